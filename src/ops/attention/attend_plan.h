@@ -1,6 +1,6 @@
 #pragma once
-// Cuts the tasks of one attention call into units of the CUDA kernels, and packs them with what
-// they point at into one block of memory that is uploaded at once. Host code without CUDA.
+// Divides the tasks of one attention call into units of the CUDA kernels. Packs them with the data
+// that they point to into one block of memory, which is uploaded at once. Host code without CUDA.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,35 +14,38 @@
 
 namespace longhaul::cuda {
 
-/// What a plan is made for.
+/// The GPU's properties.
 struct AttendMachine {
   int processors = 1;  ///< streaming multiprocessors
-  bool sm90 = false;   ///< the wgmma kernel runs
-  PageRange pages;     ///< what it reads
+  bool sm90 = false;   ///< the wgmma kernel may run
+  PageRange pages;     ///< pages that the wgmma kernel can read
 };
 
-/// The plan of one call. Reused from call to call, so that its memory is.
+/// The plan of one call. Reuse across calls keeps its memory.
 class AttendPlan {
  public:
   void make(const AttendCall& call, std::span<const AttendTask> tasks,
             const AttendMachine& machine);
 
-  const std::vector<UnitRecord>& sm90() const { return sm90_; }      ///< wgmma tiles, longest first
-  const std::vector<UnitRecord>& masked() const { return masked_; }  ///< ... of masked segments
-  const std::vector<UnitRecord>& tiles() const { return tiles_; }    ///< mma.sync tiles, the same
-  /// Whole units, each with all its parts: part_of_block() says which block does which.
+  /// Tiles of the wgmma kernel, of its form for masked segments, and of the mma.sync kernel. The
+  /// longest come first.
+  const std::vector<UnitRecord>& sm90() const { return sm90_; }
+  const std::vector<UnitRecord>& masked() const { return masked_; }
+  const std::vector<UnitRecord>& tiles() const { return tiles_; }
+  /// Decode units, each with all its parts; part_of_block() maps a thread block to a part.
   const std::vector<UnitRecord>& few() const { return few_; }
   int few_blocks() const { return few_blocks_; }
   const std::vector<MergeRecord>& merges() const { return merges_; }
-  /// What must be put into the segments, on the device, before any kernel reads them.
+  /// Counted lengths that the device must write into the segments before any kernel reads them.
   const std::vector<CountRecord>& counts() const { return counts_; }
-  int most_merge_rows() const { return most_merge_rows_; }  ///< flat rows of a merge, and parts
+  /// Largest number of (row, head) rows in a merge, and of parts.
+  int most_merge_rows() const { return most_merge_rows_; }
   int most_merge_parts() const { return most_merge_parts_; }
   int64_t partial_floats() const { return partial_floats_; }
   int counters() const { return counters_; }
 
-  /// How keys and values are stored: bytes of a row of each, at most, zeros where all are bf16;
-  /// whether all are blocks of 32 in stretches that do not rotate.
+  /// Storage of keys and values: largest bytes per row of each (zeros if all are bf16), and whether
+  /// all segments are stretches of 32-blocks without rotation.
   struct Stored {
     int key_bytes = 0, value_bytes = 0;
     bool blocks = true;
@@ -50,45 +53,45 @@ class AttendPlan {
   Stored stored() const { return all_bf16_ ? Stored{0, 0, false} : stored_; }
   bool turns() const { return turns_; }  ///< some keys rotate at consecutive positions
 
-  /// Nothing but segments and few rows, and nothing that either names in host memory.
+  /// Whether the plan has only segments and decode units and uploads nothing else from host memory.
   bool few_alone() const;
-  /// Where the parts of a packed plan begin, in bytes.
+  /// Byte offsets of the parts of a packed plan.
   struct Layout {
     size_t segments, counts, sm90, masked, tiles, few, merges, pages, index, bytes;
   };
   Layout layout() const;
-  /// Writes layout().bytes to `to`, with addresses as they are once it lies at `device`.
+  /// Writes layout().bytes to `to`. Addresses in it are valid once the plan lies at `device`.
   void pack(std::byte* to, const std::byte* device) const;
 
  private:
-  struct Source {                   ///< of a SegmentRecord: what is uploaded for it
-    const std::byte* const* pages;  ///< host array; null: nothing
+  struct Source {                   ///< uploads that belong to a SegmentRecord
+    const std::byte* const* pages;  ///< host array; null: no upload
     int64_t first_page;
-    const int32_t* index;  ///< host list; null: nothing
+    const int32_t* index;  ///< host list; null: no upload
     bool counted;          ///< its key ranges can be computed on the host
   };
   enum Kernel : uint8_t { kSm90, kMasked, kTiles, kFew };
-  /// Tasks of one kernel that differ in their heads and in where their keys lie, but neither in
-  /// rows nor in what these see: they are cut once for all.
+  /// Tasks of one kernel with equal rows and visibility, but other heads and key locations. They
+  /// are tiled once.
   struct Group {
     const AttendTask* task;
     int first_segment;
     Kernel kernel;
-    int heads;  ///< of a unit, at most
+    int heads;  ///< most heads per unit
     int first_member, last_member, members;
   };
   struct Member {
     int first_segment, head_begin;
     int next;  ///< below 0: none
   };
-  /// Rows of a group whose units have the same work.
+  /// Rows of a group whose units have equal work.
   struct Strip {
     int group;
-    int row, rows;  ///< from the task's first row on
-    int64_t work;   ///< tiles of each unit
+    int row, rows;  ///< row numbers within the task
+    int64_t work;   ///< tiles per unit
   };
-  /// How units of a kernel are made: tiles of `keys` keys; about `blocks` units in all, of
-  /// `least_tiles` tiles or more.
+  /// How units of a kernel are made: tiles of `keys` keys and about `blocks` units in all, each
+  /// with at least `least_tiles` tiles.
   struct Sizes {
     int keys, flat_rows;
     int64_t blocks, least_tiles;
@@ -97,8 +100,8 @@ class AttendPlan {
   void clear();
   int add_segments(const AttendCall& call, const AttendTask& task);
   void add_segment(const AttendCall& call, const KeySegment& s);
-  /// Work is estimated, and cut, by the most keys that segments can have (KeySegment::live): the
-  /// kernels find out how many tiles there are.
+  /// Records counted lengths. Work is estimated and divided by the largest possible number of keys
+  /// (KeySegment::live); the kernels find the actual number of tiles.
   void note_counts(const AttendTask& task, int first_segment);
   Kernel kernel_for(const AttendCall& call, const AttendTask& task) const;
   bool fits_sm90(const AttendCall& call, const AttendTask& task) const;

@@ -1,7 +1,6 @@
 #pragma once
-// What a plan of attention consists of once it lies in device memory, and which key tiles a unit of
-// it walks over. Plain C++, so that tests walk over a plan on the host by the very functions that
-// the kernels call.
+// Records of an attention plan in device memory, and the walk over the key tiles of a unit. Plain
+// C++: tests walk over a plan on the host with the functions that the kernels call.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,41 +15,43 @@
 
 namespace longhaul::cuda {
 
-inline constexpr int kPageRows = 64;           ///< keys, then as many values
-inline constexpr int kTileUnitRows = 128;      ///< flat rows of a unit for the tile kernels
-inline constexpr int kFewUnitRows = 8;         ///< flat rows of a unit for the few-row kernel
-inline constexpr int kMostMerged = 512;        ///< rows of all parts that a unit's last part merges
-inline constexpr int kTileKeys = 64;           ///< keys by which units of tile kernels are cut
-inline constexpr int kFewKeys = 16;            ///< keys by which units of few rows are cut
-inline constexpr int32_t kFar = 1 << 30;       ///< further than any two positions are apart
-inline constexpr int32_t kNoKey = 0x7fffffff;  ///< stands where a tile has no key
+inline constexpr int kPageRows = 64;       ///< keys of a page; as many values follow
+inline constexpr int kTileUnitRows = 128;  ///< (row, head) rows of a unit for the tile kernels
+inline constexpr int kFewUnitRows = 8;     ///< (row, head) rows of a unit for the decode kernel
+inline constexpr int kMostMerged = 512;   ///< most rows of all parts that a unit's last part merges
+inline constexpr int kTileKeys = 64;      ///< tile size in keys by which prefill units are divided
+inline constexpr int kFewKeys = 16;       ///< tile size in keys by which decode units are divided
+inline constexpr int32_t kFar = 1 << 30;  ///< larger than the distance of any two positions
+inline constexpr int32_t kNoKey = 0x7fffffff;  ///< marks a slot of a tile without a key
 
-/// A KeySegment. Its keys have slots: key i is slot shift + i, so that in a stretch every 64 slots
-/// are a page; a list begins at slot 0.
+/// The device form of a KeySegment. Key i has slot shift + i. In a stretch, every 64 slots are a
+/// page. A list begins at slot 0.
 struct SegmentRecord {
-  const std::byte* const* pages;  ///< device array; a stretch's begins with its first key's page
-  const int32_t* index;           ///< row numbers; null: a stretch
-  const float* queries;           ///< the query form that multiplies the keys
-  int64_t position;               ///< key i stands at position + i, or + index[i]
-  int32_t shift;                  ///< slot of key 0, below 64
-  int32_t count;                  ///< keys
-  int32_t nearest;                ///< a row at r sees a key at k if nearest <= r - k < furthest
+  /// device array; a stretch's first entry is the page of its first key
+  const std::byte* const* pages;
+  const int32_t* index;  ///< row numbers; null: a stretch
+  const float* queries;  ///< the query form that multiplies the keys
+  int64_t position;      ///< key i has position `position` + i, or + index[i]
+  int32_t shift;         ///< slot of key 0, below 64
+  int32_t count;         ///< keys
+  int32_t nearest;       ///< a row at r sees a key at k if nearest <= r - k < furthest
   int32_t furthest;
   PageType key_type;
   uint8_t indexed_positions;
   uint8_t rotate;
-  uint8_t whole_pages;  ///< `index` holds numbers of pages
+  uint8_t whole_pages;  ///< `index` holds page numbers
   PageType value_type;
   uint8_t unused[3];
-  const uint64_t* masks;  ///< [listed pages][2 tiles] rows that are seen; null: all of them
+  const uint64_t* masks;  ///< [listed pages][2 tiles] masks of visible rows; null: all are visible
 };
 static_assert(sizeof(SegmentRecord) == 64);
 
-/// A segment whose keys, or those behind it, an operation has counted, and who sees it.
+/// A segment with device-counted lengths (its own keys or the keys after it), and the rows that see
+/// it.
 struct CountRecord {
-  const int32_t* live;    ///< how many keys there are; null: as many as the record says
-  const int32_t* behind;  ///< how many keys follow it: it moves back by as many; null: none
-  const int64_t* pairs;   ///< visible pairs, where they are counted, too (PageMasks::pairs)
+  const int32_t* live;    ///< number of keys; null: the record's count holds
+  const int32_t* behind;  ///< number of keys after it, by which it moves back; null: none
+  const int64_t* pairs;   ///< visible pairs if counted on the device (PageMasks::pairs), else null
   int64_t row_position;
   int32_t segment;
   int32_t row_count, head_count;
@@ -58,23 +59,25 @@ struct CountRecord {
 };
 static_assert(sizeof(CountRecord) == 48);
 
-/// Rows and heads that one block of threads computes over a part of the task's key tiles. Flat row
-/// f is row row_begin + f / head_count, query head head_begin + f % head_count.
+/// Rows and heads that one thread block computes over a part of the task's key tiles. (row, head)
+/// row f is row row_begin + f / head_count and query head head_begin + f % head_count.
 struct UnitRecord {
   int32_t first_segment, segment_count;
   int32_t row_begin, row_count;
   int32_t head_begin, head_count;
   int32_t part, parts;   ///< tiles [n * part / parts, n * (part + 1) / parts) of the unit's n
-  int64_t row_position;  ///< of row_begin
-  int64_t partial;       ///< floats into the partial results of this part; below 0: writes `out`
-  int32_t counter;       ///< where parts count themselves and the last one merges; below 0: none
-  int32_t first_block;   ///< of the few-row kernel, for which a unit stands for all its parts
+  int64_t row_position;  ///< position of row_begin
+  int64_t partial;       ///< offset in floats of this part's partial results; below 0: writes `out`
+  /// index of the counter of arrived parts, the last of which merges; below 0: none
+  int32_t counter;
+  /// first thread block of the unit in the decode kernel, where a record stands for all parts
+  int32_t first_block;
 };
 static_assert(sizeof(UnitRecord) == 56);
 
-/// Partial results of all parts of a unit, to be merged in the order of the parts. A part of F flat
-/// rows is [F, head_dim] sums, then [F] logits in base 2 that they are relative to (the largest, or
-/// little below it), then [F] denominators.
+/// Partial results of all parts of a unit, merged in the order of the parts. A part of F (row,
+/// head) rows has [F, head_dim] sums, then [F] reference logits in base 2, then [F] denominators. A
+/// reference logit is the row's largest logit, or slightly less.
 struct MergeRecord {
   int64_t partial;
   int32_t parts;
@@ -88,8 +91,8 @@ LH_BOTH int64_t part_floats(int flat_rows, int head_dim) {
   return (static_cast<int64_t>(flat_rows) * (head_dim + 2) + 3) / 4 * 4;  // 16-byte aligned
 }
 
-/// Records whose blocks follow each other: the number of the one that a block works on, the last
-/// whose first block is not behind it.
+/// Returns the record that thread block `block` works on, for records with consecutive thread
+/// blocks: the last one whose first_block is at most `block`.
 template <class Record>
 LH_BOTH int number_of_block(const Record* records, int count, int block) {
   int low = 0, high = count - 1;
@@ -104,8 +107,8 @@ LH_BOTH int number_of_block(const Record* records, int count, int block) {
   return low;
 }
 
-/// The part that a block of the few-row kernel computes: parts of a unit are blocks one behind the
-/// other, and so are their partial results.
+/// Returns the part that a thread block of the decode kernel computes. Parts of a unit have
+/// consecutive thread blocks and consecutive partial results.
 LH_BOTH UnitRecord part_of_block(const UnitRecord* units, int count, int block, int head_dim) {
   UnitRecord unit = units[number_of_block(units, count, block)];
   unit.part = block - unit.first_block;
@@ -115,22 +118,22 @@ LH_BOTH UnitRecord part_of_block(const UnitRecord* units, int count, int block, 
   return unit;
 }
 
-/// Whether single rows are listed.
+/// Whether the index lists single rows.
 LH_BOTH bool lists_rows(const SegmentRecord& s) { return s.index != nullptr && !s.whole_pages; }
 
-/// The stretch's or list's page number `page`, of slots [64 page, 64 page + 64).
+/// Returns page number `page` of the stretch or list, with slots [64 page, 64 page + 64).
 LH_BOTH const std::byte* page_of(const SegmentRecord& s, int32_t page) {
   return s.pages[s.whole_pages ? s.index[page] : page];
 }
 
-/// Rows of the masked segment's page number `page` that tile `tile` of a unit sees, if they stand
+/// Mask of rows in the masked segment's page `page` that tile `tile` of a unit sees, if they stand
 /// at or before its rows.
 LH_BOTH uint64_t mask_of(const SegmentRecord& s, int32_t page, int tile) {
   return s.masks[2 * page + tile];
 }
 
-/// How far that page's first row stands behind the unit's first; where pages have no positions, so
-/// far before it that all rows see all of it.
+/// Offset of that page's first row from the unit's first row. Pages without positions get an offset
+/// so far back that all rows see the whole page.
 LH_BOTH int32_t masked_offset(const SegmentRecord& s, int32_t page, int64_t row_position) {
   if (!s.indexed_positions) return -kPageRows;
   return static_cast<int32_t>(s.position + int64_t{kPageRows} * s.index[page] - row_position);
@@ -140,13 +143,13 @@ LH_BOTH int64_t position_of(const SegmentRecord& s, int32_t key) {
   return s.position + (s.indexed_positions ? s.index[key] : key);
 }
 
-/// Number of the segment's keys that stand before `position`.
+/// Number of the segment's keys before `position`.
 LH_BOTH int32_t keys_before(const SegmentRecord& s, int64_t position) {
   if (!s.indexed_positions) {
     const int64_t n = position - s.position;
     return n < 0 ? 0 : n > s.count ? s.count : static_cast<int32_t>(n);
   }
-  // Lists mostly lie wholly before the rows, or wholly after.
+  // Fast path: most lists lie wholly before or wholly after the rows.
   if (s.count == 0 || s.position + s.index[0] >= position) return 0;
   if (s.position + s.index[s.count - 1] < position) return s.count;
   int32_t low = 1, high = s.count - 1;
@@ -167,21 +170,21 @@ struct SlotRange {
   LH_BOTH int32_t size() const { return last > first ? last - first : 0; }
 };
 
-/// The slots of keys that some row at positions [first, last] sees: always one stretch.
+/// The slots of keys that any row at positions [first, last] sees. They are always contiguous.
 LH_BOTH SlotRange visible_slots(const SegmentRecord& s, int64_t first, int64_t last) {
   const int32_t end = s.nearest <= -kFar ? s.count : keys_before(s, last - s.nearest + 1);
   const int32_t begin = s.furthest >= kFar ? 0 : keys_before(s, first - s.furthest + 1);
   return {s.shift + begin, s.shift + (end > begin ? end : begin)};
 }
 
-/// The tiles of `keys` slots that hold them.
+/// The tiles of `keys` slots that contain the visible slots.
 LH_BOTH SlotRange visible_tiles(const SegmentRecord& s, int64_t first, int64_t last, int keys) {
   const SlotRange slots = visible_slots(s, first, last);
   if (slots.size() == 0) return {0, 0};
   return {slots.first / keys, (slots.last + keys - 1) / keys};
 }
 
-/// Puts what was counted into the segment. Returns the visible pairs of keys that are live.
+/// Writes the counted lengths into the segment. Returns the visible pairs of its live keys.
 LH_BOTH int64_t resolve_count(const CountRecord& count, SegmentRecord& s) {
   if (count.behind != nullptr) s.position -= *count.behind;
   if (count.live == nullptr) return 0;
@@ -197,7 +200,7 @@ LH_BOTH int64_t resolve_count(const CountRecord& count, SegmentRecord& s) {
   return keys * count.head_count;
 }
 
-/// Goes over the key tiles of a unit in order, segment after segment.
+/// Walks over the key tiles of a unit in order, segment by segment.
 class TileWalk {
  public:
   LH_BOTH TileWalk(const SegmentRecord* segments, const UnitRecord& unit, int keys)
@@ -214,7 +217,7 @@ class TileWalk {
     tiles_left_ = tiles * (unit.part + 1) / unit.parts - begin;
   }
 
-  /// Goes to the next tile (or to the first); false behind the last.
+  /// Advances to the next (or first) tile. Returns false after the last.
   LH_BOTH bool next() {
     if (tiles_left_ == 0 || !enter()) return false;
     if (tiles_left_ > 0) --tiles_left_;
@@ -222,7 +225,7 @@ class TileWalk {
     return true;
   }
 
-  /// Leaves out the next `tiles` tiles, or those that there are.
+  /// Skips the next `tiles` tiles, or all that are left.
   LH_BOTH void skip(int64_t tiles) {
     if (tiles_left_ >= 0) {
       tiles = tiles < tiles_left_ ? tiles : tiles_left_;
@@ -242,7 +245,7 @@ class TileWalk {
   LH_BOTH SlotRange range(const SegmentRecord& s) const {
     return visible_tiles(s, first_position_, last_position_, keys_);
   }
-  /// Goes to the next segment that has tiles, unless this one still has some.
+  /// Advances to the next segment with tiles if the current one has none left.
   LH_BOTH bool enter() {
     while (tile_ >= last_) {
       if (segments_left_ == 0) return false;
@@ -258,12 +261,12 @@ class TileWalk {
   int segments_left_;
   int keys_;
   int64_t first_position_, last_position_;
-  int64_t tiles_left_ = -1;  ///< of this part; below 0: all
+  int64_t tiles_left_ = -1;  ///< tiles left in this part; below 0: no limit
   int32_t tile_ = 0, last_ = 0, at_ = 0;
 };
 
-/// How far a slot's key stands behind the unit's first row; kNoKey where there is no key. Row r of
-/// the unit sees it if sees(segment, r, offset).
+/// Offset of a slot's key from the unit's first row; kNoKey if the slot has no key. Row r of the
+/// unit sees the key if sees(nearest, furthest, r, offset).
 LH_BOTH int32_t key_offset(const SegmentRecord& s, int32_t slot, int64_t row_position) {
   const int32_t key = slot - s.shift;
   if (key < 0 || key >= s.count) return kNoKey;

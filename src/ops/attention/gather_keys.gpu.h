@@ -1,24 +1,24 @@
 #pragma once
-// Keys and values of any segment, rotated where they must be, as stretches of bf16 pages.
+// Copies keys and values of any segment to bf16 pages as stretches, with rotation if needed.
 
 #include "ops/attention/attend_kernels.gpu.h"
 
 namespace longhaul::cuda {
 
-/// Slot n of the segment goes to row n % 64 of page `to`[n / 64]; slots without a key become zeros.
+/// Slot n of the segment goes to row n % 64 of page `to`[n / 64]. Slots without a key become zeros.
 struct GatherRecord {
   SegmentRecord keys;
-  const int32_t* live;    ///< how many keys there are; null: as many as `keys` says
-  const int32_t* behind;  ///< how many keys follow: they move back by as many; null: none
-  std::byte* const* to;   ///< pages, listed in device memory
-  int32_t first_block;    ///< a block for every page
+  const int32_t* live;    ///< number of keys; null: the count in `keys` holds
+  const int32_t* behind;  ///< number of keys after it, by which it moves back; null: none
+  std::byte* const* to;   ///< device array of pages
+  int32_t first_block;    ///< one thread block per page
   int32_t unused;
 };
 
-/// Whether there is a kernel: heads of 64, 80, 96, 112, 128 and 256 numbers.
+/// Whether there is a kernel: for heads of 64, 80, 96, 112, 128 and 256 elements.
 bool can_gather(int head_dim);
 
-/// `blocks`: pages in all. Records lie in device memory.
+/// `blocks` is the total number of pages. Records are in device memory.
 void gather_keys(CUstream_st* stream, const GatherRecord* records, int count, int blocks,
                  int head_dim, const RotationTable& rotations);
 

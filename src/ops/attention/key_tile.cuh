@@ -1,7 +1,7 @@
 #pragma once
-// Tiles of keys and values in shared memory as bf16: brought there from pages of any type, by
-// stretches or lists, and rotated in place. Rows are 16 bytes longer than they need be, so that the
-// eight rows that a matrix fragment reads lie in different banks.
+// Tiles of keys and values as bf16 in shared memory. They are loaded from pages of any type, by
+// stretches or lists, and rotated in place. Rows have 16 bytes of padding, so that the eight rows
+// of a matrix fragment lie in different banks.
 
 #include "ops/attention/attend_kernels.gpu.h"
 #include "ops/core/gpu/mma.cuh"
@@ -11,16 +11,16 @@ namespace longhaul::cuda {
 template <int D>
 inline constexpr int kPitch = 2 * D + 16;  ///< bytes
 
-/// What the warps that multiply need to know of a tile; lies in shared memory beside it.
+/// Information about a tile for the multiplying warps, in shared memory beside the tile.
 struct TileInfo {
-  const SegmentRecord* segment;  ///< null behind the last tile
+  const SegmentRecord* segment;  ///< null after the last tile
   const float* queries;
-  int32_t slot;  ///< the tile's first
+  int32_t slot;  ///< the tile's first slot
   int32_t nearest, furthest;
   int32_t rotate;
 };
 
-/// The walk's next tile of N slots, by one thread.
+/// Returns the walk's next tile of N slots. One thread calls it.
 template <int N>
 __device__ __forceinline__ TileInfo next_tile(TileWalk& walk) {
   if (!walk.next()) return {};
@@ -33,7 +33,7 @@ __device__ __forceinline__ uint4 bf16_of(const Eight& e) {
           bf16_pair(e.x[6], e.x[7])};
 }
 
-/// Brings numbers [8 chunk, 8 chunk + 8) of a row to shared memory as bf16, or zeros. What is bf16
+/// Stores elements [8 chunk, 8 chunk + 8) of a row in shared memory as bf16, or zeros. bf16 data
 /// arrives with the thread's next group of copies.
 __device__ __forceinline__ void copy_eight(uint32_t to, const std::byte* row, PageType type,
                                            int chunk, bool present) {
@@ -44,9 +44,9 @@ __device__ __forceinline__ void copy_eight(uint32_t to, const std::byte* row, Pa
   }
 }
 
-/// Brings the keys and values of slots [slot, slot + N) by `threads` threads, of which this is
-/// `thread`. N divides 64, and slot is a multiple of it. Slots without a key become zeros. bf16
-/// arrives asynchronously, with the thread's next group of copies. kOnce: that by
+/// Loads the keys and values of slots [slot, slot + N) with `threads` threads; this is number
+/// `thread`. N divides 64, and slot is a multiple of N. Slots without a key become zeros. bf16 data
+/// arrives asynchronously, with the thread's next group of copies. kOnce: it is copied by
 /// copy_16_once().
 template <int D, int N, int threads, bool kOnce = false>
 __device__ __forceinline__ void load_tile(const SegmentRecord& s, int32_t slot, uint32_t keys,
@@ -57,10 +57,10 @@ __device__ __forceinline__ void load_tile(const SegmentRecord& s, int32_t slot, 
   const int key_bytes = stored_bytes(key_type, D), value_bytes = stored_bytes(value_type, D);
   const int32_t* index = lists_rows(s) ? s.index : nullptr;
   const std::byte* const* pages = s.pages;
-  // All slots of a tile are in one page, but for a list of rows.
+  // All slots of a tile are in one page, except in a list of rows.
   const std::byte* page = index == nullptr ? page_of(s, slot / kPageRows) : nullptr;
   const int32_t first = s.shift - slot, end = first + s.count;
-  // f(place in the tile, piece of the row, key row, value row, whether there is a key)
+  // f(offset in the tile, chunk of the row, key row, value row, whether there is a key)
   const auto piece = [&](int c, auto f) {
     const int n = c / kChunks, chunk = c % kChunks;
     const bool present = n >= first && n < end;
@@ -106,15 +106,14 @@ __device__ __forceinline__ void rotate_pair(uint32_t& a, uint32_t& b, float2 cos
   b = bf16_pair(b0 * cosine.x + a0 * sine.x, b1 * cosine.y + a1 * sine.y);
 }
 
-/// Rotates a tile's keys at their positions, `offsets` [N] behind `position`, in place. What a
-/// thread asks the table for at once: up to kMost times 16 numbers.
+/// Rotates a tile's keys in place. Key n has position `position` + offsets[n]; there are N offsets.
+/// A thread loads at most kMost times 16 table values at once.
 template <int D, int N, int threads, int kMost = 4>
 __device__ __forceinline__ void rotate_tile(const RotationTable& table, uint32_t keys,
                                             const int32_t* offsets, int64_t position, int thread) {
   const int half = table.half;
   if (table.in_eights) {
-    // What the table says is asked for several times at once: each answer takes longer than all of
-    // the tile's products.
+    // Several table loads are in flight at once: each takes longer than all products of the tile.
     constexpr int kOwn = (N * (D / 16) + threads - 1) / threads,
                   kBatch = kOwn < kMost ? kOwn : kMost;
     const int chunks = half / 8;

@@ -1,8 +1,7 @@
 #pragma once
-// Rows of keys and values in pages of device memory: the pages of kv/kv_layout.h (page_rows keys,
-// then as many values), rounded as ops/attention/stored_key.h rounds them. A list of pages is an
-// array of their addresses, itself in device memory; so are the records of the lists that a call
-// works on.
+// Rows of keys and values in device pages. Pages have the layout of kv/kv_layout.h (page_rows keys,
+// then as many values) and are rounded as in ops/stored_key.h. A list of pages is a device array of
+// page addresses. The records of a call's lists are also in device memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace longhaul::cuda {
 
-/// The form of all pages of a call.
+/// The storage form of all pages of a call.
 struct KvForm {
   KvType type;  ///< holds head_dim
   int head_dim = 0;
@@ -23,33 +22,33 @@ inline KvForm form_of(const PagedRows& rows) { return {rows.type, rows.head_dim,
 
 using PageTable = std::byte* const*;
 
-/// A list that new rows are appended to.
+/// A list to which new rows are appended.
 struct AppendList {
   PageTable pages;
-  int64_t first;    ///< the row of the list that gets row 0
-  int64_t kv_head;  ///< whose keys and values
+  int64_t first;    ///< row of the list that receives row 0
+  int64_t kv_head;  ///< KV head whose keys and values are appended
 };
 
 struct NewRows {
   int64_t rows = 0;
   const float *k = nullptr, *v = nullptr;  ///< [rows, KV heads, head_dim]
   int64_t k_stride = 0, v_stride = 0;      ///< floats between rows
-  /// Keys are rotated where these are not null: [rows, rotary_dim / 2], from row 0's position on.
+  /// Tables [rows, rotary_dim / 2] from row 0's position on. Keys are rotated unless they are null.
   const float *cosine = nullptr, *sine = nullptr;
   int rotary_dim = 0;
-  /// Where this is not null, the queries [rows, query_heads, head_dim] rotate as the keys do.
+  /// Queries [rows, query_heads, head_dim], rotated like the keys; null: none.
   const float* q = nullptr;
   float* rotated_q = nullptr;
   int query_heads = 0;
 };
 
-/// Appends the rows to all lists, of which there is at least one. The lists lie in host memory:
-/// they travel with the launches.
+/// Appends the rows to all lists; there is at least one. The lists are host memory and are passed
+/// as kernel arguments.
 void append_rows(Stream stream, const KvForm& form, const NewRows& added,
                  std::span<const AppendList> lists);
 
-/// Row `first + i` of the pages `to` gets row i of those chosen: rows[i] of the pages `from`, or
-/// from_first + i where `rows` is null. `chosen` is how many; where it is null, `most`.
+/// Row first + i of the pages `to` receives row rows[i] of the pages `from`, or row from_first + i
+/// if `rows` is null. `chosen` holds the number of rows; if it is null, the number is `most`.
 struct RowMove {
   PageTable to;
   int64_t first;
@@ -60,15 +59,15 @@ struct RowMove {
   int64_t most;
 };
 
-/// Moves keys and values. A move within one list is right where each row moves towards the front
-/// (rows ascending, rows[i] >= first + i) and `apart` is false; true says that no move writes what
-/// any of them reads, which lets rows move in any order and so faster. The moves lie in host
-/// memory: they travel with the launches.
+/// Moves keys and values. With `apart` false, a move within one list must move each row towards the
+/// front (rows ascending, rows[i] >= first + i). `apart` says that no move writes a row that any
+/// move reads. Rows may then move in any order, which is faster. The moves are host memory and are
+/// passed as kernel arguments.
 void move_rows(Stream stream, const KvForm& form, std::span<const RowMove> moves, bool apart);
 
-/// to[first + i] = from[rows[i]], ascending: numbers of 4 bytes that stand beside the rows. `from`
-/// and `to` may be the same where rows[i] >= first + i: then those of the `listed` numbers that lie
-/// behind what stays become zeros. Past the `listed` numbers of `from` stands the row's own, plus
+/// to[first + i] = from[rows[i]], ascending, for the 4-byte metadata of rows. `from` and `to` may
+/// be equal if rows[i] >= first + i. Entries among the `listed` ones that lie after the kept ones
+/// then become zeros. Entries of `from` past `listed` have the value of their row number plus
 /// `behind`.
 struct ColumnMove {
   const uint32_t* from;
@@ -79,10 +78,11 @@ struct ColumnMove {
   const int32_t* chosen;  ///< null: most
   int64_t most;
 };
-/// The moves lie in host memory.
+/// The moves are host memory.
 void move_columns(Stream stream, std::span<const ColumnMove> moves);
 
-/// Rows of a list to k and v [rows, head_dim] in f32: rows[i], or first + i where `rows` is null.
+/// Reads rows rows[i] of a list, or first + i if `rows` is null, to k and v [rows, head_dim] in
+/// f32.
 struct ReadList {
   PageTable pages;
   int64_t first;

@@ -1,5 +1,5 @@
 #pragma once
-// Where a row of a list of pages lies, and how numbers are rounded to each KV type.
+// Addresses of rows in lists of pages, and rounding to each KV type.
 
 #include <cuda_runtime.h>
 
@@ -14,7 +14,7 @@ namespace longhaul::cuda {
 struct PageSide {
   PageType type;
   int row_bytes;
-  int64_t in_page;  ///< bytes before a page's first row
+  int64_t in_page;  ///< byte offset of the first row in a page
 };
 
 struct PageShape {
@@ -37,7 +37,7 @@ inline PageShape shape_of(const KvForm& form) {
           {values.type, values.row_bytes, values.in_page}};
 }
 
-/// Numbers t to t + kRun - 1 of a row.
+/// Stores elements t to t + kRun - 1 of a row.
 template <int kRun>
 __device__ __forceinline__ void store_f16(std::byte* row, int t, const Run<kRun>& x) {
   auto* p = reinterpret_cast<uint16_t*>(row) + t;
@@ -50,8 +50,8 @@ __device__ __forceinline__ void store_f16(std::byte* row, int t, const Run<kRun>
   }
 }
 
-/// 32 values of a warp, one a lane, to a block of Q8_0 at a 2-byte aligned address; rounds as
-/// ops/core/convert.h does.
+/// Stores 32 values of a warp, one per lane, as a block of Q8_0 at a 2-byte aligned address. Rounds
+/// as ops/convert.h does.
 __device__ __forceinline__ void store_q8_0(std::byte* block, float x) {
   const float amax = warp_max(fabsf(x));
   const uint32_t scale = half_bits(__fdiv_rn(amax, 127.0f));
@@ -68,10 +68,10 @@ __device__ __forceinline__ void store_q8_0(std::byte* block, float x) {
   if (lane == 0) halves[0] = static_cast<uint16_t>(scale);
 }
 
-/// The same to a block of Q4_0.
+/// Stores 32 values of a warp as a block of Q4_0.
 __device__ __forceinline__ void store_q4_0(std::byte* block, float x) {
   const int lane = threadIdx.x % 32;
-  // The number of largest size, of equal ones the first.
+  // Finds the value of largest magnitude; of equal ones the first.
   float largest = x;
   int at = lane;
   for (int d = 16; d > 0; d /= 2) {
@@ -86,7 +86,7 @@ __device__ __forceinline__ void store_q4_0(std::byte* block, float x) {
   float q = __fmul_rn(x, inverse);
   q = q < 7.0f ? q : 7.0f;
   q = q > -8.0f ? q : -8.0f;
-  const uint32_t low = (bits_of(__fadd_rn(q, 12582920.0f)) - 0x4b400000u) & 15u;  // of q + 8
+  const uint32_t low = (bits_of(__fadd_rn(q, 12582920.0f)) - 0x4b400000u) & 15u;  // holds q + 8
   const uint32_t high = __shfl_down_sync(~0u, low, 16);
   const uint32_t own = low | high << 4, next = __shfl_down_sync(~0u, own, 1);
   auto* halves = reinterpret_cast<uint16_t*>(block);

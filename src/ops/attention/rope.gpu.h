@@ -16,13 +16,13 @@ struct Rotations {
   const float* sine = nullptr;    ///< [count, rotary_dim / 2]
 };
 
-/// cosine and sine [count, half] of positions [first, first + count), each times
-/// attention_factor; angles and functions in double precision. inverse_frequency [half] lies in
+/// Computes cosine and sine [count, half] of positions [first, first + count), multiplied by
+/// attention_factor. Angles and functions are in double precision. inverse_frequency [half] is
 /// device memory.
 void rope_angles(Stream stream, const double* inverse_frequency, int half, float attention_factor,
                  int64_t first, int64_t count, float* cosine, float* sine);
 
-/// [rows, heads, head_dim] in device memory, rows `stride` floats apart.
+/// [rows, heads, head_dim] in device memory, with rows `stride` floats apart.
 struct HeadRows {
   const float* x = nullptr;
   int64_t rows = 0;
@@ -30,12 +30,13 @@ struct HeadRows {
   int64_t stride = 0;
 };
 
-/// y, rows y_stride floats apart, = x rotated; y may be x with the same stride. Row r stands at
-/// position + r; elements past rotary_dim are copied. The rotations must cover the positions.
+/// y = rotated x, with rows of y y_stride floats apart. y may alias x if their strides are equal.
+/// Row r has position `position` + r. Elements past rotary_dim are copied. The rotations must cover
+/// the positions.
 void apply_rope(Stream stream, const Rotations& rotations, int64_t position, const HeadRows& x,
                 float* y, int64_t y_stride);
 
-/// All rows at one position.
+/// Rotates all rows by one position.
 void apply_rope_constant(Stream stream, const Rotations& rotations, int64_t position,
                          const HeadRows& x, float* y, int64_t y_stride);
 

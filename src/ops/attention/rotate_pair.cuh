@@ -1,5 +1,5 @@
 #pragma once
-// One pair of the rotary embedding, with the same roundings wherever it is done.
+// Rotation of one pair in the rotary embedding, with fixed roundings for all users.
 
 namespace longhaul::cuda {
 

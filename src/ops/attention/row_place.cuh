@@ -1,26 +1,26 @@
 #pragma once
-// Where the rows of a unit go, and how a row's sums end: alike in all attention kernels.
+// Destinations of a unit's rows, and the end of a row's sums. All attention kernels share this.
 
 #include "ops/attention/attend_kernels.gpu.h"
 #include "ops/core/gpu/mma.cuh"
 
 namespace longhaul::cuda {
 
-/// Where flat row f of a unit is written: its row of `out`, or of the part's sums.
+/// Destination of (row, head) row f of a unit: its row of `out`, or of the part's sums.
 struct RowPlace {
   float* sums;  ///< [head_dim]
-  float* top;   ///< null for a whole row
+  float* top;   ///< null for a complete row
   float* sum;
   float* lse;  ///< may be null
-  float sink;  ///< logit in base 2 that the denominator counts beside the keys'; -infinity: none
+  float sink;  ///< base-2 logit of the sink, added to the denominator; -infinity: none
 };
 
-/// A part counts no sink: whoever merges the parts of a row does.
+/// Parts do not count the sink; the merge of the parts does.
 __device__ __forceinline__ float sink_of(const AttendArgs& a, int head) {
   return a.sinks == nullptr ? -INFINITY : __ldg(a.sinks + head) * kLog2OfE;
 }
 
-/// Number of a unit's flat row f among all [rows, heads].
+/// Index of a unit's (row, head) row f among all [rows, heads].
 __device__ __forceinline__ int64_t vector_of(const AttendArgs& a, const UnitRecord& unit, int f) {
   const int64_t row = unit.row_begin + f / unit.head_count;
   return row * a.heads + unit.head_begin + f % unit.head_count;
@@ -41,8 +41,8 @@ __device__ __forceinline__ RowPlace place_of(const AttendArgs& a, const UnitReco
           sink_of(a, head)};
 }
 
-/// Counts the sink in a row's largest logit and its denominator relative to that. Returns what the
-/// row's sums of weights times values are multiplied by.
+/// Adds the sink to a row's largest logit and to its denominator relative to that. Returns the
+/// factor for the row's sums of weights times values.
 __device__ __forceinline__ float end_row(float sink, float& top, float& sum) {
   float shrink = 1;
   if (sink > -INFINITY) {
@@ -62,7 +62,7 @@ __device__ __forceinline__ float natural_lse(float top, float sum) {
   return sum > 0 ? top * kNaturalOfBase2 + logf(sum) : -INFINITY;
 }
 
-/// The logit in base 2 that a row's sums are relative to, and its denominator, by one thread.
+/// Writes a row's reference logit in base 2 and its denominator. One thread calls it.
 __device__ __forceinline__ void write_denominator(const RowPlace& to, float top, float sum) {
   if (to.top != nullptr) {
     *to.top = top;

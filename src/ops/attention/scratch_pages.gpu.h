@@ -1,6 +1,6 @@
 #pragma once
-// Pages of bf16 keys and values that operations gather rows into, for kernels to read them by whole
-// pages. They lie among the KV store's, where the copy engine of Hopper finds them.
+// Pages of bf16 keys and values into which operations gather rows, so that kernels can read whole
+// pages. They lie among the KV store's pages, where Hopper's copy engine can read them.
 
 #include <cstddef>
 #include <vector>
@@ -18,24 +18,24 @@ class ScratchPages {
   ScratchPages(const ScratchPages&) = delete;
   ScratchPages& operator=(const ScratchPages&) = delete;
 
-  /// Pages of rows of `head_dim` numbers from now on, `most_bytes` of them or more. Rows that were
-  /// gathered before are gone, and so is what rows_from() returned.
+  /// Sets the form of pages: rows of `head_dim` elements. Allows at least `most_bytes` bytes of
+  /// pages. Invalidates gathered rows and the results of rows_from().
   void set_form(int head_dim, size_t most_bytes);
-  /// Room for so many pages; false where the device or the bound has none.
+  /// Ensures that there are `pages` pages. Returns false if the device or the bound has no room.
   bool reserve(int64_t pages);
-  /// Rows that begin with page number `first`.
+  /// Rows that begin at page number `first`.
   PagedRows rows_from(int64_t first) const;
-  /// The same pages, to be written.
+  /// The same pages for writing.
   std::byte* const* listed_from(int64_t first) const {
     return static_cast<std::byte* const*>(table_.data) + first;
   }
 
  private:
   GpuQueue& queue_;
-  size_t most_pages_ = 0;  ///< that the lists have room for
+  size_t most_pages_ = 0;  ///< capacity of the lists
   int head_dim_ = 0;
   std::vector<void*> slabs_;
-  std::vector<const std::byte*> pages_;  ///< of all slabs; in `table_`, too
+  std::vector<const std::byte*> pages_;  ///< pages of all slabs; also in `table_`
   Room table_{queue_};
 };
 

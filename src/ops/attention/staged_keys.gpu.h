@@ -1,7 +1,7 @@
 #pragma once
-// What the wgmma kernel cannot read as it lies - keys of other types than bf16, raw keys, lists of
-// rows - is gathered once for all rows of a prompt into bf16 pages, and attention runs over these:
-// 580 TFLOP/s on an H100, where blocks that gather for themselves reach 100 (Q8_0) to 140 (raw).
+// Gathers keys that the wgmma kernel cannot read directly (other types than bf16, raw keys, lists
+// of rows) into bf16 pages, once for all rows of a prompt. Attention over these pages reaches 580
+// TFLOP/s on an H100. Thread blocks that gather for themselves reach 100 (Q8_0) to 140 (raw keys).
 // Whole lists are gathered for callers that read them piece by piece: pages keep their numbers.
 
 #include <functional>
@@ -18,17 +18,17 @@ namespace longhaul::cuda {
 
 class StagedKeys {
  public:
-  /// `most_bytes` of gathered keys, unless those of one KV head need more. One whose keys the card
-  /// has no room for is read as it lies.
+  /// Gathers at most `most_bytes` of keys at a time, unless one KV head needs more. Keys for which
+  /// the card has no memory are read directly.
   explicit StagedKeys(GpuQueue& queue, size_t most_bytes = kMostGatheredKeys)
       : queue_(queue), most_bytes_(most_bytes) {}
 
-  /// DeviceOps::gather_lists() of `rows` flat rows.
+  /// DeviceOps::gather_lists() for `rows` (row, head) rows.
   int gather_lists(std::span<const PagedRows> lists, int64_t keys, int64_t rows,
                    std::span<PagedRows> to);
 
-  /// Hands all tasks to `attend`, some at a time: those whose keys are gathered with segments over
-  /// the gathered keys.
+  /// Passes all tasks to `attend`, some at a time. Tasks with gathered keys get segments over the
+  /// gathered keys.
   void run(const AttendCall& call, std::span<const AttendTask> tasks,
            const std::function<void(std::span<const AttendTask>)>& attend);
 
@@ -46,12 +46,12 @@ class StagedKeys {
   GpuQueue& queue_;
   size_t most_bytes_;
   ScratchPages pages_{queue_};
-  int64_t used_ = 0;      ///< pages, by what is gathered next
-  bool no_room_ = false;  ///< for whole lists, as was found once
+  int64_t used_ = 0;      ///< pages used so far
+  bool no_room_ = false;  ///< whole lists do not fit, as an earlier call found
   std::vector<GatherRecord> records_;
-  std::vector<const int32_t*> lists_;  ///< of each record: a list of the host, or null
-  PlanBytes bytes_;                    ///< of what is sent ...
-  std::vector<std::byte> packed_;      ///< ... and it
+  std::vector<const int32_t*> lists_;  ///< host list of each record, or null
+  PlanBytes bytes_;                    ///< layout of the upload
+  std::vector<std::byte> packed_;      ///< contents of the upload
   std::vector<KeySegment> segments_;
   std::vector<AttendTask> tasks_;
   Room sent_{queue_};

@@ -1,8 +1,7 @@
 #pragma once
-// How the numbers of a stored row of keys or values lie, for all kernels that read them: the types
-// of ops/attention/kv_type.h, with keys in Q4_0 mixed as ops/attention/stored_key.h says. Plain C++
-// beside the loads, so that tests read rows on the host by the very functions that the kernels
-// call.
+// Storage of a row of keys or values, for all kernels that read it. The types are those of
+// ops/kv_type.h; keys in Q4_0 are Hadamard-rotated as in ops/stored_key.h. Plain C++ except for the
+// loads: tests read rows on the host with the functions that the kernels call.
 
 #include <cmath>
 #include <cstddef>
@@ -14,8 +13,8 @@
 
 namespace longhaul::cuda {
 
-/// What a page holds of keys or of values, as the kernels switch over it. kMixedQ4_0: keys in Q4_0,
-/// whose numbers before the mixing are meant.
+/// Types of keys or values in a page, as kernels switch over them. kMixedQ4_0: keys in Q4_0;
+/// reading undoes their Hadamard rotation.
 enum class PageType : uint8_t { kF32, kF16, kBF16, kQ8_0, kQ4_0, kMixedQ4_0 };
 
 inline PageType page_type(DType type, bool key) {
@@ -34,15 +33,15 @@ inline PageType page_type(DType type, bool key) {
   }
 }
 
-/// Bytes of a row. Of 32 numbers they are a byte of the constant, since kernels ask often: no
-/// branches.
+/// Bytes per row. The constant has the bytes of 32 elements, one byte per type. Kernels need this
+/// often, so it has no branches.
 LH_EVERYWHERE int stored_bytes(PageType type, int head_dim) {
   constexpr uint64_t kBytesOf32 = 0x12'12'22'40'40'80;  // 18, 18, 34, 64, 64, 128
   return head_dim * static_cast<int>(kBytesOf32 >> (8 * static_cast<int>(type)) & 0xff) / 32;
 }
 
-/// A row in device memory (or, for tests, the host's), 2-byte aligned. What else can be read by the
-/// functions below has the same members.
+/// A row in device memory (host memory in tests), 2-byte aligned. Other row classes that the
+/// functions below can read have the same members.
 struct RowBytes {
   const std::byte* row;
 
@@ -60,7 +59,7 @@ struct RowBytes {
   }
 };
 
-/// 4 N bytes from an even place on. No word is read that holds none of them.
+/// Loads 4 N bytes from an even offset. Reads no word that contains none of them.
 template <int N, class Bytes>
 LH_EVERYWHERE void words_at(const Bytes& row, int at, uint32_t (&words)[N]) {
   const bool between = row.between_words(at);
@@ -78,8 +77,9 @@ struct Eight {
   float x[8];
 };
 
-/// x[i] = (byte i - zero) * scale, exactly: 32768 + a byte has its bits in the middle of a float,
-/// and neither its product with an f16 nor the difference has more bits than a float holds.
+/// x[i] = (byte i - zero) * scale, exactly. In the float 32768 + byte, the byte's bits are in the
+/// middle of the mantissa. Neither its product with an f16 nor the difference has more bits than a
+/// float holds.
 LH_EVERYWHERE void scale_bytes(uint32_t bytes, float zero, float scale, float* x) {
   const float offset = -(32768.0f + zero) * scale;
   for (uint32_t i = 0; i < 4; ++i) {
@@ -87,7 +87,7 @@ LH_EVERYWHERE void scale_bytes(uint32_t bytes, float zero, float scale, float* x
   }
 }
 
-/// Sums and differences of numbers that are 1, 2 and 4 apart.
+/// Replaces elements that are 1, 2 and 4 apart by their sums and differences.
 LH_EVERYWHERE void mix_eight(Eight& e) {
   for (int step = 1; step < 8; step *= 2) {
     for (int i = 0; i < 8; ++i) {
@@ -99,9 +99,9 @@ LH_EVERYWHERE void mix_eight(Eight& e) {
   }
 }
 
-/// Numbers [8 part, 8 part + 8) of a block of Q4_0 before it was mixed: the transform of 32 is that
-/// of the sums and differences of its four eights. These are sums of bytes: a half byte n counts as
-/// 15 - n where it is subtracted.
+/// Values [8 part, 8 part + 8) of a Q4_0 block without its Hadamard rotation. The transform of 32
+/// values is that of the sums and differences of its four eights. These are computed as sums of
+/// bytes: a subtracted half byte n counts as 15 - n.
 template <class Bytes>
 LH_EVERYWHERE Eight unmixed_eight(const Bytes& row, int block, int part) {
   constexpr uint32_t kLow = 0x0f0f0f0fu;
@@ -110,7 +110,7 @@ LH_EVERYWHERE Eight unmixed_eight(const Bytes& row, int block, int part) {
   const uint32_t less_1 = (part & 1) != 0 ? kLow : 0, less_2 = (part & 2) != 0 ? kLow : 0;
   const uint32_t less_3 = less_1 ^ less_2;
   const float scale = half_value(row.half(block)) * 0.176776695f;
-  // Four eights less 8 each; of those that are subtracted, less 15 - 8.
+  // Each added eight has an offset of 8, each subtracted one 15 - 8.
   const float zero = part == 0 ? 32.0f : 30.0f;
   Eight e;
   for (int i = 0; i < 2; ++i) {
@@ -124,7 +124,7 @@ LH_EVERYWHERE Eight unmixed_eight(const Bytes& row, int block, int part) {
   return e;
 }
 
-/// Numbers [8 chunk, 8 chunk + 8) of a row of type T.
+/// Values [8 chunk, 8 chunk + 8) of a row of type T.
 template <PageType T, class Bytes>
 LH_EVERYWHERE Eight eight_of(const Bytes& row, int chunk) {
   Eight e{};
@@ -160,7 +160,7 @@ LH_EVERYWHERE Eight eight_of(const Bytes& row, int chunk) {
   return e;
 }
 
-/// Calls f(constant<T>) for the type.
+/// Passes the type to f as a constant.
 template <PageType T>
 struct PageTypeConstant {
   static constexpr PageType value = T;

@@ -1,6 +1,6 @@
 #pragma once
-// Indexes of blocks in device memory: store_vectors() of ops/blocks/key_vectors.h, and the scores
-// of blocks that ops/blocks/block_index.h looks up by. Sums have a fixed order.
+// Block indexes in device memory: store_vectors() of ops/key_vectors.h, and the block scores that
+// ops/block_index.h looks up by. Sums have a fixed order.
 
 #include <cstdint>
 
@@ -9,8 +9,8 @@
 
 namespace longhaul::cuda {
 
-/// `count` numbers as `type`: F32, BF16, or Q4_0 (then a multiple of 32). The address `to` is
-/// aligned to the numbers of the type, of Q4_0 to 2 bytes. False for other types.
+/// Stores `count` values as `type`: F32, BF16, or Q4_0 (`count` is then a multiple of 32). `to` is
+/// aligned to the type's values, for Q4_0 to 2 bytes. Returns false for other types.
 bool store_vectors(Stream stream, const float* x, int64_t count, DType type, uint8_t* to);
 
 /// Vectors [blocks, heads, count, head_dim] of F32 or BF16.
@@ -21,7 +21,8 @@ struct IndexedBlocks {
   int heads = 0, count = 0, head_dim = 0;
 };
 
-/// scores[b] = sum over heads h of the largest <query[h], vectors[b][h][i]>. False for other types.
+/// scores[b] = sum over heads h of the largest <query[h], vectors[b][h][i]>. Returns false for
+/// other types.
 bool block_scores(Stream stream, const IndexedBlocks& index, const float* query, float* scores);
 
 }  // namespace longhaul::cuda

@@ -8,10 +8,10 @@
 
 namespace longhaul::cuda {
 
-/// weights[chosen[i]] += weight, for numbers of which each is there once.
+/// weights[chosen[i]] += weight. No index occurs twice in `chosen`.
 void add_weight(Stream stream, const int32_t* chosen, int64_t count, float weight, float* weights);
 
-/// Addresses are the device's.
+/// All addresses are device addresses.
 void most_weighted(Stream stream, const PairTask& task);
 
 }  // namespace longhaul::cuda

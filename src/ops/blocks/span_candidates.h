@@ -1,12 +1,13 @@
 #pragma once
-// The spans of a block that stay, by one block of threads in phases (block.h). Sums are the host's
-// (ops/blocks/span_division.cc), in the host's order.
+// Selects the spans of a block to keep, by one thread block in phases (block.h). Sums equal the
+// host's (ops/span_division.cc), in the host's order.
 
 #include "ops/blocks/span_memory.h"
 
 namespace longhaul::cuda {
 
-/// Places at, at + step, at + 2 step + growth ...: each step is `growth` more than the one before.
+/// The places at, at + step, at + 2 step + growth, ...: each step is `growth` longer than the
+/// previous one.
 struct Walk {
   int at, step, growth = 0;
 
@@ -14,8 +15,8 @@ struct Walk {
   LH_BOTH void pass(int k) { at = place(k), step += k * growth; }
 };
 
-/// add(place, numbers[place]) for the first `count` places of a walk, in their order. Eight are
-/// read at once, since a thread waits longer for a number than for an addition.
+/// Calls add(place, numbers[place]) for the first `count` places of a walk, in order. Eight values
+/// are loaded at once, since a load takes longer than an addition.
 template <class Add>
 LH_PHASES void in_order(int count, Walk walk, const float* numbers, Add&& add) {
   constexpr int kAtOnce = 8;
@@ -35,10 +36,11 @@ LH_PHASES void in_order(int count, Walk walk, const float* numbers, Add&& add) {
   }
 }
 
-/// Down column x of a triangle, from the diagonal on.
+/// Walks down column x of a triangle from the diagonal on.
 LH_BOTH Walk column_of(int x) { return {row_start(x) + x, x + 1, 1}; }
 
-/// scores[x, y] = scores[x, y - 1] + sum of row y over columns [x, y], to `sums` where (y, x) is.
+/// scores[x, y] = scores[x, y - 1] + the sum of row y over columns [x, y]. The result is stored in
+/// `sums` at (y, x).
 template <class Block>
 LH_PHASES void find_scores(const Block& block, int n, float threshold, const float* triangle,
                            float* sums) {
@@ -60,19 +62,19 @@ LH_PHASES void find_scores(const Block& block, int n, float threshold, const flo
   });
 }
 
-/// Whether a comes before b among the spans of a midpoint: of equal ones the shortest.
+/// Whether a precedes b among the spans of a midpoint. Of equal ones the shortest comes first.
 LH_BOTH bool better_of_midpoint(const SpanRecord& a, const SpanRecord& b) {
   return b.end == 0 || a.score > b.score || (a.score == b.score && a.begin > b.begin);
 }
 
-/// How many threads look through the spans of a midpoint, where there are `midpoints`.
+/// Number of threads that search the spans of a midpoint if there are `midpoints`.
 LH_BOTH int threads_of_midpoint(int midpoints) {
-  constexpr int kMost = 8;  // one thread compares what these found
+  constexpr int kMost = 8;  // one thread compares their results
   const int threads = kBlockThreads / midpoints;
   return threads < kMost ? threads : kMost;
 }
 
-/// The best span of each midpoint and thread, to s.candidates [threads, midpoints].
+/// Stores the best span of each midpoint and thread in s.candidates [threads, midpoints].
 template <class Block>
 LH_PHASES void find_candidates(const Block& block, SpanShared& s, int n, const float* scores) {
   const int midpoints = 2 * n - 1, threads = threads_of_midpoint(midpoints);
@@ -98,14 +100,15 @@ LH_BOTH float iou_of(const SpanRecord& a, const SpanRecord& b) {
   return static_cast<float>(both * both) / static_cast<float>(la * la + lb * lb - both * both);
 }
 
-/// The candidates that stay, from the best down, to s.kept. Returns how many, to all threads.
+/// Stores the candidates to keep in s.kept, from the best down. Returns their number to all
+/// threads.
 template <class Block>
 LH_PHASES int keep_spans(const Block& block, SpanShared& s, const SpanTask& task) {
   const int midpoints = 2 * task.n - 1, threads = threads_of_midpoint(midpoints);
   SpanRecord best{0, 0, 0};
   int at = 0;
   for (int round = 0;; ++round) {
-    // Above: the score; below: of equal ones the lowest midpoint.
+    // Upper half: the score. Lower half: prefers the lowest midpoint among equals.
     const uint64_t key = block.largest_key(s.largest, round % 2, [&](int t) -> uint64_t {
       if (t >= midpoints) return 0;
       SpanRecord& own = s.candidates[t];
@@ -125,7 +128,7 @@ LH_PHASES int keep_spans(const Block& block, SpanShared& s, const SpanTask& task
       if (s.out[t] || round == task.most_spans) return 0;
       return uint64_t{order_key(own.score)} << 32 | ~static_cast<uint32_t>(t);
     });
-    if (key == 0) return round;  // all threads alike
+    if (key == 0) return round;  // all threads agree
     at = static_cast<int>(~static_cast<uint32_t>(key));
     best = s.candidates[at];
   }

@@ -1,21 +1,21 @@
 #pragma once
-// What dividing a block of tokens into spans reads, writes and keeps (ops/blocks/span_phases.h).
+// Data for the division of a block of tokens into spans (ops/cuda/span_phases.h).
 
 #include "ops/choose/select_phases.h"
 
 namespace longhaul::cuda {
 
-inline constexpr int kMostSpanTokens = 512;  ///< of a block: each midpoint has a thread
-/// Blocks up to this length keep their triangles in shared memory: 66 KB, beside 26 of SpanShared
-/// (the smallest card, sm_86, has 99).
+inline constexpr int kMostSpanTokens = 512;  ///< per block: each midpoint has a thread
+/// Blocks up to this length keep their triangles in shared memory. They need 66 KB, beside 26 KB
+/// for SpanShared (the smallest card, sm_86, has 99 KB).
 inline constexpr int kSharedSpanTokens = 128;
 
-/// Numbers of a block's lower triangle, rows end to end: number (i, j) is row_start(i) + j. Rows
-/// that follow each other begin in different banks, so that a warp reads its columns, its rows and
-/// its diagonals without conflicts.
+/// Index of a row in a block's packed lower triangle: value (i, j) is at row_start(i) + j.
+/// Consecutive rows begin in different banks, so a warp reads columns, rows and diagonals without
+/// bank conflicts.
 LH_BOTH constexpr int row_start(int i) { return i * (i + 1) / 2; }
 
-/// A span that may stay: the best of its midpoint.
+/// A candidate span: the best of its midpoint.
 struct SpanRecord {
   int32_t begin, end;
   float score;
@@ -23,19 +23,19 @@ struct SpanRecord {
 
 /// One block of tokens.
 struct SpanTask {
-  const float* map = nullptr;  ///< rows of `stride` numbers
+  const float* map = nullptr;  ///< rows of `stride` values
   int n = 0, stride = 0;
-  const float* votes = nullptr;  ///< [n, heads]; null: columns of the map are summed
+  const float* votes = nullptr;  ///< [n, heads]; null: the votes are column sums of the map
   int heads = 0;
-  double level = 0;  ///< quantile of the map
+  double level = 0;  ///< quantile of the map used as threshold
   float most_iou = 0, lambda = 0;
-  int most_spans = 0, most_tokens = 0;  ///< of a span
-  bool before = true, after = false;    ///< which neighbours count
-  int32_t* out = nullptr;               ///< as SpanTokens (ops/blocks/span_vectors.h)
+  int most_spans = 0, most_tokens = 0;  ///< largest number of spans, and of tokens per span
+  bool before = true, after = false;    ///< whether neighbours before and after a span count
+  int32_t* out = nullptr;               ///< in the format of SpanTokens (ops/span_vectors.h)
   std::byte* scratch = nullptr;         ///< span_scratch_bytes()
 };
 
-/// Parts of the scratch, each behind the other.
+/// Consecutive parts of the scratch.
 struct SpanScratch {
   float* triangle;   ///< [row_start(n)]
   float* sums;       ///< [row_start(n)]
@@ -52,11 +52,12 @@ LH_BOTH int64_t span_scratch_bytes(int n, int spans, int tokens) {
   return (bytes + 255) / 256 * 256;
 }
 
-/// Blocks of tokens, one behind the other: the first, of `stride` tokens, and what there is in all.
+/// Consecutive blocks of tokens: the first block, of `stride` tokens, and the total number of
+/// tokens.
 struct SpanTasks {
   SpanTask first;
   int64_t tokens = 0;
-  int64_t record = 0, scratch_bytes = 0;  ///< of a block
+  int64_t record = 0, scratch_bytes = 0;  ///< size of a block's record and of its scratch
 
   LH_BOTH int64_t blocks() const { return (tokens + first.stride - 1) / first.stride; }
   LH_BOTH SpanTask of(int64_t b) const {
@@ -76,23 +77,23 @@ struct QuantileShared {
   static constexpr int kDigit = 11;
   uint32_t bins[1 << kDigit];
   ScanShared scan;
-  uint32_t prefix;  ///< of the key
-  uint32_t rank;    ///< of the key among those that begin as it does
-  uint32_t same;    ///< how many begin so
+  uint32_t prefix;  ///< known digits of the key
+  uint32_t rank;    ///< rank of the key among those with the prefix
+  uint32_t same;    ///< number of keys with the prefix
 };
 
 struct SpanShared {
-  union {  // candidates come after the threshold
+  union {  // candidates are stored after the threshold is found
     QuantileShared quantile;
     SpanRecord candidates[2 * kMostSpanTokens];
   };
   LargestKeyShared largest;
-  SumShared<2> sums;                 ///< of a warp: a span's own, its neighbours'
-  uint32_t votes[kMostSpanTokens];   ///< order_key() of the tokens'
+  SumShared<2> sums;                 ///< per warp: attention of a span, and of its neighbours
+  uint32_t votes[kMostSpanTokens];   ///< order_key() of each token's votes
   SpanRecord kept[kMostSpanTokens];  ///< from the best down
-  int16_t counts[kMostSpanTokens];   ///< of tokens that stand for the spans
-  int32_t ends[kMostSpanTokens];     ///< their sums
-  bool out[2 * kMostSpanTokens];     ///< candidates that stayed or may not
+  int16_t counts[kMostSpanTokens];   ///< number of representative tokens per span
+  int32_t ends[kMostSpanTokens];     ///< prefix sums of counts
+  bool out[2 * kMostSpanTokens];     ///< candidates that were kept or are ruled out
 };
 
 }  // namespace longhaul::cuda

@@ -1,9 +1,9 @@
 #pragma once
-// How a block of tokens is divided into spans, and which of its tokens stand for them
-// (ops/blocks/span_division.h, ops/blocks/span_vectors.h), by one block of threads in phases
-// (block.h). Sums are the host's, in the host's order, but for those of span_ratio(). A layer's
-// pass waits for few blocks of threads here, so what counts is the chain: for 128 tokens and four
-// spans 23 waits of the block, between which no thread adds more than 128 numbers.
+// Divides a block of tokens into spans and chooses the tokens that represent them
+// (ops/span_division.h, ops/span_vectors.h), by one thread block in phases (block.h). Sums equal
+// the host's in the host's order, except those of span_ratio(). A layer's pass waits for few thread
+// blocks here, so latency matters. For 128 tokens and four spans there are 23 barriers, and no
+// thread adds more than 128 values between two of them.
 
 #include <cmath>
 
@@ -12,15 +12,15 @@
 
 namespace longhaul::cuda {
 
-/// Where a token's votes of `heads` heads stand while they are added up: an odd distance apart, as
-/// a warp reads those of 32 tokens at once.
+/// Distance between tokens in the staged votes. It is odd, since a warp reads the votes of 32
+/// tokens at once.
 LH_BOTH int votes_pitch(int heads) { return heads | 1; }
 LH_BOTH bool stages_votes(const SpanTask& task) {
   return task.votes != nullptr &&
          int64_t{task.n} * votes_pitch(task.heads) <= int64_t{row_start(task.n)};
 }
 
-/// The lower triangle of the map to `triangle`, and votes, where there is room, to `staged`.
+/// Copies the lower triangle of the map to `triangle`, and the votes to `staged` if they fit.
 template <class Block>
 LH_PHASES void read_block(const Block& block, SpanShared& s, const SpanTask& task, float* triangle,
                           float* staged) {
@@ -46,7 +46,7 @@ LH_PHASES void read_block(const Block& block, SpanShared& s, const SpanTask& tas
   });
 }
 
-/// The votes of the token that the thread stands for, to s.votes.
+/// Sums the votes of the thread's token into s.votes.
 LH_BOTH void add_votes(SpanShared& s, const SpanTask& task, const float* triangle,
                        const float* staged, int t) {
   const int j = t - (kBlockThreads - kMostSpanTokens);
@@ -63,8 +63,8 @@ LH_BOTH void add_votes(SpanShared& s, const SpanTask& task, const float* triangl
   s.votes[j] = order_key(sum);
 }
 
-/// Thread t's part of the attention of a span and of that between it and its neighbours: the
-/// columns t, t + 32 ... of the span's rows `first`, first + step ...
+/// Adds thread t's part of a span's own attention and of the attention between it and its
+/// neighbours. It covers columns t, t + 32, ... of the span's rows `first`, first + step, ...
 LH_BOTH void add_attention(const SpanTask& task, const SpanRecord& span, const float* triangle,
                            int first, int step, int t, double (&sums)[2]) {
   constexpr int kAtOnce = 4;
@@ -90,7 +90,7 @@ LH_BOTH void add_attention(const SpanTask& task, const SpanRecord& span, const f
   }
 }
 
-/// How many tokens stand for a span.
+/// Number of tokens that represent a span.
 LH_BOTH int tokens_of_span(const SpanTask& task, const SpanRecord& span, double own, double other) {
   const float ratio = other > own ? static_cast<float>(own / other) : 1.0f;
   const int length = span.end - span.begin;
@@ -101,7 +101,8 @@ LH_BOTH int tokens_of_span(const SpanTask& task, const SpanRecord& span, double 
   return count > 1 ? count : 1;
 }
 
-/// How many tokens each of `spans` spans gets, to s.counts: as many warps for each as there are.
+/// Stores the number of tokens of each of `spans` spans in s.counts. All warps are shared out among
+/// the spans.
 template <class Block>
 LH_PHASES void count_tokens(const Block& block, SpanShared& s, const SpanTask& task, int spans,
                             const float* triangle) {
@@ -128,16 +129,18 @@ LH_PHASES void count_tokens(const Block& block, SpanShared& s, const SpanTask& t
   }
 }
 
-/// Token i's rank in its span: how many of its tokens have more votes, or as many and come first.
+/// Rank of token i in its span: the number of tokens with more votes, or with as many and a lower
+/// index.
 LH_BOTH int rank_in_span(const SpanShared& s, const SpanRecord& span, int i) {
-  const uint32_t own = s.votes[i];  // above 0, as all keys are
+  const uint32_t own = s.votes[i];  // positive, as all keys are
   int before = 0;
   LH_UNROLL(4)
   for (int j = span.begin; j < span.end; ++j) before += s.votes[j] > own - (j < i ? 1 : 0) ? 1 : 0;
   return before;
 }
 
-/// Of every span the tokens of the lowest ranks, ascending. by_rank [spans, most_tokens] is memory.
+/// Takes the tokens of the lowest ranks of every span, in ascending order. by_rank [spans,
+/// most_tokens] is scratch.
 template <class Block>
 LH_PHASES void take_tokens(const Block& block, SpanShared& s, const SpanTask& task, int spans,
                            int32_t* by_rank) {
@@ -179,7 +182,7 @@ LH_PHASES void take_tokens(const Block& block, SpanShared& s, const SpanTask& ta
   });
 }
 
-/// `triangle` and `sums` have row_start(n) numbers each, in shared memory where it has them.
+/// `triangle` and `sums` have row_start(n) values each, in shared memory if they fit.
 template <class Block>
 LH_PHASES void choose_span_tokens(const Block& block, SpanShared& s, const SpanTask& task,
                                   float* triangle, float* sums) {
@@ -191,7 +194,7 @@ LH_PHASES void choose_span_tokens(const Block& block, SpanShared& s, const SpanT
   find_candidates(block, s, task.n, sums);
   const int spans = keep_spans(block, s, task);
   count_tokens(block, s, task, spans, triangle);
-  // The sums are not needed any more.
+  // The sums are no longer needed, so their memory can hold the ranks.
   const bool room = int64_t{task.most_spans} * task.most_tokens <= int64_t{row_start(task.n)};
   take_tokens(block, s, task, spans,
               room ? reinterpret_cast<int32_t*>(sums) : SpanScratch(task.scratch, task.n).by_rank);

@@ -1,6 +1,6 @@
 #pragma once
-// What the kernels of spans get of the arguments of ops/blocks/span_vectors.h and
-// ops/blocks/span_slots.h. Host code without CUDA.
+// Converts the arguments of ops/span_vectors.h and ops/span_slots.h for the kernels. Host code
+// without CUDA.
 
 #include "ops/blocks/span_scores.gpu.h"
 #include "ops/blocks/span_slots.h"
@@ -8,7 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// Tasks for the blocks, whose numbers go to `tokens`; the first block's scratch is still missing.
+/// Returns tasks for the blocks, which write to `tokens`. The caller must still set the first
+/// block's scratch.
 SpanTasks span_tasks(const DividedTokens& blocks, const SpanTokenRule& rule, int32_t* tokens);
 
 inline TokenRecords token_records(const SpanTokens& tokens) {

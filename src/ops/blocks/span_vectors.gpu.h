@@ -1,6 +1,6 @@
 #pragma once
-// Tokens that stand for spans, their keys and queries: ops/blocks/span_vectors.h on a CUDA device.
-// Addresses are the device's.
+// Representative tokens of spans, their keys and queries: ops/span_vectors.h on a CUDA device. All
+// addresses are device addresses.
 
 #include <cstdint>
 
@@ -9,32 +9,32 @@
 
 namespace longhaul::cuda {
 
-/// Blocks of at most kMostSpanTokens tokens, of as many spans at most.
+/// Blocks have at most kMostSpanTokens tokens, and at most as many spans.
 void choose_span_tokens(Stream stream, const SpanTasks& tasks);
 
-/// The tokens of some blocks, as SpanTokens has them.
+/// The tokens of some blocks, in the format of SpanTokens.
 struct TokenRecords {
   const int32_t* numbers = nullptr;  ///< [blocks, 1 + spans + most]
   int64_t blocks = 0;
-  int spans = 0, most = 0;  ///< of a block
+  int spans = 0, most = 0;  ///< per block
 
   LH_BOTH const int32_t* of(int64_t block) const {
     return numbers + block * (1 + int64_t{spans} + most);
   }
-  LH_BOTH int count(const int32_t* record) const { return record[spans]; }  ///< tokens
+  LH_BOTH int count(const int32_t* record) const { return record[spans]; }  ///< number of tokens
   LH_BOTH const int32_t* tokens(const int32_t* record) const { return record + 1 + spans; }
 };
 
-/// keys [blocks, most, lists, head_dim]: rows first + b * block + token, and zeros.
+/// keys [blocks, most, lists, head_dim] = rows first + b * block + token. The rest is zeros.
 void gather_span_keys(Stream stream, const KvForm& form, const PageTable* lists, int count,
                       int64_t first, int block, const TokenRecords& tokens, float* keys);
 
-/// Of keys [blocks, most, width] the mean of each span to `means` [blocks, spans, width], and to
-/// `one` [blocks, 1 + 2 spans] the records of spans of their first token.
+/// Averages keys [blocks, most, width] over each span into `means` [blocks, spans, width]. `one`
+/// [blocks, 1 + 2 spans] gets records with only the first token of each span.
 void mean_of_spans(Stream stream, const TokenRecords& tokens, const float* keys, int width,
                    int32_t* one, float* means);
 
-/// What looks up (SpanQueries).
+/// The queries that look up blocks (SpanQueries).
 struct QueryForm {
   const float* q = nullptr;  ///< [rows, heads, head_dim]
   int heads = 0, kv_heads = 0, head_dim = 0;
@@ -43,10 +43,10 @@ struct QueryForm {
 
   LH_BOTH int width() const { return (head >= 0 ? 1 : kv_heads) * head_dim; }
 };
-/// Writes the vectors to `to`, how many there are to `count`.
+/// Writes the vectors to `to` and their number to `count`.
 void span_queries(Stream stream, const QueryForm& queries, int block, const TokenRecords& tokens,
                   float* to, int32_t* count);
-/// Of rows [begin, end).
+/// Covers rows [begin, end).
 void row_queries(Stream stream, const QueryForm& queries, int64_t begin, int64_t end, float* to,
                  int32_t* count);
 

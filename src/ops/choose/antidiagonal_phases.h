@@ -1,6 +1,6 @@
 #pragma once
-// The blocks of keys that a tile takes by the scores of their antidiagonals
-// (ops/choose/antidiagonal_blocks.h), in phases (block.h).
+// Phase code (block.h) that chooses blocks of keys for a tile by the scores of their antidiagonals
+// (ops/antidiagonal_blocks.h).
 
 #include <cmath>
 
@@ -8,18 +8,18 @@
 
 namespace longhaul::cuda {
 
-/// A KV head's query heads, of which each tile takes blocks by what its groups of rows pay.
+/// The query heads of one KV head. Each tile chooses blocks by the attention of its groups of rows.
 struct AntidiagonalTask {
   const float* masses;   ///< [groups, head_count, blocks]
   const double* shares;  ///< [head_count]
   uint8_t* seen;         ///< [head_count, tiles, grid blocks]: the result
   float* scores;         ///< [head_count, tiles, grid blocks] scratch
-  int32_t* chosen;       ///< the same
+  int32_t* chosen;       ///< [head_count, tiles, grid blocks] scratch
   int32_t head_count;
-  int32_t per_block;                   ///< groups of a block
-  int64_t first_group, end_group;      ///< of those that there are, from the context's first on
-  int64_t blocks;                      ///< of a row of masses
-  int64_t first_tile, tiles, columns;  ///< of the grid; its blocks
+  int32_t per_block;                   ///< groups per block
+  int64_t first_group, end_group;      ///< existing groups, counted from the context's first
+  int64_t blocks;                      ///< blocks in a row of masses
+  int64_t first_tile, tiles, columns;  ///< tiles and columns (blocks) of the grid
 
   LH_BOTH int64_t first() const { return first_group / per_block; }
   LH_BOTH int64_t count() const { return (end_group - 1) / per_block - first() + 1; }
@@ -32,7 +32,7 @@ struct AntidiagonalShared {
   };
 };
 
-/// Of query head `head` and the tile whose number, among those with groups, is `at`.
+/// Chooses for query head `head` and tile number `at` among the tiles that have groups.
 template <class Block>
 LH_PHASES void choose_antidiagonals(const Block& block, AntidiagonalShared& s,
                                     const AntidiagonalTask& task, int head, int64_t at) {
@@ -51,8 +51,7 @@ LH_PHASES void choose_antidiagonals(const Block& block, AntidiagonalShared& s,
       scores[b] = sum;
     }
   });
-  // The first and the last block; then the best of the others while those before hold less than
-  // `wanted`.
+  // Takes the first and the last block. Then adds the best others until they hold `wanted`.
   const double share = task.shares[head];
   const double wanted = share >= 1 ? INFINITY : share * static_cast<double>(to - from);
   const double forced = static_cast<double>(scores[0] + (tile > 0 ? scores[tile] : 0.0f));

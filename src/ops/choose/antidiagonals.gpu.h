@@ -1,6 +1,6 @@
 #pragma once
-// What choose_antidiagonal_blocks() of ops/choose/antidiagonal_blocks.h does beside block_mass(),
-// on a CUDA device.
+// Device parts of choose_antidiagonal_blocks() of ops/antidiagonal_blocks.h that are not
+// block_mass().
 
 #include <span>
 
@@ -9,13 +9,12 @@
 
 namespace longhaul::cuda {
 
-/// out [groups, heads, stride, head_dim] in bf16: the rows of each group of q [groups * stride,
-/// heads, head_dim], the last first. head_dim is a multiple of 8.
+/// Writes to out [groups, heads, stride, head_dim] in bf16 the rows of each group of q [groups *
+/// stride, heads, head_dim], the group's last row first. head_dim is a multiple of 8.
 void lay_out_groups(Stream stream, const float* q, int64_t groups, int stride, int heads,
                     int head_dim, uint16_t* out);
 
-/// All tasks are of the same groups and grid; scratch need not be filled in, and `shares` is host
-/// memory.
+/// All tasks have equal groups and grids. Scratch need not be initialised. `shares` is host memory.
 void choose_antidiagonals(Stream stream, std::span<AntidiagonalTask> tasks, ScoreScratch& scratch);
 
 }  // namespace longhaul::cuda

@@ -1,13 +1,13 @@
 #pragma once
-// Lists of the bits that are set, by one block of threads in phases (block.h).
+// Lists of set bits, by one thread block in phases (block.h).
 
 #include "ops/core/gpu/block.h"
 
 namespace longhaul::cuda {
 
 struct BitShared {
-  static constexpr int kEach = 4;                         ///< words of a thread and stretch
-  static constexpr int kStretch = kEach * kBlockThreads;  ///< words
+  static constexpr int kEach = 4;                         ///< words per thread and stretch
+  static constexpr int kStretch = kEach * kBlockThreads;  ///< words per stretch
   uint32_t words[kStretch];
   ScanShared scan;
   uint32_t written;
@@ -21,7 +21,7 @@ LH_BOTH int count_bits(uint32_t word) {
 #endif
 }
 
-/// Of a word that is not zero.
+/// `word` must not be zero.
 LH_BOTH int lowest_bit(uint32_t word) {
 #ifdef __CUDA_ARCH__
   return __ffs(static_cast<int>(word)) - 1;
@@ -30,7 +30,7 @@ LH_BOTH int lowest_bit(uint32_t word) {
 #endif
 }
 
-/// The bits [begin, end) of the word whose lowest bit is number `first`, as far as they are there.
+/// Mask of the bits with numbers in [begin, end), in the word whose lowest bit is number `first`.
 LH_BOTH uint32_t bits_between(int64_t first, int64_t begin, int64_t end) {
   const int64_t low = begin > first ? begin - first : 0;
   const int64_t high = end < first + 32 ? end - first : 32;
@@ -38,9 +38,9 @@ LH_BOTH uint32_t bits_between(int64_t first, int64_t begin, int64_t end) {
   return (high == 32 ? ~0u : (1u << high) - 1) & ~((1u << low) - 1);
 }
 
-/// Writes the numbers of the set bits of `words` words to `out`, ascending, and how many there are
-/// to s.written. words_of(first, to) gives a thread the words [first, first + kEach): those past
-/// the end must be zeros.
+/// Writes the numbers of the set bits of `words` words to `out` in ascending order, and their count
+/// to s.written. words_of(first, to) gives a thread the words [first, first + kEach). It must write
+/// zeros for words past the end.
 template <class Block, class WordsOf>
 LH_PHASES void list_bits(const Block& block, BitShared& s, int64_t words, WordsOf&& words_of,
                          int32_t* out) {

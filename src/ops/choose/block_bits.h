@@ -1,5 +1,5 @@
 #pragma once
-// Bits of quantized blocks as device code takes them apart, 16 bytes at a time.
+// Unpacking of quantized blocks in device code, 16 bytes at a time.
 
 #include "ops/core/gpu/numbers.h"
 #include "ops/matmul/block_layout.h"
@@ -11,14 +11,14 @@ struct Weights16 {
   float step, offset = -0.0f;  // x + -0.0f is x, also for x = -0.0f
 };
 
-/// Where the planes of a matrix begin, and its code book.
+/// The planes of a matrix and its code book.
 struct Planes {
   const uint8_t* at[kMostPlanes];
   const uint32_t* book;
 };
 
-/// What most types have in common. kZero: of the quants (block_units.h). kOffset: has a minimum.
-/// kBook: entries of its code book (code_books.h).
+/// Defaults for most types. kZero: zero point of the quants (block_units.h). kOffset: the type has
+/// a minimum. kBook: number of code book entries (code_books.h).
 struct BlockForm {
   static constexpr int kZero = 0, kBook = 0;
   static constexpr bool kOffset = false;
@@ -27,13 +27,13 @@ struct BlockForm {
 template <class... Units>
 struct UnitsList {};
 
-/// Calls f(Units{}) for the one of the list that reads the type; false when there is none.
+/// Calls f(Units{}) for the list entry that reads `type`. Returns false if there is none.
 template <class... Units, class F>
 bool with_one_of(UnitsList<Units...>, DType type, F&& f) {
   return ((type == Units::kType && (f(Units{}), true)) || ...);
 }
 
-/// Group `group` (of 16 elements) of a block is group `k` of unit `u` of the block.
+/// Group `group` (16 elements) of a block is group `k` of the block's unit `u`.
 struct GroupPlace {
   int u, k;
 };
@@ -49,17 +49,17 @@ LH_EVERYWHERE const uint16_t* halves(const uint8_t* p) {
   return reinterpret_cast<const uint16_t*>(p);
 }
 
-/// Low or high halves of 16 bytes.
+/// Takes the low or high 4 bits of 16 bytes.
 LH_EVERYWHERE void take_nibbles(const Word4& packed, int k, uint32_t* q) {
   for (int i = 0; i < 4; ++i) q[i] = packed.w[i] >> (4 * k) & 0x0f0f0f0fu;
 }
 
-/// Pair of bits k of each byte.
+/// Takes bit pair k of each byte.
 LH_EVERYWHERE void take_pairs(const Word4& packed, int k, uint32_t* q) {
   for (int i = 0; i < 4; ++i) q[i] = packed.w[i] >> (2 * k) & 0x03030303u;
 }
 
-/// Digit n (0 to 4) of four bytes that are fractions of 256 in base 3.
+/// Digit n (0 to 4) of four bytes that encode base-3 fractions of 256.
 LH_EVERYWHERE uint32_t base3_digits(uint32_t bytes, int n) {
   const uint32_t power = ((n & 1) != 0 ? 3u : 1u) * ((n & 2) != 0 ? 9u : 1u) * (n > 3 ? 81u : 1u);
   const uint32_t even = (bytes & 0x00ff00ffu) * power & 0x00ff00ffu;
@@ -67,29 +67,30 @@ LH_EVERYWHERE uint32_t base3_digits(uint32_t bytes, int n) {
   return (3 * even >> 8 & 0x00030003u) | (3 * odd & 0x03000300u);
 }
 
-/// The bits of each byte from `bit` on that `mask` keeps once they stand at `to`.
+/// Moves the bits of each byte that start at `bit` to `to`, and ORs those in `mask` into q.
 LH_EVERYWHERE void add_bits(const Word4& high, int bit, int to, uint32_t mask, uint32_t* q) {
   for (int i = 0; i < 4; ++i) q[i] |= rotated_left(high.w[i], (to - bit) & 31) & mask;
 }
 
-/// Bits 0 to 15 of `bits` become bit 4 of 16 bytes: a multiplication spreads four over a word.
+/// Bits 0 to 15 of `bits` become bit 4 of 16 bytes. A multiplication spreads four bits over a word.
 LH_EVERYWHERE void add_fifth_bits(uint32_t bits, uint32_t* q) {
   for (int i = 0; i < 4; ++i) {
     q[i] |= ((bits >> (4 * i) & 15u) * 0x00204081u & 0x01010101u) << 4;
   }
 }
 
-/// Signed bytes that 16 half bytes stand for, four a word.
+/// The signed bytes that the 16 values of a half byte stand for, four per word.
 struct Levels {
   uint32_t of[4];
 };
-/// Of IQ4_NL and IQ4_XS.
+/// Levels of IQ4_NL and IQ4_XS.
 LH_EVERYWHERE Levels iq4_levels() { return {{0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u}}; }
-/// Twice the 4-bit floats (E2M1) of MXFP4 and NVFP4: 0 to 12, then the same with a sign.
+/// Twice the 4-bit floats (E2M1) of MXFP4 and NVFP4: 0 to 12, then the negative ones.
 LH_EVERYWHERE Levels fp4_levels() { return {{0x03020100u, 0x0c080604u, 0xfdfeff00u, 0xf4f8fafcu}}; }
 
-/// The levels of the low (k = 0) or high halves of four bytes. The halves are the digits of
-/// selectors as they stand: four levels of two bytes at a time, then low or high ones.
+/// Levels of the low (k = 0) or high halves of four bytes. The halves serve directly as selector
+/// digits. Each step selects levels for two bytes from the lower and the upper table, then picks
+/// between the two.
 LH_EVERYWHERE uint32_t levels_of_word(const Levels& levels, uint32_t packed, int k) {
   const uint32_t in_half = packed & 0x77777777u;
   const uint32_t which = (packed & 0x88888888u) >> 1 | 0x32103210u;
@@ -106,7 +107,8 @@ LH_EVERYWHERE void take_levels(const Levels& levels, const Word4& packed, int k,
   for (int i = 0; i < 4; ++i) q[i] = levels_of_word(levels, packed.w[i], k);
 }
 
-/// Half of an unsigned E4M3, the factor of NVFP4; its levels are twice the numbers.
+/// Half of an unsigned E4M3, the scale of NVFP4. It is halved because the levels are twice the
+/// values.
 LH_EVERYWHERE float half_of_e4m3(uint32_t x) {
   if (x == 0x7f) return 0.0f;
   const uint32_t exponent = x >> 3 & 15u;
@@ -127,13 +129,13 @@ LH_EVERYWHERE PairScales pair_scales(const Word4& head, int pair) {
           (c >> shift >> 4 & 0x0f0fu) | (b >> shift >> 2 & 0x3030u)};
 }
 
-/// d and, above it, a minimum or dmin.
+/// The word has d in its low half and a minimum or dmin in its high half.
 LH_EVERYWHERE void step_and_offset(uint32_t head, Weights16& out) {
   out.step = half_value(head & 0xffffu);
   out.offset = half_value(head >> 16);
 }
 
-/// d and dmin in the first word of the head.
+/// The first word of the head holds d and dmin.
 LH_EVERYWHERE void scale_with_minimum(const Word4& head, int pair, int k, Weights16& out) {
   const PairScales s = pair_scales(head, pair);
   out.step = half_value(head.w[0] & 0xffffu) * static_cast<float>(s.factors >> (8 * k) & 255u);

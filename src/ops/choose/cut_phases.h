@@ -1,14 +1,14 @@
 #pragma once
-// The best rows of a list as a cut that any thread can ask: find_cut() of select_phases.h, and the
-// row up to which equals of the lowest key stay.
+// The best rows of a list as a threshold that any thread can test. Combines find_cut() of
+// select_phases.h with the last row that is kept among equals of the lowest key.
 
 #include "ops/choose/select_phases.h"
 
 namespace longhaul::cuda {
 
-/// Keys above `key` are among the best, and its equals up to row `last`.
+/// Keys above `key` are kept, and equal keys up to row `last`.
 struct KeyCut {
-  uint32_t key = ~0u;  ///< above that of any number: nothing stays
+  uint32_t key = ~0u;  ///< above the key of any number: nothing is kept
   int64_t last = -1;
 
   LH_BOTH bool holds(uint32_t of, int64_t row) const {
@@ -16,7 +16,7 @@ struct KeyCut {
   }
 };
 
-/// The row of equal number `k` of the keys that equal s.prefix goes to s.row.
+/// Stores the row of the k-th key that equals s.prefix in s.row.
 template <class Block, class KeyOf>
 LH_PHASES void find_equal(const Block& block, SelectShared& s, int64_t n, uint32_t k,
                           KeyOf&& key_of) {
@@ -45,11 +45,11 @@ LH_PHASES void find_equal(const Block& block, SelectShared& s, int64_t n, uint32
     block.each([&](int t) {
       if (t == 0) s.ties += s.scan.all;
     });
-    if (s.ties >= k) break;  // all threads alike
+    if (s.ties >= k) break;  // all threads agree
   }
 }
 
-/// The cut after the best k of n keys; of equal ones the lower rows stay.
+/// The threshold that keeps the best k of n keys. Of equal keys the lower rows are kept.
 template <class Block, class KeyOf>
 LH_PHASES KeyCut cut_after(const Block& block, SelectShared& s, int64_t n, int64_t k,
                            KeyOf&& key_of) {
@@ -59,7 +59,7 @@ LH_PHASES KeyCut cut_after(const Block& block, SelectShared& s, int64_t n, int64
   const auto key = static_cast<uint32_t>(s.prefix);
   const uint32_t left = s.left;
   const bool all_equals = left == s.same;
-  block.each([](int) {});  // nothing of `s` changes before all threads have read it
+  block.each([](int) {});  // barrier: all threads have read `s` before it changes
   if (all_equals) return {key, n};
   find_equal(block, s, n, left, key_of);
   const int64_t last = s.row;
@@ -67,7 +67,8 @@ LH_PHASES KeyCut cut_after(const Block& block, SelectShared& s, int64_t n, int64
   return {key, last};
 }
 
-/// Writes first + i, ascending, of the n rows i that stay; how many goes to s.more.
+/// Writes first + i in ascending order for each of the n rows i with stays(i). Stores their number
+/// in s.more.
 template <class Block, class Stays>
 LH_PHASES void write_staying(const Block& block, SelectShared& s, int64_t n, int64_t first,
                              int32_t* out, Stays&& stays) {

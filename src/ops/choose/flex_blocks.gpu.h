@@ -8,7 +8,7 @@
 
 namespace longhaul::cuda {
 
-/// Addresses are the device's; what is scratch of `heads` need not be filled in.
+/// All addresses are device addresses. Scratch in `heads` need not be initialised.
 void choose_flex_blocks(Stream stream, const FlexCall& call, std::span<FlexHeadTask> heads,
                         ScoreScratch& scratch);
 

@@ -1,7 +1,7 @@
 #pragma once
-// FlexPrefill's choice of key blocks (ops/choose/flex_blocks.h) in phases (block.h): a block of
-// threads for every query head decides and takes lines; one for every tile of a head that takes
-// pairs pays the means; and again one for every head takes pairs.
+// FlexPrefill's choice of key blocks (ops/flex_blocks.h) in phases (block.h). First, one thread
+// block per query head decides between the patterns and chooses lines. Then one per tile of a head
+// that takes pairs computes the attention between means. Last, one per head chooses pairs.
 
 #include <cmath>
 
@@ -9,12 +9,12 @@
 
 namespace longhaul::cuda {
 
-/// What all heads share: rows of a grid (ops/choose/tile_grid.h), and the rule.
+/// Data shared by all heads: the rows of a grid (ops/tile_grid.h) and the rule.
 struct FlexCall {
   const float* queries;  ///< [rows, heads, head_dim]
   int32_t heads, head_dim;
   int32_t tile;
-  int64_t begin, rows;  ///< position of row 0; rows
+  int64_t begin, rows;  ///< position of row 0; number of rows
   double mass, distance;
   int64_t least;
   float scale;
@@ -32,9 +32,9 @@ struct FlexHeadTask {
   const float* means;                ///< [blocks, head_dim], aligned to 16 bytes
   uint8_t* seen;                     ///< [tiles, blocks]: the result
   float* bins;                       ///< [blocks] scratch
-  float* map;                        ///< [tiles, blocks] scratch: what means of tiles pay to blocks
-  int32_t* chosen;                   ///< [tiles * blocks] scratch
-  int32_t* pairs;                    ///< [1]: whether the head takes pairs
+  float* map;       ///< [tiles, blocks] scratch: attention from means of tiles to blocks
+  int32_t* chosen;  ///< [tiles * blocks] scratch
+  int32_t* pairs;   ///< [1]: whether the head takes pairs
 };
 
 inline constexpr int kMostFlexDim = 256;  ///< elements of a head
@@ -56,7 +56,8 @@ class FlexPhases {
                        const FlexHeadTask& head)
       : block_(block), s_(shared), call_(call), head_(head) {}
 
-  /// Whether the head takes pairs; lines, of which it then takes the fewest.
+  /// Decides whether the head takes pairs. Chooses lines in any case; a head with pairs gets the
+  /// minimum.
   LH_PHASES void take_lines() const {
     const int64_t blocks = call_.blocks();
     block_.each([&](int t) {
@@ -78,7 +79,8 @@ class FlexPhases {
     });
   }
 
-  /// What tile number `at` of the grid pays to the blocks up to its own; nothing to later ones.
+  /// Computes the attention from tile number `at` of the grid to the blocks up to its own. Later
+  /// blocks get zeros.
   LH_PHASES void pay_tile(int64_t at) const {
     const int64_t blocks = call_.blocks(), tile = call_.first_tile() + at;
     const int64_t first = tile * call_.tile - call_.begin, end = first + call_.tile;
@@ -95,7 +97,8 @@ class FlexPhases {
     count_within_mass(block_, s_.mass, numbers, call_.mass * static_cast<double>(tiles),
                       [&](int64_t i) { return map[i]; });
     const int64_t taken = s_.mass.taken;
-    block_.each([](int) {});  // all threads know it: what is shared may be written again
+    // Barrier: all threads have read the shared result before it is overwritten.
+    block_.each([](int) {});
     const int64_t count = select({map, numbers, 0, 0, taken, head_.chosen});
     block_.each([&](int t) {
       for (int64_t i = t; i < count; i += kBlockThreads) {
@@ -108,7 +111,7 @@ class FlexPhases {
  private:
   LH_BOTH static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-  /// Bins of lines: of columns from the first key on; of diagonals from the farthest on.
+  /// Sums lines per bin: columns from the first key on, diagonals from the farthest on.
   LH_PHASES void add_up(const float* lines, bool from_the_end) const {
     const int64_t keys = call_.keys();
     const auto rows = static_cast<float>(call_.last_rows);
@@ -123,7 +126,8 @@ class FlexPhases {
     });
   }
 
-  /// Square root of the Jensen-Shannon divergence of what the last rows' mean pays and the columns.
+  /// Square root of the Jensen-Shannon divergence between the attention of the last rows' mean and
+  /// the columns.
   LH_PHASES double distance() const {
     block_.template sums<1>(s_.sum, [&](int t, double* sum) {
       for (int64_t b = t; b < call_.blocks(); b += kBlockThreads) {
@@ -137,7 +141,7 @@ class FlexPhases {
     return sum > 0 ? sqrt(sum) : 0;
   }
 
-  /// Blocks that the lines fill which hold the share of the attention, and one more.
+  /// Number of blocks filled by the lines that hold the share of the attention, plus one.
   LH_PHASES int64_t budget(const float* lines) const {
     const auto rows = static_cast<float>(call_.last_rows);
     count_within_mass(block_, s_.mass, call_.keys(), call_.mass,
@@ -147,7 +151,8 @@ class FlexPhases {
     return (1 + taken) / call_.tile + 1;
   }
 
-  /// What the mean of rows [from, to) pays to the means of the first `count` blocks.
+  /// Computes the attention from the mean of rows [from, to) to the means of the first `count`
+  /// blocks.
   LH_PHASES void pay_means(int64_t from, int64_t to, int64_t count, float* paid) const {
     const int dim = call_.head_dim;
     block_.each([&](int t) {
@@ -163,8 +168,8 @@ class FlexPhases {
         const float* mean = head_.means + b * dim;
         float sum = 0;
         int i = 0;
-        // Each thread reads a row of its own, so a warp's load touches 32 lines of the cache
-        // whatever it reads of them: 16 bytes at a time take a quarter as many loads.
+        // Each thread reads its own row, so each load of a warp touches 32 cache lines. With 16
+        // bytes per load, a quarter as many loads suffice.
         for (; dim % 4 == 0 && i < dim; i += 4) {
           const Word4 four = *reinterpret_cast<const Word4*>(mean + i);
           for (int k = 0; k < 4; ++k) sum += s_.query[i + k] * float_of(four.w[k]);
@@ -192,14 +197,14 @@ class FlexPhases {
     });
   }
 
-  /// How many rows were selected.
+  /// Returns the number of selected rows.
   LH_PHASES int64_t select(const SelectTask& task) const {
     select_rows(block_, s_.select, task);
     return task.rows < task.count ? task.rows : task.count;
   }
 
-  /// Every tile sees block block_of(tile, number) for each of `count` chosen numbers; below 0:
-  /// none.
+  /// Marks block block_of(tile, number) as seen by every tile, for each of `count` chosen numbers.
+  /// A negative result marks nothing.
   template <class BlockOf>
   LH_PHASES void mark(int64_t count, BlockOf&& block_of) const {
     const int64_t tiles = call_.tiles(), blocks = call_.blocks();

@@ -1,30 +1,30 @@
 #pragma once
-// How many of the best scores hold a share of the mass (ops/choose/mass_cut.h), in phases
-// (block.h). Sums are in double precision and in a fixed order.
+// Number of the best scores that hold a share of the mass (ops/mass_cut.h), in phases (block.h).
+// Sums are in double precision and in a fixed order.
 
 #include "ops/choose/select_phases.h"
 
 namespace longhaul::cuda {
 
 struct MassShared {
-  static constexpr int kBits = 3, kDigits = 1 << kBits;  ///< of a step of the search
+  static constexpr int kBits = 3, kDigits = 1 << kBits;  ///< per step of the search
   SumShared<kDigits> sums;
-  uint64_t low, high;  ///< keys [low, high) are searched; those from `high` on are taken
-  double taken_mass;   ///< of those
+  uint64_t low, high;  ///< keys [low, high) are searched; keys from `high` on are taken
+  double taken_mass;   ///< sum of the taken scores
   int64_t taken;       ///< the result
-  bool all;            ///< of [low, high) are taken, too
+  bool all;            ///< the scores in [low, high) are taken, too
 };
 
-/// A score that is below zero or no number counts as nothing.
+/// Negative scores and NaN count as zero.
 LH_BOTH float mass_of(float score) { return score > 0 ? score : 0.0f; }
 
-/// The score, not below zero, whose order_key() this is.
+/// Inverse of order_key() for scores that are not negative.
 LH_BOTH float score_of_key(uint64_t key) {
   return float_of(static_cast<uint32_t>(key) & 0x7fffffffu);
 }
 
-/// Takes scores score_of(0), ..., score_of(n - 1) from the highest down, as long as their sum is at
-/// most `mass`; how many goes to s.taken.
+/// Takes scores score_of(0), ..., score_of(n - 1) from the highest down while their sum is at most
+/// `mass`. Stores their number in s.taken.
 template <class Block, class ScoreOf>
 LH_PHASES void count_within_mass(const Block& block, MassShared& s, int64_t n, double mass,
                                  ScoreOf&& score_of) {
@@ -61,8 +61,8 @@ LH_PHASES void count_within_mass(const Block& block, MassShared& s, int64_t n, d
       }
     });
   }
-  // Keys from `high` on are taken. Unless these are all, the one below is that of scores of which
-  // not all may be.
+  // Keys from `high` on are taken. Unless these are all, `tie` is the key of equal scores of which
+  // only some may be taken.
   const uint64_t high = s.high, tie = s.low;
   const bool all = s.all;
   block.template sums<kDigits>(s.sums, [&](int t, double* sums) {
@@ -76,7 +76,8 @@ LH_PHASES void count_within_mass(const Block& block, MassShared& s, int64_t n, d
   block.each([&](int t) {
     if (t != 0) return;
     const double equals = s.sums.all[1], each = static_cast<double>(score_of_key(tie));
-    const double room = (mass - s.taken_mass) / each;  // not reached by scores of zero
+    // Infinite or NaN for scores of zero, which are never reached.
+    const double room = (mass - s.taken_mass) / each;
     const double more = room > 0 ? (room < equals ? room : equals) : 0;
     s.taken = static_cast<int64_t>(s.sums.all[0]) + static_cast<int64_t>(more);
   });

@@ -1,6 +1,6 @@
 #pragma once
-// Blocks of keys chosen by means: choose_mean_blocks() of ops/choose/mean_blocks.h on a CUDA
-// device. Addresses are the device's.
+// CUDA implementation of choose_mean_blocks() of ops/mean_blocks.h. All addresses are device
+// addresses.
 
 #include <cstdint>
 
@@ -18,7 +18,7 @@ struct MeanBlocksTask {
   int head = 0;
 };
 
-/// Tiles from `first_tile` on of all tasks.
+/// Covers the tiles from `first_tile` on of all tasks.
 struct MeanBlocksCall {
   const float* queries = nullptr;  ///< [grid.rows, heads, head_dim]
   int heads = 0, head_dim = 0;     ///< at most kMostMeanDim
@@ -27,7 +27,7 @@ struct MeanBlocksCall {
   const MeanBlocksTask* tasks = nullptr;
   int task_count = 0;
   float* scores = nullptr;    ///< scratch [tasks, tiles, grid.blocks()]
-  int32_t* chosen = nullptr;  ///< the same
+  int32_t* chosen = nullptr;  ///< scratch [tasks, tiles, grid.blocks()]
 };
 void choose_mean_blocks(Stream stream, const MeanBlocksCall& call);
 

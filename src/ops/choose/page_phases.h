@@ -1,48 +1,49 @@
 #pragma once
-// The pages that two tiles of 64 rows see some rows of by lines (ops/choose/tile_lists.h), in
-// phases (block.h): what list_tile_keys() of tile_phases.h says row by row, and the tiles' own
-// rows. A column where no run passes is seen in a copy of all columns, since a page of its own
-// would cost as much as 64 of them.
+// Lists the pages in which two tiles of 64 rows see rows by lines (ops/tile_lists.h), in phases
+// (block.h). Covers the same rows as list_tile_keys() of tile_phases.h, plus the tiles' own rows. A
+// column that no run is near is seen in a gathered copy of all columns, since a page for it alone
+// would cost as much as 64 columns.
 
 #include "ops/choose/tile_phases.h"
 
 namespace longhaul::cuda {
 
-/// f(0), f(1): for both tiles, without an index that only the thread knows, so that what they are
-/// of may lie in registers.
+/// Calls f(0) and f(1) for the two tiles. The indices are constants, so per-tile data can stay in
+/// registers.
 template <class F>
 LH_BOTH void for_both(F&& f) {
   f(0);
   f(1);
 }
 
-/// Pages and what each tile sees of them.
+/// Pages and the mask of each tile in them.
 struct SeenPages {
   int32_t* pages;   ///< ascending
   uint64_t* masks;  ///< [pages][2]
-  int32_t* keys;    ///< [1]: 64 times as many as pages are listed
+  int32_t* keys;    ///< [1]: 64 times the number of listed pages
 };
 
 struct PageTask {
   const int32_t* columns;  ///< ascending
   const int32_t* runs;
   const int32_t* run_count;  ///< [1]
-  int64_t position;          ///< of the first tile's first row
+  int64_t position;          ///< position of the first tile's first row
   int32_t column_count;
-  int32_t rows[2];         ///< of each tile
+  int32_t rows[2];         ///< number of rows of each tile
   SeenPages text, copies;  ///< without a list of copies all columns are seen in the text
-  int64_t* pairs;          ///< [1]: of (row, key)
+  int64_t* pairs;          ///< [1]: number of visible (row, key) pairs
 };
 
 struct PageShared {
-  static constexpr int kPages = BitShared::kEach * 32 / kPageRows;  ///< of a thread and stretch
+  /// Pages per thread and stretch.
+  static constexpr int kPages = BitShared::kEach * 32 / kPageRows;
   union {
     uint64_t masks[kBlockThreads][kPages][2];
-    uint32_t columns[2][kBlockThreads / 32];  ///< of a stretch, that are seen in copies
+    uint32_t columns[2][kBlockThreads / 32];  ///< columns of a stretch that are seen in copies
   };
   ScanShared scan;
   uint32_t written;
-  uint32_t keys[2];  ///< before the tiles' own
+  uint32_t keys[2];  ///< keys before the tiles' own rows
   int32_t first_run[2];
 };
 
@@ -67,7 +68,7 @@ struct MaskedTiles {
   LH_BOTH bool there(int g) const { return tiles[g].own_keys > 0; }
   LH_BOTH LineKeys lines(int g) const { return LineKeys(tiles[g], first_run[g]); }
 
-  /// Whether one of them sees a run, or its own rows, in the page.
+  /// Whether one of the tiles sees a run or its own rows in the page.
   LH_BOTH bool reaches(int64_t page) const {
     bool seen = false;
     for_both([&](int g) {
@@ -79,8 +80,8 @@ struct MaskedTiles {
   }
 };
 
-/// What both tiles see of the pages of thread t's words from `word` on, and how many keys of each
-/// stand before its own.
+/// Computes the masks of both tiles for the pages of one thread, whose words begin at `word`, and
+/// the number of keys that each tile sees before its own rows.
 LH_BOTH void find_masks(const PageTask& task, const MaskedTiles& pair, int64_t word,
                         uint64_t (&masks)[PageShared::kPages][2], uint32_t (&before)[2]) {
   constexpr int kEach = BitShared::kEach;
@@ -110,8 +111,8 @@ LH_BOTH void find_masks(const PageTask& task, const MaskedTiles& pair, int64_t w
   }
 }
 
-/// Lists pages [first, first + of `each` for every thread) of which some tile sees something.
-/// mask_of(t, p, g): what tile g sees of page p of thread t.
+/// Lists the pages in which some tile sees a row. Pages are numbered from `first`, with `each`
+/// pages per thread. mask_of(t, p, g) is the mask of tile g in page p of thread t.
 template <class Block, class MaskOf>
 LH_PHASES void list_pages(const Block& block, PageShared& s, int32_t first, int each,
                           MaskOf&& mask_of, const SeenPages& to) {
@@ -142,7 +143,7 @@ LH_PHASES void end_list(const Block& block, PageShared& s, const SeenPages& list
   });
 }
 
-/// Columns that neither tile's runs pass near.
+/// Lists the columns that no run of either tile is near.
 template <class Block>
 LH_PHASES void list_copies(const Block& block, PageShared& s, const PageTask& task,
                            const MaskedTiles& pair) {

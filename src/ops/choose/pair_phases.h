@@ -1,6 +1,6 @@
 #pragma once
-// The rows with the largest weights, of equal weights those with the higher score
-// (ops/blocks/block_votes.h), by one block of threads in phases (block.h).
+// Selects the rows with the largest weights, and among equal weights those with the higher score
+// (ops/block_votes.h), by one thread block in phases (block.h).
 
 #include "ops/choose/select_phases.h"
 
@@ -13,7 +13,7 @@ struct PairTask {
   int32_t* out = nullptr;                             ///< [count], ascending
 };
 
-/// Copies the scores of the rows whose weight is `weight`, in their order.
+/// Copies the scores of rows with weight `weight`, in order.
 template <class Block>
 LH_PHASES void copy_equals(const Block& block, SelectShared& s, const PairTask& task,
                            uint32_t weight) {
@@ -34,7 +34,7 @@ LH_PHASES void copy_equals(const Block& block, SelectShared& s, const PairTask& 
   }
 }
 
-/// Writes the rows that are above the cuts, and as many of their equals as there is room for.
+/// Writes the rows above the cuts and as many of their equals as fit.
 template <class Block>
 LH_PHASES void write_pairs(const Block& block, SelectShared& s, const PairTask& task,
                            uint32_t weight, uint32_t score, uint32_t equals) {
@@ -42,7 +42,7 @@ LH_PHASES void write_pairs(const Block& block, SelectShared& s, const PairTask& 
     if (t == 0) s.more = s.ties = 0;
   });
   for (int64_t begin = 0; begin < task.rows; begin += kBlockThreads) {
-    // Rows above are counted in the upper half, equals below.
+    // The upper half counts rows above the cut, the lower half equals.
     const auto count = [&](int t) {
       if (begin + t >= task.rows) return 0u;
       const uint32_t w = order_key(task.weights[begin + t]);
@@ -65,11 +65,11 @@ LH_PHASES void write_pairs(const Block& block, SelectShared& s, const PairTask& 
 
 template <class Block>
 LH_PHASES void select_pairs(const Block& block, SelectShared& s, const PairTask& task) {
-  if (task.count == 0) return;  // all threads alike
+  if (task.count == 0) return;  // all threads agree
   find_cut(block, s, task.weights, task.rows, static_cast<uint32_t>(task.count));
   const auto weight = static_cast<uint32_t>(s.prefix);
   const uint32_t left = s.left;
-  block.each([&](int) {});  // all have read before it is written again
+  block.each([&](int) {});  // barrier: all threads have read `s` before it is written again
   copy_equals(block, s, task, weight);
   const auto equals = static_cast<int64_t>(s.more);
   find_cut(block, s, task.equals, equals, left);

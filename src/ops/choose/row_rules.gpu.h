@@ -1,5 +1,5 @@
 #pragma once
-// Judgements of rows (rule_phases.h) on a CUDA device. Addresses in tasks are the device's.
+// Rules that judge rows (rule_phases.h) on a CUDA device. Addresses in tasks are device addresses.
 
 #include <span>
 
@@ -8,10 +8,10 @@
 
 namespace longhaul::cuda {
 
-/// A block of threads for each list.
+/// Uses one thread block per list.
 void steady_scores(Stream stream, std::span<const SteadyTask> lists, ScoreScratch& scratch);
 void judge_rules(Stream stream, std::span<const RuleTask> lists, ScoreScratch& scratch);
-/// One block for all lists, which `task` is yet to name.
+/// Uses one thread block for all lists; sets task.lists.
 void deal_rows(Stream stream, DealTask task, std::span<const DealtList> lists,
                ScoreScratch& scratch);
 

@@ -1,7 +1,7 @@
 #pragma once
-// Judgements of the rows of a list, each by one block of threads in phases (block.h): RoCo's
-// steadiest rows (ops/choose/steady_scores.h), FastGen's rules (ops/choose/hybrid_rules.h), and a
-// budget that the lists of a layer share (ops/choose/select_rows.h).
+// Rules that judge the rows of a list, each by one thread block in phases (block.h): RoCo's
+// steadiest rows (ops/steady_scores.h), FastGen's rules (ops/hybrid_rules.h), and a budget shared
+// by the lists of a layer (ops/select_rows.h).
 
 #include <cmath>
 
@@ -17,13 +17,13 @@ struct SteadyTask {
 
 LH_BOTH double square_of(double x) {
 #ifdef __CUDA_ARCH__
-  return __dmul_rn(x, x);  // the host rounds it, too
+  return __dmul_rn(x, x);  // rounds the product separately (no fma), as the host does
 #else
   return x * x;
 #endif
 }
 
-/// What rounding alone may make of a variance: ops/choose/steady_scores.cc says why.
+/// Variances below the rounding error count as zero; see ops/steady_scores.cc.
 LH_BOTH float steadiness_of(float sum, float square, float seen) {
   const double mean = static_cast<double>(sum / seen);
   const double variance = static_cast<double>(square / seen) - square_of(mean);
@@ -39,7 +39,7 @@ LH_PHASES void steady_scores(const Block& block, SelectShared& s, const SteadyTa
   const float* const squares = task.squares + task.sink;
   block.each([&](int t) {
     for (int64_t i = t; i < judged; i += kBlockThreads) {
-      scores[i] = steadiness_of(sums[i], squares[i], seen[i]);  // scratch until the cut is known
+      scores[i] = steadiness_of(sums[i], squares[i], seen[i]);  // scratch until the cut is found
     }
   });
   const KeyCut cut =
@@ -56,16 +56,16 @@ LH_PHASES void steady_scores(const Block& block, SelectShared& s, const SteadyTa
 
 struct RuleTask {
   const float *attention, *recent;  ///< [rows]
-  const int32_t* tokens;            ///< of the first `listed` rows; those behind: row + behind
+  const int32_t* tokens;  ///< of the first `listed` rows; the token of later rows is row + behind
   int64_t listed, behind;
-  const uint8_t* classes;  ///< of the first `known` tokens: 0 ordinary, 1 special, 2 punctuation
+  const uint8_t* classes;  ///< per token below `known`: 0 ordinary, 1 special, 2 punctuation
   int64_t known;
   int64_t rows, begin, end, global;
-  int64_t heavy, window;  ///< rows that the third rule adds, and last rows that the fourth does
-  double enough;          ///< what a rule must hold
-  int32_t rule;           ///< 0 to 3; below 0: the cheapest that holds enough, 4 where none does
-  int32_t* verdict;       ///< [2]: the rule and its rows; null: they are written
-  int32_t* out;           ///< the rows that stay of the rule that is given
+  int64_t heavy, window;  ///< rows that the third rule adds; last rows that the fourth rule adds
+  double enough;          ///< share that a rule must hold
+  int32_t rule;      ///< 0 to 3; below 0: the cheapest rule that holds enough, or 4 if none does
+  int32_t* verdict;  ///< [2]: the rule and its number of rows; null: the rows are written
+  int32_t* out;      ///< the rows that the given rule keeps
 };
 
 struct RuleShared {
@@ -103,13 +103,13 @@ class RuleJudgement {
   LH_PHASES int64_t token_of(int64_t row) const {
     return row < task_.listed ? task_.tokens[row] : row + task_.behind;
   }
-  /// What a rule names for what it is.
+  /// Whether a rule keeps the row because of its token's class.
   LH_PHASES bool named(int64_t row, bool punctuation) const {
     const int64_t token = token_of(row);
     const int is = token < task_.known ? task_.classes[token] : 0;
     return token < task_.global || is == 1 || (punctuation && is == 2);
   }
-  /// Of the attention per row that could see the key.
+  /// Key of the average attention over the rows that could see the key.
   LH_PHASES uint32_t average_key(int64_t row) const {
     if (named(row, true)) return order_key(-1.0f);
     const int64_t token = token_of(row), from = token > task_.begin ? token : task_.begin;
@@ -164,16 +164,16 @@ class RuleJudgement {
 struct DealtList {
   const float* scores;
   int64_t rows;
-  int32_t* out;    ///< room for all that may stay
+  int32_t* out;    ///< memory for all rows that may be kept
   int32_t* count;  ///< [1]
 };
 
 struct DealTask {
   const DealtList* lists;
   int32_t list_count;
-  int64_t first, last, sure;  ///< of every list
-  int64_t left;               ///< for the best of what then is left of all lists; fewer than that
-  uint32_t* ranks;            ///< scratch: of the rows between the ends of all lists
+  int64_t first, last, sure;  ///< rows that every list keeps: first ones, last ones, best ones
+  int64_t left;     ///< budget for the best remaining rows over all lists; less than their number
+  uint32_t* ranks;  ///< scratch: ranks of the rows between the ends, over all lists
 };
 
 LH_BOTH int64_t between_ends(const DealTask& task, const DealtList& list) {
@@ -181,7 +181,7 @@ LH_BOTH int64_t between_ends(const DealTask& task, const DealtList& list) {
   return between > 0 ? between : 0;
 }
 
-/// Rows that are sure have rank 0, which no number has.
+/// Rows that a list keeps anyway get rank 0, which no number's key has.
 template <class Block>
 LH_PHASES void deal_rows(const Block& block, SelectShared& s, const DealTask& task) {
   int64_t between = 0;

@@ -1,14 +1,15 @@
 #pragma once
-// The rows of a list with the highest scores, by one block of threads in phases (block.h): a radix
-// search for the lowest score that stays, then the rows above it and as many of its equals as there
-// is room for. What stays and what ties are as ops/choose/score_cut.h says.
+// Selects the rows of a list with the highest scores, by one thread block in phases (block.h). A
+// radix search finds the lowest score that is kept. Then the rows above it are written, and as many
+// of its equals as fit. ops/score_cut.h defines the order and ties.
 
 #include "ops/core/gpu/block.h"
 #include "ops/core/gpu/numbers.h"
 
 namespace longhaul::cuda {
 
-/// One list: rows [0, first), the last `last`, and of those between the best ones; `count` in all.
+/// One list. Selects rows [0, first), the last `last` rows, and the best rows between them; `count`
+/// in all.
 struct SelectTask {
   const float* scores = nullptr;
   int64_t rows = 0;
@@ -18,16 +19,16 @@ struct SelectTask {
 
 struct SelectShared {
   static constexpr int kBins = 256, kCopies = 8;
-  uint32_t bins[kCopies][kBins + 1];  ///< copies, since most scores fall into few bins
+  uint32_t bins[kCopies][kBins + 1];  ///< several copies, since most scores fall into few bins
   ScanShared scan;
-  uint64_t prefix;      ///< of the keys that are still searched
-  uint32_t left;        ///< of them how many stay
-  uint32_t same;        ///< of them how many there are
-  uint32_t more, ties;  ///< written, and equals met, so far
-  int64_t row;          ///< of an equal that was looked for
+  uint64_t prefix;      ///< prefix of the keys that are still searched
+  uint32_t left;        ///< number of searched keys that are kept
+  uint32_t same;        ///< number of searched keys
+  uint32_t more, ties;  ///< numbers written and equals found so far
+  int64_t row;          ///< result of the search for an equal
 };
 
-/// Larger floats have larger keys; -0 is 0, NaN is minus infinity.
+/// Larger floats have larger keys. -0 equals 0; NaN equals minus infinity.
 LH_BOTH uint32_t order_key(float x) {
   constexpr uint32_t kSign = 0x80000000u, kMinusInfinity = ~0xff800000u;
   const uint32_t u = bits_of(x + 0.0f);  // -0 becomes 0
@@ -35,15 +36,15 @@ LH_BOTH uint32_t order_key(float x) {
   return x != x ? kMinusInfinity : key;
 }
 
-/// The float of an order_key().
+/// Inverse of order_key().
 LH_BOTH float float_of_key(uint32_t key) {
   constexpr uint32_t kSign = 0x80000000u;
   return float_of((key & kSign) != 0 ? key & ~kSign : ~key);
 }
 
-/// The k-th highest of n keys of `bits` bits (whole bytes) goes to s.prefix, how many equals of it
-/// are among the k to s.left, and how many there are to s.same; 0 < k <= n. key_of(i) is key number
-/// i, an unsigned number.
+/// Finds the k-th highest of n keys of `bits` bits (whole bytes), with 0 < k <= n. s.prefix gets
+/// the key, s.left the number of its equals among the k, and s.same the number of all its equals.
+/// key_of(i) is key number i, an unsigned integer.
 template <class Block, class KeyOf>
 LH_PHASES void find_cut(const Block& block, SelectShared& s, int64_t n, uint32_t k, int bits,
                         KeyOf&& key_of) {
@@ -57,7 +58,7 @@ LH_PHASES void find_cut(const Block& block, SelectShared& s, int64_t n, uint32_t
         s.bins[i / SelectShared::kBins][i % SelectShared::kBins] = 0;
       }
     });
-    const bool any = shift + 8 == bits;  // nothing is known of the key yet
+    const bool any = shift + 8 == bits;  // no digit of the key is known yet
     block.each([&](int t) {
       const Key prefix = any ? Key{0} : static_cast<Key>(s.prefix) >> (shift + 8);
       for (int64_t i = t; i < n; i += kBlockThreads) {
@@ -67,7 +68,7 @@ LH_PHASES void find_cut(const Block& block, SelectShared& s, int64_t n, uint32_t
         }
       }
     });
-    // Thread t stands for bin 255 - t: before it come the higher ones.
+    // Thread t handles bin 255 - t, so that higher bins come before it.
     const auto size_of = [&](int t) {
       uint32_t sum = 0;
       if (t >= SelectShared::kBins) return sum;
@@ -88,14 +89,14 @@ LH_PHASES void find_cut(const Block& block, SelectShared& s, int64_t n, uint32_t
   }
 }
 
-/// The same of n scores: s.prefix is the order_key() of the k-th highest.
+/// Like above for n scores: s.prefix is the order_key() of the k-th highest.
 template <class Block>
 LH_PHASES void find_cut(const Block& block, SelectShared& s, const float* scores, int64_t n,
                         uint32_t k) {
   find_cut(block, s, n, k, 32, [&](int64_t i) { return order_key(scores[i]); });
 }
 
-/// Writes the rows that stay, ascending.
+/// Writes the selected rows in ascending order.
 template <class Block>
 LH_PHASES void select_rows(const Block& block, SelectShared& s, const SelectTask& task) {
   const bool all = task.rows <= task.count;
@@ -109,7 +110,7 @@ LH_PHASES void select_rows(const Block& block, SelectShared& s, const SelectTask
     }
     if (t == 0) s.more = s.ties = 0;
   });
-  if (chosen == 0) return;  // all threads alike
+  if (chosen == 0) return;  // all threads agree
   const float* scores = task.scores + first;
   find_cut(block, s, scores, n, static_cast<uint32_t>(chosen));
   block.each([&](int t) {
@@ -117,7 +118,8 @@ LH_PHASES void select_rows(const Block& block, SelectShared& s, const SelectTask
   });
   const auto cut = static_cast<uint32_t>(s.prefix);
   const uint32_t equals = s.left;
-  // Four scores a thread and stretch: higher ones are counted in the upper half, equals below.
+  // Four scores per thread and stretch. The upper half counts rows above the cut, the lower half
+  // equals.
   constexpr int kEach = 4;
   for (int64_t begin = 0; begin < n; begin += int64_t{kEach} * kBlockThreads) {
     const auto count = [&](int t) {

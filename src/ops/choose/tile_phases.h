@@ -1,19 +1,19 @@
 #pragma once
-// The choice of lines, and the keys that tiles of rows see by lines or blocks
-// (ops/choose/line_choice.h, ops/choose/tile_lists.h), in phases (block.h).
+// The choice of lines, and lists of the keys that tiles of rows see by lines or blocks
+// (ops/line_choice.h, ops/tile_lists.h), in phases (block.h).
 
 #include "ops/choose/bit_phases.h"
 #include "ops/choose/select_phases.h"
 
 namespace longhaul::cuda {
 
-/// Diagonals become runs.
+/// Merges diagonals into runs.
 struct RunTask {
   const int32_t* distances;  ///< ascending
   int32_t count;
-  int32_t tile;      ///< neighbours that are so far apart at most are of one run
-  int32_t* runs;     ///< [2 * count]: the far and the near end of each, far runs first
-  int32_t* written;  ///< [1]: runs
+  int32_t tile;      ///< largest distance of neighbours in one run
+  int32_t* runs;     ///< [2 * count]: far and near end of each run, far runs first
+  int32_t* written;  ///< [1]: number of runs
 };
 
 struct RunShared {
@@ -49,18 +49,18 @@ LH_PHASES void merge_runs(const Block& block, RunShared& s, const RunTask& task)
   });
 }
 
-/// Rows of block `own`, the first at `position`.
+/// The rows of block `own`; the first has position `position`.
 struct TileTask {
-  const int32_t* columns;  ///< ascending; with runs
+  const int32_t* columns;  ///< ascending; set if there are runs
   const int32_t* runs;
   const int32_t* run_count;  ///< [1]
-  const uint8_t* blocks;     ///< [own + 1] flags, without lines
+  const uint8_t* blocks;     ///< [own + 1] flags; null if there are lines
   int64_t own, position;
   int32_t column_count;
-  int32_t tile, pages;  ///< keys and pages of a block
-  int32_t own_keys;     ///< from the block's first on, where it is seen
-  int32_t* index;       ///< rows, or pages, before
-  int32_t* counts;      ///< [2]: keys of those, and of the block itself
+  int32_t tile, pages;  ///< keys and pages per block
+  int32_t own_keys;     ///< own keys from the block's first on, if the block is seen
+  int32_t* index;       ///< listed rows or pages before the tile's own
+  int32_t* counts;      ///< [2]: number of listed keys, and of the block's own keys
 };
 
 struct TileShared {
@@ -68,11 +68,11 @@ struct TileShared {
   int32_t first_run;
 };
 
-/// The keys of a tile by columns and diagonals.
+/// The keys that a tile sees by columns and diagonals.
 struct LineKeys {
   const TileTask& task;
-  int64_t end;    ///< of the tile
-  int32_t first;  ///< run: those before it begin behind the tile
+  int64_t end;    ///< end of the tile
+  int32_t first;  ///< first run to search: earlier ones begin after the tile
 
   LH_BOTH explicit LineKeys(const TileTask& of, int32_t first_run = 0)
       : task(of), end((of.own + 1) * of.tile), first(first_run) {}
@@ -85,7 +85,7 @@ struct LineKeys {
     const int64_t near = task.runs[2 * run + 1];
     return end - near > task.tile ? end - near : task.tile;
   }
-  /// The first run that a row of the tile reaches.
+  /// The first run that reaches a row of the tile.
   LH_BOTH int32_t find_first() const {
     int32_t low = 0, high = *task.run_count;
     while (low < high) {
@@ -98,7 +98,7 @@ struct LineKeys {
     }
     return low;
   }
-  LH_BOTH int32_t run_behind(int64_t key) const {  // the first that ends behind it
+  LH_BOTH int32_t run_behind(int64_t key) const {  // first run that ends after `key`
     int32_t low = first, high = *task.run_count;
     while (low < high) {
       const int32_t middle = low + (high - low) / 2;
@@ -123,13 +123,13 @@ struct LineKeys {
     return low;
   }
 
-  /// Whether a run has a key of [begin, behind).
+  /// Whether a run has a key in [begin, behind).
   LH_BOTH bool reaches(int64_t begin, int64_t behind) const {
     const int32_t run = run_behind(begin);
     return begin < behind && run < *task.run_count && begin_of(run) < behind;
   }
 
-  /// Sets the bits of keys before the tile in the words from `word` on, of runs ...
+  /// Sets the bits of keys in runs before the tile, in the words from `word` on.
   LH_BOTH void add_runs(int64_t word, uint32_t* to) const {
     const int64_t low = word * 32, high = end_of_words(word);
     if (low >= high) return;
@@ -140,13 +140,13 @@ struct LineKeys {
       }
     }
   }
-  /// ... and of columns.
+  /// Sets the bits of keys in columns before the tile, in the words from `word` on.
   LH_BOTH void add_columns(int64_t word, uint32_t* to) const {
     const int64_t low = word * 32, high = end_of_words(word);
     if (low >= high) return;
     for (int32_t c = column_from(low); c < task.column_count && task.columns[c] < high; ++c) {
       const int64_t key = task.columns[c];
-      // No index that only the thread knows, so that words may lie in registers.
+      // Constant indices, so that words can stay in registers.
       for (int w = 0; w < BitShared::kEach; ++w) to[w] |= bits_between(low + 32 * w, key, key + 1);
     }
   }
@@ -164,7 +164,7 @@ struct LineKeys {
   }
 };
 
-/// Writes the pages of the blocks before the tile's own that have a flag, a thread for each block.
+/// Writes the pages of flagged blocks before the tile's own block. One thread handles one block.
 template <class Block>
 LH_PHASES void list_flagged(const Block& block, BitShared& s, const TileTask& task) {
   block.each([&](int t) {
@@ -188,7 +188,7 @@ LH_PHASES void list_flagged(const Block& block, BitShared& s, const TileTask& ta
   }
 }
 
-/// Writes the rows or pages before the tile's own, ascending, and the counts.
+/// Writes the rows or pages before the tile's own, in ascending order, and the counts.
 template <class Block>
 LH_PHASES void list_tile_keys(const Block& block, TileShared& s, const TileTask& task) {
   const bool lines = task.blocks == nullptr;
@@ -202,7 +202,7 @@ LH_PHASES void list_tile_keys(const Block& block, TileShared& s, const TileTask&
   }
   block.each([&](int t) {
     if (t != 0) return;
-    const int32_t keys = lines ? 1 : task.tile / task.pages;  // of an entry
+    const int32_t keys = lines ? 1 : task.tile / task.pages;  // keys per entry
     task.counts[0] = static_cast<int32_t>(s.bits.written) * keys;
     task.counts[1] = lines || task.blocks[task.own] != 0 ? task.own_keys : 0;
   });

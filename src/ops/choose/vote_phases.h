@@ -1,6 +1,6 @@
 #pragma once
-// Votes of many rows on few keys, and the spans of those that are chosen (ops/choose/votes.h), in
-// phases (block.h).
+// Votes of many rows on few keys, and the spans around the chosen keys (ops/votes.h), in phases
+// (block.h).
 
 #include "ops/choose/bit_phases.h"
 #include "ops/choose/select_phases.h"
@@ -11,10 +11,10 @@ struct VoteTask {
   const int32_t* votes;  ///< [cast]
   int64_t cast;
   int64_t numbers, k;
-  uint32_t* counters;  ///< [numbers] zeros, and so again afterwards
-  uint32_t* marks;     ///< [numbers / 32, rounded up] likewise
-  uint32_t* voted;     ///< [1] likewise
-  int32_t* found;      ///< [min(numbers, cast)]: numbers that got votes, in no order
+  uint32_t* counters;  ///< [numbers] zeros before and after
+  uint32_t* marks;     ///< [numbers / 32, rounded up] zeros before and after
+  uint32_t* voted;     ///< [1] zero before and after
+  int32_t* found;      ///< [min(numbers, cast)]: numbers with votes, unordered
   int32_t* rows;       ///< the result
   int32_t* count;      ///< [1]
 };
@@ -44,11 +44,11 @@ struct ChoiceShared {
   };
 };
 
-/// Of the numbers that were counted, those with most votes.
+/// Chooses the counted numbers with the most votes.
 template <class Block>
 LH_PHASES void choose_voted(const Block& block, ChoiceShared& s, const VoteTask& task) {
   const int64_t voted = *task.voted, chosen = task.k < voted ? task.k : voted;
-  // More votes are better, then a lower number: no two keys are the same.
+  // Keys order by more votes, then by lower number. No two keys are equal.
   const int low = bits_of(static_cast<uint64_t>(task.numbers));
   const auto key_of = [&](int64_t i) {
     const int32_t number = task.found[i];
@@ -100,11 +100,11 @@ struct ExpandShared {
 template <class Block>
 LH_PHASES void expand_spans(const Block& block, ExpandShared& s, const ExpandTask& task) {
   const int64_t chosen = task.chosen_count == nullptr ? task.most : *task.chosen_count;
-  const auto stop_of = [&](int64_t i) {  // of span i
+  const auto stop_of = [&](int64_t i) {  // end of span i
     const int64_t stop = task.chosen[i] - task.span / 2 + task.span;
     return stop < task.end ? stop : task.end;
   };
-  const auto begin_of = [&](int64_t i) {  // behind the span before
+  const auto begin_of = [&](int64_t i) {  // begin of span i after the previous span
     const int64_t low = task.chosen[i] - task.span / 2, before = i > 0 ? stop_of(i - 1) : 0;
     return low > before ? low : before;
   };
@@ -120,7 +120,7 @@ LH_PHASES void expand_spans(const Block& block, ExpandShared& s, const ExpandTas
     block.each([&](int t) {
       int32_t* const out = task.rows + s.written;
       for (uint32_t i = static_cast<uint32_t>(t); i < s.scan.all; i += kBlockThreads) {
-        int low = 0, high = kBlockThreads - 1;  // the last span that begins at i or before
+        int low = 0, high = kBlockThreads - 1;  // finds the last span that begins at or before i
         while (low < high) {
           const int middle = (low + high + 1) / 2;
           if (s.scan.before[middle] <= i) {
@@ -129,7 +129,7 @@ LH_PHASES void expand_spans(const Block& block, ExpandShared& s, const ExpandTas
             high = middle - 1;
           }
         }
-        // Spans past the last one begin at the end: none of i does.
+        // Spans past the last one begin at the end, so no i belongs to them.
         out[i] = static_cast<int32_t>(task.first + begin_of(from + low) + (i - s.scan.before[low]));
       }
     });

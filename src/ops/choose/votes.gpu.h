@@ -8,7 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// Addresses are the device's. All votes at once, and so all spans: one block of threads chooses.
+/// All addresses are device addresses. Both process their items together; one thread block chooses
+/// for each.
 void most_voted(Stream stream, std::span<const VoteTask> votes, ScoreScratch& scratch);
 void expand_spans(Stream stream, std::span<const ExpandTask> spans, ScoreScratch& scratch);
 

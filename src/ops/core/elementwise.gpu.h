@@ -1,8 +1,8 @@
 #pragma once
-// Operations on every element of rows in device memory, as ops/core/add.h, ops/core/swiglu.h,
-// ops/core/convert.h, ops/core/fill.h, ops/attention/merge_attention.h,
-// ops/attention/query_growth.h and ops/core/soft_cap.h define them. Any sizes and addresses; 16
-// bytes at a time where all of a call's addresses and strides allow it.
+// Elementwise operations on rows in device memory, as defined in ops/add.h, ops/swiglu.h,
+// ops/convert.h, ops/fill.h, ops/merge_attention.h, ops/query_growth.h and ops/soft_cap.h. Sizes
+// and addresses are arbitrary. Accesses have 16 bytes if all addresses and strides of a call allow
+// it.
 
 #include <cstdint>
 
@@ -13,14 +13,14 @@
 
 namespace longhaul::cuda {
 
-/// y[r, i] += x[r, i] (+ bias[i] unless null); [rows, n] packed.
+/// y[r, i] += x[r, i] (+ bias[i] unless null). [rows, n] is packed.
 void add(Stream stream, float* y, const float* x, int64_t rows, int64_t n,
          const float* bias = nullptr);
-/// y[r, i] += bias[i], rows of y `stride` floats apart.
+/// y[r, i] += bias[i]. Rows of y are `stride` floats apart.
 void add_bias(Stream stream, float* y, const float* bias, int64_t rows, int64_t n, int64_t stride);
 
-/// y[r, i] = gated(gate[r, i], up[r, i]), y [rows, n] packed, f32 or bf16; rows of gate and up
-/// `stride` numbers apart. With stride == n, a y of their type may be gate or up.
+/// y[r, i] = gated(gate[r, i], up[r, i]). y [rows, n] is packed, in f32 or bf16. Rows of gate and
+/// up are `stride` elements apart. If stride == n, a y of their type may alias gate or up.
 void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
             int64_t stride, float* y, const Gating& gating = {});
 void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
@@ -28,10 +28,10 @@ void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int
 void swiglu(Stream stream, const uint16_t* gate, const uint16_t* up, int64_t rows, int64_t n,
             int64_t stride, uint16_t* y, const Gating& gating = {});
 
-/// Gate and up packed; n a multiple of 32; all at multiples of 16 bytes.
+/// Gate and up are packed. n is a multiple of 32. All addresses are multiples of 16 bytes.
 void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
             const ProductRows& y, const Gating& gating = {});
-/// Packed rows; n a multiple of 32; all at multiples of 16 bytes.
+/// Rows are packed. n is a multiple of 32. All addresses are multiples of 16 bytes.
 void f32_to_product_rows(Stream stream, const float* x, int64_t rows, int64_t n,
                          const ProductRows& y);
 
@@ -41,21 +41,21 @@ void bf16_to_f32(Stream stream, const uint16_t* x, int64_t count, float* y);
 void fill(Stream stream, float* x, int64_t count, float value);
 void copy(Stream stream, const float* from, int64_t count, float* to);
 
-/// out[i] = sum over l of x[l * n + i] for i in [0, n), in the order of the `lists` lists;
-/// add_lists: added to what is there.
+/// out[i] = sum over l of x[l * n + i] for i in [0, n), in the order of the `lists` lists.
+/// add_lists() adds the sum to out.
 void sum_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* out);
 void add_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* out);
 
 /// y[i] += scale * x[i].
 void add_scaled(Stream stream, const float* x, float scale, int64_t count, float* y);
-/// x[i] *= scale, and then cap * tanh(x[i] / cap) where cap > 0.
+/// x[i] *= scale; then x[i] = cap * tanh(x[i] / cap) if cap > 0.
 void scale_and_cap(Stream stream, float* x, int64_t count, float scale, float cap);
-/// x [rows, n] packed, row r at position first + r.
+/// x [rows, n] is packed. Row r has position first + r.
 void grow_queries(Stream stream, float* x, int64_t rows, int64_t n, int64_t first,
                   const QueryGrowth& growth);
 
-/// out [vectors, head_dim] and lse [vectors], of one set of keys, become those of both; a vector
-/// that saw nothing of a set (lse = -infinity) gets the other's result.
+/// Merges out [vectors, head_dim] and lse [vectors] with the results over another set of keys. A
+/// vector that saw no key of one set (lse = -infinity) gets the other set's result.
 void merge_attention(Stream stream, const float* other_out, const float* other_lse, int64_t vectors,
                      int head_dim, float* out, float* lse);
 

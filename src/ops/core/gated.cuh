@@ -1,5 +1,5 @@
 #pragma once
-// The gated activation of a feed-forward network (ops/core/swiglu.h), one number at a time.
+// The gated activation of a feed-forward network (ops/swiglu.h) for one element.
 
 #include <cmath>
 
@@ -7,7 +7,7 @@
 
 namespace longhaul::cuda {
 
-/// Gating with bounds that are infinite where there is none.
+/// Gating with infinite bounds in place of absent ones.
 struct Gated {
   float slope, cubic, limit, shift;
 
@@ -18,7 +18,7 @@ struct Gated {
     const float g = clipped(gate);
     return g / (1.0f + expf(exponent(g))) * shifted(up);
   }
-  /// To 1e-5 of itself, for results that are rounded to bf16.
+  /// Approximation with a relative error of 1e-5, for results that are rounded to bf16.
   __device__ float roughly(float gate, float up) const {
     const float g = clipped(gate);
     return __fdividef(g, 1.0f + __expf(exponent(g))) * shifted(up);

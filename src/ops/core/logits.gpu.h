@@ -1,7 +1,7 @@
 #pragma once
-// What sampling needs of the logits, chosen on the device. As engine/sampler.h orders them: NaN is
-// no candidate, nor is -infinity; +infinity counts as the largest number; of equal ones the lower
-// number is better.
+// Selects on the device the logits that sampling needs, in the order of engine/sampler.h. NaN and
+// -infinity are no candidates. +infinity counts as the largest finite value. Of equal logits the
+// lower number comes first.
 
 #include <cstdint>
 
@@ -12,7 +12,7 @@ namespace longhaul::cuda {
 
 inline constexpr int kMostBestLogits = 256;
 
-/// Memory for one call at a time on one stream, for up to `rows` rows.
+/// Memory for one call at a time on one stream with up to `rows` rows.
 class LogitScratch {
  public:
   LogitScratch() = default;
@@ -25,12 +25,12 @@ class LogitScratch {
   int64_t rows_ = 0;
 };
 
-/// best[r] = number of the largest of logits [rows, n]; -1 where there is no candidate. One launch.
+/// best[r] = number of the largest of logits [rows, n], or -1 if there is no candidate. One launch.
 void argmax(Stream stream, const float* logits, int64_t rows, int64_t n,
             const LogitScratch& scratch, int32_t* best);
 
-/// The `count` best of logits [n], best first, to ids [count] and values [count]; past the last
-/// candidate -1 and -infinity. count is at most kMostBestLogits. Two launches.
+/// Writes the `count` best of logits [n], best first, to ids [count] and values [count]. After the
+/// last candidate come -1 and -infinity. count is at most kMostBestLogits. Two launches.
 void best_logits(Stream stream, const float* logits, int64_t n, int count,
                  const LogitScratch& scratch, int32_t* ids, float* values);
 

@@ -1,7 +1,7 @@
 #pragma once
-// Small operations on scores and rows in device memory, as ops/core/mean_rows.h,
-// ops/choose/pool_scores.h, ops/choose/steady_scores.h, ops/attention/sliding_rows.h and
-// ops/maps/mean_keys.h define them. Sums have a fixed order.
+// Small operations on scores and rows in device memory, as defined in ops/mean_rows.h,
+// ops/pool_scores.h, ops/steady_scores.h, ops/sliding_rows.h and ops/mean_keys.h. Sums have a fixed
+// order.
 
 #include <cstdint>
 #include <span>
@@ -10,19 +10,21 @@
 
 namespace longhaul::cuda {
 
-/// out [width]: the mean of x [rows, width].
+/// out [width] = the mean of x [rows, width] over rows.
 void mean_rows(Stream stream, const float* x, int64_t rows, int64_t width, float* out);
-/// out [head_dim]: the mean of query head `head` of rows [begin, end) of q [rows, heads, head_dim].
+/// out [head_dim] = the mean of query head `head` over rows [begin, end) of q [rows, heads,
+/// head_dim].
 void mean_query(Stream stream, const float* q, int heads, int head_dim, int head, int64_t begin,
                 int64_t end, float* out);
-/// out[i]: the average (places past the ends are zeros) or the largest of `width` scores around i.
+/// out[i] = the average or the largest of `width` scores around i. For averages, places past the
+/// ends count as zeros.
 void pool_scores(Stream stream, const float* scores, int64_t count, int width, bool largest,
                  float* out);
 struct SeenColumn {
   float* numbers;
   int64_t count;
 };
-/// numbers[i] += how many of the last `rows` rows see row i of `count`, of every column.
+/// numbers[i] += the number of the last `rows` rows that see row i of `count`, for every column.
 void add_seen(Stream stream, int64_t rows, std::span<const SeenColumn> columns);
 /// to [columns, rows] += x [rows, columns].
 void add_transposed(Stream stream, const float* x, int64_t rows, int64_t columns, float* to);

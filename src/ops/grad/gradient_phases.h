@@ -1,6 +1,6 @@
 #pragma once
-// Gradients, as threads of a GPU compute them: numbers of single elements, and rows in phases
-// (block.h), so that g++ can test both.
+// Gradients as GPU threads compute them: values of single elements, and rows in phases (block.h).
+// g++ can test both.
 
 #include <cmath>
 
@@ -9,7 +9,7 @@
 
 namespace longhaul::cuda {
 
-/// A softmax weight, and the gradient of its logit before `scale` was multiplied in.
+/// A softmax weight, and the gradient of its logit before the multiplication by `scale`.
 struct PairGradient {
   float weight, d_score;
 };
@@ -23,14 +23,14 @@ LH_EVERYWHERE float softmax_weight(float score, float scale, float lse) {
   return expf(fmaf(score, scale, -lse));
 }
 
-/// From the product of query and key, that of d_out and value, and d_out . out.
+/// Inputs: query . key, d_out . value, and d_out . out.
 LH_EVERYWHERE PairGradient pair_gradient(float score, float d_weight, float scale, float lse,
                                          float mean) {
   const float weight = softmax_weight(score, scale, lse);
   return {weight, scale * weight * (d_weight - mean)};
 }
 
-/// ops/grad/swiglu_backward.h of one element.
+/// ops/swiglu_backward.h for one element.
 struct SwigluGradient {
   float gate, up;
 };
@@ -64,7 +64,7 @@ LH_PHASES void rms_gradient_row(const Block& block, SumShared<2>& shared, const 
   const auto n = static_cast<float>(g.n);
   const float r = 1.0f / sqrtf(static_cast<float>(shared.all[0]) / n + g.eps);
   const float shrink = r * r / n * static_cast<float>(shared.all[1]);
-  block.each([&](int t) {  // an element is read and written by one thread: dx may be dy
+  block.each([&](int t) {  // one thread reads and writes an element: dx may be dy
     for (int64_t i = t; i < g.n; i += kBlockThreads) {
       const float value = r * (g.weight[i] * dy[i] - x[i] * shrink);
       dx[i] = g.add ? dx[i] + value : value;
@@ -72,14 +72,14 @@ LH_PHASES void rms_gradient_row(const Block& block, SumShared<2>& shared, const 
   });
 }
 
-/// The sum of d * (full - near) of a KV head over rows [begin, end), of `width` numbers each,
-/// `stride` apart.
+/// Sum of d * (full - near) for a KV head over rows [begin, end), each `width` values, `stride`
+/// apart.
 template <class Block>
 LH_PHASES float gate_gradient(const Block& block, SumShared<1>& shared, const float* d,
                               const float* full, const float* near, int64_t begin, int64_t end,
                               int64_t width, int64_t stride) {
   block.sums(shared, [&](int t, double* sums) {
-    // Of a million tokens a part of 32 has 2^26 numbers of 2,048 a row.
+    // One of 32 parts of a million tokens has 2^26 values with 2,048 per row.
     const auto of_row = static_cast<uint32_t>(width);
     const auto count = static_cast<uint32_t>((end - begin) * width);
     for (auto i = static_cast<uint32_t>(t); i < count; i += kBlockThreads) {
@@ -90,8 +90,8 @@ LH_PHASES float gate_gradient(const Block& block, SumShared<1>& shared, const fl
   return static_cast<float>(shared.all[0]);
 }
 
-/// What a row of attention contributes to each region (ops/grad/attention_backward.h): sum and
-/// magnitude of streaming, last, middle.
+/// The contribution of one row of attention to each region (ops/attention_backward.h): sum and
+/// magnitude for streaming, last and middle.
 struct RegionRow {
   const float *scores, *d_weights;  ///< of keys 0, 1, ...
   float scale, lse;
@@ -104,7 +104,8 @@ LH_PHASES void region_row(const Block& block, SumShared<6>& shared, const Region
     for (int64_t key = t; key <= r.row; key += kBlockThreads) {
       const float product = softmax_weight(r.scores[key], r.scale, r.lse) * r.d_weights[key];
       const bool streaming = key <= r.sink || r.row - key <= r.window;
-      for (int region = 0; region < 3; ++region) {  // by numbers that the compiler knows
+      // Constant indices, so that sums stay in registers.
+      for (int region = 0; region < 3; ++region) {
         const float counted = region == (streaming ? 0 : rest) ? product : 0.0f;
         sums[2 * region] += counted;
         sums[2 * region + 1] += fabsf(counted);

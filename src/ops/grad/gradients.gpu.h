@@ -1,6 +1,6 @@
 #pragma once
-// Kernels of gradients (ops/grad/attention_backward.h, rms_norm_backward.h, swiglu_backward.h,
-// gate_mix.h) in device memory.
+// Gradient kernels in device memory (ops/attention_backward.h, rms_norm_backward.h,
+// swiglu_backward.h, gate_mix.h).
 
 #include <cstdint>
 
@@ -10,9 +10,9 @@
 
 namespace longhaul::cuda {
 
-/// x [tokens, heads, head_dim] in bf16, by KV heads: [kv_heads, room, group, head_dim], of which
-/// the first `tokens` are written. Where `out` is not null, means [tokens, heads] = the sums of x *
-/// out over each head.
+/// Regroups x [tokens, heads, head_dim] by KV heads in bf16: [kv_heads, room, group, head_dim], of
+/// which the first `tokens` are written. Unless `out` is null, means [tokens, heads] = the sums of
+/// x * out over each head.
 void pack_heads(Stream stream, const TextAttention& shape, int64_t room, const float* x,
                 const float* out, uint16_t* packed, float* means);
 /// x [tokens, heads, head_dim] of tokens [begin, begin + count) += packed [kv_heads, count, group,
@@ -20,18 +20,18 @@ void pack_heads(Stream stream, const TextAttention& shape, int64_t room, const f
 void add_unpacked(Stream stream, const TextAttention& shape, const float* packed, int64_t begin,
                   int64_t count, float* x);
 
-/// Products of rows [token, token + tokens) of a text with keys [key, key + keys), of all heads:
-/// [kv_heads, tokens, group, stride] each, `stride` a multiple of 8.
+/// Products of all heads between rows [token, token + tokens) of a text and keys [key, key + keys).
+/// Each array is [kv_heads, tokens, group, stride]; `stride` is a multiple of 8.
 struct PairTile {
   int64_t token = 0, tokens = 0, key = 0, keys = 0, stride = 0;
   const float *scores = nullptr, *d_weights = nullptr;  ///< queries . keys, d_out . values
   const float *lse = nullptr, *means = nullptr;         ///< [all tokens, heads]
 };
-/// Softmax weights and the gradients of the scores, zeros where a row does not see a key.
+/// Computes softmax weights and the gradients of scores. Pairs that are not visible get zeros.
 void pair_gradients(Stream stream, const TextAttention& shape, const PairTile& tile,
                     uint16_t* weights, uint16_t* d_scores);
-/// of_rows [kv_heads * tokens * group, 6]: what each row contributes to the regions, whose keys
-/// begin at 0; sums [6] += all of them.
+/// of_rows [kv_heads * tokens * group, 6] gets each row's contribution to the regions, whose keys
+/// begin at 0. sums [6] += the sum over all rows.
 void add_regions(Stream stream, const TextAttention& shape, const PairTile& tile,
                  const ProbedRegions& regions, double* of_rows, double* sums);
 
@@ -44,7 +44,8 @@ void mix_gated(Stream stream, const GatedRows& shape, const float* gates, const 
                const float* near, float* out);
 void scale_heads(Stream stream, const GatedRows& shape, const float* factors, const float* x,
                  float* out);
-/// The rows of each KV head's sum are cut into this many parts: sums [kGateParts, kv_heads].
+/// The sum of each KV head is divided into this many parts of its rows: sums [kGateParts,
+/// kv_heads].
 inline constexpr int kGateParts = 32;
 void gate_gradients(Stream stream, const GatedRows& shape, const float* d_mixed, const float* full,
                     const float* near, float* sums);

@@ -1,6 +1,6 @@
 #pragma once
-// How a text's pairs of rows and keys are cut for products: some tokens at a time, with the keys
-// that they see.
+// Divides a text's pairs of rows and keys for products: some tokens at a time, with the keys that
+// they see.
 
 #include <algorithm>
 #include <array>
@@ -17,11 +17,12 @@ struct KeyRange {
   int64_t count() const { return end - begin; }
 };
 
-/// Pairs of numbers lie so many apart.
+/// Stride between rows of pair values.
 inline int64_t pair_stride(int64_t keys) { return (keys + 7) / 8 * 8; }
 
-/// What tokens [token, token + count) see some of, in one stretch or two; and more, so that there
-/// are not many different lengths: each is a shape of five products for the library.
+/// Keys that tokens [token, token + count) see, in one or two stretches. They include further keys
+/// to limit the number of different lengths, since each length is a new shape of five products for
+/// the library.
 inline std::array<KeyRange, 2> seen_keys(const TextAttention& shape, int64_t token, int64_t count) {
   const int64_t near = token - shape.window + 1;
   if (near > shape.sink) {
@@ -32,13 +33,14 @@ inline std::array<KeyRange, 2> seen_keys(const TextAttention& shape, int64_t tok
   return {{{0, std::min((token + count + step - 1) / step * step, shape.tokens)}, {}}};
 }
 
-/// What a pair takes: two numbers in f32, two in bf16.
+/// Bytes per pair: two f32 values and two bf16 values.
 inline constexpr int64_t kPairBytes = 12;
 inline constexpr int64_t kMostPairBytes = int64_t{1} << 30;
 
-/// Tokens of a chunk: those whose pairs, of all heads, have room in kMostPairBytes, but 8 at least.
+/// Tokens per chunk: as many as fit with their pairs of all heads in kMostPairBytes, at least 8.
 inline int64_t chunk_tokens(const TextAttention& shape) {
-  constexpr int64_t kMost = 512;  // more would meet many keys that most of them do not see
+  // Larger chunks would include many keys that most of their tokens do not see.
+  constexpr int64_t kMost = 512;
   int64_t count = kMost;
   const auto keys = [&] {
     return std::min(shape.tokens, count + shape.window + shape.sink) + shape.tokens / 16;

@@ -1,7 +1,7 @@
 #pragma once
-// Attention of a whole text, backward on a GPU (ops/grad/attention_backward.h): products of rows
-// and keys by cuBLASLt, a chunk of tokens at a time (text_chunks.h), all heads at once, and a
-// kernel between them.
+// Backward pass of a whole text's attention on a GPU (ops/attention_backward.h). cuBLASLt computes
+// products of rows and keys for one chunk of tokens (text_chunks.h) and all heads at a time. A
+// kernel runs between the products.
 
 #include "ops/grad/gradients.gpu.h"
 #include "ops/matmul/products.gpu.h"
@@ -16,7 +16,7 @@ class TextGradients {
                 float* dv);
   RegionSums regions(const TextAttention& shape, const AttentionTrace& trace,
                      const ProbedRegions& regions);
-  /// sums [kv_heads] += the gates' gradients.
+  /// sums [kv_heads] += the gradients of the gates.
   void add_gates(const GatedRows& shape, const float* d_mixed, const float* full, const float* near,
                  float* sums);
 
@@ -29,7 +29,8 @@ class TextGradients {
 
   GpuQueue& queue_;
   Products& products_;
-  Room q_{queue_}, d_out_{queue_}, k_{queue_}, v_{queue_}, means_{queue_};  // bf16, packed; f32
+  // Q, d_out, k, v: bf16, packed; means: f32.
+  Room q_{queue_}, d_out_{queue_}, k_{queue_}, v_{queue_}, means_{queue_};
   Room scores_{queue_}, d_weights_{queue_}, weights_{queue_}, d_scores_{queue_};
   Room dq_{queue_}, sums_{queue_}, of_rows_{queue_};
 };

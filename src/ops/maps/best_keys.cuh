@@ -1,6 +1,6 @@
 #pragma once
-// The running best keys of two query rows of a lane, by scores in the fragments of mma.sync. Of
-// equal scores the lower key wins.
+// The running best keys of a lane's two query rows, with scores in mma.sync fragments. Of equal
+// scores the lower key wins.
 
 #include <cstdint>
 
@@ -16,7 +16,8 @@ __device__ __forceinline__ bool better(const ScoredKey& a, const ScoredKey& b) {
   return a.score > b.score || (a.score == b.score && a.key >= 0 && (b.key < 0 || a.key < b.key));
 }
 
-/// The best of `lanes` lanes (a power of two), whose numbers are `apart` (another) apart.
+/// Returns the best of `lanes` lanes (a power of two) whose numbers differ by multiples of `apart`
+/// (also a power of two).
 template <int lanes, int apart = 1>
 __device__ __forceinline__ ScoredKey best_of_lanes(ScoredKey x) {
 #pragma unroll
@@ -28,7 +29,7 @@ __device__ __forceinline__ ScoredKey best_of_lanes(ScoredKey x) {
   return x;
 }
 
-/// K keys, best first; all indices are constants, so that the list stays in registers.
+/// K keys, best first. All indices are constants, so the list stays in registers.
 template <int K>
 struct BestList {
   ScoredKey at[K];
@@ -37,7 +38,7 @@ struct BestList {
 #pragma unroll
     for (int i = 0; i < K; ++i) at[i] = kNoKeyYet;
   }
-  /// Of a key behind all that are in the list.
+  /// Offers a key with a higher number than all keys in the list.
   __device__ __forceinline__ void offer_next(const ScoredKey& x) {
     if (!(x.score > at[K - 1].score)) return;
 #pragma unroll
@@ -60,7 +61,7 @@ struct BestList {
       }
     }
   }
-  /// The best of the lists of `lanes` lanes leaves the list that it is in, and is returned to all.
+  /// Removes the best key over the lists of `lanes` lanes from its list and returns it to all.
   template <int lanes, int apart = 1>
   __device__ __forceinline__ ScoredKey pop() {
     const ScoredKey best = best_of_lanes<lanes, apart>(at[0]);
@@ -73,13 +74,13 @@ struct BestList {
   }
 };
 
-/// The best keys of two rows, each of whose keys are dealt to `lanes` lanes.
+/// The best keys of two rows. The keys of each row are distributed over `lanes` lanes.
 template <int K, int lanes, int apart>
 struct BestOfRows {
   BestList<K> best[2];
-  ScoredKey of_tile[2] = {kNoKeyYet, kNoKeyYet};  ///< this lane's, for TopRule::kTile
+  ScoredKey of_tile[2] = {kNoKeyYet, kNoKeyYet};  ///< best key of this lane, for TopRule::kTile
 
-  /// A key behind all that this lane has had for row r.
+  /// Offers a key with a higher number than all previous keys of this lane for row r.
   __device__ __forceinline__ void offer_next(int r, const ScoredKey& x, bool of_tiles) {
     if (of_tiles) {
       if (x.score > of_tile[r].score) of_tile[r] = x;
@@ -87,7 +88,7 @@ struct BestOfRows {
       best[r].offer_next(x);
     }
   }
-  /// A tile of TopRule::kTile is over: its best key becomes a candidate, of all lanes alike.
+  /// Ends a tile of TopRule::kTile: its best key becomes a candidate, equal in all lanes.
   __device__ __forceinline__ void end_tile() {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -95,8 +96,8 @@ struct BestOfRows {
       of_tile[r] = kNoKeyYet;
     }
   }
-  /// The best key of row r leaves all lists. Lanes have the same lists of tiles' best keys: equal
-  /// keys leave all of them.
+  /// Removes the best key of row r from all lists. Lanes have equal lists of tiles' best keys, so
+  /// the key leaves all of them.
   __device__ __forceinline__ ScoredKey pop(int r) { return best[r].template pop<lanes, apart>(); }
 };
 

@@ -1,39 +1,39 @@
 #pragma once
-// What the kernels of block_mass() share: sums of exponentials by blocks of keys, relative to the
-// largest logit of a row in a tile of 128 keys, which becomes known beside them.
+// Shared parts of the block_mass() kernels. They compute sums of exponentials over blocks of keys,
+// relative to a row's largest logit in a tile of 128 keys, which is stored with the sums.
 
 #include "ops/maps/score_call.cuh"
 
 namespace longhaul::cuda {
 
-inline constexpr int kMassRows = 128;  ///< flat rows of a block of threads
+inline constexpr int kMassRows = 128;  ///< (row, head) rows per thread block
 inline constexpr float kNothingSeen = -1e30f;
 static_assert(kMassRows == kScoreKeys);
 
 struct MassArgs {
   ScoreArgs score;
-  int32_t width;  ///< elements of a row
+  int32_t width;  ///< elements per row
   int32_t block;  ///< keys
 };
 
-/// Tiles of 128 keys.
+/// Number of tiles of 128 keys.
 LH_BOTH int32_t mass_tiles(const ScoreJob& job) {
   return (job.keys.count + kScoreKeys - 1) / kScoreKeys;
 }
 
-/// The largest logits of a flat row, [mass_tiles()], in base 2.
+/// The largest logits of a (row, head) row per tile, [mass_tiles()], in base 2.
 __device__ __forceinline__ float* tops_of(const MassArgs& a, const ScoreJob& job, int f) {
   return a.score.room + job.partial + static_cast<int64_t>(f) * mass_tiles(job);
 }
 
-/// Flat row f of the job, as bf16.
+/// (row, head) row f of the job, in bf16.
 __device__ __forceinline__ const uint16_t* flat_row(const MassArgs& a, const ScoreJob& job, int f) {
   const int64_t row = job.row_begin + f / job.head_count;
   return job.queries + (row * a.score.heads + job.head_begin + f % job.head_count) * a.width;
 }
 
-/// Whether any of 128 flat rows from `flat` on sees any of `keys` keys: their offsets ascend, so
-/// that the ends say it.
+/// Whether any of 128 (row, head) rows from `flat` on sees any of `keys` keys. Offsets ascend, so
+/// the first and last key decide.
 __device__ __forceinline__ bool any_seen(const ScoreJob& job, int flat, const int32_t* offsets,
                                          int keys) {
   const int first = flat / job.head_count;
@@ -41,9 +41,9 @@ __device__ __forceinline__ bool any_seen(const ScoreJob& job, int flat, const in
   return last - offsets[0] >= job.keys.nearest && first - offsets[keys - 1] < job.keys.furthest;
 }
 
-/// Writes what the rows of a warp, the block's first flat row at `flat`, and the keys of a tile add
-/// up to. at(g, i) is the logit of flat row lane / 4 + 8 (i / 2) of the warp's 16 and of key
-/// 8 g + 2 (lane % 4) + i % 2 of the tile, the offsets of which are given.
+/// Writes the sums of a warp's rows over a tile's keys. `flat` is the thread block's first (row,
+/// head) row. at(g, i) is the logit of the warp's row lane / 4 + 8 (i / 2) of 16 and the tile's key
+/// 8 g + 2 (lane % 4) + i % 2. `offsets` are the offsets of the tile's keys.
 template <class Logits>
 __device__ __forceinline__ void write_sums(const MassArgs& a, const ScoreJob& job, int flat,
                                            int tile, const int32_t* offsets, Logits&& at) {
@@ -88,12 +88,12 @@ __device__ __forceinline__ void write_sums(const MassArgs& a, const ScoreJob& jo
   }
 }
 
-// On Hopper: tiles of 256 keys, for long rows of bf16 in whole pieces of 64 numbers.
+// Hopper kernel: tiles of 256 keys, for long bf16 rows in multiples of 64 elements.
 inline constexpr int kWideKeys = 256;
 LH_BOTH int32_t wide_tiles(const ScoreJob& job) {
   return (job.keys.count + kWideKeys - 1) / kWideKeys;
 }
-/// Whether the wgmma kernel does the job: it begins and ends slowly, which short rows do not repay.
+/// Whether the wgmma kernel runs the job. Its start and end are slow, so it needs long rows.
 inline bool takes_sm90(const ScoreJob& job, int width) {
   return job.keys.key_type == PageType::kBF16 && width % 64 == 0 && width >= 512;
 }

@@ -8,9 +8,9 @@
 
 namespace longhaul::cuda {
 
-/// As column_sums() of this folder, for block_mass(): any head dimension that is a multiple of 16
-/// (Q8_0: 32), pages of any power of two of rows, blocks of 8 keys or more. False also for keys
-/// that are rotated on read.
+/// Like column_sums() of this folder, for block_mass(). Supports head dimensions that are multiples
+/// of 16 (Q8_0: 32), pages with any power of two of rows, and blocks of at least 8 keys. Also
+/// returns false for keys with RoPE on read.
 bool block_mass(Stream stream, const AttendCall& call, std::span<const AttendTask> tasks, int block,
                 std::span<const View<float>> masses, ScoreScratch& scratch);
 

@@ -1,30 +1,31 @@
 #pragma once
-// How query rows come to the wgmma kernel of column sums: flat rows (row, then head) of those that
-// see any of the block's keys, 128 a step, in swizzled shared memory.
+// Loading of query rows for the wgmma kernel of column sums. The (row, head) rows that see any of
+// the thread block's keys come in steps of 128, in swizzled shared memory.
 
 #include "ops/maps/score_tile.cuh"
 
 namespace longhaul::cuda {
 
-inline constexpr int kSm90StepRows = 128;              ///< flat rows of a step
-inline constexpr int kHalfRows = kSm90StepRows / 2;    ///< of one product
+inline constexpr int kSm90StepRows = 128;              ///< (row, head) rows per step
+inline constexpr int kHalfRows = kSm90StepRows / 2;    ///< (row, head) rows per product
 inline constexpr int kStepHalf = kSm90StepRows * 128;  ///< bytes of 64 columns of a step's rows
-inline constexpr int kSm90Steps = 3;                   ///< in shared memory at a time
+inline constexpr int kSm90Steps = 3;                   ///< steps in shared memory at a time
 static_assert(kSm90StepRows <= kScoreThreads);
 
-/// Flat rows of a block: flat row f is row begin + f / heads, head head_begin + f % heads.
+/// (row, head) rows of a thread block. Row f is row begin + f / heads and head head_begin + f %
+/// heads.
 struct FlatStretch {
-  int32_t first, end;  ///< flat rows
-  int32_t begin;       ///< row of flat row 0
-  int32_t last;        ///< row of the last one
+  int32_t first, end;  ///< (row, head) rows
+  int32_t begin;       ///< row of (row, head) row 0
+  int32_t last;        ///< row of the last (row, head) row
   int32_t head_begin, heads;
   uint32_t per_head;  ///< 2^31 / heads, rounded up
 
   __device__ __forceinline__ int steps() const {
     return end > first ? (end - first + kSm90StepRows - 1) / kSm90StepRows : 0;
   }
-  /// f / heads without a division, of which there is one for every copy: off by less than
-  /// f / 2^31, which takes it to no other whole number while f * heads < 2^31.
+  /// f / heads without a division, since every copy needs it. The error is below f / 2^31, so the
+  /// result is exact while f * heads < 2^31.
   __device__ __forceinline__ uint32_t row(int f) const {
     return __umulhi(2 * static_cast<uint32_t>(f), per_head);
   }
@@ -34,19 +35,20 @@ template <int D>
 struct ColumnsSm90Shared {
   static constexpr int kStepBytes = D / 64 * kStepHalf;
   static_assert(kSm90Steps * kStepBytes >= kScoreKeys * kPitch<D>);
-  /// Steps in the 128-byte swizzle; before them the keys, until they are in registers.
+  /// Steps in the 128-byte swizzle. The keys are stored here until they are in registers.
   alignas(1024) uint4 memory[kSm90Steps * kStepBytes / 16];
   float denominators[kSm90Steps][kSm90StepRows];
-  int32_t numbers[kSm90Steps][kSm90StepRows];  ///< of the job's rows; past the end the last one's
-  const std::byte* rows[kScoreKeys];           ///< where the keys lie
+  /// Row numbers in the job; past the end the last one.
+  int32_t numbers[kSm90Steps][kSm90StepRows];
+  const std::byte* rows[kScoreKeys];  ///< addresses of the keys
   int32_t offsets[kScoreKeys];
   FlatStretch flat;
   ScoreJob job;
-  int32_t index;  ///< of the job
+  int32_t index;  ///< index of the job
   int32_t list, part, tile;
 };
 
-/// Whole steps of the rows that see any of the block's keys: those of its part.
+/// The part's whole steps of rows that see any of the thread block's keys.
 template <class Shared>
 __device__ __forceinline__ FlatStretch stretch_of(const Shared& shared) {
   const ScoreJob& job = shared.job;
@@ -65,12 +67,12 @@ __device__ __forceinline__ FlatStretch stretch_of(const Shared& shared) {
   return flat;
 }
 
-/// Asks for a step's rows. Flat rows that are not there become zeros.
+/// Starts the loads of a step's rows. Missing (row, head) rows become zeros.
 template <int D>
 __device__ __forceinline__ void ask_rows(const ScoreArgs& a, int step, int stage,
                                          ColumnsSm90Shared<D>& shared) {
   constexpr int kChunks = D / 8, kAtOnce = kScoreThreads / kChunks;
-  static_assert(kAtOnce % 8 == 0);  // so that a thread's rows are swizzled alike
+  static_assert(kAtOnce % 8 == 0);  // all rows of a thread have equal swizzles
   const ScoreJob& job = shared.job;
   const FlatStretch& flat = shared.flat;
   const int thread = static_cast<int>(threadIdx.x), chunk = thread % kChunks, n = thread / kChunks;
@@ -81,10 +83,12 @@ __device__ __forceinline__ void ask_rows(const ScoreArgs& a, int step, int stage
       shared_address(shared.memory) +
       static_cast<uint32_t>(stage * ColumnsSm90Shared<D>::kStepBytes + chunk / 8 * kStepHalf +
                             n * 128 + ((chunk % 8) ^ (n % 8)) * 16);
-  const FlatStretch own = flat;  // in registers: a copy may change what is shared
+  // In registers, since copies may change shared memory as far as the compiler knows.
+  const FlatStretch own = flat;
   const int first = own.first + step * kSm90StepRows + n;
   const auto others = static_cast<uint32_t>(a.heads - own.heads);
-  asm volatile("" : "+l"(from));  // one number, else its parts are added up for every copy
+  // Forces one register; otherwise the address is recomputed for every copy.
+  asm volatile("" : "+l"(from));
 #pragma unroll
   for (int i = 0; i < kSm90StepRows / kAtOnce; ++i) {
     const int f = min(first + i * kAtOnce, own.end - 1);
@@ -94,11 +98,11 @@ __device__ __forceinline__ void ask_rows(const ScoreArgs& a, int step, int stage
   commit_copies();
 }
 
-/// What a thread looks after of every step: the denominator of one of its rows.
+/// A thread's duty in every step: the denominator of one of its rows.
 struct RowOfStep {
   float lse = -INFINITY;
 
-  /// Asks for the next step's.
+  /// Starts the load for the next step.
   template <class Shared>
   __device__ __forceinline__ void ask(const ScoreArgs& a, int step, int stage, Shared& shared) {
     const int n = static_cast<int>(threadIdx.x);
@@ -111,7 +115,7 @@ struct RowOfStep {
     const int64_t from = (int64_t{shared.job.row_begin} + flat.begin) * a.heads + flat.head_begin;
     lse = present ? __ldg(a.lse + from + f + int64_t{row} * (a.heads - flat.heads)) : -INFINITY;
   }
-  /// Rows that are not there get a denominator that makes their probabilities zero.
+  /// Missing rows get a denominator that makes their probabilities zero.
   template <class Shared>
   __device__ __forceinline__ void store(int stage, Shared& shared) const {
     const int n = static_cast<int>(threadIdx.x);

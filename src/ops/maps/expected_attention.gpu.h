@@ -1,12 +1,12 @@
 #pragma once
-// ops/maps/expected_attention.h on a CUDA device.
+// CUDA implementation of ops/expected_attention.h.
 
 #include "ops/maps/expected_attention.h"
 #include "ops/maps/score_scratch.gpu.h"
 
 namespace longhaul::cuda {
 
-/// Addresses are the device's. Sums have a fixed order.
+/// All addresses are device addresses. Sums have a fixed order.
 bool add_query_moments(Stream stream, View<const float> q, int64_t rows, int heads, int head_dim,
                        QueryMoments& moments);
 bool expected_attention(Stream stream, const ExpectedQueries& queries, const PagedRows& rows,

@@ -1,5 +1,5 @@
 #pragma once
-// How the operations on softmax maps launch their kernels.
+// Launches of the kernels of operations on softmax maps.
 
 #include <cuda_runtime.h>
 
@@ -12,7 +12,7 @@
 
 namespace longhaul::cuda {
 
-/// Numbers the jobs' blocks, sends them, and says what the kernels need.
+/// Assigns thread blocks to the jobs, uploads them, and returns the kernels' arguments.
 inline ScoreArgs prepare(Stream stream, const AttendCall& call, ScoreJobs& jobs, QueryRowForm form,
                          int64_t numbers, ScoreScratch& scratch) {
   jobs.number_blocks();
@@ -48,7 +48,7 @@ void with_head_dim(int head_dim, F&& f) {
   }
 }
 
-/// The kernel waits for earlier ones by itself.
+/// Launches a kernel that waits for earlier ones itself.
 template <class... Parameters, class... Arguments>
 void launch_scores(Stream stream, void (*kernel)(Parameters...), int blocks, int bytes,
                    const char* name, const Arguments&... arguments) {

@@ -1,23 +1,23 @@
 #pragma once
-// Softmax maps of few rows, as when a token is generated: the rows and heads of a job together are
-// the columns of one product with 128 keys, so that keys are read once for all heads that share
-// them.
+// Softmax maps of few rows, as in decoding. The rows and heads of a job are together the columns of
+// one product with 128 keys. Keys are then read once for all heads that share them.
 
 #include "ops/maps/score_call.cuh"
 
 namespace longhaul::cuda {
 
-/// Whether the task's rows and heads are few enough.
+/// Whether the task has few enough rows and heads.
 inline bool has_few_rows(const AttendTask& task) {
   return int64_t{task.row_count} * task.head_count <= kStepRows;
 }
 
-/// The probabilities of a block: of key k, flat row f at k * kMapPitch + f; flat row f is row
-/// f / head_count, head f % head_count. The odd length puts keys into different banks.
+/// Pitch of the map of a thread block. The probability of key k and (row, head) row f is at k *
+/// kMapPitch + f. Row f is row f / head_count and head f % head_count. The pitch is odd, so that
+/// keys lie in different banks.
 inline constexpr int kMapPitch = kStepRows + 1;
 
-/// A thread's part of the job's queries as bf16, and of what attend() wrote for them: loaded while
-/// the keys arrive, in shared memory once these are in registers.
+/// A thread's part of the job's queries as bf16, and of the lse that attend() wrote for them. It is
+/// loaded while the keys arrive, and moves to shared memory once the keys are in registers.
 template <int D>
 class FlatRows {
  public:
@@ -60,7 +60,7 @@ class FlatRows {
   float lse_;
 };
 
-/// This block's map, in shared memory.
+/// Computes this thread block's map in shared memory.
 template <int D>
 __device__ __forceinline__ const float* flat_map(const ScoreArgs& a, ScoreShared<D>& shared) {
   static_assert(sizeof(shared.memory) >= kScoreKeys * kMapPitch * sizeof(float));
@@ -69,12 +69,12 @@ __device__ __forceinline__ const float* flat_map(const ScoreArgs& a, ScoreShared
   load_keys<D>(a, job.keys, job.page_shift, shared.tile * kScoreKeys, job.row_position, shared);
   KeyFragments<D> keys;
   keys.load(shared);
-  __syncthreads();  // all keys are in registers
+  __syncthreads();  // barrier: all keys are in registers
   rows.store(shared);
   __syncthreads();
   float p[kStepRows / 8][4];
   step_logits<D>(a, keys, shared, 0, p);
-  __syncthreads();  // nobody reads the queries any more
+  __syncthreads();  // barrier: no warp reads the queries any more
   auto* const map = reinterpret_cast<float*>(shared.memory);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll
@@ -92,7 +92,7 @@ __device__ __forceinline__ const float* flat_map(const ScoreArgs& a, ScoreShared
   return map;
 }
 
-/// What all heads of a row pay to a key.
+/// Sum over all heads of a row of their attention to a key.
 __device__ __forceinline__ float sum_of_heads(const float* map, const ScoreJob& job, int key,
                                               int row) {
   float sum = 0;

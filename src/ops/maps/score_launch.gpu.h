@@ -1,23 +1,23 @@
 #pragma once
-// What the host does before the kernels of operations on softmax maps: queries become bf16, jobs
-// are sent.
+// Host code that runs before the kernels of operations on softmax maps: converts queries to bf16
+// and uploads jobs.
 
 #include "ops/maps/score_plan.h"
 #include "ops/maps/score_scratch.gpu.h"
 
 namespace longhaul::cuda {
 
-/// Head dimensions for which a whole key lies in a warp's registers.
+/// Whether a whole key of this head dimension fits in a warp's registers.
 bool has_score_tile(int head_dim);
 
-/// How the kernels read query rows.
+/// The form in which the kernels read query rows.
 enum class QueryRowForm : uint8_t { kBF16, kAsGiven };
 
-/// Gives the jobs query rows, in bf16 copies if the kernels want them so, and sends the jobs where
-/// they are too many to travel with a launch: then they lie where the result says until the scratch
-/// is used by the next call. `numbers` f32 of scratch come with them.
+/// Sets the query rows of the jobs, in bf16 copies if the kernels need them. Uploads the jobs if
+/// they are too many for kernel arguments. The uploaded jobs stay at `jobs` until the next call
+/// uses the scratch. Also provides `numbers` floats of scratch.
 struct SentJobs {
-  const ScoreJob* jobs;  ///< null: they travel with the launch
+  const ScoreJob* jobs;  ///< null: passed as kernel arguments
   float* room;
 };
 SentJobs send_jobs(Stream stream, const AttendCall& call, ScoreJobs& jobs, QueryRowForm form,

@@ -1,7 +1,7 @@
 #pragma once
-// What the operations on softmax maps hand to their kernels: segments as the attention kernels see
-// them (attend_records.h), jobs that say which blocks of threads do what, and the one block of
-// memory that both are uploaded in. Host code without CUDA.
+// Data that operations on softmax maps pass to their kernels: segments as in the attention kernels
+// (attend_records.h), and jobs that assign work to thread blocks. Both are uploaded in one block of
+// memory. Host code without CUDA.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,21 +15,22 @@
 
 namespace longhaul::cuda {
 
-/// Rows and heads of one task against the keys of one segment. Blocks of threads from first_block
-/// on are its [lists][parts][tiles], where list l has query heads head_begin + l * head_count and
-/// the following.
+/// Rows and heads of one task against the keys of one segment. Its thread blocks from first_block
+/// on are [lists][parts][tiles]. List l has the head_count query heads from head_begin + l *
+/// head_count on.
 struct ScoreJob {
   SegmentRecord keys;
   const uint16_t* queries;  ///< bf16 [rows, heads, head_dim], from the call's first row on
-  int64_t row_position;     ///< of row_begin
+  int64_t row_position;     ///< position of row_begin
   int32_t row_begin, row_count;
   int32_t head_begin, head_count;
   int32_t lists, parts, tiles;
   int32_t first_block;
-  int32_t page_shift;  ///< log2 of the rows of a page
-  int32_t segments;    ///< jobs, from this one on, that the same blocks do one after the other
-  int64_t partial;     ///< numbers into the call's scratch; what lies there is the operation's
-  int64_t stride;      ///< numbers between lists of the result
+  int32_t page_shift;  ///< log2 of the rows per page
+  /// Number of jobs, from this one on, that the same thread blocks process in turn.
+  int32_t segments;
+  int64_t partial;  ///< offset in the call's scratch, whose contents the operation defines
+  int64_t stride;   ///< distance of lists in the result, in values
   float* out;
   float* more_out;
 
@@ -37,20 +38,20 @@ struct ScoreJob {
 };
 static_assert(sizeof(ScoreJob) == 152);
 
-/// What parts cost beside what they compute, as shares of the time of the whole: that there are
-/// several, and each after the first.
+/// Overhead of parts as shares of the undivided time: once if there are several, and for each part
+/// after the first.
 struct PartCost {
   double once = 0, each = 0;
 };
 
-/// Into how many parts, up to `most`, `blocks` blocks are each cut, so that rounds of as many
-/// blocks as the device has processors leave little of it idle.
+/// Number of parts, up to `most`, into which each of `blocks` thread blocks is divided. It is
+/// chosen so that few processors are idle in the last wave of blocks.
 int64_t parts_that_fill(int64_t blocks, int64_t processors, int64_t most, const PartCost& cost);
 
-/// So many jobs travel with the launch of a kernel, of which all cards take 4 KiB.
+/// Number of jobs that fit into a launch's arguments. All cards support 4 KiB.
 inline constexpr size_t kOwnJobs = 20;
 
-/// Query forms that a call uses, of rows [first, end), as bf16 one behind the other.
+/// Query forms of rows [first, end) that a call uses, as consecutive bf16 arrays.
 struct QueryRows {
   int64_t first = std::numeric_limits<int64_t>::max(), end = 0;
 
@@ -62,12 +63,13 @@ struct QueryRows {
   int64_t count() const { return end > first ? end - first : 0; }
 };
 
-/// Whether the kernels read such pages: their list must be in device memory, rows of whole sixteens
-/// of numbers, of any type.
+/// Whether the kernels can read such pages. The list of pages must be in device memory. Rows have
+/// multiples of 16 elements, of any type.
 bool can_read(const PagedRows& rows);
 
-/// A segment as a record: addresses are the device's, `index` too where it lies there. False for
-/// what the kernels do not take (an unresolved count, positions beyond 2^29).
+/// Converts a segment to a record. Addresses are device addresses, also `index` if it is in device
+/// memory. Returns false if the kernels do not support it (an unresolved count, positions beyond
+/// 2^29).
 bool write_segment(const KeySegment& segment, SegmentRecord& record);
 
 inline int log2_of(int x) {
@@ -76,7 +78,7 @@ inline int log2_of(int x) {
   return shift;
 }
 
-/// Records and lists of the host that are uploaded together.
+/// Host records and lists that are uploaded together.
 class PlanBytes {
  public:
   void clear() {
@@ -84,7 +86,7 @@ class PlanBytes {
     parts_.clear();
     last_list_ = kNone;
   }
-  /// Its place in the upload. The numbers must stay until write().
+  /// Returns the offset in the upload. The numbers must stay valid until write().
   template <class T>
   size_t add(const T* numbers, int64_t count) {
     const size_t at = bytes_, size = static_cast<size_t>(count) * sizeof(T);
@@ -92,8 +94,8 @@ class PlanBytes {
     bytes_ += (size + 15) / 16 * 16;
     return at;
   }
-  /// The same of a list that records name. Heads mostly name the same one after the other: it is
-  /// sent once.
+  /// Like add(), for a list that records refer to. Consecutive heads mostly use one list, which is
+  /// then uploaded once.
   template <class T>
   size_t add_list(const T* numbers, int64_t count) {
     if (last_list_ != kNone) {
@@ -120,16 +122,17 @@ class PlanBytes {
   static constexpr size_t kNone = ~size_t{0};
   size_t bytes_ = 0;
   std::vector<Part> parts_;
-  size_t last_list_ = kNone;  ///< of parts_
+  size_t last_list_ = kNone;  ///< index into parts_
 };
 
-/// The jobs of one call, reused from call to call.
+/// The jobs of one call. Reused across calls.
 class ScoreJobs {
  public:
   void clear();
-  /// A job for a segment, its lists of keys noted; null for what the kernels do not take.
+  /// Adds a job for a segment and notes its list of keys. Returns null if the kernels do not
+  /// support it.
   ScoreJob* add(const AttendCall& call, const AttendTask& task, const KeySegment& segment);
-  /// All jobs are known: gives each its blocks, where it has at least one.
+  /// Assigns thread blocks to each job that has any. Call after all jobs are added.
   void number_blocks();
 
   std::vector<ScoreJob>& all() { return jobs_; }
@@ -137,19 +140,20 @@ class ScoreJobs {
   const QueryRows& rows() const { return rows_; }
   int blocks() const { return blocks_; }
 
-  /// Names the query rows: the call's own, and their bf16 copies at `queries`, form after form.
+  /// Sets the query rows of the jobs: the call's own, and their bf16 copies at `queries`, one form
+  /// after the other.
   void name_queries(const AttendCall& call, const uint16_t* queries);
-  /// Whether lists of the host belong to them, which must be sent with them.
+  /// Whether host lists must be uploaded with the jobs.
   bool have_lists() const;
-  /// Bytes of the jobs and their lists; write() puts them to `host` with addresses as they are once
-  /// they lie at `device`.
+  /// Bytes of the jobs and their lists. write() stores them at `host`; their addresses are valid
+  /// once they lie at `device`.
   size_t bytes();
   void write(std::byte* host, const std::byte* device);
 
  private:
   std::vector<ScoreJob> jobs_;
-  std::vector<int32_t> forms_;         ///< of each job
-  std::vector<const int32_t*> lists_;  ///< of each job: a list of the host, or null
+  std::vector<int32_t> forms_;         ///< query form of each job
+  std::vector<const int32_t*> lists_;  ///< host list of each job, or null
   std::vector<size_t> list_places_;
   QueryRows rows_;
   PlanBytes bytes_;

@@ -1,6 +1,6 @@
 #pragma once
-// What the operations on softmax maps and choices keep from call to call: pinned memory that plans
-// are uploaded from, and device memory for plans and partial results.
+// State that operations on softmax maps and choices keep between calls: pinned memory for uploads
+// of plans, and device memory for plans and partial results.
 
 #include <cstddef>
 #include <vector>
@@ -11,8 +11,8 @@ struct CUevent_st;
 
 namespace longhaul::cuda {
 
-/// One for each stream, on the device that is current when it is made; it must outlive the work
-/// that the stream still has.
+/// Each stream has one, on the device that is current at construction. It must outlive the stream's
+/// pending work.
 class ScoreScratch {
  public:
   ScoreScratch();
@@ -22,13 +22,12 @@ class ScoreScratch {
 
   int processors() const { return processors_; }
   int shared_per_processor() const { return shared_per_processor_; }  ///< bytes
-  /// Whether kernels of Hopper run, if allow_sm90 lets them: tests forbid them to see what other
-  /// cards do.
+  /// sm_90 kernels are used. Tests clear allow_sm90 to cover the path of other cards.
   bool has_sm90() const { return hopper_ && allow_sm90; }
   bool allow_sm90 = true;
 
-  /// A plan of `bytes` bytes: written at `host`, then sent, it lies at `device` for the kernels
-  /// that are launched before the next plan is begun. A plan of nothing has addresses too.
+  /// A plan of `bytes` bytes. Write it at `host`, then send it. It lies at `device` for the kernels
+  /// that are launched before the next begin(). An empty plan also has addresses.
   struct Plan {
     std::byte* host;
     std::byte* device;
@@ -37,8 +36,8 @@ class ScoreScratch {
   Plan begin(size_t bytes);
   void send(Stream stream, const Plan& plan);
 
-  /// `bytes` bytes of device memory, 256-byte aligned, for one call: the next room() is the same
-  /// memory. Waits for the device where it must grow.
+  /// Returns `bytes` bytes of device memory, 256-byte aligned, for one call. The next room()
+  /// returns the same memory. Waits for the device if the memory must grow.
   std::byte* room(size_t bytes);
 
  private:
@@ -51,10 +50,10 @@ class ScoreScratch {
 
   int processors_ = 1, shared_per_processor_ = 0;
   bool hopper_ = false;
-  /// So many plans may be on their way before the host waits: 4 to 64, as many as 4 MiB hold.
+  /// Plans that may be in flight before the host waits: 4 to 64, as many as 4 MiB hold.
   std::vector<Stage> stages_;
   size_t stage_ = 0, stage_bytes_ = 0;
-  std::byte* pinned_ = nullptr;  ///< of all stages
+  std::byte* pinned_ = nullptr;  ///< memory of all stages
   std::byte* plan_ = nullptr;
   std::byte* room_ = nullptr;
   size_t room_bytes_ = 0;

@@ -1,7 +1,7 @@
 #pragma once
-// Probabilities of a softmax map whose denominators are known: a block of threads holds 128 keys,
-// 16 in the registers of each warp, and query rows stream past them, 32 rows of one head at a time.
-// In a warp, a lane holds keys lane / 4 and lane / 4 + 8.
+// Probabilities of a softmax map with known denominators. A thread block holds 128 keys, 16 of them
+// in the registers of each warp. Query rows stream past them, 32 rows of one head at a time. A lane
+// holds its warp's keys lane / 4 and lane / 4 + 8.
 
 #include "ops/attention/key_tile.cuh"
 #include "ops/core/gpu/early_launch.cuh"
@@ -9,10 +9,10 @@
 
 namespace longhaul::cuda {
 
-inline constexpr int kScoreKeys = 128;     ///< of a block
-inline constexpr int kScoreThreads = 256;  ///< a warp for every 16 keys
-inline constexpr int kStepRows = 32;       ///< rows of a step, all of one head
-inline constexpr int kSteps = 3;           ///< in shared memory at a time
+inline constexpr int kScoreKeys = 128;     ///< keys per thread block
+inline constexpr int kScoreThreads = 256;  ///< a warp per 16 keys
+inline constexpr int kStepRows = 32;       ///< rows per step, all of one head
+inline constexpr int kSteps = 3;           ///< steps in shared memory at a time
 
 template <int D>
 struct ScoreShared {
@@ -21,21 +21,21 @@ struct ScoreShared {
   static constexpr int kBytes = kKeyBytes > kSteps* kStepBytes ? kKeyBytes : kSteps* kStepBytes;
   uint4 memory[kBytes / 16];  ///< the keys until they are in registers, then steps
   float lse[kSteps][kStepRows];
-  const std::byte* rows[kScoreKeys];  ///< where the keys lie
+  const std::byte* rows[kScoreKeys];  ///< addresses of the keys
   int32_t offsets[kScoreKeys];
   ScoreJob job;
-  int32_t index;  ///< of the job
+  int32_t index;  ///< index of the job
   int32_t list, part, tile;
 };
 
-/// 4 bytes to shared memory, or zeros.
+/// Copies 4 bytes to shared memory, or zeros.
 __device__ __forceinline__ void copy_4(uint32_t to, const void* from, bool present) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from),
                "r"(present ? 4 : 0)
                : "memory");
 }
 
-/// What all blocks of a call share.
+/// Arguments that all thread blocks of a call share.
 struct ScoreArgs {
   const ScoreJob* sent;  ///< jobs in device memory; null: `own`
   const float* lse;      ///< [rows, heads]
@@ -48,7 +48,7 @@ struct ScoreArgs {
   __device__ __forceinline__ const ScoreJob* jobs() const { return sent == nullptr ? own : sent; }
 };
 
-/// Which job, and what of it, this block does: the first that a kernel asks.
+/// Finds this thread block's job and its part of it. A kernel must call this first.
 template <class Shared>
 __device__ __forceinline__ void find_job(const ScoreArgs& a, Shared& shared) {
   await_turn();
@@ -64,7 +64,7 @@ __device__ __forceinline__ void find_job(const ScoreArgs& a, Shared& shared) {
   __syncthreads();
 }
 
-/// The page row of a key.
+/// Address of a key in its page.
 __device__ __forceinline__ const std::byte* key_row(const SegmentRecord& s, int page_shift,
                                                     int row_bytes, int32_t key) {
   const int32_t row = s.index == nullptr ? s.shift + key : __ldg(s.index + key);
@@ -72,8 +72,8 @@ __device__ __forceinline__ const std::byte* key_row(const SegmentRecord& s, int 
          static_cast<int64_t>(row & ((1 << page_shift) - 1)) * row_bytes;
 }
 
-/// Keys [first, first + 128) of a segment in shared memory, rotated where they must be, and how far
-/// they stand behind row_position.
+/// Loads keys [first, first + 128) of a segment into shared memory, rotated if needed, and their
+/// offsets from row_position.
 template <int D, class Shared>
 __device__ __forceinline__ void load_keys(const ScoreArgs& a, const SegmentRecord& s,
                                           int page_shift, int32_t first, int64_t row_position,
@@ -84,8 +84,8 @@ __device__ __forceinline__ void load_keys(const ScoreArgs& a, const SegmentRecor
   const PageType type = s.key_type;
   const int bytes = stored_bytes(type, D);
   const int32_t count = s.count - first;
-  // All addresses at once: looked up by every piece of a row, each look-up waits for the one
-  // before.
+  // Looks up all addresses together. If each piece of a row did, each look-up would wait for the
+  // previous one.
   if (thread < kScoreKeys) {
     shared.rows[thread] = key_row(s, page_shift, bytes, first + (thread < count ? thread : 0));
     shared.offsets[thread] = key_offset(s, s.shift + first + thread, row_position);
@@ -129,7 +129,7 @@ struct KeyFragments {
   }
 };
 
-/// Rows of a task, [begin, end), of query heads [head_begin, head_begin + heads).
+/// Rows [begin, end) of a task for query heads [head_begin, head_begin + heads).
 struct RowsOfStep {
   int32_t begin, end;
   int32_t head_begin, heads;
@@ -139,7 +139,7 @@ struct RowsOfStep {
   }
 };
 
-/// Rows of the job that see any of the keys whose offsets are given, which ascend up to the end.
+/// Rows of the job that see any of the first `present` keys, whose offsets ascend.
 __device__ __forceinline__ RowsOfStep seeing_rows(const ScoreJob& job, const int32_t* offsets,
                                                   int present) {
   RowsOfStep rows{0, job.row_count, 0, 0};
@@ -177,8 +177,8 @@ __device__ __forceinline__ void stage_step(const ScoreArgs& a, const ScoreJob& j
   }
 }
 
-/// Logits p[g][i] of a step: key lane / 4 + 8 * (i / 2) of the warp, row 8 g + 2 (lane % 4) + i % 2
-/// of the step.
+/// Computes logits p[g][i] of a step, for key lane / 4 + 8 * (i / 2) of the warp and row 8 g + 2
+/// (lane % 4) + i % 2 of the step.
 template <int D>
 __device__ __forceinline__ void step_logits(const ScoreArgs& a, const KeyFragments<D>& keys,
                                             const ScoreShared<D>& shared, int stage,
@@ -205,12 +205,12 @@ __device__ __forceinline__ void step_logits(const ScoreArgs& a, const KeyFragmen
   bend_logits(p, a.logits.bend);
 }
 
-/// What the logits of a row with this log-sum-exp lose, in base 2.
+/// The amount, in base 2, to subtract from the logits of a row with this log-sum-exp.
 __device__ __forceinline__ float denominator_of(float lse) {
-  return lse > -1e30f ? lse * kLog2OfE : 1e30f;  // a row that saw nothing has probabilities of zero
+  return lse > -1e30f ? lse * kLog2OfE : 1e30f;  // rows that saw no key get probabilities of zero
 }
 
-/// Probabilities of a step that begins at row `first`, as step_logits() has them.
+/// Computes the probabilities of a step that begins at row `first`, in the layout of step_logits().
 template <int D>
 __device__ __forceinline__ void probabilities(const ScoreArgs& a, const ScoreJob& job,
                                               const KeyFragments<D>& keys,
@@ -240,9 +240,9 @@ __device__ __forceinline__ void probabilities(const ScoreArgs& a, const ScoreJob
   }
 }
 
-/// Goes over the rows, all heads of 32 rows one after the other, with `ending.add(p, first row)`
-/// for every step and `ending.rows_done()` after the last head. The keys' shared memory is given
-/// to the steps: all warps have loaded their fragments when this is called.
+/// Walks over the rows: for each 32 rows all heads in turn. Calls `ending.add(p, first row)` for
+/// every step and `ending.rows_done()` after the last head. The steps overwrite the keys in shared
+/// memory, so all warps must have loaded their fragments before the call.
 template <int D, class Ending>
 __device__ __forceinline__ void over_rows(const ScoreArgs& a, const KeyFragments<D>& keys,
                                           const RowsOfStep& rows, ScoreShared<D>& shared,
@@ -256,7 +256,7 @@ __device__ __forceinline__ void over_rows(const ScoreArgs& a, const KeyFragments
   }
   for (int i = 0; i < steps; ++i) {
     wait_copies<kSteps - 2>();
-    __syncthreads();  // step i is there, and nobody reads the one before it any more
+    __syncthreads();  // barrier: step i has arrived, and no warp reads the previous one any more
     if (i + kSteps - 1 < steps) stage_step<D>(a, job, rows, i + kSteps - 1, shared);
     commit_copies();
     const int first = rows.begin + i / rows.heads * kStepRows;
@@ -268,7 +268,7 @@ __device__ __forceinline__ void over_rows(const ScoreArgs& a, const KeyFragments
   wait_copies<0>();
 }
 
-/// Whole row tiles of part `part` of `parts`.
+/// The whole row tiles of part `part` of `parts`.
 __device__ __forceinline__ RowsOfStep part_of(RowsOfStep rows, int part, int parts) {
   const int64_t tiles = rows.tiles();
   const int begin = rows.begin + static_cast<int>(tiles * part / parts) * kStepRows;

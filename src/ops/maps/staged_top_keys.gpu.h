@@ -1,7 +1,7 @@
 #pragma once
-// top_keys() over keys that the copy engine of Hopper cards cannot read as they lie, such as those
-// in Q8_0: they are gathered into bf16 pages first, as attention's are. Blocks that gather for
-// themselves took 366 s instead of about 85 to read 524,288 tokens with reattention on an H200.
+// top_keys() over keys that the copy engine of Hopper cards cannot read directly, such as Q8_0.
+// They are first gathered into bf16 pages, as for attention. With thread blocks that gather for
+// themselves, reattention took 366 s instead of about 85 to read 524,288 tokens on an H200.
 
 #include <functional>
 #include <span>
@@ -11,11 +11,11 @@
 
 namespace longhaul::cuda {
 
-/// Whether gathering can help on a Hopper card: only tiles of bf16 keys go through its copy engine.
+/// Whether gathering can help on a Hopper card: only tiles of bf16 keys use its copy engine.
 bool can_stage_top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks);
 
-/// Hands all tasks to `search`, some at a time, with their keys gathered where that pays: once for
-/// all tasks over the same keys. False where one of its calls returned that.
+/// Passes all tasks to `search`, some at a time. Keys are gathered if that pays, once for all tasks
+/// over equal keys. Returns false if a call of `search` did.
 bool stage_top_keys(StagedKeys& staged, const TopKeysCall& call, std::span<const TopKeysTask> tasks,
                     const std::function<bool(std::span<const TopKeysTask>)>& search);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Numbers of stored keys and values, one at a time, whatever their type.
+// Access to single elements of stored keys and values of any type.
 
 #include <cuda_runtime.h>
 
@@ -10,20 +10,20 @@
 
 namespace longhaul::cuda {
 
-/// The keys of a list, or its values.
+/// The keys or the values of a list.
 struct StoredRows {
   const std::byte* const* pages;
   PageType type;
   int head_dim, page_rows, row_bytes;
-  int64_t in_page;  ///< bytes before a page's first row
+  int64_t in_page;  ///< byte offset of the first row in a page
 
   __device__ __forceinline__ const std::byte* row(int64_t i) const {
     const auto page = static_cast<uint32_t>(i) / static_cast<uint32_t>(page_rows);
     return pages[page] + in_page +
            (static_cast<int64_t>(i) - int64_t{page} * page_rows) * row_bytes;
   }
-  /// Number t of a row. Keys in Q4_0 are mixed: the lanes of a warp must all ask for numbers of the
-  /// same block, lane i for its number i.
+  /// Element t of a row. Keys in Q4_0 are Hadamard-rotated: all lanes of a warp must request
+  /// elements of one block, lane i its element i.
   __device__ __forceinline__ float at(const std::byte* row, int t) const {
     switch (type) {
       case PageType::kF32:
@@ -49,7 +49,7 @@ struct StoredRows {
   }
 };
 
-/// Of a list of the form, whose pages may be named later.
+/// The rows of a list of this form. The pages may be set later.
 inline StoredRows keys_of(const KvForm& form, const std::byte* const* pages = nullptr) {
   const PageType type = page_type(form.type.k, true);
   return {pages, type, form.head_dim, form.page_rows, stored_bytes(type, form.head_dim), 0};

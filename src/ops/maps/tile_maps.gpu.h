@@ -8,7 +8,7 @@
 
 namespace longhaul::cuda {
 
-/// As column_sums() of this folder, for tile_maps(): heads are added in their order.
+/// Like column_sums() of this folder, for tile_maps(). Heads are summed in their order.
 bool tile_maps(Stream stream, const AttendCall& call, std::span<const MapTile> tiles,
                ScoreScratch& scratch);
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the kernels of top_keys() share: the lists of best keys that blocks write, which one kernel
-// merges.
+// Shared parts of the top_keys() kernels: the lists of best keys that thread blocks write, and that
+// one kernel merges.
 
 #include "ops/maps/best_keys.cuh"
 #include "ops/maps/score_call.cuh"
@@ -17,14 +17,14 @@ struct TopArgs {
   float* scores;  ///< may be null
 };
 
-/// Where part `list` of flat row f's best keys is: [flat rows][lists][k].
+/// Address of part `list` of the best keys of (row, head) row f: [(row, head) rows][lists][k].
 __device__ __forceinline__ ScoredKey* part_of_row(const TopArgs& a, const ScoreJob& job, int f,
                                                   int list, int lists) {
   return reinterpret_cast<ScoredKey*>(a.score.room + job.partial) +
          (static_cast<int64_t>(f) * lists + list) * a.k;
 }
 
-/// Tiles of keys of a part.
+/// The tiles of keys of a part.
 struct TileStretch {
   int32_t begin, end;
 };
@@ -34,14 +34,14 @@ __device__ __forceinline__ TileStretch tiles_of(const ScoreJob& job, int part) {
           static_cast<int32_t>(tiles * (part + 1) / job.parts)};
 }
 
-/// Of few rows over keys of any type, in pages of kPageRows rows, as `fit` says.
+/// For decode rows over keys of any type, in pages of kPageRows rows, with the parameters of `fit`.
 void launch_top_keys_stored(Stream stream, const TopArgs& args, const StoredFit& fit, int blocks,
                             int head_dim);
 
-inline constexpr int kTopSm90Rows = 256;  ///< flat rows of a block of the wgmma kernel
+inline constexpr int kTopSm90Rows = 256;  ///< (row, head) rows per thread block of the wgmma kernel
 
-/// TopRule::kTile over stretches of bf16 pages whose first rows in their pages are multiples of the
-/// map's boxes, for heads of up to 128 numbers.
+/// Computes TopRule::kTile over stretches of bf16 pages, for heads of up to 128 elements. The
+/// stretches' first rows in their pages must be multiples of the map's boxes.
 void launch_top_keys_sm90(Stream stream, const TopArgs& args, const PageMap& pages, int box_rows,
                           int blocks, int head_dim);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The keys that rows score highest: top_keys() of ops/maps/top_keys.h on a CUDA device.
+// The highest-scoring keys of rows: top_keys() of ops/top_keys.h on a CUDA device.
 
 #include <span>
 
@@ -9,9 +9,10 @@
 
 namespace longhaul::cuda {
 
-/// As column_sums() of this folder, for top_keys(): queries are rounded to bf16, whatever `compute`
-/// says, and keys, unless up to 8 flat rows meet blocks, which are multiplied as they are stored.
-/// `pages`: what Hopper's copy engine may read; empty on other cards.
+/// Like column_sums() of this folder, for top_keys(). Queries are rounded to bf16, whatever
+/// `compute` says. Keys are, too, except for up to 8 (row, head) rows over block-type keys, which
+/// are multiplied as stored. `pages` are those that Hopper's copy engine can read; empty on other
+/// cards.
 bool top_keys(Stream stream, const TopKeysCall& call, std::span<const TopKeysTask> tasks,
               const PageRange& pages, ScoreScratch& scratch);
 

@@ -1,6 +1,6 @@
 #pragma once
-// top_keys() of few rows over bf16 keys: sixteen flat rows for a block, whose warps read different
-// tiles of keys, each a whole tile ahead.
+// top_keys() of few rows over bf16 keys. A thread block has sixteen (row, head) rows. Its warps
+// read different tiles of keys, a whole tile ahead.
 
 #include "ops/maps/top_rows.cuh"
 
@@ -8,11 +8,11 @@ namespace longhaul::cuda {
 
 inline constexpr int kFewFlatRows = 16;
 inline constexpr int kFewWarps = 2, kFewStep = 16;
-/// In flight. Of wide heads as many as the smallest cards have room for.
+/// Steps in flight. Wide heads have as many as fit on the smallest cards.
 template <int D>
 inline constexpr int kFewStages = D > 128 ? 4 : 8;
 
-/// Where a tile's keys lie: of keys lane, lane + 32, ... of it. Looked up at once, since each
+/// Addresses of keys lane, lane + 32, ... of a tile. They are looked up together, since each
 /// look-up takes as long as the keys themselves.
 struct TileRows {
   const std::byte* own[kTopTile / 32];
@@ -25,10 +25,10 @@ struct TileRows {
       own[i] = key_row(job.keys, job.page_shift, row_bytes, key < job.keys.count ? key : first);
     }
   }
-  /// Key n of step `step` of the tile; all lanes ask.
+  /// Address of key n of step `step` of the tile. All lanes must call it.
   __device__ __forceinline__ const std::byte* row(int step, int n) const {
     static_assert(kTopTile == 4 * 32 && kFewStep == 16);
-    // Chosen by bits: by number, the compiler would put the addresses on a stack.
+    // Selected by bits: with a variable index the compiler would put the addresses on a stack.
     const bool second = (step & 4) != 0;
     const std::byte* const even = second ? own[2] : own[0];
     const std::byte* const of_step = (step & 2) != 0 ? (second ? own[3] : own[1]) : even;
@@ -37,7 +37,7 @@ struct TileRows {
   }
 };
 
-/// The keys of a step to shared memory, by a warp.
+/// Loads the keys of a step to shared memory. One warp calls it.
 template <int D>
 __device__ __forceinline__ void bring_step(const ScoreJob& job, const TileRows& rows, int step,
                                            int32_t first, uint32_t to) {
@@ -59,7 +59,7 @@ struct FewShared {
   int32_t index, list, part, tile;
 };
 
-/// 16 flat rows against a part of the keys, of which each warp reads tiles of its own.
+/// 16 (row, head) rows against a part of the keys. Each warp reads its own tiles.
 template <int D, int K>
 __global__ void __launch_bounds__(32 * kFewWarps, 2)
     top_keys_few(const __grid_constant__ TopArgs a) {
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(32 * kFewWarps, 2)
   const int steps = tiles.begin < tiles.end
                         ? (tiles.end - tiles.begin + kFewWarps - 1) / kFewWarps * kPerTile
                         : 0;
-  // Step i of this warp is part i % kPerTile of its tile i / kPerTile.
+  // Step i of this warp is step i % kPerTile of its tile i / kPerTile.
   const auto first_of = [&](int i) {
     return (tiles.begin + i / kPerTile * kFewWarps) * kTopTile + i % kPerTile * kFewStep;
   };
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(32 * kFewWarps, 2)
   }
   for (int i = 0; i < steps; ++i) {
     wait_copies<kStages - 2>();
-    __syncwarp();  // step i is there, and no lane reads the one before it any more
+    __syncwarp();  // step i has arrived, and no lane reads the previous one any more
     if (i + kStages - 1 < steps) bring(i + kStages - 1);
     commit_copies();
     rows.add_keys(shared_address(shared.keys[warp][i % kStages]), first_of(i), job.keys.count,

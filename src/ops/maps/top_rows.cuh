@@ -1,15 +1,15 @@
 #pragma once
-// Sixteen flat rows of a warp against keys in shared memory, and the best keys of each.
+// Sixteen (row, head) rows of a warp against keys in shared memory, and the best keys of each.
 
 #include "ops/maps/top_keys.cuh"
 
 namespace longhaul::cuda {
 
-/// Sixteen flat rows of a warp and their best keys so far.
+/// Sixteen (row, head) rows of a warp and their best keys so far.
 template <int D, int K>
 struct RowsAndBest {
   uint32_t q[D / 16][4];
-  BestOfRows<K, 4, 1> best;  ///< of rows lane / 4 and lane / 4 + 8
+  BestOfRows<K, 4, 1> best;  ///< for rows lane / 4 and lane / 4 + 8
 
   __device__ __forceinline__ void load(const TopArgs& a, const ScoreJob& job, int flat) {
     const int lane = threadIdx.x % 32;
@@ -35,7 +35,8 @@ struct RowsAndBest {
     }
   }
 
-  /// 16 keys in shared memory, the first of them number `first`, as far as `count`.
+  /// Adds 16 keys in shared memory. The first is key number `first`; keys from `count` on are
+  /// ignored.
   __device__ __forceinline__ void add_keys(uint32_t keys, int32_t first, int32_t count,
                                            bool of_tiles) {
     const int lane = threadIdx.x % 32;

@@ -1,6 +1,5 @@
 #pragma once
-// Flat rows of a warp against 16 keys that lie in shared memory as they are stored, and the best
-// keys of each.
+// (row, head) rows of a warp against 16 stored keys in shared memory, and the best keys of each.
 
 #include "ops/attention/decode/block_products.cuh"
 #include "ops/maps/stored_fit.h"
@@ -8,7 +7,7 @@
 
 namespace longhaul::cuda {
 
-/// Sixteen flat rows; keys of any type become bf16 in the warp's own memory first.
+/// Sixteen (row, head) rows. Keys of any type are first converted to bf16 in the warp's own memory.
 template <int D, int K>
 struct ExpandedRows {
   static constexpr int kFlatRows = kExpandedFlatRows;
@@ -27,20 +26,20 @@ struct ExpandedRows {
     StageRows stored;
     stored.listed = false;
     stored.pitch = static_cast<uint16_t>(stored_bytes(s.key_type, D));
-    // What lies behind the last key may be no numbers at all: nobody looks at its scores.
+    // Data after the last key may be NaN, but its scores are ignored.
     expand_rows<D>(keys, stored, s.key_type, ~0u, tile);
     __syncwarp();
     rows.add_keys(tile, first, s.count, of_tiles);
   }
   __device__ __forceinline__ void end_tile() { rows.end_tile(); }
   __device__ __forceinline__ ScoredKey pop(int r) { return rows.best.pop(r); }
-  /// Which of the block's flat rows pop(r) is of; this lane writes its list, or another.
+  /// The thread block's (row, head) row that pop(r) refers to. One of its lanes writes the list.
   __device__ __forceinline__ static int flat_row(int r) { return threadIdx.x % 32 / 4 + 8 * r; }
   __device__ __forceinline__ static bool writes() { return threadIdx.x % 4 == 0; }
 };
 
-/// Eight flat rows; keys in blocks are multiplied as they are stored, mixed ones with queries that
-/// are mixed in the warp's own memory. A lane has keys lane / 4 and lane / 4 + 8.
+/// Eight (row, head) rows. Block-type keys are multiplied as stored. For Hadamard-rotated keys,
+/// queries are rotated in the warp's own memory. A lane has keys lane / 4 and lane / 4 + 8.
 template <int D, int K>
 struct BlockRows {
   static constexpr int kFlatRows = kBlockFlatRows;

@@ -1,7 +1,7 @@
 #pragma once
-// How a quantized matrix lies in device memory: each field of a block (quants, high bits, scales)
-// in a plane of its own, so that threads read 16 aligned bytes where a file's blocks allow 2. No
-// value changes and no byte is added but up to 255 between planes.
+// Layout of a quantized matrix in device memory. Each field of a block (quants, high bits, scales)
+// has a plane of its own, so threads can load 16 aligned bytes where blocks in files allow 2. No
+// value changes. The only extra bytes are up to 255 between planes.
 
 #include <array>
 #include <cstddef>
@@ -21,18 +21,19 @@ struct BlockField {
 inline constexpr int kMostPlanes = 4;
 
 /// The fields of a type's block in the order of its planes, the quants first. Empty for plain types
-/// and for types that the device does not know.
+/// and for types that device code does not support.
 std::span<const BlockField> block_fields(DType type);
 
-/// Whether device code reads this type.
+/// Whether device code reads `type`.
 bool on_device(DType type);
 
-/// Where the planes of [rows, cols] begin, counted from the first; `bytes` of them all. Plain types
-/// have one plane, whose rows are `row_stride` bytes apart: a multiple of 16, zeros at the end.
+/// Byte offsets of the planes of a [rows, cols] matrix from the first plane, and the `bytes` of all
+/// planes. Plain types have one plane with rows `row_stride` bytes apart. The stride is a multiple
+/// of 16, padded with zeros.
 struct PlaneLayout {
   std::array<size_t, kMostPlanes> offset{};
   int planes = 0;
-  size_t row_stride = 0;  ///< of the first plane
+  size_t row_stride = 0;  ///< of the first plane, in bytes
   size_t bytes = 0;
 };
 

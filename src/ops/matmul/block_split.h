@@ -1,6 +1,6 @@
 #pragma once
-// How blocks of a file become planes (block_layout.h): by pairs of bytes, or, of types whose fields
-// are of odd sizes, by single ones.
+// Splits blocks of a file into planes (block_layout.h): by pairs of bytes, or by single bytes for
+// types with fields of odd size.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,18 +10,19 @@
 
 namespace longhaul::cuda {
 
-/// Where the pieces of blocks go, each a T.
+/// Destinations of the pieces of blocks; a piece is a T.
 template <class T>
 struct BlockSplit {
   const T* raw;    ///< blocks as in the file
-  uint32_t count;  ///< pieces of all blocks
+  uint32_t count;  ///< pieces in all blocks
   uint32_t per_block;
   int fields;
-  uint32_t begin[kMostPlanes], size[kMostPlanes];  ///< of each field in a block
+  /// position and size of each field in a block, in pieces
+  uint32_t begin[kMostPlanes], size[kMostPlanes];
   T* plane[kMostPlanes];
 };
 
-/// Puts piece i, which is below s.count, where it belongs.
+/// Copies piece i to its plane. i is below s.count.
 template <class T>
 LH_EVERYWHERE void split_piece(const BlockSplit<T>& s, uint32_t i) {
   const uint32_t block = i / s.per_block, at = i - block * s.per_block;
@@ -34,7 +35,8 @@ LH_EVERYWHERE void split_piece(const BlockSplit<T>& s, uint32_t i) {
 
 inline bool splits_by_pairs(DType type) { return traits(type).block_bytes % 2 == 0; }
 
-/// Of `bytes` bytes of blocks at `raw`, the first of which is number `first_block` of the planes.
+/// Describes the split of `bytes` bytes of blocks at `raw`. The first of them is block
+/// `first_block` of the planes.
 template <class T>
 BlockSplit<T> block_split(DType type, const void* raw, size_t bytes, int64_t first_block,
                           const std::byte* const* planes) {

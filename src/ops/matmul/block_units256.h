@@ -1,5 +1,5 @@
 #pragma once
-// The quantized types with blocks of 256 weights (block_units.h).
+// Quantized types with blocks of 256 weights (block_units.h).
 
 #include "ops/choose/block_bits.h"
 
@@ -31,7 +31,7 @@ struct UnitsIQ4_XS : BlockForm {
 };
 
 /// Q4_K and Q5_K: unit 2 j + c has elements 16 c to 16 c + 15 of sub-blocks 2 j (low halves) and
-/// 2 j + 1 (high).
+/// 2 j + 1 (high halves).
 struct HalvesOfPairs : BlockForm {
   static constexpr int kBlock = 256, kUnits = 8, kGroups = 2;
   static constexpr bool kOffset = true;
@@ -79,10 +79,11 @@ struct UnitsQ5_K : HalvesOfPairs {
   }
 };
 
-/// Q2_K, Q3_K, Q6_K and TQ2_0: 128 elements a half, rows of 32; bit pairs of one byte belong to
-/// four rows.
+/// Q2_K, Q3_K, Q6_K and TQ2_0 have two halves of 128 elements, each four rows of 32. The bit pairs
+/// of one byte belong to four rows.
 struct UnitsQ6_K : BlockForm {
-  // Unit 4 half + 2 row + c, row 0 or 1: columns from 16 c of that row (low halves) and of row + 2.
+  // Unit 4 half + 2 row + c (row 0 or 1) has 16 columns from 16 c on: of `row` in its low halves,
+  // of row + 2 in its high halves.
   static constexpr DType kType = DType::Q6_K;
   static constexpr BlockField kFields[] = {{0, 128}, {128, 64}, {192, 16}, {208, 2}};
   static constexpr int kBlock = 256, kUnits = 8, kGroups = 2, kZero = 32;
@@ -114,7 +115,7 @@ struct UnitsQ6_K : BlockForm {
   }
 };
 
-/// Q2_K, Q3_K and TQ2_0: unit 2 half + c has columns from 16 c of the four rows of that half.
+/// Q2_K, Q3_K and TQ2_0: unit 2 half + c has columns 16 c to 16 c + 15 of the half's four rows.
 struct RowsOfHalves : BlockForm {
   static constexpr int kBlock = 256, kUnits = 4, kGroups = 4;
   LH_EVERYWHERE static int group(int u, int k) { return (u >> 1) * 8 + 2 * k + (u & 1); }
@@ -129,7 +130,7 @@ struct UnitsQ2_K : RowsOfHalves {
   static constexpr bool kOffset = true;
   struct Unit {
     Word4 quants;
-    Word2 scales;  // of this half: a factor in the low half byte, that of the minimum in the high
+    Word2 scales;  // of this half: factor in the low 4 bits, factor of the minimum in the high 4
     uint32_t head;
   };
   LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
@@ -167,8 +168,8 @@ struct UnitsQ3_K : RowsOfHalves {
     const int half = u >> 1, row = 4 * half + k;
     unit::take_pairs(x.low, k, out.q);
     unit::add_bits(x.high, row, 2, 0x04040404u, out.q);
-    // Scale i has its low bits in half i / 8 of byte i % 8, its high ones in pair i / 4 of byte
-    // 8 + i % 4.
+    // The low bits of scale i are in half i / 8 of byte i % 8. Its high bits are in bit pair i / 4
+    // of byte 8 + i % 4.
     const int i = group(u, k);
     const uint32_t low = x.scales[i >> 2 & 1] >> (8 * (i & 3) + 4 * half) & 15u;
     const uint32_t high = x.scales[2] >> (8 * (i & 3) + 2 * (i >> 2)) & 3u;
@@ -197,9 +198,9 @@ struct UnitsTQ2_0 : RowsOfHalves {
   }
 };
 
-/// Bytes 0-31 have five digits each: digit n is element 32 n + byte. Then 32-47, from element 160
-/// on, and 48-51 with four digits, from 240 on. Unit u has the digits of bytes from 16 u on, then
-/// the first three of bytes 32-47 (u = 0) or what is left.
+/// Bytes 0-31 have five digits each; digit n is element 32 n + byte. Bytes 32-47 hold the elements
+/// from 160 on, bytes 48-51 (four digits) those from 240 on. Unit u has the digits of 16 bytes from
+/// 16 u on, and either the first three digits of bytes 32-47 (u = 0) or the remaining ones (u = 1).
 struct UnitsTQ1_0 : BlockForm {
   static constexpr DType kType = DType::TQ1_0;
   static constexpr BlockField kFields[] = {{0, 48}, {48, 4}, {52, 2}};

@@ -1,11 +1,11 @@
 #pragma once
-// The quantized types with blocks of 32 and 64 weights (block_units.h).
+// Quantized types with blocks of 32 and 64 weights (block_units.h).
 
 #include "ops/choose/block_bits.h"
 
 namespace longhaul::cuda {
 
-/// The types of 32 weights whose 16 bytes hold elements 0-15 low and 16-31 high.
+/// Types of 32 weights in 16 bytes, with elements 0-15 in low and 16-31 in high halves.
 struct HalvesOf32 : BlockForm {
   static constexpr int kBlock = 32, kUnits = 1, kGroups = 2;
   LH_EVERYWHERE static int group(int, int k) { return k; }
@@ -138,13 +138,13 @@ struct UnitsMXFP4 : HalvesOf32 {
   LH_EVERYWHERE static Weights16 weights(const Unit& x, int, int k) {
     Weights16 out;
     unit::take_levels(unit::fp4_levels(), x.quants, k, out.q);
-    // Half of 2^(e - 127), since levels are twice the numbers.
+    // Half of 2^(e - 127), since the levels are twice the values.
     out.step = float_of(x.exponent < 2 ? 0x00200000u << x.exponent : (x.exponent - 1) << 23);
     return out;
   }
 };
 
-/// Unit u has elements 32 u to 32 u + 31: of each 16, eight bytes, low halves first.
+/// Unit u has elements 32 u to 32 u + 31. Each 16 elements are eight bytes, low halves first.
 struct UnitsNVFP4 : BlockForm {
   static constexpr DType kType = DType::NVFP4;
   static constexpr BlockField kFields[] = {{4, 32}, {0, 4}};

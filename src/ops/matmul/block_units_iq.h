@@ -1,5 +1,5 @@
 #pragma once
-// The quantized types whose weights are entries of a code book (block_units.h, code_books.h).
+// Quantized types whose weights are entries of a code book (block_units.h, code_books.h).
 
 #include "ops/choose/block_bits.h"
 
@@ -7,26 +7,27 @@ namespace longhaul::cuda {
 
 namespace unit {
 
-/// Bits 0 to 7, nothing above them, become bit 0 of eight half bytes.
+/// Bits 0 to 7 become bit 0 of eight half bytes. The higher bits must be zero.
 LH_EVERYWHERE uint32_t spread_to_halves(uint32_t bits) {
   bits = (bits | bits << 12) & 0x000f000fu;
   bits = (bits | bits << 6) & 0x03030303u;
   return (bits | bits << 3) & 0x11111111u;
 }
 
-/// Of signs in seven half bytes the eighth too: the number of negative ones is even. The product's
-/// highest half byte is their sum.
+/// Adds the eighth sign to seven signs in half bytes. The number of negative signs is even. The
+/// product's highest half byte is the sum of the seven.
 LH_EVERYWHERE uint32_t with_eighth_sign(uint32_t halves) {
   return halves | (halves * 0x11111111u & 0x10000000u);
 }
 
-/// The levels that the half bytes of an entry number, 0 to 2; 4 to 6 those of the second three.
+/// Looks up the levels that the half bytes of an entry number: 0 to 2 select from `first`, 4 to 6
+/// from `second`.
 LH_EVERYWHERE void take_entry(uint32_t first, uint32_t second, uint32_t entry, uint32_t* q) {
   q[0] = pick_bytes(first, second, entry);
   q[1] = pick_bytes(first, second, entry >> 16);
 }
 
-/// IQ2's entry with signs in eight half bytes: 8, 25 and 43, then the same below zero.
+/// An IQ2 entry with signs in eight half bytes. The levels are 8, 25 and 43, and the same negated.
 LH_EVERYWHERE void take_signed_entry(uint32_t entry, uint32_t signs, uint32_t* q) {
   take_entry(0x002b1908u, 0x00d5e7f8u, entry + 4 * signs, q);
 }
@@ -34,18 +35,18 @@ LH_EVERYWHERE void take_entry_of_seven_signs(uint32_t entry, uint32_t signs, uin
   take_signed_entry(entry, with_eighth_sign(spread_to_halves(signs & 127u)), q);
 }
 
-/// IQ1's entry in eighths of the step: -1, 0 and 1, an eighth up or down.
+/// An IQ1 entry in eighths of the step: -1, 0 and 1, moved by an eighth up or down.
 LH_EVERYWHERE void take_moved_entry(uint32_t entry, bool down, uint32_t* q) {
   take_entry(0x000901f9u, 0x0007fff7u, entry | (down ? 0x44444444u : 0u), q);
 }
 
-/// Four bytes, none of them 0, of which bits 0 to 3 say the signs.
+/// Applies the signs in bits 0 to 3 to four bytes, none of which is 0.
 LH_EVERYWHERE uint32_t with_signs(uint32_t bytes, uint32_t signs) {
   const uint32_t ones = (signs & 15u) * 0x00204081u & 0x01010101u;
   return (bytes ^ ones * 255u) + ones;
 }
 
-/// Signs of 8 numbers in 7 bits: the number of negative ones is even.
+/// Signs of 8 weights from 7 bits. The number of negative signs is even.
 LH_EVERYWHERE uint32_t eight_signs(uint32_t seven) {
   seven &= 127u;
   return seven | (count_ones(seven) & 1u) << 7;
@@ -65,7 +66,7 @@ struct UnitsIQ2_XXS : BookForm {
   static constexpr BlockField kFields[] = {{2, 64}, {0, 2}};
   static constexpr int kBook = 256;
   struct Unit {
-    Word4 quants;  // of each 32 weights: four entries; four times seven signs, a scale
+    Word4 quants;  // per 32 weights: four entries; four groups of seven signs and a scale
     uint32_t d;
   };
   LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
@@ -89,7 +90,7 @@ struct UnitsIQ2_XS : BookForm {
   static constexpr BlockField kFields[] = {{2, 64}, {66, 8}, {0, 2}};
   static constexpr int kBook = 512;
   struct Unit {
-    Word4 quants;  // an entry in 9 bits, seven signs, and so on
+    Word4 quants;  // 16-bit values: an entry in 9 bits, then seven signs
     uint32_t scales, d;
   };
   LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
@@ -143,7 +144,7 @@ struct UnitsIQ3_XXS : BookForm {
   static constexpr int kBook = 256;
   struct Unit {
     Word4 quants;
-    Word2 signs;  // of each 32 weights: four times seven, a scale
+    Word2 signs;  // per 32 weights: four groups of seven signs and a scale
     uint32_t d;
   };
   LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
@@ -199,7 +200,7 @@ struct UnitsIQ1_S : BookForm {
   static constexpr int kBook = 2048;
   struct Unit {
     Word2 quants;
-    uint32_t high, d;  // high: of each 32 weights four times three bits, a scale, a direction
+    uint32_t high, d;  // high: per 32 weights four groups of three bits, a scale, a direction
   };
   LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
     return {load_once(unit::words2(p.at[0]) + 4 * block + u),
@@ -225,8 +226,8 @@ struct UnitsIQ1_M : BookForm {
   static constexpr int kBook = 2048;
   struct Unit {
     Word2 quants;
-    uint32_t high;  // of each entry three bits, a direction
-    Word2 scales;   // 16 of three bits; above each four of them four bits of d
+    uint32_t high;  // per entry: three bits and a direction
+    Word2 scales;   // 16 scales of three bits; above each four of them, four bits of d
   };
   LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
     return {load_once(unit::words2(p.at[0]) + 4 * block + u),

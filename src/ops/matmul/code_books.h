@@ -1,7 +1,7 @@
 #pragma once
-// The code books of the IQ types (ops/matmul/iq_grids.h) as device code reads them, a word an
-// entry: of IQ1 and IQ2 the numbers of eight levels, a half byte each, the first in the low bits;
-// of IQ3 four magnitudes, a byte each.
+// The code books of the IQ types (ops/matmul/iq_grids.h) as device code reads them, one word per
+// entry. Entries of IQ1 and IQ2 are eight level numbers of four bits, the first in the low bits.
+// Entries of IQ3 are four magnitudes of one byte each.
 
 #include <cstdint>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace longhaul::cuda {
 
-/// Empty for types without one.
+/// Empty for types without a code book.
 std::vector<uint32_t> code_book(DType type);
 
 }  // namespace longhaul::cuda

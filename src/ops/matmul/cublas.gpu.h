@@ -1,5 +1,5 @@
 #pragma once
-// Products of many rows in bf16, or in 8-bit floats, through cuBLASLt: f32 sums.
+// Prefill products in bf16 or in 8-bit floats through cuBLASLt, with f32 sums.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,31 +12,33 @@
 
 namespace longhaul::cuda {
 
-/// y[r, o] = sum_i x[r, i] w[o, i], or added to what is there.
+/// y[r, o] = sum_i x[r, i] w[o, i], or added to y.
 struct GemmCall {
   int64_t rows = 0, outputs = 0, cols = 0;
   const void* x = nullptr;  ///< [rows, cols] bf16, rows x_stride elements apart
-  int64_t x_stride = 0;     ///< 0: its columns
+  int64_t x_stride = 0;     ///< 0: cols
   const void* w = nullptr;  ///< [outputs, cols] bf16, rows w_stride elements apart
-  int64_t w_stride = 0;     ///< 0: its columns
-  bool x_turned = false;    ///< x lies as [cols, rows]
-  bool w_turned = false;    ///< w lies as [cols, outputs]
+  int64_t w_stride = 0;     ///< 0: cols
+  bool x_turned = false;    ///< x is stored as [cols, rows]
+  bool w_turned = false;    ///< w is stored as [cols, outputs]
   void* y = nullptr;        ///< [rows, outputs], rows y_stride elements apart
   int64_t y_stride = 0;     ///< 0: outputs
   bool bf16_out = false;    ///< y is bf16, else f32
   bool add = false;         ///< y += instead of y =
-  /// [rows] and [outputs]: x and w are e4m3 floats then, in multiples of 16 columns and outputs,
-  /// and their rows are that many times as large (fp8_rows.h). Both or none; not turned.
+  /// Scales [rows] and [outputs]. If set, x and w are e4m3 floats, and their rows are to be
+  /// multiplied by these scales (fp8_rows.h). Columns and outputs are multiples of 16. Both or none
+  /// are set, and neither matrix is turned.
   const float *x_scales = nullptr, *w_scales = nullptr;
-  /// Several such products at once, whose numbers begin so many elements apart.
+  /// Number of such products in one call, with operands x_batch, w_batch and y_batch elements
+  /// apart.
   int batch = 1;
   int64_t x_batch = 0, w_batch = 0, y_batch = 0;
 };
 
-/// One for each queue: calls that run at the same time must not share the workspace.
+/// One per queue: concurrent calls must not share the workspace.
 class Gemm {
  public:
-  /// For the current device. Throws UserError where the library cannot start.
+  /// For the current device. Throws UserError if the library cannot start.
   explicit Gemm(const CublasLibrary& library, size_t workspace_bytes = kProductWorkspace);
   ~Gemm();
   Gemm(const Gemm&) = delete;
@@ -75,7 +77,7 @@ class Gemm {
   const CublasLibrary& library_;
   lt::Handle handle_ = nullptr;
   lt::Operation operations_[2][2] = {};    ///< [w turned][x turned]
-  lt::Operation fp8_operation_ = nullptr;  ///< null: not needed yet
+  lt::Operation fp8_operation_ = nullptr;  ///< null: not created yet
   DeviceBuffer workspace_;
   std::map<Shape, Plan> plans_;
 };

@@ -1,9 +1,9 @@
 #pragma once
-// The feed-forward part of a mixture of experts on a GPU. Up to some hundreds of rows read the
-// matrices of the experts that they chose as they are stored, by numbers that stay on the device.
-// Of more rows those of some experts are gathered and meet their expanded matrices, in one launch
-// where the products of an expert alone would leave the card idle. For that the host reads how many
-// rows each expert has: one wait a layer.
+// The feed-forward part of a mixture of experts on a GPU. Up to some hundreds of rows read their
+// experts' matrices in the stored form, by expert numbers that stay on the device. With more rows,
+// the rows of some experts at a time are gathered and multiplied by expanded matrices. They share
+// one launch if the products of a single expert would leave the card idle. The host must then read
+// the number of rows per expert, which costs one wait per layer.
 
 #include <memory>
 
@@ -15,18 +15,18 @@ namespace longhaul::cuda {
 
 class ExpertMix {
  public:
-  /// `products` must outlive it.
+  /// `products` must outlive this object.
   ExpertMix(GpuQueue& queue, Products& products) : queue_(queue), products_(products) {}
 
-  /// As DeviceOps::mix_experts.
+  /// See DeviceOps::mix_experts.
   void run(const OwnInput& x, const float* logits, const DeviceExperts& experts, float* y,
            bool add);
 
-  /// Whether so many rows read stored matrices.
+  /// Whether this number of rows reads stored matrices.
   static bool reads_stored(int64_t rows, const DeviceExperts& experts);
 
  private:
-  /// Experts [first, end) and the sorted choices [row, row + rows), which are theirs.
+  /// Experts [first, end) and their sorted choices [row, row + rows).
   struct ExpertRange {
     int first, end;
     int64_t row, rows;
@@ -37,7 +37,7 @@ class ExpertMix {
   void expanded(const OwnInput& x, const DeviceExperts& experts, float* y, bool add);
   ExpertRange next_after(const ExpertRange& before, const DeviceExperts& experts) const;
   void run_some(const OwnInput& x, const DeviceExperts& experts, const ExpertRange& some);
-  /// Matrices of `some` in bf16, as they are stored or expanded to number `at` of expanded_.
+  /// bf16 matrices of `some`: the stored ones, or expanded to slot `at` of expanded_.
   const uint16_t* expand(const DeviceExperts::Role& role, const DeviceExperts& experts,
                          const ExpertRange& some, size_t at);
   void list_products(const uint16_t* w, int64_t outputs, int64_t w_stride, const ExpertRange& some,
@@ -54,9 +54,10 @@ class ExpertMix {
   GpuQueue& queue_;
   Products& products_;
   bool looked_for_grouped_ = false;
-  std::unique_ptr<GroupedGemm> grouped_;  ///< null: not needed yet, or the library has none
+  std::unique_ptr<GroupedGemm> grouped_;  ///< null: not needed yet, or not in the library
   Room chosen_{queue_};
-  Room order_{queue_};  ///< of the choices, where each is in it, and where those of experts begin
+  /// The sorted choices, the place of each choice, and the begin of each expert's choices.
+  Room order_{queue_};
   int32_t *sorted_ = nullptr, *places_ = nullptr, *begins_there_ = nullptr;
   Room int8_{queue_}, expanded_{queue_}, gathered_{queue_}, gate_{queue_}, up_{queue_},
       results_{queue_};

@@ -1,6 +1,5 @@
 #pragma once
-// The choices of a mixture of experts on the device (ops/matmul/experts.h), and the rows that they
-// move.
+// A mixture's expert choices on the device (ops/experts.h), and the rows that they move.
 
 #include <cstdint>
 
@@ -11,27 +10,27 @@ namespace longhaul::cuda {
 
 inline constexpr int kMostExperts = 4096;
 
-/// Of each row of `logits` [rows, experts] the `used` largest to chosen [rows, used], as
-/// ops/matmul/expert_choice.h says.
+/// Writes the `used` largest entries of each row of `logits` [rows, experts] to chosen [rows,
+/// used], as ops/expert_choice.h defines.
 void choose_experts(Stream stream, const float* logits, int64_t rows, int experts, int used,
                     bool among_chosen, ExpertChoice* chosen);
 
-/// The choices in the order of their experts, of equal ones in their own: order [count], where
-/// places [count] says at which place each is. Those of expert e are [begins[e], begins[e + 1]);
-/// begins [experts + 1].
+/// Sorts the choices by expert; equal ones keep their order. order [count] are the sorted choices,
+/// places [count] the place of each choice in it. Expert e has [begins[e], begins[e + 1]); begins
+/// has experts + 1 entries.
 void sort_choices(Stream stream, const ExpertChoice* chosen, int64_t count, int experts,
                   int32_t* order, int32_t* places, int32_t* begins);
 
-/// out[i] = x[order[i] / per_row] for `count` rows of n bf16 numbers.
+/// out[i] = x[order[i] / per_row] for `count` rows of n bf16 values.
 void gather_chosen(Stream stream, const uint16_t* x, int64_t n, const int32_t* order, int64_t count,
                    int per_row, uint16_t* out);
 
-/// y[i] += the bias of the expert of choice order[i]; bias [experts, n], `rows` rows of y.
+/// y[i] += the bias of the expert of choice order[i]. bias is [experts, n]; y has `rows` rows.
 void add_chosen_bias(Stream stream, uint16_t* y, int64_t rows, int64_t n, const int32_t* order,
                      const ExpertChoice* chosen, const float* bias);
 
 /// y[r] = sum over i of the weight of choice c = r * used + i times its result, or added to y. The
-/// result is row places[c], or c if `places` is null.
+/// result is row places[c], or row c if `places` is null.
 void add_choices(Stream stream, const float* results, const int32_t* places, int64_t rows, int used,
                  int64_t n, const ExpertChoice* chosen, float* y, bool add);
 void add_choices(Stream stream, const uint16_t* results, const int32_t* places, int64_t rows,

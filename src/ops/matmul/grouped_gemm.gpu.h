@@ -1,6 +1,6 @@
 #pragma once
-// Products of many matrices of one shape, each with rows of its own, in one launch: those of a
-// mixture of experts. Through cuBLAS.
+// Products of many matrices of one shape in one launch through cuBLAS, each with its own rows, as a
+// mixture of experts needs.
 
 #include <cstdint>
 #include <span>
@@ -12,8 +12,8 @@
 
 namespace longhaul::cuda {
 
-/// y[r, o] = sum_i x[r, i] w[o, i] of bf16 numbers, all packed but w, whose rows are `w_stride`
-/// elements apart; f32 sums.
+/// y[r, o] = sum_i x[r, i] w[o, i] in bf16 with f32 sums. x and y are packed; rows of w are
+/// `w_stride` elements apart.
 struct GroupedProduct {
   const uint16_t* w = nullptr;
   const uint16_t* x = nullptr;
@@ -21,16 +21,16 @@ struct GroupedProduct {
   int64_t rows = 0;
 };
 
-/// One for each queue, as Gemm.
+/// One per queue, like Gemm.
 class GroupedGemm {
  public:
-  /// Throws UserError where the library is missing or cannot start.
+  /// Throws UserError if the library is missing or cannot start.
   explicit GroupedGemm(GpuQueue& queue);
   ~GroupedGemm();
   GroupedGemm(const GroupedGemm&) = delete;
   GroupedGemm& operator=(const GroupedGemm&) = delete;
 
-  /// Of matrices [outputs, cols]; those without rows are left out.
+  /// Multiplies by matrices [outputs, cols]. Products without rows are skipped.
   void run(std::span<const GroupedProduct> products, int64_t outputs, int64_t cols,
            int64_t w_stride);
 
@@ -39,7 +39,7 @@ class GroupedGemm {
   const GroupedLibrary& library_;
   lt::Handle handle_ = nullptr;
   Room workspace_{queue_}, addresses_{queue_};
-  std::vector<const void*> sent_;  ///< of w, then of x, then of y
+  std::vector<const void*> sent_;  ///< addresses of w, then of x, then of y
   std::vector<int> transposed_, plain_, outputs_, cols_, strides_, rows_, ones_;
   std::vector<float> alpha_, beta_;
 };

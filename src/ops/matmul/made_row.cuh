@@ -1,15 +1,15 @@
 #pragma once
-// One row of f32 numbers is normalised by the matvec kernel that multiplies it, by each block for
-// itself. A kernel of its own would take 3 to 5 us, on one processor; here it adds about 1 us of
-// reads from the second cache, while weights are on their way. The numbers and the factors of the
-// norm lie in shared memory behind what the product keeps there.
+// Normalisation of one f32 row within the matvec kernel that multiplies it, by each thread block
+// separately. A separate kernel would take 3 to 5 us on one processor. Here it adds about 1 us of
+// reads from the second-level cache, while weights are loaded. The row and the factors of the norm
+// lie in shared memory after the product's own data.
 
 #include "ops/core/gpu/block_sum.cuh"
 #include "ops/matmul/matvec_kernel.cuh"
 
 namespace longhaul::cuda {
 
-/// Begins to copy 16 bytes to shared memory, zeros where nothing is present.
+/// Starts a copy of 16 bytes to shared memory. Writes zeros if `present` is false.
 __device__ __forceinline__ void begin_copy(void* to, const void* from, bool present) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
                    static_cast<uint32_t>(__cvta_generic_to_shared(to))),
@@ -21,15 +21,15 @@ __device__ __forceinline__ void finish_copies() { asm volatile("cp.async.wait_al
 
 class MadeRow {
  public:
-  /// `shared`: the block's shared memory.
+  /// `shared`: the thread block's shared memory.
   __device__ __forceinline__ MadeRow(const MatvecArgs& a, void* shared)
       : x_(reinterpret_cast<float4*>(static_cast<char*>(shared) + a.made_at)),
         norm_(x_ + a.cols / 4),
-        sums_(reinterpret_cast<float*>(norm_ + a.cols / 4)),  // where there is a norm
+        sums_(reinterpret_cast<float*>(norm_ + a.cols / 4)),  // used if there is a norm
         words_(a.cols / 4) {}
 
-  /// Asks for the factors of the norm, before earlier kernels have ended: none of them writes
-  /// those.
+  /// Starts the loads of the norm's factors before earlier kernels have ended, since these do not
+  /// write them.
   template <int kThreads>
   __device__ __forceinline__ void begin(const MatvecArgs& a) const {
     if (a.norm == nullptr) return;
@@ -38,13 +38,13 @@ class MadeRow {
       begin_copy(norm_ + i, a.norm + 4 * i, true);
   }
 
-  /// Calls f(i, numbers 4 i to 4 i + 3, whether there are any), with all lanes of a warp at once.
+  /// Calls f(i, elements 4 i to 4 i + 3, whether they exist) with all lanes of a warp at once.
   template <int kThreads, class Function>
   __device__ __forceinline__ void make(const MatvecArgs& a, Function&& f) const {
     const auto* const x = static_cast<const float*>(a.x);
-#pragma unroll 1  // of registers there are none to spare, and each round is a few clocks
+#pragma unroll 1  // no unrolling: registers are scarce, and an iteration takes a few clocks
     for (int i = threadIdx.x; i < words_; i += kThreads) begin_copy(x_ + i, x + 4 * i, true);
-    finish_copies();  // no barrier: each thread reads what it has brought itself
+    finish_copies();  // no barrier: each thread reads only what it copied itself
     float scale = 1;
     if (a.norm != nullptr) {
       float sum = 0;
@@ -70,7 +70,7 @@ class MadeRow {
 
  private:
   float4 *x_, *norm_;
-  float* sums_;  // in dynamic memory: a kernel that may ask for all there is has none of its own
+  float* sums_;  // in dynamic memory: a kernel that may use all shared memory has no static part
   int words_;
 };
 

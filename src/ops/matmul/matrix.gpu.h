@@ -1,5 +1,5 @@
 #pragma once
-// Weight matrices in device memory, and how they get there.
+// Weight matrices in device memory, and their upload.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,41 +13,41 @@
 
 namespace longhaul::cuda {
 
-/// A matrix [rows, cols] (or some rows of one) as kernels read it; memory that somebody else owns.
+/// A matrix [rows, cols], or some rows of one, as kernels read it. Does not own the memory.
 struct MatrixView {
   DType type = DType::F32;
   int64_t rows = 0, cols = 0;
   size_t row_stride = 0;                      ///< bytes between rows of the first plane
   const std::byte* planes[kMostPlanes] = {};  ///< block_layout.h
-  const uint32_t* book = nullptr;             ///< code_books.h; null: the type has none
-  const uint16_t* bf16 = nullptr;             ///< [rows, bf16_stride]; null: none kept
+  const uint32_t* book = nullptr;             ///< code_books.h; null: the type has no code book
+  const uint16_t* bf16 = nullptr;             ///< [rows, bf16_stride]; null: no copy kept
   int64_t bf16_stride = 0;
-  Fp8Rows fp8;  ///< none kept, or all rows
+  Fp8Rows fp8;  ///< a copy of all rows, or empty
 
   /// Rows [begin, begin + count).
   MatrixView slice_rows(int64_t begin, int64_t count) const;
 };
 
-/// Columns of a bf16 form of a matrix: rounded up, zeros at the end, so that rows are aligned.
+/// Columns of a matrix's bf16 form. They are rounded up with zeros, so that rows are aligned.
 inline int64_t bf16_stride_of(int64_t cols) { return (cols + 7) / 8 * 8; }
 
 class Matrix {
  public:
   Matrix() = default;
-  /// Memory for [rows, cols], to be filled by Uploader::put(), of a type that is on_device().
-  /// Throws std::bad_alloc.
+  /// Allocates [rows, cols] of a type that is on_device(). Uploader::put() fills it. Throws
+  /// std::bad_alloc.
   Matrix(DType type, int64_t rows, int64_t cols);
 
   MatrixView view() const { return view_; }
   int64_t rows() const { return view_.rows; }
   int64_t cols() const { return view_.cols; }
   size_t bytes() const { return planes_.bytes() + book_.bytes() + copy_bytes(); }
-  size_t copy_bytes() const { return bf16_.bytes() + fp8_.bytes(); }  ///< of the copies
+  size_t copy_bytes() const { return bf16_.bytes() + fp8_.bytes(); }  ///< bytes of the copies
 
-  /// Keeps a bf16 copy beside the weights for products with many rows. After it was uploaded. Of
-  /// bf16 weights nothing is copied.
+  /// Keeps a bf16 copy beside the uploaded weights for prefill products. For bf16 weights no copy
+  /// is made.
   void keep_bf16(Stream stream);
-  /// The same in 8-bit floats, made of the weights in bf16, rows `stride` elements apart.
+  /// Keeps a copy in 8-bit floats, made from the bf16 weights with rows `stride` elements apart.
   void keep_fp8(Stream stream, const uint16_t* bf16, int64_t stride);
   void drop_copies();
 
@@ -56,21 +56,22 @@ class Matrix {
   MatrixView view_;
 };
 
-/// Copies weights to the device through two pinned buffers: while one travels, the other is filled
-/// from the mapped file by all threads. One thread uses it at a time.
+/// Copies weights to the device through two pinned buffers. While one is transferred, all threads
+/// fill the other from the mapped file. Only one thread may use it at a time.
 class Uploader {
  public:
   static constexpr size_t kChunkBytes = size_t{32} << 20;
-  /// Work is queued on `stream`, which must outlive this.
+  /// Queues work on `stream`, which must outlive this object.
   explicit Uploader(Stream stream, size_t chunk_bytes = kChunkBytes);
   ~Uploader();
 
-  /// Rows of `weight` become rows [first_row, ...) of `to`, which has its type and columns: several
-  /// tensors may be stacked in one matrix. Returns when the bytes of `weight` were read.
+  /// Copies the rows of `weight` to rows [first_row, ...) of `to`, which has the same type and
+  /// columns. Several tensors may be stacked in one matrix. Returns when the bytes of `weight` have
+  /// been read.
   void put(const TensorView& weight, Matrix& to, int64_t first_row = 0);
-  /// Any bytes, to device memory.
+  /// Copies any bytes to device memory.
   void put(const void* from, size_t bytes, void* to);
-  /// Returns when all that was put has arrived.
+  /// Returns when all copies have arrived.
   void finish();
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
-// Quantized weights against x in int8. In shared memory there is the code book, if any, and each
-// group of 16 of x is one 16-byte word with (scale, scale * sum); they lie in the order in which
-// the lanes read them: group k of unit u at k * units + u, so that neighbouring lanes meet
-// neighbouring words.
+// Quantized weights times x in int8. Shared memory holds the code book, if any, and each group of
+// 16 elements of x as one 16-byte word with (scale, scale * sum). Groups lie in the order in which
+// lanes read them: group k of unit u at k * units + u. Neighbouring lanes then read neighbouring
+// words.
 
 #include "ops/matmul/made_row.cuh"
 #include "ops/matmul/product_rows.cuh"
@@ -12,7 +12,7 @@ namespace longhaul::cuda {
 template <class Units, class Form>
 struct BlockMatvec {
   using Unit = typename Units::Unit;
-  using Row = int64_t;  // its first block
+  using Row = int64_t;  // the row's first block
   static constexpr int kGroups = Units::kGroups;
   static constexpr int kAhead = Form::kRows > 1
                                     ? 2
@@ -21,8 +21,8 @@ struct BlockMatvec {
   void* shared;
   uint32_t* book;         // [kBook]
   Word4* q;               // [kRowsOfX][groups]
-  GroupFactors* f;        // the same
-  int groups, per_group;  // of a chunk: groups, and units, as many as have a group k
+  GroupFactors* f;        // [kRowsOfX][groups]
+  int groups, per_group;  // per chunk: groups, and units (the number of groups k)
 
   __device__ static BlockMatvec in(void* shared, int chunk_cols) {
     BlockMatvec s;
@@ -62,7 +62,7 @@ struct BlockMatvec {
 #pragma unroll
     for (int m = 0; m < Form::kRowsOfX; ++m) {
       const int row = first_row_of_x<Form>(a) + m;
-      const bool present = row < a.x_rows;  // what is not becomes zeros
+      const bool present = row < a.x_rows;  // missing rows become zeros
       const int64_t from = (present ? row * a.int8.groups : 0) + first / 16;
 #pragma unroll 4
       for (int g = threadIdx.x; g < some; g += Form::kThreads) {
@@ -75,7 +75,7 @@ struct BlockMatvec {
     finish_copies();
   }
 
-  /// Where group `g` of the chunk lies.
+  /// Index of the chunk's group `g` in shared memory.
   __device__ int slot(int g) const {
     constexpr int kPerBlock = Units::kBlock / 16;
     const GroupPlace place = Units::place(g % kPerBlock);
@@ -121,12 +121,12 @@ __global__ void __launch_bounds__(Form::kThreads, Form::kLeastBlocks)
   walk_rows<Form>(a, batches, BlockMatvec<Units, Form>::in(shared, a.chunk_cols));
 }
 
-/// Types whose units leave registers for two rows of one unit each: of others the gated form spills
-/// 4 to 320 bytes, and is slower than two products and the activation.
+/// Types whose units leave registers for one unit of two rows each. For other types the gated form
+/// spills 4 to 320 bytes, and is slower than two products and the activation.
 template <class Units>
 inline constexpr bool kGates = Units::kBlock <= 32;
 
-/// Of the types of a list; no kernel for others.
+/// The kernel for a type of the list. Empty for other types.
 template <class List>
 MatvecLaunch launch_among(List list, DType type, const MatvecWanted& wanted) {
   MatvecLaunch launch{};

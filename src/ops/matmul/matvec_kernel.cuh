@@ -1,9 +1,9 @@
 #pragma once
-// The common part of the matvec kernels. A block holds x in shared memory, in the form that the
-// weights meet, and walks batches of weight rows: kLanes lanes read kRows rows side by side, 16
-// bytes each at a time. Loads run ahead of the products, from the end of a row into the next, and
-// begin while the kernel before this one still makes x. Where x does not fit into shared memory at
-// once, all rows are walked for each chunk of its columns.
+// The common part of the matvec kernels. A thread block holds x in shared memory, in the form that
+// the weights need, and walks over batches of weight rows. kLanes lanes read kRows rows side by
+// side, 16 bytes each at a time. Loads run ahead of the products, across the ends of rows, and
+// begin while the previous kernel still computes x. If x does not fit into shared memory, all rows
+// are walked once per chunk of columns.
 
 #include <cuda_runtime.h>
 
@@ -26,58 +26,58 @@ struct MatvecArgs {
     int64_t y_stride;
     const float* bias;
     int add;
-    int end;  // the first batch that is not this job's
+    int end;  // the first batch after this job
   };
   Job jobs[kMostMatvecJobs];
   const void* x;
   int64_t x_stride;
   int x_rows, x_bf16, x_aligned;  // aligned: four values can be loaded at once
-  Int8Rows int8;                  // of the same rows
-  int made_at;        // where a row that is made lies in shared memory (made_row.cuh); 0: none is
-  const float* norm;  // of that row; may be null
+  Int8Rows int8;                  // the same rows of x
+  int made_at;                    // offset of a made row in shared memory (made_row.cuh); 0: none
+  const float* norm;              // norm of a made row; may be null
   float eps;
   int cols, chunk_cols;
-  int beside;   // the kernel before this one makes nothing that this one reads
-  Gated gated;  // of a gated form: of what jobs 0 and 1 give, to job 0's y
-  // Of a chosen form: a block works for one choice, whose y begins y_stride further each. Rows of a
-  // job are those of one of the matrices that lie one below the other.
+  int beside;   // the previous kernel writes nothing that this one reads
+  Gated gated;  // gated forms: combines jobs 0 and 1 into job 0's y
+  // Chosen forms: a thread block handles one choice. The y of choices are y_stride apart. A job's
+  // rows are those of one of the matrices that are concatenated by rows.
   const ExpertChoice* chosen;
   const int32_t* order;  // null: choice blockIdx.y, else order[blockIdx.y]
-  int choices_per_row;   // of x
+  int choices_per_row;   // choices per row of x
 };
 
-/// Shared memory of a row of `cols` numbers that is made (made_row.cuh): the numbers, the factors
-/// of the norm, and a sum of each warp.
+/// Shared memory of a made row of `cols` elements (made_row.cuh): the elements, the factors of the
+/// norm, and a sum per warp.
 inline size_t made_row_bytes(int64_t cols, bool with_norm) {
   return static_cast<size_t>(cols + (with_norm ? cols + kMostWarps : 0)) * sizeof(float);
 }
 
 enum class MatvecKind : uint8_t {
   kRows,    ///< rows of x and whole weights
-  kChosen,  ///< a block for the row and the matrix of a choice
-  kGated    ///< one row, the same row of two matrices at a time
+  kChosen,  ///< a thread block for the row and matrix of one choice
+  kGated    ///< one row; equal rows of two matrices at a time
 };
 
-/// The form of a kernel: kRowsOfX rows of x (more than there are: zeros), each row of weights read
-/// by kLanes lanes.
+/// The form of a kernel: kRowsOfX rows of x (missing ones are zeros). kLanes lanes read each row of
+/// weights.
 template <int kM, int kL, MatvecKind kind = MatvecKind::kRows>
 struct MatvecForm {
   static constexpr int kRowsOfX = kM, kLanes = kL;
   static constexpr bool kChosen = kind == MatvecKind::kChosen;
   static constexpr bool kGated = kind == MatvecKind::kGated;
   static_assert(kind == MatvecKind::kRows || kRowsOfX == 1);
-  static constexpr bool kMakesRow = kM == 1 && !kChosen;  ///< where the call asks for it
+  static constexpr bool kMakesRow = kM == 1 && !kChosen;  ///< if the call requests it
   static constexpr int kThreads = 512;
-  static constexpr int kRows = kM == 1 && !kGated ? 1 : 2;  ///< of weights, at a time
+  static constexpr int kRows = kM == 1 && !kGated ? 1 : 2;  ///< rows of weights at a time
   static constexpr int kLeastBlocks = kM == 1 ? 2 : 1;
   static constexpr int kOutputs = kGated ? 1 : kRows;
   static constexpr int kBatch = kThreads / kLanes * kOutputs;
 };
 
-// What kernels before this one wrote is read past the first-level cache (ld.global.cg): a kernel
-// that runs beside another must not find there what an earlier one left.
+// Data that earlier kernels wrote is read past the first-level cache (ld.global.cg). A kernel that
+// overlaps with others could find stale data there.
 
-/// Four values of row m from column `col` on; zeros past the last row or column.
+/// Loads four values of row m from column `col` on. Values past the last row or column are zeros.
 __device__ inline float4 load_x4(const MatvecArgs& a, int m, int col) {
   float4 v = {0, 0, 0, 0};
   if (m >= a.x_rows) return v;
@@ -122,8 +122,8 @@ __device__ __forceinline__ float sum_of_lanes(float sum) {
   return sum;
 }
 
-/// Adds up over the lanes of a row and lets one of them write. `more`: to what is in y. `above`:
-/// rows of the weight that stand above the job's. `choice`: of a chosen form.
+/// Sums over the lanes of a row; one of them writes. `more`: adds to y. `above`: rows of the weight
+/// above the job's. `choice`: number of the choice in chosen forms.
 template <class Form>
 __device__ __forceinline__ void write_sums(const MatvecArgs::Job& job, int64_t first_row,
                                            int64_t above, int choice, int x_rows, bool more,
@@ -144,7 +144,7 @@ __device__ __forceinline__ void write_sums(const MatvecArgs::Job& job, int64_t f
   }
 }
 
-/// The same of a gated form.
+/// Like write_sums(), for gated forms.
 template <class Form>
 __device__ __forceinline__ void write_gated(const MatvecArgs& a, int64_t row,
                                             float (&sums)[Form::kRows][Form::kRowsOfX]) {
@@ -155,9 +155,9 @@ __device__ __forceinline__ void write_gated(const MatvecArgs& a, int64_t row,
   sums[0][0] = sums[1][0] = 0;
 }
 
-/// The walk of a group of lanes over the batches of its block, for one chunk of columns. Product
-/// has Unit (16 bytes of weights and what belongs to them), kAhead (units whose loads run ahead),
-/// Row (where a row of weights begins) with row_of(), load() and add().
+/// The walk of a group of lanes over the batches of its thread block, for one chunk of columns.
+/// Product has Unit (16 bytes of weights and the data that belongs to them), kAhead (number of
+/// units loaded ahead), and Row (the begin of a weight row) with row_of(), load() and add().
 template <class Form, class Product>
 class RowWalk {
  public:
@@ -168,7 +168,7 @@ class RowWalk {
     }
   }
 
-  /// Begins to load.
+  /// Starts loading.
   __device__ void begin(int first, int cols) {
     first_ = first;
     units_ = Product::units(cols);
@@ -181,7 +181,7 @@ class RowWalk {
     for (int i = 0; i < Product::kAhead; ++i) load(loaded_[i]);
   }
 
-  /// Adds up all that begin() has begun, with x in shared memory.
+  /// Adds up everything that begin() started, with x in shared memory.
   __device__ void finish(const Product& product) {
     Sums sums = {};
     while (add_ahead(product, sums, std::make_integer_sequence<int, Product::kAhead>())) {
@@ -191,13 +191,14 @@ class RowWalk {
  private:
   using Sums = float[Form::kRows][Form::kRowsOfX];
 
-  /// What is loaded, each in registers of its own: the compiler does not unroll as large a loop.
+  /// Each loaded unit has its own registers. The compiler would not unroll such a large loop.
   template <int... I>
   __device__ __forceinline__ bool add_ahead(const Product& product, Sums& sums,
                                             std::integer_sequence<int, I...>) {
     return (add_one(product, loaded_[I], sums) && ...);
   }
-  /// Adds units and loads those that follow in their place; false when all is added.
+  /// Adds units and loads the following ones in their place. Returns false when everything is
+  /// added.
   __device__ __forceinline__ bool add_one(const Product& product,
                                           typename Product::Unit (&loaded)[Form::kRows],
                                           Sums& sums) {
@@ -220,7 +221,7 @@ class RowWalk {
   }
 
   struct Place {
-    int batch, unit;  // unit: of the group's first lane
+    int batch, unit;  // unit: that of the group's first lane
     int job, job_begin;
   };
 
@@ -235,7 +236,7 @@ class RowWalk {
   __device__ int64_t above(const MatvecArgs::Job& job) const {
     return Form::kChosen ? expert_ * job.rows : 0;
   }
-  /// Whose row number r is, of those that are loaded.
+  /// The job of row number r among those being loaded.
   __device__ __forceinline__ const MatvecArgs::Job& job_of(int r) const {
     return a.jobs[Form::kGated ? r : ahead_.job];
   }
@@ -269,16 +270,16 @@ class RowWalk {
   int batches_, first_, units_;
   int choice_ = 0, expert_ = 0;
   Place ahead_, done_;
-  typename Product::Row rows_[Form::kRows];  // that are loaded
+  typename Product::Row rows_[Form::kRows];  // rows being loaded
   typename Product::Unit loaded_[Product::kAhead][Form::kRows];
 };
 
-/// The kernel: product.begin(args) asks for what no kernel before makes, product.stage(args, first
-/// column, columns) puts x into shared memory.
+/// The kernel. product.begin(args) starts loads of data that earlier kernels do not write.
+/// product.stage(args, first column, columns) stores x in shared memory.
 template <class Form, class Product>
 __device__ __forceinline__ void walk_rows(const MatvecArgs& a, int batches,
                                           const Product& product) {
-  if (Form::kChosen && !a.beside) wait_for_earlier_kernels();  // they choose
+  if (Form::kChosen && !a.beside) wait_for_earlier_kernels();  // earlier kernels write the choice
   RowWalk<Form, Product> walk(a, batches);
   for (int first = 0; first < a.cols; first += a.chunk_cols) {
     const int cols = min(a.chunk_cols, a.cols - first);
@@ -297,8 +298,8 @@ __device__ __forceinline__ void walk_rows(const MatvecArgs& a, int batches,
   if (a.beside) wait_for_earlier_kernels();
 }
 
-/// Blocks of a kernel that the device runs at the same time with `shared` bytes each, and whether
-/// it may have them: allows the kernel to ask for more than 48 KiB. Remembered.
+/// Number of thread blocks with `shared` bytes each that the device runs at the same time. If
+/// necessary, permits the kernel more than 48 KiB. The result is cached.
 int resident_blocks(const void* kernel, int threads, size_t shared);
 
 /// Shared memory that a block may use on the current device.
@@ -308,19 +309,19 @@ using MatvecKernel = void (*)(MatvecArgs args, int batches);
 
 struct MatvecLaunch {
   MatvecKernel kernel;
-  int threads, batch;    // weight rows that a block takes at a time
-  size_t bytes_per_256;  // of shared memory for 256 columns
-  size_t bytes_beside;   // of shared memory for whatever columns
+  int threads, batch;    // batch: weight rows per thread block at a time
+  size_t bytes_per_256;  // shared memory per 256 columns
+  size_t bytes_beside;   // shared memory independent of columns
 };
 
-/// Which kernel of a type: for `rows` of x; `lanes` 32, or 8 for one row.
+/// Selects a kernel of a type. `rows` of x; `lanes` is 32, or 8 for one row.
 struct MatvecWanted {
   MatvecKind kind = MatvecKind::kRows;
   int64_t rows = 1;
   int lanes = 32;
 };
 
-/// Calls f with the MatvecForm that is wanted.
+/// Calls f with the requested MatvecForm.
 template <class Function>
 auto with_form(const MatvecWanted& wanted, Function&& f) {
   if (wanted.kind == MatvecKind::kChosen) return f(MatvecForm<1, 32, MatvecKind::kChosen>());
@@ -330,8 +331,8 @@ auto with_form(const MatvecWanted& wanted, Function&& f) {
   return wanted.rows <= 4 ? f(MatvecForm<4, 32>()) : f(MatvecForm<8, 32>());
 }
 
-/// The kernel for a type. Those of block types (a list of block_units.h each) give no kernel for
-/// others.
+/// The kernel for a type. Functions for block types (one list of block_units.h each) return no
+/// kernel for other types.
 MatvecLaunch plain_matvec(DType type, const MatvecWanted& wanted);
 MatvecLaunch matvec_of_32(DType type, const MatvecWanted& wanted);
 MatvecLaunch matvec_of_256(DType type, const MatvecWanted& wanted);

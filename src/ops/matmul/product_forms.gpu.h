@@ -1,5 +1,5 @@
 #pragma once
-// What ops/core/device_ops.h calls a matrix and an input, on a GPU.
+// The GPU implementation of DeviceMatrix and DeviceInput (ops/device_ops.h).
 
 #include <memory>
 #include <utility>
@@ -25,15 +25,15 @@ class OwnMatrix : public DeviceMatrix {
   int64_t cols() const override { return matrix_.cols(); }
   size_t bytes() const override { return matrix_.bytes(); }
   MatrixView view() const { return matrix_.view(); }
-  /// For products with many rows: with a bf16 copy, where there is room.
+  /// The view for prefill products. Makes a bf16 copy if there is memory for it.
   MatrixView view_for_many(GpuQueue& queue) const {
     if (matrix_.view().bf16 == nullptr && wants_copy(WeightCopies::kPassesBefore)) {
       copies_->make_bf16(queue.handle(), matrix_, queue.memory_left());
     }
     return matrix_.view();
   }
-  /// The copy in 8-bit floats that is kept from now on, made of the weights in bf16, rows `stride`
-  /// elements apart; without numbers while too few passes have wanted one, or where no room is.
+  /// Returns the kept copy in 8-bit floats. Makes it from the bf16 weights, whose rows are `stride`
+  /// elements apart. Empty while too few passes have requested one, or if memory does not suffice.
   Fp8Rows kept_fp8(GpuQueue& queue, const uint16_t* bf16, int64_t stride) const {
     if (wants_copy(WeightCopies::kFp8PassesBefore)) {
       copies_->make_fp8(queue.handle(), matrix_, bf16, stride, queue.memory_left());
@@ -42,12 +42,12 @@ class OwnMatrix : public DeviceMatrix {
   }
 
  private:
-  /// Counts a pass that would gain by a copy: whether there have been enough of them.
+  /// Counts a pass that would gain by a copy. Returns whether there have been enough of them.
   bool wants_copy(int passes_before) const {
     return copies_->wanted() && ++passes_ > passes_before;
   }
 
-  mutable Matrix matrix_;  ///< the weights stay the same, copied or not
+  mutable Matrix matrix_;  ///< mutable since a copy does not change the weights
   std::shared_ptr<WeightCopies> copies_;
   mutable int passes_ = 0;
 };
@@ -56,8 +56,9 @@ inline MatrixView view_of(const DeviceMatrix& matrix) {
   return static_cast<const OwnMatrix&>(matrix).view();
 }
 
-/// bf16; rows that meet stored weights are kept in int8, too. One row, whose products can make the
-/// forms themselves, is made into them when someone else asks for them.
+/// An input in bf16. Rows that are multiplied by stored weights are also kept in int8. Products can
+/// make the forms of a single row themselves; the row is converted when another user needs the
+/// forms.
 class OwnInput : public DeviceInput {
  public:
   explicit OwnInput(GpuQueue& queue, bool fp8 = false)
@@ -73,19 +74,20 @@ class OwnInput : public DeviceInput {
     bf16_.at_least(static_cast<size_t>(rows * cols) * sizeof(uint16_t));
     if (both_) int8_.at_least(int8_bytes(rows, cols));
   }
-  /// The rows [rows, cols] at x, which stay until their last product; normalised where `norm`
-  /// [cols] is there.
+  /// Sets the rows [rows, cols] at x, which must stay until their last product. They are normalised
+  /// if `norm` [cols] is set.
   void make(const float* x, const float* norm, float eps, int64_t rows, int64_t cols);
 
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
-  /// Else there is bf16 alone: rows that meet expanded weights, or that no block type has.
+  /// Whether the int8 form exists beside bf16. It does not for rows that use expanded weights, or
+  /// if cols fits no block type.
   bool both() const { return both_; }
   uint16_t* bf16() const {
     make_forms();
     return static_cast<uint16_t*>(bf16_.data);
   }
-  /// Whether many rows are multiplied as 8-bit floats.
+  /// Whether prefill products use 8-bit floats.
   bool multiplies_fp8() const { return multiplies_fp8_; }
   /// Made once for all products.
   Fp8Rows fp8() const;
@@ -95,7 +97,7 @@ class OwnInput : public DeviceInput {
   MatvecInput for_matvec() const {
     return {.x = bf16(), .bf16 = true, .rows = rows_, .cols = cols_, .int8 = forms().int8};
   }
-  /// As it is for products that may make its forms.
+  /// The input in the form for products that may convert it themselves.
   MatvecInput for_products() const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// How kernels write rows that products read: eight neighbouring lanes hold a block of 32, four
-// numbers each.
+// Writing of rows that products read. Eight neighbouring lanes hold a block of 32, four values
+// each.
 
 #include <cuda_runtime.h>
 
@@ -12,13 +12,13 @@ __device__ __forceinline__ int rounded_int8(float x, float inverse) {
   return static_cast<int>(bits_of(__fadd_rn(__fmul_rn(x, inverse), 12582912.0f)) - 0x4b400000u);
 }
 
-/// Four numbers in int8, and what their group of 16 has beside it.
+/// Four values in int8, and the factors of their group of 16.
 struct RoundedFour {
   uint32_t q;
   GroupFactors group;
 };
 
-/// All lanes of the warp call it, with zeros where there is nothing.
+/// All lanes of the warp must call it, with zeros for missing values.
 __device__ __forceinline__ RoundedFour round_four(float4 v) {
   float amax = fmaxf(fmaxf(fabsf(v.x), fabsf(v.y)), fmaxf(fabsf(v.z), fabsf(v.w)));
 #pragma unroll
@@ -34,8 +34,8 @@ __device__ __forceinline__ RoundedFour round_four(float4 v) {
   return {static_cast<uint32_t>(word), {scale, __fmul_rn(scale, static_cast<float>(sum))}};
 }
 
-/// Columns col to col + 3 of `row`, col a multiple of 4. All lanes of the warp call it, with zeros
-/// and false where there is nothing to write.
+/// Writes columns col to col + 3 of `row`; col is a multiple of 4. All lanes of the warp must call
+/// it, with zeros and `present` false where nothing is to be written.
 __device__ __forceinline__ void write_int8(const Int8Rows& to, int64_t row, int col, float4 v,
                                            bool present) {
   const RoundedFour four = round_four(v);
@@ -45,7 +45,7 @@ __device__ __forceinline__ void write_int8(const Int8Rows& to, int64_t row, int 
   if (col % 16 == 0) to.factors[at] = four.group;
 }
 
-/// The same to all forms there are.
+/// Like write_int8(), for all forms in `to`.
 __device__ __forceinline__ void write_rows(const ProductRows& to, int64_t row, int col, float4 v,
                                            bool present) {
   if (present) {

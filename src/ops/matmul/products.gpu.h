@@ -1,6 +1,6 @@
 #pragma once
-// Products with stored weights: few rows read them as they are, many meet them expanded to bf16, a
-// matrix at a time, or rounded to 8-bit floats.
+// Products with stored weights. Decode rows read the weights as stored. Prefill rows use weights
+// expanded to bf16, one matrix at a time, or rounded to 8-bit floats.
 
 #include <memory>
 #include <span>
@@ -15,19 +15,19 @@ class Products {
   explicit Products(GpuQueue& queue) : queue_(queue), expanded_(queue), rounded_(queue) {}
 
   void linear(const OwnInput& x, std::span<const DeviceLinear> products);
-  /// y [rows, outputs] = x w^T of bf16 rows, or added to y; all packed.
+  /// y [rows, outputs] = x w^T for bf16 rows, or added to y. All are packed.
   void many(const uint16_t* x, int64_t rows, const MatrixView& w, float* y, bool add = false);
   /// y [rows, outputs] = x w^T in bf16, packed.
   void many_bf16(const OwnInput& x, const OwnMatrix& weight, uint16_t* y);
-  /// dx [rows, cols] = dy w of the rows [rows, outputs] of `dy`, or added to dx; packed.
+  /// dx [rows, cols] = dy w for the rows [rows, outputs] of `dy`, or added to dx. All are packed.
   void back(const OwnInput& dy, const OwnMatrix& weight, float* dx, bool add);
 
   Gemm& gemm();
-  /// Throws UserError where the card or the library multiplies no 8-bit floats.
+  /// Throws UserError if the card or the library does not support products of 8-bit floats.
   void require_fp8();
 
  private:
-  /// Weights in bf16, rows `stride` elements apart.
+  /// Weights in bf16, with rows `stride` elements apart.
   struct Bf16Rows {
     const uint16_t* numbers;
     int64_t stride;

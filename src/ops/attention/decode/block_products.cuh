@@ -1,47 +1,47 @@
 #pragma once
-// Products with keys and values in Q8_0 and Q4_0, of tiles of 16 that lie in shared memory as they
-// are stored: the whole numbers of a block, which bf16 holds exactly, are multiplied, a key's sums
-// are scaled block by block, and a value's scales go into its weight (as
-// ops/attention/decode/few_blocks.h does).
+// Products with keys and values in Q8_0 and Q4_0. Tiles of 16 rows lie in shared memory as stored.
+// The integers of a block are exact in bf16 and are multiplied directly. A key's sums are scaled
+// per block; a value's scales are multiplied into its weight (as in ops/cpu/few_blocks.h).
 //
-// Sums do not depend on the order of what is added, so that each lane takes numbers that lie
-// together: of every 16 numbers of a query and a key, the four from 4 (lane % 4) on, and of every
-// 16 numbers of a value the two from 2 (lane / 4) on.
+// Sums do not depend on the order of their terms, so each lane reads adjacent elements. Of every 16
+// elements of a query and a key it reads the four from 4 (lane % 4) on. Of every 16 elements of a
+// value it reads the two from 2 (lane / 4) on.
 //
-// Half bytes are read as 136 more than they stand for. Sums of a key's products begin with what
-// that makes of the query (FewRows::less); from a value's sums 136 times the weights are taken, by
-// a product more.
+// Half bytes are read with an excess of 136. The sums of a key's products therefore start at the
+// negated excess times the query (FewRows::less). For values, another product subtracts 136 times
+// the weights.
 
 #include "ops/attention/decode/few_rows.cuh"
 #include "ops/attention/decode/few_tiles.cuh"
 
 namespace longhaul::cuda {
 
-/// a * b + c of two bf16.
+/// a * b + c for pairs of bf16.
 __device__ __forceinline__ uint32_t multiply_add_pair(uint32_t a, uint32_t b, uint32_t c) {
   uint32_t d;
   asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
   return d;
 }
 
-/// Two signed bytes in the low halves of 16 bits each, whatever is beside them: 128 + its low seven
-/// bits less 128 or, for a negative one, 256. bf16 holds all of these.
+/// Converts two signed bytes in the low halves of 16 bits each; the high halves are ignored. The
+/// result is 128 + the low seven bits, less 128 or, for a negative byte, 256. bf16 holds all of
+/// these exactly.
 __device__ __forceinline__ uint32_t bf16_of_bytes(uint32_t x) {
   const uint32_t low = masked_with(x, 0x007f007fu, 0x43004300u);
   const uint32_t high = masked_with(x, 0x00800080u, 0x43004300u);
   return multiply_add_pair(high, 0xbf80bf80u, low);
 }
 
-/// Four bytes from place `at` of a row, which begins at a multiple of 4 bytes. Numbers of every
-/// second block begin between two words.
+/// Loads four bytes from offset `at` of a row that begins at a multiple of 4 bytes. In every second
+/// block the elements begin between two words.
 __device__ __forceinline__ uint32_t four_bytes(uint32_t row, int at, bool between) {
   const SharedRow bytes{row};
   if (!between) return bytes.word(at);
   return __byte_perm(bytes.word(at - 2), bytes.word(at + 2), 0x5432);
 }
 
-/// A key's numbers of one block in two products, those of lane `quarter` of four: of each four the
-/// first and the third, the second and the fourth.
+/// A key's elements of one block for two products, for lane `quarter` of four: of each four
+/// elements the first and third, then the second and fourth.
 template <PageType T>
 __device__ __forceinline__ void key_numbers(uint32_t row, int block, int quarter,
                                             uint32_t (&x)[4]) {
@@ -62,8 +62,8 @@ __device__ __forceinline__ void key_numbers(uint32_t row, int block, int quarter
   }
 }
 
-/// The products of 16 keys, whose rows follow each other and, being of a multiple of 64 numbers,
-/// begin at words.
+/// Computes the products of 16 keys with consecutive rows. Rows are multiples of 64 elements, so
+/// they begin at words.
 template <PageType T, int D>
 __device__ __forceinline__ void multiply_keys(const FewRows<D, true>& rows, uint32_t keys,
                                               float (&c)[4]) {
@@ -92,7 +92,7 @@ __device__ __forceinline__ void multiply_keys(const FewRows<D, true>& rows, uint
   }
 }
 
-/// Sets the scales of those of 16 values to zero that have no key, and so no numbers.
+/// Zeroes the scales of those of 16 values that have no key, since their bytes are undefined.
 template <PageType T, int D>
 __device__ __forceinline__ void clear_absent(uint32_t values, const int32_t* offsets) {
   const int lane = threadIdx.x % 32;
@@ -106,14 +106,14 @@ __device__ __forceinline__ void clear_absent(uint32_t values, const int32_t* off
   __syncwarp();
 }
 
-/// rows.o += 16 values, whose rows follow each other, times the weights c.
+/// rows.o += 16 values, with consecutive rows, times the weights c.
 template <PageType T, int D>
 __device__ __forceinline__ void add_values(FewRows<D, true>& rows, uint32_t values,
                                            const float (&c)[4]) {
   constexpr int kPitch = D / 32 * kBlockBytes<T>;
   const int column = threadIdx.x % 32 / 4, quarter = threadIdx.x % 4;
   const uint32_t scaled[2] = {values + column * kPitch, values + (column + 8) * kPitch};
-  // Of values 2 quarter and the next, and of those 8 further on.
+  // values 2 quarter and 2 quarter + 1, and the two that are 8 further on
   const uint32_t pairs[2] = {values + 2 * quarter * kPitch, values + (2 * quarter + 8) * kPitch};
 #pragma unroll
   for (int block = 0; block < D / 32; ++block) {
@@ -131,7 +131,7 @@ __device__ __forceinline__ void add_values(FewRows<D, true>& rows, uint32_t valu
     }
 #pragma unroll
     for (int t = 0; t < 2; ++t) {
-      uint32_t a[4];  // numbers t and 16 + t from 2 column on, of two values each
+      uint32_t a[4];  // elements t and 16 + t from 2 column on, for two values each
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         a[i] = T == PageType::kQ8_0 ? bf16_of_bytes(bytes[i / 2][i % 2] >> (8 * t))

@@ -1,5 +1,5 @@
 #pragma once
-// Parts of a unit of few rows are merged: the block that arrives last adds them all.
+// Merges the parts of a decode unit: the thread block that arrives last adds all of them.
 
 #include "ops/attention/row_place.cuh"
 #include "ops/core/gpu/block_sum.cuh"
@@ -7,8 +7,8 @@
 
 namespace longhaul::cuda {
 
-/// Whether this is the last of the unit's parts to arrive: all that the others have written is then
-/// there to be read.
+/// Whether this is the last of the unit's parts to arrive. All data that the others wrote is then
+/// visible.
 __device__ __forceinline__ bool arrives_last(const AttendArgs& a, const UnitRecord& unit) {
   __shared__ int last;
   __syncthreads();
@@ -23,22 +23,22 @@ __device__ __forceinline__ bool arrives_last(const AttendArgs& a, const UnitReco
   return last;
 }
 
-/// The parts of a unit whose last block merges them, one behind the other, in global memory or in
-/// shared memory.
+/// Consecutive parts of a unit that its last thread block merges, in global or shared memory.
 struct MergedParts {
   const float* first;
-  int flat, parts, stride;  ///< rows of a part, parts, numbers of a part
+  int flat, parts, stride;  ///< rows per part, number of parts, floats per part
 };
 
-/// A number that another block has written, or one in shared memory.
+/// Reads a float from shared memory, or one that another thread block has written.
 __device__ __forceinline__ float read_anywhere(const float* from) {
   float x;
   asm volatile("ld.relaxed.gpu.f32 %0, [%1];" : "=f"(x) : "l"(from) : "memory");
   return x;
 }
 
-/// Writes by which factors the parts' sums become rows of `out`: [flat][parts] in shared memory; as
-/// many numbers kMostMerged behind them are scratch. A warp takes a row.
+/// Writes the factors that convert the parts' sums to rows of `out`: [flat][parts] in shared
+/// memory. An equally large area kMostMerged floats further on is scratch. One warp handles one
+/// row.
 template <int D, int kWarps>
 __device__ __forceinline__ void weigh_parts(const AttendArgs& a, const UnitRecord& whole,
                                             const MergedParts& of, float* weights) {
@@ -69,14 +69,14 @@ __device__ __forceinline__ void weigh_parts(const AttendArgs& a, const UnitRecor
   }
 }
 
-/// Adds the parts of a unit in their order, whichever arrived last. They come through shared memory
-/// (`memory`, all of the block's), as many at once as it holds: one wait instead of one for every
-/// few loads that registers hold.
+/// Adds the parts of a unit in a fixed order, whichever arrived last. Parts are loaded through
+/// shared memory (`memory`, all that the thread block has), as many as fit. This waits once per
+/// batch, instead of once per few loads that fit in registers.
 template <int D, int kWarps>
 __device__ __forceinline__ void merge_parts(const AttendArgs& a, const UnitRecord& unit,
                                             float* memory) {
   constexpr int kThreads = 32 * kWarps;
-  constexpr int kItems = (kFewUnitRows * (D / 4) + kThreads - 1) / kThreads;  // of a thread
+  constexpr int kItems = (kFewUnitRows * (D / 4) + kThreads - 1) / kThreads;  // items per thread
   const int flat = unit.row_count * unit.head_count, parts = unit.parts;
   const auto stride = static_cast<int>(part_floats(flat, D));
   const float* const first = a.partial + unit.partial - int64_t{unit.part} * stride;
@@ -90,7 +90,7 @@ __device__ __forceinline__ void merge_parts(const AttendArgs& a, const UnitRecor
 #pragma unroll 1
   for (int begin = 0; begin < parts; begin += at_once) {
     const int some = min(at_once, parts - begin);
-    if (begin > 0) __syncthreads();  // the parts before are read
+    if (begin > 0) __syncthreads();  // barrier: the previous parts have been read
 #pragma unroll 4
     for (int i = 4 * threadIdx.x; i < some * stride; i += 4 * kThreads) {
       copy_16(shared_address(here + i), first + begin * stride + i, true);

@@ -1,9 +1,9 @@
 #pragma once
-// Eight flat rows of one warp against tiles of 16 keys: the running softmax of the few-row kernel,
-// by mma.sync. Keys and values are the first factors of the products (K Q^T, then V^T P^T), so that
-// the 16 rows of a product are keys or numbers of a value, and not mostly empty: a group of eight
-// heads has all of its columns. A lane holds flat rows 2 (lane % 4) and the next of keys lane / 4
-// and lane / 4 + 8.
+// One warp's eight (row, head) rows against tiles of 16 keys: the running softmax of the decode
+// kernel, with mma.sync. Keys and values are the first factors of the products (K Q^T, then V^T
+// P^T). The 16 rows of a product are then keys or elements of a value, and few are empty: a group
+// of eight heads fills all columns. A lane holds (row, head) rows 2 (lane % 4) and the next one,
+// for keys lane / 4 and lane / 4 + 8.
 
 #include "ops/attention/decode/half_bytes.h"
 #include "ops/attention/key_tile.cuh"
@@ -11,34 +11,35 @@
 
 namespace longhaul::cuda {
 
-/// An 8 x 8 matrix of bf16 numbers, a row in four lanes, becomes its transpose.
+/// Transposes an 8 x 8 matrix of bf16 values with each row in four lanes.
 __device__ __forceinline__ uint32_t transposed(uint32_t pair) {
   uint32_t t;
   asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(t) : "r"(pair));
   return t;
 }
 
-/// Weights are relative to a logit that is at most this much (a factor of 2^8) below the largest:
-/// it need not change with every larger one, and with it what was summed before.
+/// Weights are relative to a reference logit at most this much (a factor of 2^8) below the largest.
+/// The reference and the sums then need not change with every larger logit.
 inline constexpr float kLogitSlack = 8;
 
-/// kByQuarters: of every 16 numbers of a query, a lane holds the first and the third, the second
-/// and the fourth from 4 (lane % 4) on, as block_products.cuh multiplies keys; otherwise two each
-/// from 2 (lane % 4) and 8 further on.
+/// kByQuarters: of every 16 elements of a query, a lane holds the four from 4 (lane % 4) on: the
+/// first and third, and the second and fourth. This is the order in which block_products.cuh
+/// multiplies keys. Otherwise a lane holds two from 2 (lane % 4) on and two that are 8 further on.
 template <int D, bool kByQuarters>
 struct FewRows {
   uint32_t q[D / 16][2];
   float o[D / 16][4] = {};                  ///< sums of weights times values
-  float less[kByQuarters ? D / 32 : 1][2];  ///< block_products.cuh
-  float top[2] = {-INFINITY, -INFINITY};    ///< what weights are relative to, before its scale
-  float high[2] = {-INFINITY, -INFINITY};   ///< what it changes above
+  float less[kByQuarters ? D / 32 : 1][2];  ///< see block_products.cuh
+  float top[2] = {-INFINITY, -INFINITY};    ///< reference of the weights, an unscaled logit
+  float high[2] = {-INFINITY, -INFINITY};   ///< threshold above which the reference changes
   float sum[2] = {0, 0};                    ///< this lane's part of the denominators
-  const float* queries = nullptr;           ///< what q was loaded from
-  bool mixed = false;                       ///< and whether it was mixed
+  const float* queries = nullptr;           ///< source of q
+  bool mixed = false;                       ///< whether q is Hadamard-rotated
 
   static constexpr int kOwn = kByQuarters ? 4 : 2, kNext = kByQuarters ? 2 : 8;
 
-  /// The queries of a unit's flat rows, of `heads` a row. Zeros where there is none.
+  /// Loads the queries of a unit's (row, head) rows, with `heads` heads per row. Missing rows
+  /// become zeros.
   __device__ __forceinline__ void load_queries(const float* from, const UnitRecord& unit,
                                                int heads) {
     queries = from;
@@ -58,8 +59,8 @@ struct FewRows {
     order_queries();
   }
 
-  /// The same for keys that are mixed: so is each 32 of a row's numbers (ops/core/convert.h).
-  /// `room` for eight rows of bf16, kPitch<D> bytes each, in shared memory.
+  /// Like load_queries(), for Hadamard-rotated keys: each 32 elements of a row are rotated likewise
+  /// (ops/convert.h). `room` is shared memory for eight bf16 rows of kPitch<D> bytes.
   __device__ __forceinline__ void load_mixed_queries(const float* from, const UnitRecord& unit,
                                                      int heads, uint32_t room) {
     queries = from;
@@ -92,11 +93,12 @@ struct FewRows {
     __syncwarp();
   }
 
-  /// The products of bf16 keys [16, D] in shared memory, kPitch<D> bytes a row.
+  /// Multiplies by bf16 keys [16, D] in shared memory, kPitch<D> bytes per row.
   __device__ __forceinline__ void multiply_keys(uint32_t keys, float (&c)[4]) const {
     const int lane = threadIdx.x % 32;
     const uint32_t key = keys + lane % 16 * kPitch<D> + lane / 16 * 16;
-    float odd[4] = {0, 0, 0, 0};  // two sums: a product waits for the one before it
+    // Two accumulators, since a product waits for the previous one on its accumulator.
+    float odd[4] = {0, 0, 0, 0};
 #pragma unroll
     for (int i = 0; i < 4; ++i) c[i] = 0;
 #pragma unroll
@@ -109,7 +111,7 @@ struct FewRows {
     for (int i = 0; i < 4; ++i) c[i] += odd[i];
   }
 
-  /// o += bf16 values [16, D] times the weights that weigh() made of c.
+  /// o += bf16 values [16, D] times the weights that weigh() stored in c.
   __device__ __forceinline__ void add_values(uint32_t values, const float (&c)[4]) {
     const int lane = threadIdx.x % 32;
     const uint32_t p[2] = {transposed(bf16_pair(c[0], c[1])), transposed(bf16_pair(c[2], c[3]))};
@@ -122,8 +124,8 @@ struct FewRows {
     }
   }
 
-  /// Products of a tile's keys become their weights, and what was summed before fits them. `edge`:
-  /// some row of a unit of `heads` does not see all of the keys.
+  /// Converts the products of a tile's keys to weights, and rescales previous sums if necessary.
+  /// `edge`: some row of the unit, which has `heads` heads, does not see all keys.
   __device__ __forceinline__ void weigh(float (&c)[4], const int32_t* offsets, const TileInfo& info,
                                         int heads, bool edge, LogitForm logits) {
     const int lane = threadIdx.x % 32;
@@ -147,14 +149,14 @@ struct FewRows {
     }
   }
 
-  /// Which of the row's D numbers this lane's o[d][i] sums.
+  /// The index in the row's D elements that this lane's o[d][i] sums.
   __device__ __forceinline__ static int number_of_sum(int d, int i) {
     const int column = threadIdx.x % 32 / 4;
     if (kByQuarters) return d / 2 * 32 + 2 * column + d % 2 + i / 2 * 16;
     return 16 * d + column + i / 2 * 8;
   }
 
-  /// The rows' denominators, once all tiles are added.
+  /// Reduces the rows' denominators after all tiles.
   __device__ __forceinline__ void finish() {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -164,8 +166,7 @@ struct FewRows {
   }
 
  protected:
-  /// Weights become relative to the largest logit so far, c among them, and so does what was
-  /// summed.
+  /// Makes weights relative to the largest logit so far, including c, and rescales the sums.
   __device__ __forceinline__ void raise(const float (&c)[4], float scale) {
     float shrink[2];
 #pragma unroll
@@ -187,7 +188,7 @@ struct FewRows {
     }
   }
 
-  /// Brings the queries into the order of the keys' numbers.
+  /// Reorders the queries to match the order of the keys' elements.
   __device__ __forceinline__ void order_queries() {
     if constexpr (kByQuarters) {
 #pragma unroll

@@ -1,30 +1,30 @@
 #pragma once
-// How the few-row kernel brings tiles of 16 keys: by each warp for itself, several tiles ahead.
-// Pages of bf16 arrive as they are multiplied. Of other types the bytes of the rows arrive. Blocks
-// that follow each other are multiplied as they lie (block_products.cuh); all else becomes bf16 in
-// shared memory when its turn comes: so as many loads are on their way as for bf16, and fewer
-// bytes. Where a card has no room for that, numbers are rounded as they are loaded.
+// Loading of tiles of 16 keys in the decode kernel. Each warp loads for itself, several tiles
+// ahead. bf16 pages are loaded as they are multiplied. Rows of other types are loaded as stored
+// bytes. Block types in stretches are multiplied as stored (block_products.cuh). All others are
+// converted to bf16 in shared memory when they are used, which keeps as many loads in flight as for
+// bf16, with fewer bytes. Cards with too little shared memory for this round while loading.
 
 #include "ops/attention/key_tile.cuh"
 
 namespace longhaul::cuda {
 
-/// A tile that can be multiplied.
+/// A tile that is ready for products.
 template <int D>
 struct FewTile {
   uint4 keys[kFewKeys * kPitch<D> / 16];
   uint4 values[kFewKeys * kPitch<D> / 16];
 };
 
-/// Where the rows of a stage lie.
+/// The location of a stage's rows.
 struct StageRows {
   PageType type;
   bool listed;
-  uint16_t pitch;           ///< bytes from row to row
-  uint8_t shift[kFewKeys];  ///< of a list: where row n begins behind its place
+  uint16_t pitch;           ///< bytes between rows
+  uint8_t shift[kFewKeys];  ///< for lists: offset of row n in its place
 };
 
-/// What is known of a stage, of up to kTiles tiles, when it is asked for.
+/// Information about a stage of up to kTiles tiles, known when it is requested.
 template <int kTiles>
 struct FewHeader {
   int32_t offsets[kTiles * kFewKeys];
@@ -32,18 +32,20 @@ struct FewHeader {
   StageRows keys, values;
 };
 
-/// Copies the bytes of a tile's rows: `side` bytes into pages, `bytes` a row.
+/// Describes a copy of the bytes of a tile's rows. They begin `side` bytes into a page, with
+/// `bytes` per row.
 struct RowCopy {
-  uint32_t to;  ///< room_of_rows() bytes
+  uint32_t to;  ///< destination with room_of_rows() bytes
   int side, bytes;
   PageType type;
 };
 
-/// Rows of a list lie at any even place: of each, all 16 bytes that hold some of it are copied.
+/// Rows of a list begin at any even address. All 16-byte pieces that contain a part of a row are
+/// copied.
 LH_BOTH int pitch_of_rows(int bytes) { return (bytes + 15) / 16 * 16 + 16; }
 LH_BOTH int room_of_rows(int bytes) { return kFewKeys * pitch_of_rows(bytes); }
 
-/// Pieces of 16 bytes that follow each other. kAtOnce: of a lane, between two looks at the end.
+/// Copies consecutive pieces of 16 bytes. kAtOnce: pieces per lane between two checks for the end.
 template <int kAtOnce = 1>
 __device__ __forceinline__ void copy_row_pieces(uint32_t to, const std::byte* from, int pieces) {
   const int lane = threadIdx.x % 32;
@@ -52,7 +54,7 @@ __device__ __forceinline__ void copy_row_pieces(uint32_t to, const std::byte* fr
     for (int c = lane; c < pieces; c += 32) copy_16_once(to + 16 * c, from + 16 * c, true);
     return;
   }
-  constexpr int kBytes = 512;  // of all lanes' pieces
+  constexpr int kBytes = 512;  // bytes of all lanes' pieces
   to += 16 * lane;
   from += 16 * lane;
 #pragma unroll 1
@@ -66,7 +68,7 @@ __device__ __forceinline__ void copy_row_pieces(uint32_t to, const std::byte* fr
   }
 }
 
-/// Of 16 slots of one page: their rows follow each other, from a multiple of 16 bytes on.
+/// Copies 16 slots of one page. Their rows are consecutive from a multiple of 16 bytes on.
 __device__ __forceinline__ void copy_stretch(const std::byte* page, int32_t slot,
                                              const RowCopy& copy, StageRows& rows) {
   copy_row_pieces(copy.to, page + copy.side + slot % kPageRows * copy.bytes, copy.bytes);
@@ -77,7 +79,8 @@ __device__ __forceinline__ void copy_stretch(const std::byte* page, int32_t slot
   }
 }
 
-/// Of a list; lane n < 16 names row n: its page (null: no key) and its number in the page.
+/// Copies rows of a list. Lane n < 16 has the page of row n (null: no key) and its row number in
+/// the page.
 __device__ __forceinline__ void copy_listed(const std::byte* page, int32_t row, const RowCopy& copy,
                                             StageRows& rows) {
   const int lane = threadIdx.x % 32, pitch = pitch_of_rows(copy.bytes), pieces = pitch / 16;
@@ -88,7 +91,7 @@ __device__ __forceinline__ void copy_listed(const std::byte* page, int32_t row, 
   const int wanted = page == nullptr ? 0 : (shift + copy.bytes + 15) / 16;
 #pragma unroll 1
   for (int c = lane; c < kFewKeys * pieces; c += 32) {
-    // All lanes take part that have a piece: at the end, the first 16.
+    // All lanes with a piece take part. At the end these are the first 16.
     const unsigned mask = kFewKeys * pieces - (c - lane) < 32 ? 0xffffu : ~0u;
     const int n = c / pieces, piece = c % pieces;
     const auto from = __shfl_sync(mask, first, n);
@@ -128,16 +131,16 @@ struct SharedRow {
   }
 };
 
-/// 16 rows as bf16; those without a key, whose bits in `present` are not set, as zeros.
+/// Converts 16 rows to bf16. Rows without a key, whose bits in `present` are not set, become zeros.
 template <int D>
 __device__ __forceinline__ void expand_rows(uint32_t from, const StageRows& rows, PageType type,
                                             uint32_t present, uint32_t to) {
-  constexpr int kChunks = D / 8, kOwn = kFewKeys * kChunks / 32;  // of a lane
+  constexpr int kChunks = D / 8, kOwn = kFewKeys * kChunks / 32;  // chunks per lane
   constexpr int kBatch = D > 128 ? 1 : kOwn % 4 == 0 ? 4 : kOwn % 3 == 0 ? 3 : 1;
   const int lane = threadIdx.x % 32, pitch = rows.pitch;
   const uint8_t* const shift = rows.listed ? rows.shift : nullptr;
   with_page_type(type, [&](auto of) {
-  // Several at once, all loads before the stores: each waits for the loads before it.
+  // Several at once with all loads before the stores, since each store waits for earlier loads.
 #pragma unroll 1
     for (int c = lane; c < kFewKeys * kChunks; c += 32 * kBatch) {
       uint4 eights[kBatch];
@@ -160,28 +163,28 @@ __device__ __forceinline__ void expand_rows(uint32_t from, const StageRows& rows
 template <PageType T>
 inline constexpr int kBlockBytes = T == PageType::kQ8_0 ? 34 : 18;
 
-/// Calls f with the type of a tile in blocks; mixed keys are multiplied as they are stored.
+/// Calls f with the block type of a tile. Hadamard-rotated keys are multiplied as stored.
 template <class Function>
 __device__ __forceinline__ void with_block_type(PageType type, Function&& f) {
   if (type == PageType::kQ8_0) return f(PageTypeConstant<PageType::kQ8_0>());
   f(PageTypeConstant<PageType::kQ4_0>());
 }
 
-/// What the tiles of a call hold, and so which kernel reads them.
+/// The contents of a call's tiles, which determine the kernel.
 enum class FewForm : uint8_t {
-  kPlain,        ///< bf16, or what is rounded as it is loaded
-  kStored,       ///< rows as they are stored, which become bf16
-  kBlocks,       ///< blocks of 32 in stretches that do not rotate, multiplied as they are stored
-  kTurned,       ///< as kPlain where keys rotate (few_turned.cuh)
-  kStoredTurned  ///< as kStored where they do
+  kPlain,        ///< bf16, or types that are rounded while loading
+  kStored,       ///< stored rows, converted to bf16 in shared memory
+  kBlocks,       ///< 32-blocks in stretches without rotation, multiplied as stored
+  kTurned,       ///< like kPlain, with RoPE on read (few_turned.cuh)
+  kStoredTurned  ///< like kStored, with RoPE on read
 };
 
-/// The stages of a warp: a ring of the tiles (of blocks, one or two a stage) that are on their way.
-/// With kStored it also holds the tile that is multiplied.
+/// A warp's stages: a ring of tiles whose loads are in flight (for blocks, one or two tiles per
+/// stage). With kStored it also holds the tile that is being multiplied.
 template <int D, FewForm F>
 class FewTiles;
 
-/// Tiles as they are multiplied.
+/// Tiles that are loaded as they are multiplied.
 template <int D>
 class FewTiles<D, FewForm::kPlain> {
  public:
@@ -201,9 +204,9 @@ class FewTiles<D, FewForm::kPlain> {
     load_tile<D, kFewKeys, 32, true>(s, slot, shared_address(tile.keys),
                                      shared_address(tile.values), threadIdx.x % 32);
   }
-  /// The stage's tile, which this warp alone reads until it asks for the next.
+  /// The stage's tile. Only this warp reads it, until the next stage is requested.
   __device__ __forceinline__ const FewTile<D>& tile(int stage) const { return stages_[stage].tile; }
-  /// Whether its keys are mixed, and so must be the queries.
+  /// Whether its keys are Hadamard-rotated, so that the queries must be, too.
   __device__ __forceinline__ bool mixed(int) const { return false; }
   __device__ __forceinline__ uint32_t spare() const { return 0; }
 
@@ -211,7 +214,7 @@ class FewTiles<D, FewForm::kPlain> {
   Stage* stages_;
 };
 
-/// A ring of stages, each a header with the rows of its tiles as they are stored behind it.
+/// A ring of stages. Each has a header, followed by the stored rows of its tiles.
 template <int D, int kFixed, int kTiles>
 class StoredStages {
  public:
@@ -224,7 +227,7 @@ class StoredStages {
   __device__ __forceinline__ Header& header(int stage) const {
     return *reinterpret_cast<Header*>(stages_ + stage * stage_bytes_);
   }
-  /// Keys in Q4_0 stay mixed, as they are stored, unless they rotate.
+  /// Keys in Q4_0 stay Hadamard-rotated, as stored, unless they need RoPE on read.
   __device__ __forceinline__ bool mixed(int stage) const {
     const Header& h = header(stage);
     return D % 32 == 0 && h.keys.type == PageType::kMixedQ4_0 && !h.info.rotate;
@@ -252,7 +255,7 @@ class StoredStages {
   int stage_bytes_, key_room_;
 };
 
-/// Stages of rows as they are stored, of which the one that is multiplied becomes bf16 first.
+/// Stages of stored rows. The one that is multiplied is first converted to bf16.
 template <int D>
 class FewTiles<D, FewForm::kStored> : public StoredStages<D, sizeof(FewTile<D>), 1> {
   using Stages = StoredStages<D, sizeof(FewTile<D>), 1>;
@@ -282,7 +285,7 @@ class FewTiles<D, FewForm::kStored> : public StoredStages<D, sizeof(FewTile<D>),
     copy_listed(page, at % kPageRows, this->key_copy(s, stage), h.keys);
     copy_listed(page, at % kPageRows, this->value_copy(s, stage), h.values);
   }
-  /// kMixes: keys that are stored mixed stay so, as mixed() says.
+  /// kMixes: keys stay Hadamard-rotated if mixed() says so.
   template <bool kMixes = true>
   __device__ __forceinline__ const FewTile<D>& tile(int stage) const {
     const auto& h = this->header(stage);
@@ -296,16 +299,16 @@ class FewTiles<D, FewForm::kStored> : public StoredStages<D, sizeof(FewTile<D>),
     __syncwarp();
     return tile_;
   }
-  /// Room for queries until tile() is called.
+  /// Scratch for queries until tile() is called.
   __device__ __forceinline__ uint32_t spare() const { return shared_address(tile_.keys); }
 
  private:
   FewTile<D>& tile_;
 };
 
-/// Stages of blocks that are multiplied as they are stored, of one tile or, where there is room for
-/// two such stages, of two: asking for a stage costs half the instructions of a tile. Room for
-/// mixed queries lies before them.
+/// Stages of blocks that are multiplied as stored. A stage has two tiles if memory suffices for two
+/// such stages, else one: requesting a stage of two costs half the instructions per tile. Scratch
+/// for Hadamard-rotated queries lies before the stages.
 inline constexpr int kMostFewTiles = 2;
 template <int D>
 class FewTiles<D, FewForm::kBlocks>
@@ -333,7 +336,7 @@ class FewTiles<D, FewForm::kBlocks>
   __device__ __forceinline__ uint32_t spare() const { return spare_; }
 
  private:
-  /// As copy_stretch(): how long a row is, the type says.
+  /// Like copy_stretch(); the type determines the row size at compile time.
   __device__ __forceinline__ void copy(const std::byte* page, int32_t slot,
                                        const RowCopy& rows) const {
     with_block_type(rows.type, [&](auto type) {

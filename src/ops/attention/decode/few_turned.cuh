@@ -1,39 +1,38 @@
 #pragma once
-// Keys that rotate when they are read, for the few-row kernel. Rotations add up: a key at position
-// b + o meets a query as the key turned by o meets the query turned back by b. So the 16 keys of a
-// tile turn by the same 16 steps in every tile, which lie in shared memory in the order in which
-// the lanes of a product hold them, and the queries turn back by the tile's first position. Of the
-// table of rotations a tile reads one row instead of 16: these have twice the bytes of the keys
-// (512 and 256 for heads of 128), and all of them came from memory once, an eighth of what the
-// keys and values of eight heads are.
+// RoPE on read in the decode kernel. Rotations add up: a key at position b + o meets a query as the
+// key rotated by o meets the query rotated back by b. The 16 keys of every tile therefore rotate by
+// the same 16 steps. The steps lie in shared memory in the order of a product's lanes. The queries
+// rotate back by the tile's first position. A tile then reads one row of the rotation table instead
+// of 16. Table rows have twice the bytes of keys (512 and 256 for heads of 128). All rows together
+// come from memory once, which is an eighth of the keys and values of eight heads.
 //
-// For heads that rotate as a whole and tiles full of consecutive positions; other tiles' keys
-// rotate one by one in shared memory.
+// This applies to heads that rotate as a whole and to tiles full of consecutive positions. Keys of
+// other tiles rotate one by one in shared memory.
 
 #include "ops/attention/decode/few_rows.cuh"
 #include "ops/attention/decode/few_tiles.cuh"
 
 namespace longhaul::cuda {
 
-/// TileInfo::rotate of tiles whose queries turn back (1: their keys rotate one by one).
+/// TileInfo::rotate of tiles whose queries rotate back (1: their keys rotate one by one).
 inline constexpr int32_t kTurns = 2;
 
 LH_BOTH constexpr bool turns(FewForm form) {
   return form == FewForm::kTurned || form == FewForm::kStoredTurned;
 }
 
-/// Bytes of the 16 keys' steps: cosines and sines of D / 2 pairs.
+/// Bytes of the steps of 16 keys: cosines and sines of D / 2 pairs.
 template <int D>
 inline constexpr int kStepBytes = kFewKeys* D * 4;
 
-/// Whether a tile is full of keys that rotate at consecutive positions.
+/// Whether the tile is full of keys that rotate at consecutive positions.
 __device__ __forceinline__ bool turns_whole(const SegmentRecord& s, int32_t slot) {
   return s.rotate != 0 && !s.indexed_positions && slot >= s.shift &&
          slot + kFewKeys <= s.shift + s.count;
 }
 
-/// The first such tile's first position, of all parts of the unit; false where there is none. The
-/// table holds its rows, since some part reads them.
+/// Finds the first position of the first such tile over all parts of the unit. Returns false if
+/// there is none. The rotation table contains the tile's rows, since some part reads them.
 __device__ __forceinline__ bool first_turned(const SegmentRecord* segments, const UnitRecord& unit,
                                              int64_t& position) {
   for (int i = 0; i < unit.segment_count; ++i) {
@@ -50,8 +49,9 @@ __device__ __forceinline__ bool first_turned(const SegmentRecord* segments, cons
   return false;
 }
 
-/// Writes the steps' cosines and sines, without the table's factor: what lies between its rows at
-/// `position` and behind it. [D / 16 blocks of 8][keys lane / 4, + 8][lane] two cosines, two sines.
+/// Writes the cosines and sines of the steps, without the table's scale: the rotations between the
+/// table's row at `position` and the following rows. Layout: [D / 16 blocks of 8][keys lane / 4, +
+/// 8][lane] two cosines, two sines.
 template <int D, int threads>
 __device__ __forceinline__ void write_steps(const RotationTable& table, int64_t position,
                                             uint32_t steps) {
@@ -75,7 +75,7 @@ __device__ __forceinline__ void write_steps(const RotationTable& table, int64_t 
   }
 }
 
-/// Where a row of the table lies in a stage: every four numbers `pitch` bytes behind those before.
+/// Addresses of a table row in a stage. Groups of four values are `pitch` bytes apart.
 struct TurnPlace {
   uint32_t cosine, sine, pitch;
 };
@@ -83,7 +83,7 @@ struct TurnPlace {
 template <int D>
 __device__ __forceinline__ void copy_turn(const RotationTable& table, int64_t position,
                                           const TurnPlace& to) {
-  static_assert(D <= 128);  // 16 lanes for each
+  static_assert(D <= 128);  // 16 lanes for cosines and 16 for sines
   const int lane = threadIdx.x % 32, four = lane % 16;
   if (four >= D / 8) return;
   const float* const row =
@@ -92,7 +92,7 @@ __device__ __forceinline__ void copy_turn(const RotationTable& table, int64_t po
   copy_16(at + static_cast<uint32_t>(four) * to.pitch, row, true);
 }
 
-/// bf16 tiles; the row of the table lies in what their rows are longer than they need be.
+/// bf16 tiles. The table row lies in the padding of the tile's rows.
 template <int D>
 class FewTiles<D, FewForm::kTurned> : public FewTiles<D, FewForm::kPlain> {
   using Plain = FewTiles<D, FewForm::kPlain>;
@@ -100,7 +100,7 @@ class FewTiles<D, FewForm::kTurned> : public FewTiles<D, FewForm::kPlain> {
  public:
   using Plain::Plain;
 
-  /// Returns the tile's TileInfo::rotate.
+  /// Returns TileInfo::rotate of the tile.
   __device__ __forceinline__ int32_t load(const RotationTable& table, const SegmentRecord& s,
                                           int32_t slot, int stage) const {
     const bool whole = turns_whole(s, slot);
@@ -120,8 +120,8 @@ class FewTiles<D, FewForm::kTurned> : public FewTiles<D, FewForm::kPlain> {
   }
 
  private:
-  /// All 16 rows of keys and of values follow each other: of load_tile()'s 300 instructions a tile
-  /// 70 are left.
+  /// Copies consecutive rows: 16 of keys and 16 of values. This takes 70 instructions per tile
+  /// instead of the 300 of load_tile().
   __device__ __forceinline__ static void copy_whole(const std::byte* page, int32_t row,
                                                     const FewTile<D>& tile) {
     const int lane = threadIdx.x % 32;
@@ -137,8 +137,8 @@ class FewTiles<D, FewForm::kTurned> : public FewTiles<D, FewForm::kPlain> {
   }
 };
 
-/// Rows as they are stored; those of a stretch leave 16 bytes each of their room, where the row of
-/// the table lies: cosines behind the keys, sines behind the values.
+/// Stored rows. Each row of a stretch leaves 16 bytes of its memory unused. The table row lies
+/// there: cosines after the keys, sines after the values.
 template <int D>
 class FewTiles<D, FewForm::kStoredTurned> : public FewTiles<D, FewForm::kStored> {
   using Stored = FewTiles<D, FewForm::kStored>;
@@ -164,7 +164,7 @@ class FewTiles<D, FewForm::kStoredTurned> : public FewTiles<D, FewForm::kStored>
   __device__ __forceinline__ bool mixed(int) const { return false; }
 
  private:
-  /// As turn() will say, once the header is there.
+  /// Computes what turn() returns once the header is written.
   __device__ __forceinline__ TurnPlace behind(const SegmentRecord& s, int stage) const {
     const auto after = [](uint32_t rows, int bytes) {
       return rows + static_cast<uint32_t>(kFewKeys * bytes);
@@ -174,12 +174,13 @@ class FewTiles<D, FewForm::kStoredTurned> : public FewTiles<D, FewForm::kStored>
   }
 };
 
-/// Rows whose queries turn back from tile to tile: they are kept as they came and rounded when
-/// they are turned, as queries that do not turn are rounded once.
+/// Rows whose queries rotate back for each tile. They are kept unrounded and rounded after the
+/// rotation, so that they are rounded once like other queries.
 template <int D>
 struct TurnedRows : FewRows<D, false> {
-  static constexpr int kPairs = D / 16;  ///< block of eight numbers j rotates with block j + kPairs
-  float2 raw[D / 8];                     ///< this lane's two of every eight
+  /// Block of eight elements j rotates with block j + kPairs.
+  static constexpr int kPairs = D / 16;
+  float2 raw[D / 8];  ///< this lane's two of every eight elements
 
   __device__ __forceinline__ void load_queries(const float* from, const UnitRecord& unit,
                                                int heads) {
@@ -213,7 +214,8 @@ struct TurnedRows : FewRows<D, false> {
     }
   }
 
-  /// As multiply_keys(), of keys that turn by the steps on their way from shared memory.
+  /// Like multiply_keys(), for keys that are rotated by the steps while they are loaded from shared
+  /// memory.
   __device__ __forceinline__ void multiply_turned(uint32_t keys, uint32_t steps,
                                                   float (&c)[4]) const {
     const int lane = threadIdx.x % 32;

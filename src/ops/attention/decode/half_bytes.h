@@ -1,11 +1,11 @@
 #pragma once
-// Half bytes of Q4_0 as the few-row kernel multiplies them (block_products.cuh).
+// Half bytes of Q4_0 in the form that the decode kernel multiplies (block_products.cuh).
 
 #include "ops/core/gpu/numbers.h"
 
 namespace longhaul::cuda {
 
-/// (x & mask) | bits in one instruction, which the compiler makes two of where both are constants.
+/// (x & mask) | bits in one instruction. The compiler emits two if both are constants.
 LH_EVERYWHERE uint32_t masked_with(uint32_t x, uint32_t mask, uint32_t bits) {
 #ifdef __CUDA_ARCH__
   uint32_t y;
@@ -16,12 +16,12 @@ LH_EVERYWHERE uint32_t masked_with(uint32_t x, uint32_t mask, uint32_t bits) {
 #endif
 }
 
-/// What a number of Q4_0 is more, read by raised_half_bytes().
+/// Excess of the values that raised_half_bytes() returns.
 inline constexpr float kRaised = 136.0f;
 
-/// Half byte n (0 to 3) of each 16 bits of x as a bf16 that is 128 more than its bits: 136 more
-/// than the number that they stand for, -8 to 7. It costs one shift and one operation for two
-/// numbers; what it is too much is taken from the sums.
+/// Returns half byte n (0 to 3) of each 16 bits of x as a bf16. Its value is the half byte plus
+/// 128, which is the Q4_0 value (-8 to 7) plus 136. This takes one shift and one operation for two
+/// values. The excess is subtracted from the sums.
 LH_EVERYWHERE uint32_t raised_half_bytes(uint32_t x, int n) {
   return masked_with(x >> (4 * n), 0x000f000fu, 0x43004300u);
 }

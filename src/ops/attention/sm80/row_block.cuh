@@ -1,6 +1,6 @@
 #pragma once
-// Sixteen flat rows of one warp against tiles of keys: the running softmax of the tile kernel, by
-// mma.sync. A lane holds rows lane / 4 and lane / 4 + 8.
+// One warp's sixteen (row, head) rows against tiles of keys: the running softmax of the tile
+// kernel, with mma.sync. A lane holds rows lane / 4 and lane / 4 + 8.
 
 #include "ops/attention/key_tile.cuh"
 
@@ -8,17 +8,17 @@ namespace longhaul::cuda {
 
 template <int D, int N>
 struct RowBlock {
-  /// 256 numbers a row leave no registers for queries: their fragments lie in shared memory.
+  /// Heads of 256 leave no registers for queries, so query fragments lie in shared memory.
   static constexpr bool kQueriesShared = D > 128;
-  static constexpr int kSharedBytes = kQueriesShared ? D / 16 * 512 : 0;  ///< of each warp
+  static constexpr int kSharedBytes = kQueriesShared ? D / 16 * 512 : 0;  ///< per warp
   uint32_t q[kQueriesShared ? 1 : D / 16][4];
   uint32_t shared_q;                      ///< address of this lane's fragments
   float o[D / 8][4];                      ///< sums of weights times values
-  float top[2] = {-INFINITY, -INFINITY};  ///< largest logit, before its scale
+  float top[2] = {-INFINITY, -INFINITY};  ///< largest unscaled logit
   float sum[2] = {0, 0};                  ///< this lane's part of the denominators
-  const float* queries = nullptr;         ///< what q was loaded from
+  const float* queries = nullptr;         ///< source of q
 
-  /// `shared`: kSharedBytes of this warp.
+  /// `shared`: kSharedBytes bytes of this warp.
   __device__ __forceinline__ explicit RowBlock(uint32_t shared)
       : shared_q(shared + threadIdx.x % 32 * 16) {
 #pragma unroll
@@ -28,7 +28,7 @@ struct RowBlock {
     }
   }
 
-  /// Rows flat, ..., flat + 15 of the unit's `flat_rows`.
+  /// Loads (row, head) rows flat, ..., flat + 15 of the unit.
   __device__ __forceinline__ void load_queries(const float* from, const UnitRecord& unit, int heads,
                                                int flat) {
     queries = from;
@@ -61,8 +61,8 @@ struct RowBlock {
     }
   }
 
-  /// The tile's keys [N, D] and values in shared memory; flat rows flat, ..., flat + 15 of a unit
-  /// of `heads`. `edge`: some row does not see all of the keys.
+  /// Adds a tile with keys [N, D] and values in shared memory to (row, head) rows flat, ..., flat +
+  /// 15 of a unit with `heads` heads. `edge`: some row does not see all keys.
   __device__ __forceinline__ void add_tile(uint32_t keys, uint32_t values, const int32_t* offsets,
                                            const TileInfo& info, int flat, int heads, bool edge,
                                            LogitForm logits) {
@@ -126,7 +126,7 @@ struct RowBlock {
     }
   }
 
-  /// The rows' denominators, once all tiles are added.
+  /// Reduces the rows' denominators after all tiles.
   __device__ __forceinline__ void finish() {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -136,7 +136,7 @@ struct RowBlock {
   }
 
  private:
-  /// Logits become weights; what earlier sums must be multiplied by for the two rows.
+  /// Converts logits to weights. Returns the factors of earlier sums for the two rows.
   __device__ __forceinline__ float2 soften(float (&c)[N / 8][4], float scale) {
     float shrink[2];
 #pragma unroll

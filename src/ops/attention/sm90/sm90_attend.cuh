@@ -1,34 +1,33 @@
 #pragma once
-// Attention of 128 flat rows on Hopper over tiles of bf16 pages: wgmma from shared memory that the
-// copy engine fills. Heads of 80, 96 and 112 elements run as 128 with columns of zeros. One
-// warpgroup loads; two compute 64 flat rows each and take turns, so that the softmax of one hides
-// behind the products of the other. The next tile's products with the keys are begun before this
-// tile's with the values. Heads of 256 elements leave room for tiles of one page of 64 keys;
-// their warpgroups take no turns, since products take twice as long beside the same softmax.
+// Attention of 128 (row, head) rows on Hopper over tiles of bf16 pages, with wgmma from shared
+// memory that the copy engine fills. Heads of 80, 96 and 112 elements run as 128 with zero columns.
+// One warpgroup loads. Two compute 64 (row, head) rows each and take turns, so that the softmax of
+// one overlaps with the products of the other. The next tile's products with keys start before this
+// tile's products with values. Heads of 256 elements leave memory for tiles of one page of 64 keys.
+// Their warpgroups take no turns, since their products take twice as long with an equal softmax.
 //
-// What a tile is, and what rows see of it, says `Seen<D>`, of which each warpgroup that computes
-// makes one:
+// `Seen<D>` defines the tiles and their visibility. Each computing warpgroup constructs one:
 //
-//   Note                             what the thread that loads writes of a tile: `queries`, the
-//                                    form that multiplies its keys (null: there is no tile at all),
-//                                    `last`, and what the functions below need
-//   static NextTile next(...)        the next tile of a walk
-//   Own own(note)                    what a warpgroup keeps of a note: the same
-//   mask(scores, own, flat)          logits of keys that a row does not see become -infinity
-//   Values values(own)               what clear() needs of the tile before
-//   clear(address, values)           values without a key that anybody may see become zeros: what
-//                                    lies there may be no number, and 0 times that is none either
+//   Note                       the loading thread's notes on a tile: `queries`, the form that
+//                              multiplies its keys (null: there is no tile), `last`, and the data
+//                              of the functions below
+//   static NextTile next(...)  the next tile of a walk
+//   Own own(note)              the part of a note that a warpgroup keeps
+//   mask(scores, own, flat)    sets the logits of keys that a row does not see to -infinity
+//   Values values(own)         the data that clear() needs of the previous tile
+//   clear(address, values)     zeroes values without a visible key: they may be NaN in memory, and
+//                              0 times NaN is NaN
 
 #include "ops/attention/sm90/sm90_rows.cuh"
 #include "ops/core/gpu/early_launch.cuh"
 
 namespace longhaul::cuda {
 
-/// A tile that is to be loaded.
+/// A tile to be loaded.
 template <class Note, int kPages>
 struct NextTile {
   bool there;
-  int page[kPages];  ///< of the map
+  int page[kPages];  ///< page numbers in the map
   Note note;
 };
 
@@ -36,8 +35,8 @@ __device__ __forceinline__ int page_number(const PageMap& pages, const std::byte
   return static_cast<int>(static_cast<uint32_t>((at - pages.base) >> 8) / pages.page_units);
 }
 
-/// The thread that loads. It looks up pages two tiles ahead, while it would wait for values to be
-/// used: each look-up takes as long as half of a tile's products.
+/// Runs on the loading thread. It looks up pages two tiles ahead while values are still in use,
+/// since each look-up takes as long as half of a tile's products.
 template <int D, class Seen>
 __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& pages,
                                            const UnitRecord& unit,
@@ -55,7 +54,7 @@ __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& p
     const uint32_t before = (i / F::kStages & 1) ^ 1;
     tile.note.last = !next.there;
     barrier_wait(shared_address(&shared.keys_empty[stage]), before);
-    shared.notes[stage] = tile.note;  // there when keys_full is
+    shared.notes[stage] = tile.note;  // visible once keys_full is complete
     copy_pages<D>(shared.keys[stage], &shared.keys_full[stage], pages, 0, tile.page);
     const Tile after = Seen::next(walk, unit, pages);
     barrier_wait(shared_address(&shared.values_empty[stage]), before);
@@ -78,13 +77,14 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
   Rows64<D> rows;
 #pragma unroll
   for (int i = 0; i < D / 2; ++i) rows.o[i] = 0;
-  if (unit.segment_count > 0) {  // while the first keys are on their way: often the only form
+  // While the first keys are loaded; usually this is the only query form.
+  if (unit.segment_count > 0) {
     loaded = a.segments[unit.first_segment].queries;
     store_queries<D, 8>(a, loaded, unit, group, all_queries);
     if constexpr (F::kQueriesHere) rows.load_queries(queries);
   }
   if (a.joins && unit.part == 0) join_rows(a, unit, flat, rows);
-  typename Seen::Own note;  // of the tile whose keys are multiplied
+  typename Seen::Own note;  // note of the tile whose keys are multiplied
   const auto begin_keys = [&](int n) {
     const int stage = n % F::kStages;
     barrier_wait(shared_address(&shared.keys_full[stage]), n / F::kStages & 1);
@@ -113,12 +113,12 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     wgmma_wait<0>();
     if (lane == 0) barrier_arrive(shared_address(&shared.keys_empty[0]));
     weigh();
-    rows.shrink_sums();  // of rows that join others; zeros else
+    rows.shrink_sums();  // affects joined rows; all other sums are zero
     rows.pack();
     int n = 1;
     for (; !note.last; ++n) {
       const int stage = n % F::kStages, before = (n - 1) % F::kStages;
-      const typename Seen::Values values = seen.values(note);  // of the tile before
+      const typename Seen::Values values = seen.values(note);  // of the previous tile
       begin_keys(n);
       if constexpr (F::kTurns) named_sync<256>(1 + group);
       rows.multiply_keys(queries, shared_address(shared.keys[stage]));

@@ -1,35 +1,34 @@
 #pragma once
-// What a warpgroup of the wgmma kernel does with its 64 flat rows: brings their queries, multiplies
-// tiles of keys and values in shared memory, and keeps the running softmax between.
+// Work of a warpgroup of the wgmma kernel on its 64 (row, head) rows: it loads their queries,
+// multiplies tiles of keys and values in shared memory, and keeps the running softmax.
 
 #include "ops/attention/row_place.cuh"
 #include "ops/core/gpu/hopper.cuh"
 
 namespace longhaul::cuda {
 
-inline constexpr int kBlockRows = 128;  ///< flat rows of a block
-/// Bytes of 64 columns of them: rows of 128 bytes, swizzled.
+inline constexpr int kBlockRows = 128;  ///< (row, head) rows per thread block
+/// Bytes of 64 columns of all rows: rows of 128 bytes, swizzled.
 inline constexpr int kRowHalf = kBlockRows * 128;
 
-/// How heads of D elements are computed.
+/// Parameters for heads of D elements.
 template <int D>
 struct Sm90Form {
-  static constexpr int kKeys = D <= 128 ? 128 : 64;  ///< of a tile: whole pages
-  static constexpr int kHalf = kKeys * 128;          ///< bytes of 64 of its columns, as above
+  static constexpr int kKeys = D <= 128 ? 128 : 64;  ///< keys per tile: whole pages
+  static constexpr int kHalf = kKeys * 128;          ///< bytes of 64 of a tile's columns
   static constexpr int kTile = D / 64 * kHalf;
-  /// Tiles of keys and as many of values in shared memory: three gained nothing.
+  /// Number of tiles of keys, and of values, in shared memory. Three gained nothing.
   static constexpr int kStages = D == 64 ? 4 : 2;
   static constexpr bool kTurns = D <= 128;
-  /// Queries stay in registers: read from shared memory they would be a third of what a product
-  /// with keys reads there. Heads of 256 have no room for them.
+  /// Whether queries stay in registers. From shared memory they would be a third of what a product
+  /// with keys reads there. Heads of 256 have no registers for them.
   static constexpr bool kQueriesHere = D <= 128;
   static constexpr int kPages = kKeys / kPageRows;
 };
 
-inline constexpr int kSm90Threads = 3 * 128;  ///< a warpgroup that loads, two that compute
+inline constexpr int kSm90Threads = 3 * 128;  ///< one warpgroup loads, two compute
 
-/// What a block has in shared memory. A Note says what the warpgroups that compute need to know of
-/// a tile.
+/// Shared memory of a thread block. Note holds the data on a tile for the computing warpgroups.
 template <int D, class Note>
 struct Sm90Shared {
   using F = Sm90Form<D>;
@@ -38,21 +37,21 @@ struct Sm90Shared {
   uint8_t values[F::kStages][F::kTile];
   uint64_t keys_full[F::kStages], keys_empty[F::kStages];
   uint64_t values_full[F::kStages], values_empty[F::kStages];
-  Note notes[F::kStages];  ///< of the keys
+  Note notes[F::kStages];  ///< notes on the tiles of keys
 
-  /// By one thread.
+  /// One thread calls this.
   __device__ __forceinline__ void make_barriers() {
     for (int s = 0; s < F::kStages; ++s) {
       barrier_init(shared_address(&keys_full[s]), 1);
       barrier_init(shared_address(&values_full[s]), 1);
-      barrier_init(shared_address(&keys_empty[s]), 8);  // warps that compute
+      barrier_init(shared_address(&keys_empty[s]), 8);  // computing warps
       barrier_init(shared_address(&values_empty[s]), 8);
     }
     barriers_are_made();
   }
 };
 
-/// Asks for the keys (first = 0) or values (kPageRows) of a tile's pages of the map.
+/// Starts the copies of the keys (first = 0) or values (first = kPageRows) in a tile's pages.
 template <int D>
 __device__ __forceinline__ void copy_pages(uint8_t* to, uint64_t* full, const PageMap& pages,
                                            int first, const int (&page)[Sm90Form<D>::kPages]) {
@@ -69,12 +68,13 @@ __device__ __forceinline__ void copy_pages(uint8_t* to, uint64_t* full, const Pa
   }
 }
 
-/// The 64 flat rows of a warpgroup as bf16, by the threads that will multiply them. Columns past
-/// head_dim are zeros. Each thread asks for `kMost` times 8 numbers before it waits for any.
+/// Stores the 64 (row, head) rows of a warpgroup as bf16. The threads that will multiply them call
+/// it. Columns past head_dim are zeros. Each thread requests `kMost` times 8 elements before it
+/// waits.
 template <int D, int kMost>
 __device__ __forceinline__ void store_queries(const AttendArgs& a, const float* queries,
                                               const UnitRecord& unit, int group, uint32_t to) {
-  constexpr int kChunks = D / 8, kStep = 128 / kChunks;  ///< rows that the threads bring at a time
+  constexpr int kChunks = D / 8, kStep = 128 / kChunks;  ///< rows that the threads load at a time
   constexpr int kAll = 64 / kStep, kBatch = kAll < kMost ? kAll : kMost;
   const int flat_rows = unit.row_count * unit.head_count;
   const int chunk = threadIdx.x % kChunks, first = 64 * group + threadIdx.x % 128 / kChunks;
@@ -105,7 +105,7 @@ __device__ __forceinline__ void store_queries(const AttendArgs& a, const float* 
   named_sync<128>(3 + group);
 }
 
-/// 64 flat rows of one warpgroup. A lane holds rows `flat` and flat + 8 of the unit.
+/// 64 (row, head) rows of one warpgroup. A lane holds rows `flat` and flat + 8 of the unit.
 template <int D>
 struct Rows64 {
   using F = Sm90Form<D>;
@@ -145,7 +145,7 @@ struct Rows64 {
     wgmma_commit();
   }
 
-  /// As far as a cap bounds them.
+  /// Applies the cap of the logits, if there is one.
   __device__ __forceinline__ void bend(float factor) {
     if (factor == 0) return;
 #pragma unroll
@@ -176,7 +176,7 @@ struct Rows64 {
     }
   }
 
-  /// By what soften() has found, to which the next products will be relative.
+  /// Scales the sums by the factors that soften() found, to match the next products.
   __device__ __forceinline__ void shrink_sums() {
 #pragma unroll
     for (int k = 0; k < D / 2; ++k) o[k] *= shrink[(k >> 1) & 1];
@@ -188,7 +188,7 @@ struct Rows64 {
   }
 };
 
-/// Thread n of a warpgroup makes value n of a tile zeros, where it `is_cleared`. By all threads.
+/// Thread n of a warpgroup zeroes value n of a tile if `is_cleared`. All threads must call it.
 template <int D>
 __device__ __forceinline__ void clear_value(uint32_t values, int n, bool is_cleared, int group) {
   if (is_cleared) {
@@ -201,7 +201,7 @@ __device__ __forceinline__ void clear_value(uint32_t values, int n, bool is_clea
   named_sync<128>(3 + group);
 }
 
-/// Begins with what the unit's rows have seen elsewhere, as if that were one key.
+/// Starts from the rows' results over other keys, as if these were a single key.
 template <int D>
 __device__ __forceinline__ void join_rows(const AttendArgs& a, const UnitRecord& unit, int flat,
                                           Rows64<D>& rows) {
@@ -212,7 +212,7 @@ __device__ __forceinline__ void join_rows(const AttendArgs& a, const UnitRecord&
     if (f >= flat_rows) continue;
     const int64_t at = vector_of(a, unit, f);
     const float lse = a.lse[at];
-    if (lse == -INFINITY) continue;  // nothing, and its zeros stay
+    if (lse == -INFINITY) continue;  // the row saw no key; its zeros stay
     rows.top[h] = lse * kLog2OfE / a.logits.scale;
     rows.sum[h] = lane % 4 == 0 ? 1.0f : 0.0f;
     const float2* const x = reinterpret_cast<const float2*>(a.out + at * a.head_dim) + lane % 4;
@@ -226,7 +226,7 @@ __device__ __forceinline__ void join_rows(const AttendArgs& a, const UnitRecord&
   }
 }
 
-/// Writes the unit's rows, or its part of them, once all tiles are added.
+/// Writes the unit's rows, or its part of them, after all tiles.
 template <int D>
 __device__ __forceinline__ void write_rows(const AttendArgs& a, const UnitRecord& unit, int flat,
                                            Rows64<D>& rows) {

@@ -1,7 +1,7 @@
 #pragma once
-// What the driver says of kernels, asked once for each. No lock is held while it is asked: a kernel
-// of which it hears for the first time is loaded, which waits for all that the GPU has under way.
-// That may wait for another GPU (one_shot.h), whose thread would wait for the lock.
+// Cache of kernel attributes that the driver reports. ask() runs without a lock: the first query of
+// a kernel loads it, which waits for all work that the GPU has under way. That work may wait for
+// another GPU (one_shot.h), whose thread would then wait for the lock.
 
 #include <map>
 #include <mutex>
@@ -11,8 +11,8 @@ namespace longhaul::cuda {
 template <class Key, class Answer>
 class AskedOnce {
  public:
-  /// What ask() returned for `key` the first time. Threads that come at once may all ask; the
-  /// answer of one of them is kept, and all answers are the same.
+  /// Returns the result of the first ask() for `key`. Concurrent threads may all call ask(). One of
+  /// their answers, which are all equal, is kept.
   template <class Ask>
   Answer of(const Key& key, Ask&& ask) {
     {

@@ -1,6 +1,6 @@
 #pragma once
-// A block of threads that works in phases: each(f) runs f(thread) for every thread and waits for
-// all. On the GPU the threads are real; for g++ they are a loop, so that the same source is tested
+// A thread block that works in phases: each(f) runs f(thread) for every thread, then waits for all
+// threads. On the GPU the threads are real. With g++ they are a loop, so the same source is tested
 // without a GPU.
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace longhaul::cuda {
 #ifdef __CUDACC__
 #define LH_PHASES __host__ __device__
 #define LH_PRAGMA(text) _Pragma(#text)
-#define LH_UNROLL(times) LH_PRAGMA(unroll times)  ///< the loop that follows
+#define LH_UNROLL(times) LH_PRAGMA(unroll times)  ///< unrolls the loop that follows
 #else
 #define LH_PHASES
 #define LH_UNROLL(times)
@@ -21,28 +21,28 @@ namespace longhaul::cuda {
 
 inline constexpr int kBlockThreads = 1024;
 
-/// Sums of all threads before each, and of all, in shared memory.
+/// Shared memory of a scan: for each thread the sum over lower threads, and the total.
 struct ScanShared {
   uint32_t of_warps[32];
   uint32_t before[kBlockThreads];
   uint32_t all;
 };
 
-/// Sums of N numbers over all threads, in a fixed order, in shared memory.
+/// Shared memory for sums of N values over all threads, in a fixed order.
 template <int N>
 struct SumShared {
   double of_warps[32][N];
   double all[N];
 };
 
-/// The largest number of all threads.
+/// Shared memory for the maximum over all threads.
 struct LargestShared {
   float of_warps[32];
   float all;
 };
 
-/// The largest key of all threads. Two calls that follow each other take different turns, so that
-/// none of them waits for those who still read what the one before found.
+/// Shared memory for the largest key over all threads. Consecutive calls use alternate slots, so a
+/// call need not wait for threads that still read the previous result.
 struct LargestKeyShared {
   uint64_t of_warps[2][32];
 };
@@ -52,13 +52,13 @@ struct HostBlock {
   void each(F&& f) const {
     for (int t = 0; t < kBlockThreads; ++t) f(t);
   }
-  /// *to = *from, by the time of await_copies().
+  /// Sets *to = *from; complete after await_copies().
   void copy(float* to, const float* from) const { *to = *from; }
   void await_copies() const {}
-  /// Returns what was there before.
+  /// Returns the value before the addition.
   uint32_t add(uint32_t& to, uint32_t x) const { return (to += x) - x; }
   void set_bits(uint32_t& of, uint32_t bits) const { of |= bits; }
-  /// How many threads say yes, which all threads get.
+  /// Number of threads for which yes(thread) is true. All threads get it.
   template <class F>
   uint32_t count(F&& yes) const {
     uint32_t all = 0;
@@ -71,13 +71,13 @@ struct HostBlock {
     s.all = 0;
     for (int t = 0; t < kBlockThreads; ++t) s.before[t] = s.all, s.all += count(t);
   }
-  /// then(t, sum of count(u) over threads u below t), when all have counted.
+  /// Calls then(t, sum of count(u) over threads u below t) after all threads have counted.
   template <class Count, class Then>
   void after_scan(ScanShared& s, Count&& count, Then&& then) const {
     scan(s, count);
     each([&](int t) { then(t, s.before[t]); });
   }
-  /// of_warps[w][n] = sum over the threads of warp w.
+  /// Sets of_warps[w][n] to the sum over the threads of warp w.
   template <int N, class F>
   void sums_of_warps(SumShared<N>& s, F&& add) const {
     for (int t = 0; t < kBlockThreads; ++t) {
@@ -85,14 +85,15 @@ struct HostBlock {
       add(t, s.of_warps[t / 32]);
     }
   }
-  /// The largest key(thread), which all threads get; `turn`: 0 and 1 in turns.
+  /// Returns the largest key(thread) to all threads. `turn` alternates between 0 and 1.
   template <class F>
   uint64_t largest_key(LargestKeyShared&, int /*turn*/, F&& key) const {
     uint64_t all = 0;
     for (int t = 0; t < kBlockThreads; ++t) all = std::max<uint64_t>(all, key(t));
     return all;
   }
-  /// all[n] = sum over threads of what add(thread, numbers) adds to numbers[n].
+  /// Sets all[n] to the sum over threads of the amounts that add(thread, numbers) adds to
+  /// numbers[n].
   template <int N, class F>
   void sums(SumShared<N>& s, F&& add) const {
     for (double& sum : s.all) sum = 0;
@@ -102,7 +103,7 @@ struct HostBlock {
       for (int n = 0; n < N; ++n) s.all[n] += own[n];
     }
   }
-  /// The largest number(thread), none of which is NaN.
+  /// Finds the largest number(thread). No number is NaN.
   template <class F>
   void largest(LargestShared& s, F&& number) const {
     s.all = number(0);
@@ -120,7 +121,7 @@ struct CudaBlock {
     f(static_cast<int>(threadIdx.x));
     __syncthreads();
   }
-  /// To shared memory without a register that the thread would wait for.
+  /// Copies to shared memory without a register, so the thread does not wait for the load.
   __device__ void copy(float* to, const float* from) const {
     if (__isShared(to)) {
       const auto there = static_cast<uint32_t>(__cvta_generic_to_shared(to));
@@ -136,7 +137,7 @@ struct CudaBlock {
   __device__ uint32_t count(F&& yes) const {
     return static_cast<uint32_t>(__syncthreads_count(yes(static_cast<int>(threadIdx.x))));
   }
-  /// The sum of all threads below, of which s.of_warps has a part until the next wait.
+  /// Sum over all lower threads. It uses s.of_warps until the next barrier.
   template <class F>
   __device__ uint32_t sum_before(ScanShared& s, F&& count, uint32_t& all) const {
     const int t = static_cast<int>(threadIdx.x), lane = t % 32;
@@ -156,7 +157,7 @@ struct CudaBlock {
       if (lane >= step) of_warps += below;
     }
     const uint32_t before = __shfl_sync(~0u, of_warps, (t / 32 + 31) % 32);
-    all = of_warps;  // of lane 31: all warps
+    all = of_warps;  // lane 31's value: the sum of all warps
     return sum - own + (t < 32 ? 0 : before);
   }
   template <class F>
@@ -185,7 +186,7 @@ struct CudaBlock {
     add(t, own);
 #pragma unroll
     for (int n = 0; n < N; ++n) {
-      // Most warps have nothing to add to most numbers, and a warp's shuffles take a clock each.
+      // Most warps add nothing to most sums, and each shuffle of a warp takes a clock.
       if (N > 1 && !__any_sync(~0u, own[n] != 0)) {
         own[n] = 0;
       } else {

@@ -1,6 +1,6 @@
 #pragma once
-// The operations on blocks of tokens that GPUs have (ops/core/device_ops.h): what InfLLM and
-// Ltri-LLM look up by, and blocks chosen by means.
+// GPU operations on blocks of tokens (ops/device_ops.h): the indexes of InfLLM and Ltri-LLM, and
+// blocks chosen by means.
 
 #include <vector>
 
@@ -48,8 +48,8 @@ class BlockOps : public DeviceOps {
  protected:
   explicit BlockOps(GpuQueue& queue) : queue_(queue) {}
   cudaStream_t stream() const { return queue_.handle(); }
-  /// The pages that Hopper's copy engine reads, of 64 bf16 keys and values as DevicePages lays
-  /// them; none on other cards.
+  /// Pages that Hopper's copy engine reads, with 64 bf16 keys and values as DevicePages lays them
+  /// out. Empty on other cards.
   PageRange engine_pages(int head_dim) const {
     if (queue_.capability() != 90) return {};
     const SlabRange& slabs = queue_.slabs();

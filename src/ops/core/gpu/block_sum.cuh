@@ -1,5 +1,5 @@
 #pragma once
-// Sums over warps and blocks, in a fixed order, and the largest number of a warp.
+// Sums over warps and thread blocks in a fixed order, and maxima over warps.
 
 namespace longhaul::cuda {
 
@@ -16,8 +16,8 @@ __device__ inline float warp_max(float x) {
 
 inline constexpr int kMostWarps = 32;
 
-/// The sum over a block of whole warps, in every thread; once in a kernel. `sums`: shared memory
-/// for kMostWarps numbers.
+/// Sum over a thread block of whole warps, returned to every thread. May be called once per kernel.
+/// `sums` is shared memory for kMostWarps floats.
 __device__ inline float block_sum(float x, float* sums) {
   x = warp_sum(x);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;

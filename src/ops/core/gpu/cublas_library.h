@@ -1,6 +1,6 @@
 #pragma once
-// cuBLASLt and cuBLAS, which lie side by side, opened when they are needed: 541 and 54 MB that the
-// program neither carries nor is linked with.
+// cuBLASLt and cuBLAS, opened on first use. The program does not contain these libraries (541 and
+// 54 MB) and is not linked with them.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace longhaul::cuda {
 
-/// The parts of cublasLt.h and cublas_api.h that are used here, declared again so that no toolkit
-/// is needed to build; a test compares it with the headers.
+/// Declarations from cublasLt.h and cublas_api.h, repeated here so that builds need no toolkit. A
+/// test compares them with the headers.
 namespace lt {
 
 using Handle = void*;
@@ -26,8 +26,8 @@ inline constexpr int kTransA = 3, kTransB = 4;      // CUBLASLT_MATMUL_DESC_TRAN
 inline constexpr int kScalesA = 17, kScalesB = 18;  // ..._A_SCALE_POINTER, ...
 inline constexpr int kScaleModeA = 31, kScaleModeB = 32;
 inline constexpr int32_t kScaleOfRow = 3;                // ..._MATRIX_SCALE_OUTER_VEC_32F
-inline constexpr size_t kScaleOfRowSince = 120900;       // version of the library; Hopper alone
-inline constexpr int kBatchCount = 5, kBatchOffset = 6;  // of a layout
+inline constexpr size_t kScaleOfRowSince = 120900;       // library version; Hopper only
+inline constexpr int kBatchCount = 5, kBatchOffset = 6;  // attributes of a layout
 inline constexpr int kMaxWorkspace = 1;
 inline constexpr int kAlignmentOf[4] = {5, 6, 7, 8};  // A, B, C, D
 
@@ -46,7 +46,7 @@ struct Heuristic {
 
 /// The functions of an opened library.
 struct CublasLibrary {
-  std::string path;  ///< as it was opened
+  std::string path;  ///< path that was opened
   size_t version = 0;
 
   int (*create)(lt::Handle*);
@@ -68,15 +68,15 @@ struct CublasLibrary {
   size_t (*get_version)();
 };
 
-/// The functions of cuBLAS for many products of one shape in a launch.
+/// The functions of cuBLAS for many products of one shape in one launch.
 struct GroupedLibrary {
-  std::string path;  ///< as it was opened
+  std::string path;  ///< path that was opened
 
   int (*create)(lt::Handle*);
   int (*destroy)(lt::Handle);
   int (*set_stream)(lt::Handle, void* stream);
   int (*set_workspace)(lt::Handle, void* workspace, size_t bytes);
-  /// cublasGemmGroupedBatchedEx: all arrays in host memory but those of addresses.
+  /// cublasGemmGroupedBatchedEx. All arrays except those of addresses are in host memory.
   int (*multiply)(lt::Handle, const int* a_form, const int* b_form, const int* m, const int* n,
                   const int* k, const void* alpha, const void* const* a, int a_type, const int* lda,
                   const void* const* b, int b_type, const int* ldb, const void* beta,
@@ -84,14 +84,14 @@ struct GroupedLibrary {
                   int compute);
 };
 
-/// Throws std::runtime_error where a function of the library at `path` has failed.
+/// Throws std::runtime_error if `status` reports a failed call of the library at `path`.
 void require_cublas(const std::string& path, int status, const char* what);
 
-/// Opens libcublas.so.13, else .12. Throws UserError, also where it is older than 12.5.
+/// Opens libcublas.so.13 or else .12. Throws UserError if there is none or it is older than 12.5.
 const GroupedLibrary& open_grouped_cublas();
 
-/// Opens libcublasLt.so.13, else .12 (shared_library.h). Throws UserError that says where it
-/// looked.
+/// Opens libcublasLt.so.13 or else .12 (shared_library.h). Otherwise throws UserError with the
+/// searched places.
 const CublasLibrary& open_cublas();
 
 }  // namespace longhaul::cuda

@@ -1,5 +1,5 @@
 #pragma once
-// The operations that GPUs have (ops/core/device_ops.h).
+// The DeviceOps of a GPU (ops/device_ops.h).
 
 #include <memory>
 
@@ -9,7 +9,7 @@ namespace longhaul::cuda {
 
 class GpuQueue;
 
-/// `stream` must outlive them.
+/// `stream` must outlive the result.
 std::unique_ptr<DeviceOps> make_ops(GpuQueue& stream);
 
 }  // namespace longhaul::cuda

@@ -1,12 +1,12 @@
 #pragma once
-// Memory of the current device, and pinned memory of the host that copies to it run from.
+// Memory of the current device, and pinned host memory for copies.
 
 #include <cstddef>
 #include <utility>
 
 namespace longhaul::cuda {
 
-/// Device memory, 256-byte aligned, contents undefined.
+/// Device memory, aligned to 256 bytes, uninitialised.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;

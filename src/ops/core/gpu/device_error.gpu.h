@@ -1,6 +1,6 @@
 #pragma once
-// What the CUDA runtime refuses becomes an exception: no memory is std::bad_alloc as on the host,
-// anything else says which call failed and why.
+// Converts CUDA runtime errors to exceptions. Out of memory becomes std::bad_alloc, as on the host.
+// Other errors name the failed call and the reason.
 
 #include <stdexcept>
 
@@ -11,10 +11,10 @@ class DeviceError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// `code` is a cudaError_t. Returns when it is cudaSuccess.
+/// `code` is a cudaError_t. Returns if it is cudaSuccess.
 void check(int code, const char* what);
 
-/// The same of the last kernel launch.
+/// Checks the last kernel launch.
 void check_launch(const char* kernel);
 
 }  // namespace longhaul::cuda

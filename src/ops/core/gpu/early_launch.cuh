@@ -1,9 +1,9 @@
 #pragma once
-// Kernels that begin while the kernel before them ends (programmatic dependent launch, compute
-// capability 9.0 and later; on older cards everything here does nothing). What such a kernel does
-// before wait_for_earlier_kernels() may only read what two kernels before it already found:
-// weights. A kernel may let the next begin only after it has itself waited, and must have waited
-// before it ends, so that a kernel's end is also the end of all before it.
+// Kernels that start while the previous kernel ends (programmatic dependent launch, compute
+// capability 9.0 and later; no effect on older cards). Before wait_for_earlier_kernels(), such a
+// kernel may only read data that was complete two kernels earlier, such as weights. A kernel may
+// let the next one start only after it has itself waited. It must wait before it ends, so that its
+// end implies the end of all earlier kernels.
 
 #include <cuda_runtime.h>
 
@@ -24,14 +24,14 @@ __device__ __forceinline__ void let_next_kernel_begin() {
 #endif
 }
 
-/// Both, for a kernel that has nothing to do before its turn.
+/// Both calls, for a kernel that has no work before its turn.
 __device__ __forceinline__ void await_turn() {
   wait_for_earlier_kernels();
   let_next_kernel_begin();
 }
 
-/// Whether the code of `kernel` that this device runs was compiled to wait by itself: not so where
-/// the driver makes it from the code for older cards. Remembered.
+/// Whether the code of `kernel` that runs on this device was compiled to wait. It was not if the
+/// driver compiles it from code for older cards. The result is cached.
 bool waits_by_itself(const void* kernel);
 
 template <class... Parameters, class... Arguments>

@@ -1,5 +1,5 @@
 #pragma once
-// A GPU's queue: one CUDA stream, with pinned memory through which the host's numbers travel.
+// A GPU's queue: one CUDA stream and pinned memory for transfers from the host.
 
 #include <cuda_runtime_api.h>
 
@@ -39,21 +39,21 @@ class GpuQueue : public DeviceQueue {
   int64_t waits() const override { return waits_; }
   DeviceOps& ops() override { return *ops_; }
 
-  /// Where all slabs lie.
+  /// The address range of all slabs.
   const SlabRange& slabs() const { return *slabs_; }
   cudaStream_t handle() const { return stream_; }
   int processors() const { return processors_; }
   int capability() const { return capability_; }  ///< 90 for 9.0
-  size_t memory_left() const;                     ///< bytes, beside what copies hold
-  /// Of weights, as many as there is room for.
+  size_t memory_left() const;                     ///< bytes not used by anything except copies
+  /// Copies of weights, as many as fit.
   const std::shared_ptr<WeightCopies>& copies() const { return copies_; }
-  /// Pinned memory of the host for `bytes` bytes, at most kStageBytes, that is free to be written
-  /// until the next call; what is copied from it must be handed on before that.
+  /// Returns pinned host memory for `bytes` bytes, at most kStageBytes. It may be written until the
+  /// next call, and copies from it must be queued before that.
   std::byte* stage(size_t bytes);
   static constexpr size_t kStageBytes = size_t{8} << 20;
 
  private:
-  /// Part of the pinned memory: reused once the copies from it are done.
+  /// A part of the pinned memory. It is reused once the copies from it are done.
   struct Stage {
     std::byte* memory = nullptr;
     size_t used = 0;

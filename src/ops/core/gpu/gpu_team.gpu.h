@@ -1,6 +1,6 @@
 #pragma once
-// GPUs that have a model's heads between them: few numbers travel in one step (one_shot.h), many
-// over NCCL.
+// GPUs that share a model's heads. Few values are reduced in one step (one_shot.h), many through
+// NCCL.
 
 #include <atomic>
 #include <memory>
@@ -40,8 +40,8 @@ class GpuTeam final : public Team {
   const NcclLibrary& nccl_;
   std::vector<std::shared_ptr<GpuQueue>> gpus_;
   std::vector<NcclLibrary::Communicator> communicators_;
-  std::unique_ptr<OneShot> one_shot_;  ///< null where GPUs cannot write into each other's memory
-  std::atomic<bool> broken_{false};    ///< a GPU was not given its part: others wait for it
+  std::unique_ptr<OneShot> one_shot_;  ///< null if GPUs cannot write into each other's memory
+  std::atomic<bool> broken_{false};    ///< a GPU failed to get its part, and others wait for it
 };
 
 }  // namespace longhaul::cuda

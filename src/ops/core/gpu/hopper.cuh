@@ -1,6 +1,6 @@
 #pragma once
-// What only Hopper (sm_90a) has: barriers that count bytes, the copy engine (TMA), products of a
-// whole warpgroup (wgmma), and named barriers between warpgroups.
+// Hopper (sm_90a) instructions: barriers that count bytes, the copy engine (TMA), warpgroup
+// products (wgmma), and named barriers between warpgroups.
 
 #include <cuda.h>
 
@@ -31,7 +31,7 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t parity) 
       : "memory");
 }
 
-/// A box of a three-dimensional map from column x of row y of plane z on.
+/// Copies a box of a three-dimensional map that begins at column x, row y, plane z.
 __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap* map, int x, int y, int z,
                                          uint32_t barrier) {
   asm volatile(
@@ -41,7 +41,7 @@ __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap* map, in
       : "memory");
 }
 
-/// Before wgmma or the copy engine touch shared memory that threads have written.
+/// Must precede accesses of wgmma or the copy engine to shared memory that threads have written.
 __device__ __forceinline__ void publish_to_engines() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -55,14 +55,16 @@ __device__ __forceinline__ void named_arrive(int barrier) {
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(threads) : "memory");
 }
 
-/// A matrix in shared memory in the 128-byte swizzle. `leading` and `stride` are in bytes.
+/// Descriptor of a matrix in shared memory in the 128-byte swizzle. `leading` and `stride` are in
+/// bytes.
 __device__ __forceinline__ uint64_t matrix_at(uint32_t address, uint32_t leading, uint32_t stride) {
   return static_cast<uint64_t>((address & 0x3ffff) >> 4) |
          (static_cast<uint64_t>(leading >> 4) << 16) | (static_cast<uint64_t>(stride >> 4) << 32) |
          (1ull << 62);
 }
 
-/// The matrix `bytes` behind one: an addition, while the field of the address does not overflow.
+/// Descriptor of the matrix `bytes` further on. An addition suffices while the address field does
+/// not overflow.
 __device__ __forceinline__ uint64_t matrix_behind(uint64_t matrix, uint32_t bytes) {
   uint32_t low, high;
   asm("mov.b64 {%0, %1}, %2;" : "=r"(low), "=r"(high) : "l"(matrix));
@@ -71,8 +73,8 @@ __device__ __forceinline__ uint64_t matrix_behind(uint64_t matrix, uint32_t byte
   return matrix;
 }
 
-/// The warp's 16 of a warpgroup's 64 rows of D numbers in the 128-byte swizzle, as products read
-/// the first factor from registers. `half`: bytes from 64 columns to the next 64.
+/// Loads a warp's 16 of a warpgroup's 64 rows of D elements from the 128-byte swizzle, as the first
+/// factor of products in registers. `half`: bytes between groups of 64 columns.
 template <int D>
 __device__ __forceinline__ void load_rows(uint32_t* fragments, uint32_t rows, uint32_t half) {
   const uint32_t row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 16;
@@ -98,7 +100,8 @@ __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 
-// d [64, n] (+)= a [64, 16] b [16, n]: both from shared memory, rows of 16 along their columns ...
+// d [64, n] (+)= a [64, 16] b [16, n]. Both are in shared memory, with their 16 elements
+// contiguous.
 // clang-format off
 __device__ __forceinline__ void wgmma_shared(float (&d)[64], uint64_t a, uint64_t b, int add) {
   asm volatile(
@@ -125,7 +128,7 @@ __device__ __forceinline__ void wgmma_shared(float (&d)[128], uint64_t a, uint64
       : "l"(a), "l"(b), "r"(add));
 }
 
-// ... or a in registers, and b as before ...
+// Like wgmma_shared(), with a in registers.
 __device__ __forceinline__ void wgmma_registers_by_rows(float (&d)[32], const uint32_t* a, uint64_t b, int add) {
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\n"
@@ -143,7 +146,7 @@ __device__ __forceinline__ void wgmma_registers_by_rows(float (&d)[64], const ui
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
 }
 
-// ... or with its n along the columns.
+// Like wgmma_registers_by_rows(), with the n elements of b contiguous.
 __device__ __forceinline__ void wgmma_registers(float (&d)[32], const uint32_t* a, uint64_t b) {
   asm volatile(
       "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "

@@ -1,6 +1,5 @@
 #pragma once
-// Records that travel with the launches of a kernel as its parameters, instead of a copy to device
-// memory before it.
+// Passes records as kernel arguments instead of by a copy to device memory before the launch.
 
 #include <cuda_runtime.h>
 
@@ -11,14 +10,14 @@
 
 namespace longhaul::cuda {
 
-/// Records of one launch: all cards take 4 KiB of parameters.
+/// Records of one launch. All cards support 4 KiB of arguments.
 template <class Record>
 struct Records {
   static constexpr size_t kMost = 3584 / sizeof(Record);
   Record each[kMost];
 };
 
-/// Calls launch(records, how many) until all have been sent.
+/// Calls launch(records, count) until all records are passed.
 template <class Record, class Launch>
 void in_launches(std::span<const Record> records, const char* what, Launch&& launch) {
   while (!records.empty()) {

@@ -1,5 +1,5 @@
 #pragma once
-// What kernels get of the arguments of this folder's functions.
+// Conversions of this folder's function arguments to kernel arguments.
 
 #include <algorithm>
 
@@ -17,18 +17,19 @@ inline Planes planes_of(const MatrixView& m) {
   return planes;
 }
 
-/// Blocks of `threads` for `items`, one a thread; for grid-stride loops at most `most`.
+/// Number of thread blocks of `threads` for `items`, one item per thread. Grid-stride loops get at
+/// most `most`.
 inline unsigned blocks_for(int64_t items, int threads, int64_t most = 132 * 64) {
   return static_cast<unsigned>(std::clamp<int64_t>((items + threads - 1) / threads, 1, most));
 }
 
-/// Whether each of the addresses and strides (in bytes) is a multiple of `bytes`.
+/// Whether every address and stride (in bytes) is a multiple of `bytes`.
 template <class... Numbers>
 bool aligned_to(size_t bytes, Numbers... numbers) {
   return (((size_t)numbers % bytes == 0) && ...);
 }
 
-/// The stored forms of plain types: kPer of them in 16 bytes.
+/// Stored forms of plain types, with kPer elements in 16 bytes.
 struct PlainF32 {
   static constexpr int kBytes = 4, kPer = 4;
   LH_EVERYWHERE static float value(const Word4& w, int i) { return float_of(w.w[i]); }
@@ -53,7 +54,7 @@ struct PlainBF16 {
   }
 };
 
-/// Calls f(Plain{}) for the plain type.
+/// Calls f(Plain{}) with the form of the plain type.
 template <class F>
 void with_plain(DType type, F&& f) {
   if (type == DType::F32) return f(PlainF32{});

@@ -4,8 +4,7 @@
 
 namespace longhaul::cuda {
 
-/// The number of lane i of a warp becomes number i of the transform of all 32, as
-/// ops/core/convert.h mixes blocks, to the bit.
+/// Hadamard-rotates 32 values, one per lane of a warp, bitwise equal to ops/convert.h.
 __device__ __forceinline__ float mix_of_warp(float x) {
 #pragma unroll
   for (unsigned step = 1; step < 32; step *= 2) {

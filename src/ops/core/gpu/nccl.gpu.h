@@ -1,5 +1,5 @@
 #pragma once
-// NCCL, opened when it is needed (218 MB that the program neither carries nor is linked with).
+// NCCL, opened on first use. The program does not contain it (218 MB) and is not linked with it.
 
 #include <cuda_runtime_api.h>
 
@@ -7,13 +7,13 @@
 
 namespace longhaul::cuda {
 
-/// The part of nccl.h that is used here, declared again so that no toolkit is needed to build:
-/// numbers and arguments are those of NCCL's header.
+/// Declarations from nccl.h, repeated here so that builds need no toolkit. Constants and arguments
+/// are those of NCCL's header.
 struct NcclLibrary {
   using Communicator = void*;
   static constexpr int kSuccess = 0, kSum = 0, kInt32 = 2, kFloat32 = 7;
 
-  std::string path;  ///< as it was opened
+  std::string path;  ///< path that was opened
   int version = 0;   ///< 22803: 2.28.3
 
   int (*init_all)(Communicator*, int devices, const int* numbers);
@@ -27,7 +27,7 @@ struct NcclLibrary {
   int (*get_version)(int*);
 };
 
-/// Throws UserError that says where it looked.
+/// Throws UserError with the searched places.
 const NcclLibrary& open_nccl();
 
 }  // namespace longhaul::cuda

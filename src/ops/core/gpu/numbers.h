@@ -1,5 +1,5 @@
 #pragma once
-// Arithmetic that is the same to the bit on the device and, for tests, on the host.
+// Arithmetic that is bitwise equal on the device and, for tests, on the host.
 
 #include <bit>
 #include <cstdint>
@@ -29,7 +29,7 @@ struct alignas(8) Word2 {
 LH_EVERYWHERE float float_of(uint32_t bits) { return std::bit_cast<float>(bits); }
 LH_EVERYWHERE uint32_t bits_of(float x) { return std::bit_cast<uint32_t>(x); }
 
-/// An f16 in the low bits.
+/// Converts an f16 in the low bits.
 LH_EVERYWHERE float half_value(uint32_t h) {
 #ifdef __CUDA_ARCH__
   return __half2float(__ushort_as_half(static_cast<unsigned short>(h)));
@@ -38,7 +38,7 @@ LH_EVERYWHERE float half_value(uint32_t h) {
 #endif
 }
 
-/// Round to nearest even. NaNs keep their mark, not their payload.
+/// Rounds to nearest even. NaN stays NaN but loses its payload.
 LH_EVERYWHERE uint32_t half_bits(float x) {
 #ifdef __CUDA_ARCH__
   return __half_as_ushort(__float2half_rn(x));
@@ -49,7 +49,7 @@ LH_EVERYWHERE uint32_t half_bits(float x) {
 
 LH_EVERYWHERE float bf16_value(uint32_t h) { return float_of(h << 16); }
 
-/// As base/float_types.h rounds, NaNs too.
+/// Rounds as base/float_types.h does, including NaN.
 LH_EVERYWHERE uint32_t bf16_bits(float x) {
   const uint32_t u = bits_of(x);
   const uint32_t rounded = (u + 0x7fffu + (u >> 16 & 1u)) >> 16;
@@ -60,7 +60,7 @@ LH_EVERYWHERE uint32_t two_bf16(float low, float high) {
   return bf16_bits(low) | bf16_bits(high) << 16;
 }
 
-/// sum of four products of signed bytes, added to `sum`.
+/// Adds four products of signed bytes to `sum`.
 LH_EVERYWHERE int dot4(uint32_t a, uint32_t b, int sum) {
 #if defined(__CUDA_ARCH__)
   return __dp4a(static_cast<int>(a), static_cast<int>(b), sum);
@@ -92,7 +92,7 @@ LH_EVERYWHERE uint32_t count_ones(uint32_t x) {
 #endif
 }
 
-/// Bytes of the eight in b:a that the four low halves of `selector` number (0 to 7).
+/// Picks four of the eight bytes in b:a by the selector's four low half bytes (0 to 7).
 LH_EVERYWHERE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
 #ifdef __CUDA_ARCH__
   return __byte_perm(a, b, selector);
@@ -106,7 +106,7 @@ LH_EVERYWHERE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
 #endif
 }
 
-/// Loads of what is read by one thread only and once: weights. They pass by the first-level cache.
+/// Loads data that only one thread reads, once: weights. Bypasses the first-level cache.
 template <class T>
 LH_EVERYWHERE T load_once(const T* p) {
 #ifdef __CUDA_ARCH__
@@ -124,7 +124,7 @@ LH_EVERYWHERE T load_once(const T* p) {
 #endif
 }
 
-/// Loads of what neighbouring threads read too and nobody writes.
+/// Loads read-only data that neighbouring threads also read.
 template <class T>
 LH_EVERYWHERE T load_shared(const T* p) {
 #ifdef __CUDA_ARCH__

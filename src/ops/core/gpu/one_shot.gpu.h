@@ -1,8 +1,8 @@
 #pragma once
-// Few numbers added up over GPUs that write into each other's memory ("one-shot" all-reduce): each
-// sends all it has to all others and adds up what came itself, so that it costs one way over NVLink
-// where a ring's steps follow each other. For generated tokens, whose 4,096 numbers are added up
-// twice a layer.
+// All-reduce of few values over GPUs that write into each other's memory ("one-shot"). Each GPU
+// sends all its values to all others and sums what it received. This costs one trip over NVLink,
+// where a ring has several sequential steps. Used for decoding, where 4,096 values are reduced
+// twice per layer.
 
 #include <memory>
 #include <vector>
@@ -15,25 +15,25 @@ namespace longhaul::cuda {
 class OneShot {
  public:
   static constexpr int kMostMembers = 8;
-  static constexpr int64_t kMostWords = 65536;  ///< 16 rows of 4,096
+  static constexpr int64_t kMostWords = 65536;  ///< 16 rows of 4,096 values
 
-  /// None where a GPU cannot write into another's memory. Throws std::bad_alloc.
+  /// Returns null if a GPU cannot write into another's memory. Throws std::bad_alloc.
   static std::unique_ptr<OneShot> between(const std::vector<std::shared_ptr<GpuQueue>>& gpus);
   OneShot(const OneShot&) = delete;
   OneShot& operator=(const OneShot&) = delete;
 
-  // All members call them at about the same time (GpuTeam::together()).
-  /// `numbers` [count] of each member become the sum of all, of the same bits everywhere.
+  // All members must call these at about the same time (GpuTeam::together()).
+  /// Replaces `numbers` [count] of each member by the sum over all, bitwise equal everywhere.
   void add_up(int member, float* numbers, int64_t count);
-  /// The words of all members, one after the other, at `all` [members, count].
+  /// Concatenates the words of all members at `all` [members, count].
   void gather(int member, const int32_t* own, int64_t count, int32_t* all);
-  /// GPUs that wait for another's numbers stop, with numbers of no meaning.
+  /// Stops GPUs that wait for another's values. Their results are then undefined.
   void give_up() noexcept;
-  /// Once no member works. Waits for what they were given before.
+  /// Resets the state while no member works. Waits for earlier work of the members.
   void begin_anew();
 
  private:
-  /// What a GPU is sent. Zero at first, which no round is.
+  /// Receive buffer of a GPU. It starts at zero, which no round number equals.
   struct Box {
     DeviceBuffer words;
     uint32_t round = 0;
@@ -44,7 +44,7 @@ class OneShot {
 
   std::vector<std::shared_ptr<GpuQueue>> gpus_;
   std::vector<Box> boxes_;
-  PinnedBuffer stop_;  ///< not 0 after give_up(): a word that kernels look at while they wait
+  PinnedBuffer stop_;  ///< nonzero after give_up(); kernels poll it while they wait
 };
 
 }  // namespace longhaul::cuda

@@ -14,15 +14,16 @@ inline bool whole_words(const DeviceBytes& piece) {
   return bits % sizeof(uint32_t) == 0;
 }
 
-/// From the host: pieces that have multiples of 4 bytes travel with the launches, each as often as
-/// it must be cut.
+/// Copies from the host. Pieces that have multiples of 4 bytes are passed as kernel arguments, each
+/// split as often as necessary.
 void send_pieces(Stream stream, std::span<const DeviceBytes> pieces);
 
-/// From pinned memory. A copy between two kernels costs the device several microseconds (H100: 9):
-/// what one launch takes travels with it, and what is not long is fetched by a kernel.
+/// Copies from pinned memory. A copy between two kernels costs the device several microseconds
+/// (H100: 9). Data that fits one launch is therefore passed as arguments, and other short data is
+/// fetched by a kernel.
 void send_pinned(Stream stream, const DeviceBytes& piece);
 
-/// Within device memory, or from pinned memory; addresses and sizes are multiples of 4.
+/// Copies within device memory or from pinned memory. Addresses and sizes are multiples of 4.
 void copy_pieces(Stream stream, std::span<const DeviceBytes> pieces);
 
 }  // namespace longhaul::cuda

@@ -1,5 +1,5 @@
 #pragma once
-// Device memory of an operation that grows and is reused.
+// Device memory of an operation, which grows and is reused.
 
 #include <span>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace longhaul::cuda {
 
-/// Memory that grows, of one use.
+/// Memory for one use; it only grows.
 struct Room {
   explicit Room(GpuQueue& of) : queue(of) {}
   ~Room() {
@@ -17,11 +17,11 @@ struct Room {
   void at_least(size_t bytes) {
     if (bytes <= size) return;
     if (data != nullptr) queue.release(std::exchange(data, nullptr));
-    size = 0;  // until there is memory again
+    size = 0;  // in case allocate() throws
     data = queue.allocate(bytes);
     size = bytes;
   }
-  /// The numbers in device memory, until the next upload.
+  /// Copies the numbers to device memory, where they stay until the next upload.
   template <class T>
   const T* upload(std::span<const T> numbers) {
     at_least(numbers.size_bytes());

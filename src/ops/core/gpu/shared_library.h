@@ -1,6 +1,6 @@
 #pragma once
-// Libraries of NVIDIA's that the program neither carries nor is linked with: opened when they are
-// needed.
+// NVIDIA libraries that the program neither contains nor is linked with. They are opened on first
+// use.
 
 #include <span>
 #include <string>
@@ -8,23 +8,23 @@
 
 namespace longhaul::cuda {
 
-/// What is looked for: the first of `names` (libX.so.13) that the loader finds, then in the
-/// toolkits under /usr/local, then in the folder `package` of the nvidia packages of the first
-/// python3 of PATH, those of PyTorch, for one.
+/// A library to look for. The first of `names` (libX.so.13) that is found is opened. The search
+/// covers the loader's paths, the toolkits under /usr/local, and the folder `package` in the nvidia
+/// packages (such as PyTorch's) of the first python3 in PATH.
 struct LibraryNames {
   std::span<const char* const> names;
   std::span<const char* const> packages;  ///< "cublas/lib"
-  std::string_view remedy;                ///< for people, what to install
+  std::string_view remedy;                ///< installation advice for users
 };
 
-/// An opened library, which stays open for good.
+/// An opened library. It stays open until the program ends.
 class SharedLibrary {
  public:
-  /// Throws UserError that says where it looked and what to install.
+  /// Throws UserError with the searched places and installation advice.
   explicit SharedLibrary(const LibraryNames& names);
 
-  const std::string& path() const { return path_; }  ///< as it was opened
-  /// Throws UserError where the library has no such function.
+  const std::string& path() const { return path_; }  ///< path that was opened
+  /// Throws UserError if the library has no such function.
   template <class Function>
   void take(const char* name, Function& function) const {
     function = reinterpret_cast<Function>(symbol(name));

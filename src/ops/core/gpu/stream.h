@@ -1,5 +1,5 @@
 #pragma once
-// A CUDA stream by its pointer, so that headers of this folder need none of CUDA's.
+// A CUDA stream as a pointer, so that headers of this folder include no CUDA headers.
 
 struct CUstream_st;
 

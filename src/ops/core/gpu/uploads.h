@@ -1,6 +1,6 @@
 #pragma once
-// Host arrays of which parts are to be uploaded: what many segments name is uploaded once. Arrays
-// are known by their addresses.
+// Parts of host arrays to upload. A part that several segments use is uploaded once. Arrays are
+// identified by their addresses.
 
 #include <algorithm>
 #include <cstddef>
@@ -18,9 +18,9 @@ class Uploads {
     parts_.clear();
     size_ = 0;
   }
-  /// Elements [first, end) of the array at `from` will be needed.
+  /// Requests elements [first, end) of the array at `from`.
   void need(const T* from, int64_t first, int64_t end) {
-    // The same heads come again and again, in the same order.
+    // Fast path: heads repeat in the same order.
     if (!parts_.empty() && parts_.back().from == from) {
       parts_.back().first = std::min(parts_.back().first, first);
       parts_.back().end = std::max(parts_.back().end, end);
@@ -28,7 +28,7 @@ class Uploads {
     }
     parts_.push_back({from, first, end, 0});
   }
-  /// All is known: gives every array its place.
+  /// Assigns every array its place. Call after all need().
   void settle() {
     std::sort(parts_.begin(), parts_.end(),
               [](const Part& a, const Part& b) { return a.from < b.from; });
@@ -48,7 +48,7 @@ class Uploads {
       size_ += part.end - part.first;
     }
   }
-  /// Where element `element` of the array at `from` lies in the upload.
+  /// Index in the upload of element `element` of the array at `from`.
   int64_t place_of(const T* from, int64_t element) const {
     const auto part =
         std::lower_bound(parts_.begin(), parts_.end(), from,
