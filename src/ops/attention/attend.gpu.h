@@ -1,6 +1,6 @@
 #pragma once
-// Softmax attention on a CUDA device, with the meaning of attend() in ops/attention.h. All
-// addresses in the call are device addresses unless stated otherwise below.
+// Softmax attention on a CUDA device, with the meaning of attend() in ops/attention/attention.h.
+// All addresses in the call are device addresses unless stated otherwise below.
 
 #include <bit>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
 // Rows of keys and values in device pages. Pages have the layout of kv/kv_layout.h (page_rows keys,
-// then as many values) and are rounded as in ops/stored_key.h. A list of pages is a device array of
-// page addresses. The records of a call's lists are also in device memory.
+// then as many values) and are rounded as in ops/attention/stored_key.h. A list of pages is a
+// device array of page addresses. The records of a call's lists are also in device memory.
 
 #include <cstddef>
 #include <cstdint>

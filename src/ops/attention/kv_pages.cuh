@@ -51,7 +51,7 @@ __device__ __forceinline__ void store_f16(std::byte* row, int t, const Run<kRun>
 }
 
 /// Stores 32 values of a warp, one per lane, as a block of Q8_0 at a 2-byte aligned address. Rounds
-/// as ops/convert.h does.
+/// as ops/core/convert.h does.
 __device__ __forceinline__ void store_q8_0(std::byte* block, float x) {
   const float amax = warp_max(fabsf(x));
   const uint32_t scale = half_bits(__fdiv_rn(amax, 127.0f));

@@ -1,7 +1,8 @@
 #pragma once
 // Storage of a row of keys or values, for all kernels that read it. The types are those of
-// ops/kv_type.h; keys in Q4_0 are Hadamard-rotated as in ops/stored_key.h. Plain C++ except for the
-// loads: tests read rows on the host with the functions that the kernels call.
+// ops/attention/kv_type.h; keys in Q4_0 are Hadamard-rotated as in ops/attention/stored_key.h.
+// Plain C++ except for the loads: tests read rows on the host with the functions that the kernels
+// call.
 
 #include <cmath>
 #include <cstddef>

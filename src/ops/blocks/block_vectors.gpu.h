@@ -1,6 +1,6 @@
 #pragma once
-// Block indexes in device memory: store_vectors() of ops/key_vectors.h, and the block scores that
-// ops/block_index.h looks up by. Sums have a fixed order.
+// Block indexes in device memory: store_vectors() of ops/blocks/key_vectors.h, and the block scores
+// that ops/blocks/block_index.h looks up by. Sums have a fixed order.
 
 #include <cstdint>
 

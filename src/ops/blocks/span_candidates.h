@@ -1,6 +1,6 @@
 #pragma once
 // Selects the spans of a block to keep, by one thread block in phases (block.h). Sums equal the
-// host's (ops/span_division.cc), in the host's order.
+// host's (ops/blocks/span_division.cc), in the host's order.
 
 #include "ops/blocks/span_memory.h"
 

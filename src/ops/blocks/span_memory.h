@@ -1,5 +1,5 @@
 #pragma once
-// Data for the division of a block of tokens into spans (ops/cuda/span_phases.h).
+// Data for the division of a block of tokens into spans (ops/blocks/span_phases.h).
 
 #include "ops/choose/select_phases.h"
 
@@ -31,7 +31,7 @@ struct SpanTask {
   float most_iou = 0, lambda = 0;
   int most_spans = 0, most_tokens = 0;  ///< largest number of spans, and of tokens per span
   bool before = true, after = false;    ///< whether neighbours before and after a span count
-  int32_t* out = nullptr;               ///< in the format of SpanTokens (ops/span_vectors.h)
+  int32_t* out = nullptr;               ///< in the format of SpanTokens (ops/blocks/span_vectors.h)
   std::byte* scratch = nullptr;         ///< span_scratch_bytes()
 };
 

@@ -1,9 +1,9 @@
 #pragma once
 // Divides a block of tokens into spans and chooses the tokens that represent them
-// (ops/span_division.h, ops/span_vectors.h), by one thread block in phases (block.h). Sums equal
-// the host's in the host's order, except those of span_ratio(). A layer's pass waits for few thread
-// blocks here, so latency matters. For 128 tokens and four spans there are 23 barriers, and no
-// thread adds more than 128 values between two of them.
+// (ops/blocks/span_division.h, ops/blocks/span_vectors.h), by one thread block in phases (block.h).
+// Sums equal the host's in the host's order, except those of span_ratio(). A layer's pass waits for
+// few thread blocks here, so latency matters. For 128 tokens and four spans there are 23 barriers,
+// and no thread adds more than 128 values between two of them.
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Converts the arguments of ops/span_vectors.h and ops/span_slots.h for the kernels. Host code
-// without CUDA.
+// Converts the arguments of ops/blocks/span_vectors.h and ops/blocks/span_slots.h for the kernels.
+// Host code without CUDA.
 
 #include "ops/blocks/span_scores.gpu.h"
 #include "ops/blocks/span_slots.h"

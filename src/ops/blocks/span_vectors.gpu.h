@@ -1,6 +1,6 @@
 #pragma once
-// Representative tokens of spans, their keys and queries: ops/span_vectors.h on a CUDA device. All
-// addresses are device addresses.
+// Representative tokens of spans, their keys and queries: ops/blocks/span_vectors.h on a CUDA
+// device. All addresses are device addresses.
 
 #include <cstdint>
 

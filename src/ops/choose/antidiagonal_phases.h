@@ -1,6 +1,6 @@
 #pragma once
 // Phase code (block.h) that chooses blocks of keys for a tile by the scores of their antidiagonals
-// (ops/antidiagonal_blocks.h).
+// (ops/choose/antidiagonal_blocks.h).
 
 #include <cmath>
 

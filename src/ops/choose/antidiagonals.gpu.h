@@ -1,5 +1,5 @@
 #pragma once
-// Device parts of choose_antidiagonal_blocks() of ops/antidiagonal_blocks.h that are not
+// Device parts of choose_antidiagonal_blocks() of ops/choose/antidiagonal_blocks.h that are not
 // block_mass().
 
 #include <span>

@@ -1,6 +1,7 @@
 #pragma once
-// Rows and keys of blocks of old tokens on a CUDA device: block_rows() of ops/block_rows.h and
-// block_representatives() of ops/block_representatives.h. All addresses are device addresses.
+// Rows and keys of blocks of old tokens on a CUDA device: block_rows() of ops/blocks/block_rows.h
+// and block_representatives() of ops/blocks/block_representatives.h. All addresses are device
+// addresses.
 
 #include <cstdint>
 

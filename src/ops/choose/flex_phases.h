@@ -1,7 +1,7 @@
 #pragma once
-// FlexPrefill's choice of key blocks (ops/flex_blocks.h) in phases (block.h). First, one thread
-// block per query head decides between the patterns and chooses lines. Then one per tile of a head
-// that takes pairs computes the attention between means. Last, one per head chooses pairs.
+// FlexPrefill's choice of key blocks (ops/choose/flex_blocks.h) in phases (block.h). First, one
+// thread block per query head decides between the patterns and chooses lines. Then one per tile of
+// a head that takes pairs computes the attention between means. Last, one per head chooses pairs.
 
 #include <cmath>
 
@@ -9,7 +9,7 @@
 
 namespace longhaul::cuda {
 
-/// Data shared by all heads: the rows of a grid (ops/tile_grid.h) and the rule.
+/// Data shared by all heads: the rows of a grid (ops/choose/tile_grid.h) and the rule.
 struct FlexCall {
   const float* queries;  ///< [rows, heads, head_dim]
   int32_t heads, head_dim;

@@ -1,6 +1,6 @@
 #pragma once
-// Number of the best scores that hold a share of the mass (ops/mass_cut.h), in phases (block.h).
-// Sums are in double precision and in a fixed order.
+// Number of the best scores that hold a share of the mass (ops/choose/mass_cut.h), in phases
+// (block.h). Sums are in double precision and in a fixed order.
 
 #include "ops/choose/select_phases.h"
 

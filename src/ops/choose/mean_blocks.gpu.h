@@ -1,5 +1,5 @@
 #pragma once
-// CUDA implementation of choose_mean_blocks() of ops/mean_blocks.h. All addresses are device
+// CUDA implementation of choose_mean_blocks() of ops/choose/mean_blocks.h. All addresses are device
 // addresses.
 
 #include <cstdint>

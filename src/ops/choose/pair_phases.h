@@ -1,6 +1,6 @@
 #pragma once
 // Selects the rows with the largest weights, and among equal weights those with the higher score
-// (ops/block_votes.h), by one thread block in phases (block.h).
+// (ops/blocks/block_votes.h), by one thread block in phases (block.h).
 
 #include "ops/choose/select_phases.h"
 

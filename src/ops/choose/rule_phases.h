@@ -1,7 +1,7 @@
 #pragma once
 // Rules that judge the rows of a list, each by one thread block in phases (block.h): RoCo's
-// steadiest rows (ops/steady_scores.h), FastGen's rules (ops/hybrid_rules.h), and a budget shared
-// by the lists of a layer (ops/select_rows.h).
+// steadiest rows (ops/choose/steady_scores.h), FastGen's rules (ops/choose/hybrid_rules.h), and a
+// budget shared by the lists of a layer (ops/choose/select_rows.h).
 
 #include <cmath>
 
@@ -23,7 +23,7 @@ LH_BOTH double square_of(double x) {
 #endif
 }
 
-/// Variances below the rounding error count as zero; see ops/steady_scores.cc.
+/// Variances below the rounding error count as zero; see ops/choose/steady_scores.cc.
 LH_BOTH float steadiness_of(float sum, float square, float seen) {
   const double mean = static_cast<double>(sum / seen);
   const double variance = static_cast<double>(square / seen) - square_of(mean);

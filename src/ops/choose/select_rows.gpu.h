@@ -1,5 +1,5 @@
 #pragma once
-// The rows of lists to keep: select_rows() of ops/select_rows.h on a CUDA device.
+// The rows of lists to keep: select_rows() of ops/choose/select_rows.h on a CUDA device.
 
 #include <span>
 

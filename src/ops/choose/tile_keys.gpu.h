@@ -1,6 +1,6 @@
 #pragma once
-// Lines of attention maps and the keys that tiles of rows see: choose_lines() of ops/line_choice.h
-// and the lists of ops/tile_lists.h on a CUDA device.
+// Lines of attention maps and the keys that tiles of rows see: choose_lines() of
+// ops/choose/line_choice.h and the lists of ops/choose/tile_lists.h on a CUDA device.
 
 #include <span>
 

@@ -1,6 +1,6 @@
 #pragma once
 // The choice of lines, and lists of the keys that tiles of rows see by lines or blocks
-// (ops/line_choice.h, ops/tile_lists.h), in phases (block.h).
+// (ops/choose/line_choice.h, ops/choose/tile_lists.h), in phases (block.h).
 
 #include "ops/choose/bit_phases.h"
 #include "ops/choose/select_phases.h"

@@ -1,6 +1,6 @@
 #pragma once
-// Votes of many rows on few keys, and the spans around the chosen keys (ops/votes.h), in phases
-// (block.h).
+// Votes of many rows on few keys, and the spans around the chosen keys (ops/choose/votes.h), in
+// phases (block.h).
 
 #include "ops/choose/bit_phases.h"
 #include "ops/choose/select_phases.h"

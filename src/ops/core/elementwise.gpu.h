@@ -1,8 +1,8 @@
 #pragma once
-// Elementwise operations on rows in device memory, as defined in ops/add.h, ops/swiglu.h,
-// ops/convert.h, ops/fill.h, ops/merge_attention.h, ops/query_growth.h and ops/soft_cap.h. Sizes
-// and addresses are arbitrary. Accesses have 16 bytes if all addresses and strides of a call allow
-// it.
+// Elementwise operations on rows in device memory, as defined in ops/core/add.h, ops/core/swiglu.h,
+// ops/core/convert.h, ops/core/fill.h, ops/attention/merge_attention.h,
+// ops/attention/query_growth.h and ops/core/soft_cap.h. Sizes and addresses are arbitrary. Accesses
+// have 16 bytes if all addresses and strides of a call allow it.
 
 #include <cstdint>
 

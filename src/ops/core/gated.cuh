@@ -1,5 +1,5 @@
 #pragma once
-// The gated activation of a feed-forward network (ops/swiglu.h) for one element.
+// The gated activation of a feed-forward network (ops/core/swiglu.h) for one element.
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 #pragma once
-// Small operations on scores and rows in device memory, as defined in ops/mean_rows.h,
-// ops/pool_scores.h, ops/steady_scores.h, ops/sliding_rows.h and ops/mean_keys.h. Sums have a fixed
-// order.
+// Small operations on scores and rows in device memory, as defined in ops/core/mean_rows.h,
+// ops/choose/pool_scores.h, ops/choose/steady_scores.h, ops/attention/sliding_rows.h and
+// ops/maps/mean_keys.h. Sums have a fixed order.
 
 #include <cstdint>
 #include <span>

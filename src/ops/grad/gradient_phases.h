@@ -30,7 +30,7 @@ LH_EVERYWHERE PairGradient pair_gradient(float score, float d_weight, float scal
   return {weight, scale * weight * (d_weight - mean)};
 }
 
-/// ops/swiglu_backward.h for one element.
+/// ops/grad/swiglu_backward.h for one element.
 struct SwigluGradient {
   float gate, up;
 };
@@ -90,7 +90,7 @@ LH_PHASES float gate_gradient(const Block& block, SumShared<1>& shared, const fl
   return static_cast<float>(shared.all[0]);
 }
 
-/// The contribution of one row of attention to each region (ops/attention_backward.h): sum and
+/// The contribution of one row of attention to each region (ops/grad/attention_backward.h): sum and
 /// magnitude for streaming, last and middle.
 struct RegionRow {
   const float *scores, *d_weights;  ///< of keys 0, 1, ...

@@ -1,5 +1,5 @@
 #pragma once
-// Gradient kernels in device memory (ops/attention_backward.h, rms_norm_backward.h,
+// Gradient kernels in device memory (ops/grad/attention_backward.h, rms_norm_backward.h,
 // swiglu_backward.h, gate_mix.h).
 
 #include <cstdint>

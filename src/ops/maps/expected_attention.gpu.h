@@ -1,5 +1,5 @@
 #pragma once
-// CUDA implementation of ops/expected_attention.h.
+// CUDA implementation of ops/maps/expected_attention.h.
 
 #include "ops/maps/expected_attention.h"
 #include "ops/maps/score_scratch.gpu.h"

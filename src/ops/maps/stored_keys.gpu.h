@@ -1,6 +1,6 @@
 #pragma once
 // Means of stored keys, and the distance of keys from the mean of their directions: mean_keys() of
-// ops/mean_keys.h and key_difference() of ops/key_difference.h on a CUDA device.
+// ops/maps/mean_keys.h and key_difference() of ops/maps/key_difference.h on a CUDA device.
 
 #include "ops/attention/attention.h"
 #include "ops/maps/score_scratch.gpu.h"

@@ -1,5 +1,5 @@
 #pragma once
-// The highest-scoring keys of rows: top_keys() of ops/top_keys.h on a CUDA device.
+// The highest-scoring keys of rows: top_keys() of ops/maps/top_keys.h on a CUDA device.
 
 #include <span>
 

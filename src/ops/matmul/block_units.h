@@ -38,7 +38,7 @@ LH_EVERYWHERE float weight_of(const Weights16& w, int i) {
 }
 
 /// Returns `total` plus a weight group's contribution to y. x holds the group's activations in
-/// int8, with their scale and the sum of scale * q (ops/matvec.h).
+/// int8, with their scale and the sum of scale * q (ops/matmul/matvec.h).
 template <class Units>
 LH_EVERYWHERE float group_product(const Weights16& w, const Word4& x, float scale, float sum,
                                   float total) {

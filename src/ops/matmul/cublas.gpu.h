@@ -26,8 +26,8 @@ struct GemmCall {
   bool bf16_out = false;    ///< y is bf16, else f32
   bool add = false;         ///< y += instead of y =
   /// Scales [rows] and [outputs]. If set, x and w are e4m3 floats, and their rows are to be
-  /// multiplied by these scales (fp8_rows.h). Columns and outputs are multiples of 16. Both or none
-  /// are set, and neither matrix is turned.
+  /// multiplied by these scales (fp8_rows.gpu.h). Columns and outputs are multiples of 16. Both or
+  /// none are set, and neither matrix is turned.
   const float *x_scales = nullptr, *w_scales = nullptr;
   /// Number of such products in one call, with operands x_batch, w_batch and y_batch elements
   /// apart.

@@ -1,6 +1,6 @@
 #pragma once
 // Expands stored weights to bf16 for prefill products, and rows of the embedding table to f32. The
-// result equals that of ops/dequantize.h bit for bit.
+// result equals that of ops/matmul/dequantize.h bit for bit.
 
 #include <cstdint>
 

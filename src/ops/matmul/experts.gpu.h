@@ -1,5 +1,5 @@
 #pragma once
-// A mixture's expert choices on the device (ops/experts.h), and the rows that they move.
+// A mixture's expert choices on the device (ops/matmul/experts.h), and the rows that they move.
 
 #include <cstdint>
 
@@ -11,7 +11,7 @@ namespace longhaul::cuda {
 inline constexpr int kMostExperts = 4096;
 
 /// Writes the `used` largest entries of each row of `logits` [rows, experts] to chosen [rows,
-/// used], as ops/expert_choice.h defines.
+/// used], as ops/matmul/expert_choice.h defines.
 void choose_experts(Stream stream, const float* logits, int64_t rows, int experts, int used,
                     bool among_chosen, ExpertChoice* chosen);
 

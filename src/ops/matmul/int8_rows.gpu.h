@@ -1,6 +1,6 @@
 #pragma once
 // Rows rounded to int8 in blocks of 32, which products with block types read. The rounding equals
-// that of ops/matvec.h bit for bit. It is done once for all matrices that multiply the rows.
+// that of ops/matmul/matvec.h bit for bit. It is done once for all matrices that multiply the rows.
 
 #include <cstddef>
 #include <cstdint>

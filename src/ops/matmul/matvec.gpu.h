@@ -1,8 +1,9 @@
 #pragma once
 // y = W x for 1 to 8 rows of x. Memory bandwidth sets the speed, so stored weights are read once
-// for all rows. The arithmetic is that of ops/matvec.h. Block types multiply x rounded to int8 in
-// blocks of 32, with exact integer products per block that are summed in f32. Plain types use f32
-// throughout. The shape fixes the order of additions, so results are reproducible bit for bit.
+// for all rows. The arithmetic is that of ops/matmul/matvec.h. Block types multiply x rounded to
+// int8 in blocks of 32, with exact integer products per block that are summed in f32. Plain types
+// use f32 throughout. The shape fixes the order of additions, so results are reproducible bit for
+// bit.
 
 #include <cstdint>
 #include <span>
@@ -27,8 +28,9 @@ struct MatvecInput {
   int64_t stride = 0;  ///< elements between rows; 0: cols
   Int8Rows int8;
   /// x is one row for which makes_row() is true. The product converts it to the form that it reads.
-  /// If `norm` [cols] is set, it first normalises the row by its root mean square (ops/rms_norm.h).
-  /// `norm` is read as early as weights are: the last queued kernel must not have written it.
+  /// If `norm` [cols] is set, it first normalises the row by its root mean square
+  /// (ops/core/rms_norm.h). `norm` is read as early as weights are: the last queued kernel must not
+  /// have written it.
   bool made = false;
   const float* norm = nullptr;
   float eps = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// The GPU implementation of DeviceMatrix and DeviceInput (ops/device_ops.h).
+// The GPU implementation of DeviceMatrix and DeviceInput (ops/core/device_ops.h).
 
 #include <memory>
 #include <utility>

@@ -1,7 +1,8 @@
 #pragma once
 // Products with keys and values in Q8_0 and Q4_0. Tiles of 16 rows lie in shared memory as stored.
 // The integers of a block are exact in bf16 and are multiplied directly. A key's sums are scaled
-// per block; a value's scales are multiplied into its weight (as in ops/cpu/few_blocks.h).
+// per block; a value's scales are multiplied into its weight (as in
+// ops/attention/decode/few_blocks.h).
 //
 // Sums do not depend on the order of their terms, so each lane reads adjacent elements. Of every 16
 // elements of a query and a key it reads the four from 4 (lane % 4) on. Of every 16 elements of a

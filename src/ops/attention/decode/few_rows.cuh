@@ -60,7 +60,7 @@ struct FewRows {
   }
 
   /// Like load_queries(), for Hadamard-rotated keys: each 32 elements of a row are rotated likewise
-  /// (ops/convert.h). `room` is shared memory for eight bf16 rows of kPitch<D> bytes.
+  /// (ops/core/convert.h). `room` is shared memory for eight bf16 rows of kPitch<D> bytes.
   __device__ __forceinline__ void load_mixed_queries(const float* from, const UnitRecord& unit,
                                                      int heads, uint32_t room) {
     queries = from;

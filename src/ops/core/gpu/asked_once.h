@@ -1,7 +1,7 @@
 #pragma once
 // Cache of kernel attributes that the driver reports. ask() runs without a lock: the first query of
 // a kernel loads it, which waits for all work that the GPU has under way. That work may wait for
-// another GPU (one_shot.h), whose thread would then wait for the lock.
+// another GPU (one_shot.gpu.h), whose thread would then wait for the lock.
 
 #include <map>
 #include <mutex>

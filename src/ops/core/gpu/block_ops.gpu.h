@@ -1,6 +1,6 @@
 #pragma once
-// GPU operations on blocks of tokens (ops/device_ops.h): the indexes of InfLLM and Ltri-LLM, and
-// blocks chosen by means.
+// GPU operations on blocks of tokens (ops/core/device_ops.h): the indexes of InfLLM and Ltri-LLM,
+// and blocks chosen by means.
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 #pragma once
-// CUDA implementation of the operations of ops/device_ops.h on scores and softmax maps, and of the
-// choices based on them.
+// CUDA implementation of the operations of ops/core/device_ops.h on scores and softmax maps, and of
+// the choices based on them.
 
 #include "ops/attention/gather_keys.gpu.h"
 #include "ops/attention/scratch_pages.gpu.h"

@@ -1,5 +1,5 @@
 #pragma once
-// The DeviceOps of a GPU (ops/device_ops.h).
+// The DeviceOps of a GPU (ops/core/device_ops.h).
 
 #include <memory>
 

@@ -1,6 +1,6 @@
 #pragma once
-// GPUs that share a model's heads. Few values are reduced in one step (one_shot.h), many through
-// NCCL.
+// GPUs that share a model's heads. Few values are reduced in one step (one_shot.gpu.h), many
+// through NCCL.
 
 #include <atomic>
 #include <memory>

@@ -7,8 +7,8 @@
 
 namespace longhaul::cuda {
 
-/// Declarations from nccl.h, repeated here so that builds need no toolkit. Constants and arguments
-/// are those of NCCL's header.
+/// Declarations from nccl.gpu.h, repeated here so that builds need no toolkit. Constants and
+/// arguments are those of NCCL's header.
 struct NcclLibrary {
   using Communicator = void*;
   static constexpr int kSuccess = 0, kSum = 0, kInt32 = 2, kFloat32 = 7;
