@@ -153,6 +153,62 @@ void small_model_token(benchmark::State& state, DType type) {
   report(state, at);
 }
 
+/// A model's matrices, of which a token reads each once.
+struct ModelShape {
+  const char* name;
+  DType type, head;
+  int64_t layers, hidden, kv, ffn, vocabulary;
+};
+
+/// The products of one token of each of x_rows sequences, and nothing else. Its CPU time relative
+/// to one row is the price of a batch.
+void token_products(benchmark::State& state, const ModelShape& shape) {
+  const int64_t x_rows = state.range(0), hidden = shape.hidden, ffn = shape.ffn;
+  set_thread_count(1);
+  size_t at = 0;
+  const auto make = [&](DType type, int64_t rows, int64_t cols) {
+    const TensorView view = matrix(type, rows, cols, at);
+    at += view.bytes();
+    return view;
+  };
+  struct Layer {
+    TensorView q, k, v, o, gate, up, down;
+  };
+  std::vector<Layer> layers(static_cast<size_t>(shape.layers));
+  const DType type = shape.type;
+  for (Layer& l : layers) {
+    l = {make(type, hidden, hidden),   make(type, shape.kv, hidden), make(type, shape.kv, hidden),
+         make(type, hidden, hidden),   make(type, ffn, hidden),      make(type, ffn, hidden),
+         make(type, hidden, shape.ffn)};
+  }
+  const TensorView output = make(shape.head, shape.vocabulary, hidden);
+  const auto floats = [&](int64_t n) {
+    return std::vector<float>(static_cast<size_t>(x_rows * n));
+  };
+  std::vector<float> x = floats(hidden), inner = floats(ffn), q = floats(hidden), k = floats(ffn),
+                     v = floats(ffn), logits = floats(shape.vocabulary);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = 0.1f * static_cast<float>(i % 17) - 0.7f;
+  for (size_t i = 0; i < inner.size(); ++i) inner[i] = 0.1f * static_cast<float>(i % 19) - 0.8f;
+  ActivationRows rows;
+  for (auto _ : state) {
+    for (const Layer& l : layers) {
+      rows.assign(x.data(), x_rows, hidden);
+      const MatvecJob attention[] = {{l.q, q.data()}, {l.k, k.data()}, {l.v, v.data()}};
+      matvec(attention, rows);
+      rows.assign(x.data(), x_rows, hidden);
+      matvec(l.o, rows, q.data());
+      rows.assign(x.data(), x_rows, hidden);
+      const MatvecJob feed_forward[] = {{l.gate, k.data()}, {l.up, v.data()}};
+      matvec(feed_forward, rows);
+      rows.assign(inner.data(), x_rows, ffn);
+      matvec(l.down, rows, q.data());
+    }
+    rows.assign(x.data(), x_rows, hidden);
+    matvec(output, rows, logits.data());
+  }
+  report(state, at);
+}
+
 void swiglu_rows(benchmark::State& state) {
   const int64_t rows = state.range(0), n = 8192;
   set_thread_count(1);
@@ -201,6 +257,23 @@ void register_all() {
           ->ArgName("threads")
           ->UseRealTime();
     }
+  }
+  static const ModelShape shapes[] = {
+      {"nano_BF16", DType::BF16, DType::BF16, 12, 384, 192, 1024, 4096},
+      {"smollm2_Q4_1", DType::Q4_1, DType::Q8_0, 30, 576, 192, 1536, 49152},
+      {"1b_Q8_0", DType::Q8_0, DType::Q8_0, 4, 2048, 512, 8192, 32768},
+      {"1b_Q4_K", DType::Q4_K, DType::Q6_K, 4, 2048, 512, 8192, 32768},
+      {"1b_Q5_K", DType::Q5_K, DType::Q6_K, 4, 2048, 512, 8192, 32768},
+      {"1b_Q6_K", DType::Q6_K, DType::Q6_K, 4, 2048, 512, 8192, 32768},
+      {"1b_Q4_0", DType::Q4_0, DType::Q4_0, 4, 2048, 512, 8192, 32768},
+  };
+  for (const ModelShape& shape : shapes) {
+    RegisterBenchmark(("token_products/" + std::string(shape.name)).c_str(),
+                      [&](benchmark::State& s) { token_products(s, shape); })
+        ->ArgName("rows")
+        ->DenseRange(1, 8)
+        ->Arg(16)
+        ->Arg(64);
   }
   RegisterBenchmark("swiglu_rows", swiglu_rows)->Arg(1)->Arg(16);
   RegisterBenchmark("rms_norm_rows", rms_norm_rows)->Arg(1)->Arg(16);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <random>
 
 #include "ops/isa_fixture.h"
@@ -112,6 +113,40 @@ TEST(Experts, EqualTheDefinition) {
       check_experts(70, 4, true, kClampedGating, compute);
       check_experts(40, 1, false, {}, compute);
       if (testing::Test::HasFatalFailure()) return;
+    }
+  });
+}
+
+/// Rows that chose the same expert share its products.
+TEST(Experts, ADecodeRowIsTheSameAloneAndAmongOthers) {
+  at_every_isa([] {
+    const int64_t most = 40;
+    const int used = 3;
+    const Mixture mixture(true);
+    std::mt19937 random(10);
+    std::normal_distribution<float> normal;
+    std::vector<float> x(static_cast<size_t>(most * kHidden));
+    std::vector<float> logits(static_cast<size_t>(most * kExperts));
+    for (float& v : x) v = normal(random);
+    for (float& v : logits) v = normal(random);
+    std::vector<ExpertChoice> chosen(static_cast<size_t>(most * used));
+    choose_experts(logits.data(), most, kExperts, used, true, chosen.data());
+    for (const auto compute : {Compute::kF32, Compute::kBest}) {
+      const auto run = [&](int64_t first, int64_t rows, float* y) {
+        ExpertMix mix;
+        mix.run(x.data() + first * kHidden, rows, mixture.experts,
+                std::span(chosen).subspan(static_cast<size_t>(first * used),
+                                          static_cast<size_t>(rows * used)),
+                kClampedGating, compute, y, true, RowKind::kDecode);
+      };
+      std::vector<float> alone(x.size(), 0.5f);
+      for (int64_t r = 0; r < most; ++r) run(r, 1, alone.data() + r * kHidden);
+      for (const int64_t rows : {2, 8, 9, 40}) {
+        std::vector<float> y(static_cast<size_t>(rows * kHidden), 0.5f);
+        run(0, rows, y.data());
+        EXPECT_EQ(std::memcmp(y.data(), alone.data(), y.size() * sizeof(float)), 0)
+            << rows << " rows, " << name_of(compute);
+      }
     }
   });
 }

@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "ops/core/convert.h"
 #include "ops/core/isa/isa.h"
+#include "ops/isa_fixture.h"
 #include "ops/matmul/dequantize.h"
 
 namespace longhaul {
@@ -99,6 +100,55 @@ TEST_P(LinearTest, SeveralMatricesAndPanelsGiveWhatOneDoes) {
                             {w.view.slice_rows(70, 80), parts.data() + 70, outputs}};
   linear(input, jobs, Compute::kBest);
   for (size_t i = 0; i < whole.size(); ++i) ASSERT_NEAR(whole[i], parts[i], 1e-4);
+}
+
+/// All outputs of `rows` decode rows, the rows of swiglu and of the matrix after it too.
+std::vector<float> decode_outputs(const std::vector<float>& x, int64_t rows, int64_t cols,
+                                  const LinearMatrix& w, const LinearMatrix& down,
+                                  Compute compute) {
+  const int64_t outputs = w.view.rows();
+  std::vector<float> bias(static_cast<size_t>(outputs), 0.25f);
+  std::vector<float> y(static_cast<size_t>(rows * outputs), 1.0f);
+  std::vector<float> back(static_cast<size_t>(rows * cols), NAN);
+  LinearInput input, inner;
+  input.set_row_kind(RowKind::kDecode);
+  input.fill(rows, cols, compute, [&](int64_t begin, int64_t count, float* out) {
+    std::copy_n(x.data() + begin * cols, count * cols, out);
+  });
+  linear(input, {.weight = w.view, .y = y.data(), .bias = bias.data(), .add = true}, compute);
+  linear_swiglu(input, {.gate = w.view, .up = w.view, .up_bias = bias.data()}, inner, compute);
+  linear(inner, LinearJob{.weight = down.view, .y = back.data()}, compute);
+  std::vector<float> all;  // row by row
+  for (int64_t r = 0; r < rows; ++r) {
+    all.insert(all.end(), y.begin() + r * outputs, y.begin() + (r + 1) * outputs);
+    all.insert(all.end(), back.begin() + r * cols, back.begin() + (r + 1) * cols);
+  }
+  return all;
+}
+
+TEST_P(LinearTest, ADecodeRowIsTheSameAloneAndAmongOthers) {
+  std::mt19937 random(8);
+  const int64_t cols = 96, outputs = 160, most = 65;
+  const LinearMatrix w = make_weights(GetParam(), outputs, cols, random);
+  const LinearMatrix down = make_weights(GetParam(), cols, outputs, random);
+  std::normal_distribution<float> normal;
+  std::vector<float> x(static_cast<size_t>(most * cols));
+  for (float& e : x) e = normal(random);
+  at_every_isa([&] {
+    for (const Compute compute : {Compute::kBest, Compute::kInt8, Compute::kF32}) {
+      std::vector<float> alone;
+      for (int64_t r = 0; r < most; ++r) {
+        const std::vector<float> row(x.begin() + r * cols, x.begin() + (r + 1) * cols);
+        const std::vector<float> y = decode_outputs(row, 1, cols, w, down, compute);
+        alone.insert(alone.end(), y.begin(), y.end());
+      }
+      for (const int64_t rows : {2, 7, 8, 9, 17, 64, 65}) {
+        const std::vector<float> y = decode_outputs(x, rows, cols, w, down, compute);
+        EXPECT_EQ(std::memcmp(y.data(), alone.data(), y.size() * sizeof(float)), 0)
+            << rows << " rows, " << name_of(compute);
+      }
+    }
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, LinearTest, testing::Values(DType::F32, DType::BF16, DType::Q8_0),

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <string>
@@ -170,6 +171,39 @@ TEST_P(MatvecTest, SeveralMatricesShareARegionOnOneAndTwoThreads) {
     expect_products(value, std::vector<double>(x.begin(), x.end()), nullptr, values, 57);
     fused.erase(fused.begin(), fused.begin() + 331);
     expect_products(key, as_read(x), nullptr, fused, stride);
+  }
+}
+
+/// The rows of a batch are the replies of different users.
+TEST_P(MatvecTest, ARowOfXIsTheSameAloneAndAmongOthers) {
+  const int64_t most = 19, outputs = 13;
+  std::vector<int64_t> counts = column_counts();
+  counts.push_back(traits(type()).block_size == 1 ? 1043 : 2304);
+  for (const int64_t cols : counts) {
+    const MatvecMatrix w(type(), outputs, cols, 31);
+    const std::vector<float> x = random_activations(most * cols, 32);
+    const std::vector<float> bias = random_activations(outputs, 33);
+    const auto products = [&](int64_t first, int64_t rows) {
+      ActivationRows activations;
+      activations.assign(x.data() + first * cols, rows, cols);
+      std::vector<float> y(static_cast<size_t>(rows * outputs), NAN);
+      const MatvecJob job{.weight = w.view(), .y = y.data(), .bias = bias.data()};
+      matvec(std::span(&job, 1), activations);
+      return y;
+    };
+    std::vector<float> alone;
+    for (int64_t m = 0; m < most; ++m) {
+      const std::vector<float> y = products(m, 1);
+      alone.insert(alone.end(), y.begin(), y.end());
+    }
+    for (const int64_t rows : {2, 3, 4, 5, 6, 7, 8, 9, 17, 19}) {
+      for (const int64_t first : {int64_t{0}, most - rows}) {
+        const std::vector<float> y = products(first, rows);
+        EXPECT_EQ(std::memcmp(y.data(), alone.data() + first * outputs, y.size() * sizeof(float)),
+                  0)
+            << "cols " << cols << " rows of x " << rows << " from " << first;
+      }
+    }
   }
 }
 

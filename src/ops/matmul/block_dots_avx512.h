@@ -83,7 +83,9 @@ class RowSums {
     }
   }
 
-  static constexpr int kChains = M == 1 ? 4 : 1;  // independent sums hide latency
+  // Independent sums hide latency. Their number is the same for every M, so that a row's result
+  // does not depend on the other rows.
+  static constexpr int kChains = 2;
   __m512 sums_[M][kChains];
 };
 

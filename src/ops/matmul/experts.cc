@@ -48,11 +48,13 @@ void choose_experts(const float* logits, int64_t rows, int experts, int used, bo
 
 void ExpertMix::run(const float* x, int64_t rows, std::span<const ExpertWeights> experts,
                     std::span<const ExpertChoice> chosen, const Gating& gating, Compute compute,
-                    float* y, bool add) {
+                    float* y, bool add, RowKind kind) {
   if (rows == 0) return;
   LH_ASSERT(!chosen.empty() && chosen.size() % static_cast<size_t>(rows) == 0);
   if (!add) std::fill_n(y, rows * experts.front().down.rows(), 0.0f);
-  if (rows > kMatvecMaxRows || compute == Compute::kF32) {
+  const bool shares = kind == RowKind::kDecode ? rows > 1 : rows > kMatvecMaxRows;
+  if (shares || compute == Compute::kF32) {
+    input_.set_row_kind(kind);
     return run_gathered(x, rows, experts, chosen, gating, compute, y);
   }
   const int64_t hidden = experts.front().down.rows();

@@ -21,14 +21,15 @@ struct ExpertWeights {
 };
 
 /// y[r] = sum over the chosen experts e of a row of weight * down_e gated(gate_e x[r], up_e x[r]).
-/// Decode reads each chosen expert's weights once per row. Prefill gathers the rows of an expert
-/// and multiplies them together. Memory is reused from call to call.
+/// Few rows stream each chosen expert's weights once per row. The rows of many that chose the same
+/// expert are gathered and multiplied together. Keeps its memory from call to call.
 class ExpertMix {
  public:
-  /// x, y: [rows, hidden]; chosen: [rows, used]. `add`: y += instead of y =.
+  /// x, y: [rows, hidden]; chosen: [rows, used]. `add`: y += instead of y =. The result of a decode
+  /// row (ops/matmul/linear.h) does not depend on the number of rows.
   void run(const float* x, int64_t rows, std::span<const ExpertWeights> experts,
            std::span<const ExpertChoice> chosen, const Gating& gating, Compute compute, float* y,
-           bool add = false);
+           bool add = false, RowKind kind = RowKind::kPrefill);
 
   /// Bytes used for `rows` rows, without the panels of linear().
   static size_t bytes_for(int64_t rows, int64_t used, int64_t hidden, int64_t ffn);

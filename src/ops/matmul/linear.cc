@@ -16,8 +16,8 @@
 namespace longhaul {
 namespace {
 
-/// Elements of an expanded panel on the f32 path, and its outputs: as many on any number of
-/// threads, since the library adds up in an order that depends on them.
+/// Elements of an expanded panel on the f32 path, and its outputs. Both are the same for any number
+/// of threads, because the library's order of summation depends on them.
 constexpr int64_t kF32PanelElements = int64_t{1} << 20;
 constexpr int64_t kF32PanelOutputs = 128;
 
@@ -33,6 +33,7 @@ void add_low_rank(LinearInput& x, const LinearJob& job) {
     inner[static_cast<size_t>(i)] *= adapter.scale[static_cast<size_t>(i % rank)];
   }
   LinearInput input;
+  input.set_row_kind(x.row_kind());
   input.assign(inner.data(), rows, rank);
   std::vector<float> product(static_cast<size_t>(rows * outputs));
   in_f32(input, {{{.weight = adapter.b, .y = product.data()}}});
@@ -51,8 +52,13 @@ void in_f32(LinearInput& x, std::span<const LinearJob> jobs) {
     thread_local Buffer<float> expanded;
     expanded.resize(static_cast<size_t>(p.count * cols));
     dequantize_row(p.job->weight.type, p.job->weight.row(p.begin), p.count * cols, expanded.data());
-    gemm_f32(x.rows(), p.count, cols, x.f32(), expanded.data(), p.job->y + p.begin,
-             stride_of(*p.job));
+    const int64_t stride = stride_of(*p.job);
+    float* const y = p.job->y + p.begin;
+    // The library's order of summation may depend on the number of rows.
+    const int64_t step = x.row_kind() == RowKind::kDecode ? 1 : x.rows();
+    for (int64_t r = 0; r < x.rows(); r += step) {
+      gemm_f32(step, p.count, cols, x.f32() + r * cols, expanded.data(), y + r * stride, stride);
+    }
   });
   for (const LinearJob& job : jobs) {
     if (job.bias != nullptr) {
@@ -67,7 +73,7 @@ void run(LinearInput& x, std::span<const LinearJob> jobs, Compute compute) {
   const bool rounds = std::any_of(jobs.begin(), jobs.end(), [](const LinearJob& job) {
     return is_block_type(job.weight.type) || job.low_rank != nullptr;
   });
-  const bool few = x.rows() <= kMatvecMaxRows && x.f32() != nullptr;
+  const bool few = x.few_rows(x.rows()) && x.f32() != nullptr;
   if (few && (compute != Compute::kF32 || !rounds)) {
     linear_few(x, jobs);
   } else if (const PanelGemmKernels* kernels = panel_kernels(compute)) {
@@ -159,7 +165,7 @@ const std::byte* LinearInput::tiles(const PanelGemmKernels& kernels) {
 }
 
 ActivationRows& LinearInput::few() {
-  LH_ASSERT(f32_ != nullptr && rows_ <= kMatvecMaxRows);
+  LH_ASSERT(f32_ != nullptr && few_rows(rows_));
   few_.assign(f32_, rows_, cols_);
   return few_;
 }
@@ -194,7 +200,7 @@ void linear(LinearInput& x, std::span<const LinearJob> jobs, Compute compute) {
 
 void linear(LinearInput& x, const LinearJob& job, Compute compute) {
   LH_ASSERT(job.weight.cols() == x.cols());
-  const bool adds_in_place = panel_kernels(compute) != nullptr && x.rows() > kMatvecMaxRows;
+  const bool adds_in_place = panel_kernels(compute) != nullptr && !x.few_rows(x.rows());
   if (job.add && !adds_in_place) {
     run_and_add(x, job, compute);
   } else {
@@ -208,7 +214,8 @@ void linear_swiglu(LinearInput& x, const SwigluWeights& weights, LinearInput& in
   const int64_t ffn = gate.rows(), rows = x.rows();
   LH_ASSERT(up.rows() == ffn && gate.cols() == x.cols() && up.cols() == x.cols());
   const PanelGemmKernels* kernels = panel_kernels(compute);
-  if (rows <= kMatvecMaxRows || kernels == nullptr) {
+  inner.set_row_kind(x.row_kind());
+  if (x.few_rows(rows) || kernels == nullptr) {
     swiglu_of_products(x, weights, inner.begin_f32(rows, ffn), compute);
   } else {
     swiglu_panels(*kernels, x, weights, inner.begin_tiles(rows, ffn, *kernels));

@@ -1,7 +1,7 @@
 #pragma once
-// y = x W^T for weights of any stored type: few rows stream the quantized weights (matvec.h), many
-// rows expand a panel of them at a time, to tiles that our kernels multiply
-// (cpu/panel_gemm.h) or to f32 for the GEMM library.
+// y = x W^T for weights of any stored type. Few rows, and any number of decode rows, stream the
+// stored weights (matvec.h). Many rows expand one panel of weights at a time, to tiles for our own
+// kernels (cpu/panel_gemm.h) or to f32 for the GEMM library.
 
 #include <cstdint>
 #include <span>
@@ -29,10 +29,23 @@ const char* product_name(Compute compute);
 /// Bytes of a row of `cols` in LinearInput, in the form in which `compute` multiplies many.
 size_t linear_input_bytes(int64_t cols, Compute compute);
 
+/// The origin of rows decides how more than kMatvecMaxRows of them are multiplied.
+enum class RowKind : uint8_t {
+  kPrefill,  ///< rows of a prompt: tiles or the GEMM library, which are fastest for many rows
+  /// One row of each of several decoding sequences. The result of a row does not depend, in any
+  /// bit, on the number of rows: N rows are ceil(N / 8) products of up to 8 rows (matvec.h).
+  kDecode,
+};
+
 /// Rows that several matrices are applied to; other forms (tiles, groups of int8) are made once, on
 /// demand.
 class LinearInput {
  public:
+  /// States what the rows of later calls of assign() and fill() are. The setting stays until it is
+  /// changed. linear_swiglu() passes it on to its `inner`.
+  void set_row_kind(RowKind kind) { kind_ = kind; }
+  RowKind row_kind() const { return kind_; }
+
   /// x: [rows, cols] f32, packed; must stay in place and unchanged while this is in use.
   void assign(const float* x, int64_t rows, int64_t cols);
 
@@ -47,7 +60,11 @@ class LinearInput {
   const float* f32() const { return f32_; }  ///< null when only tiles are kept
   /// As `kernels` read them (cpu/panel_gemm.h): [ceil(rows/32) * 2, ceil(cols/depth)] tiles.
   const std::byte* tiles(const PanelGemmKernels& kernels);
-  ActivationRows& few();  ///< rows() <= kMatvecMaxRows
+  ActivationRows& few();  ///< for matvec(); of up to kMatvecMaxRows rows or decode rows
+
+  /// Whether `rows` rows stay in f32 for matvec(), or for the GEMM library where exact products are
+  /// wanted, and are never packed to tiles.
+  bool few_rows(int64_t rows) const { return rows <= kMatvecMaxRows || kind_ == RowKind::kDecode; }
 
  private:
   friend void linear_swiglu(LinearInput& x, const SwigluWeights& weights, LinearInput& inner,
@@ -58,6 +75,7 @@ class LinearInput {
 
   const float* f32_ = nullptr;
   int64_t rows_ = 0, cols_ = 0;
+  RowKind kind_ = RowKind::kPrefill;
   const PanelGemmKernels* form_ = nullptr;  ///< of tiles_; null: none yet
   Buffer<std::byte> tiles_;
   Buffer<float> own_;
@@ -106,7 +124,7 @@ template <class Fill>
 void LinearInput::fill(int64_t rows, int64_t cols, Compute compute, Fill&& fill_rows) {
   constexpr int64_t kStretch = 16;  // rows of a tile
   const PanelGemmKernels* kernels = panel_kernels(compute);
-  if (rows <= kMatvecMaxRows || kernels == nullptr) {
+  if (few_rows(rows) || kernels == nullptr) {
     float* x = begin_f32(rows, cols);
     parallel_ranges(rows, kStretch, [&](int64_t begin, int64_t end) {
       fill_rows(begin, end - begin, x + begin * cols);

@@ -1,6 +1,7 @@
 #include "ops/matmul/linear_few.h"
 
 #include <array>
+#include <vector>
 
 #include "base/error.h"
 #include "base/tensor_view.h"
@@ -10,7 +11,7 @@ namespace {
 
 constexpr size_t kMostJobs = 8;
 
-/// x A^T of one job, and the same as the input of B.
+/// x A^T of one job, also as the input of B.
 struct Inner {
   Buffer<float> product;  // [rows, rank]
   ActivationRows rows;
@@ -25,8 +26,8 @@ void scale_rows(float* x, int64_t rows, const std::vector<float>& scale) {
 /// y += (scale * inner) B^T of every job with an adapter.
 void add_low_rank(std::span<const LinearJob> jobs, std::array<Inner, kMostJobs>& inner,
                   int64_t rows) {
-  PackedJob products[kMostJobs * kMatvecMaxRows];
-  size_t count = 0;
+  thread_local std::vector<PackedJob> products;
+  products.clear();
   for (size_t i = 0; i < jobs.size(); ++i) {
     if (jobs[i].low_rank == nullptr) continue;
     const LowRank& adapter = *jobs[i].low_rank;
@@ -36,10 +37,10 @@ void add_low_rank(std::span<const LinearJob> jobs, std::array<Inner, kMostJobs>&
     inner[i].rows.quantize();
     const int64_t stride = jobs[i].y_stride != 0 ? jobs[i].y_stride : jobs[i].weight.rows();
     for (int64_t row = 0; row < rows; ++row) {
-      products[count++] = {&adapter.packed_b, &inner[i].rows, row, jobs[i].y + row * stride};
+      products.push_back({&adapter.packed_b, &inner[i].rows, row, jobs[i].y + row * stride});
     }
   }
-  add_packed({products, count});
+  add_packed(products);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// linear() for up to kMatvecMaxRows rows: the stored weights are read once, an adapter's beside
-// them. For ops/matmul/linear.cc.
+// linear() for up to kMatvecMaxRows rows and for any number of decode rows: the stored weights are
+// streamed, and an adapter's weights beside them. For ops/matmul/linear.cc.
 
 #include <span>
 
@@ -8,7 +8,7 @@
 
 namespace longhaul {
 
-/// y = x W^T + bias and what the jobs' adapters add to it; `add` is not looked at.
+/// y = x W^T + bias + the products of the jobs' adapters. Ignores `add`.
 void linear_few(LinearInput& x, std::span<const LinearJob> jobs);
 
 }  // namespace longhaul

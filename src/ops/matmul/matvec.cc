@@ -55,7 +55,7 @@ void run_rows(const MatvecTable& table, const MatvecJob& job, const ActivationRo
 }  // namespace
 
 void ActivationRows::assign(const float* x, int64_t rows, int64_t cols) {
-  LH_ASSERT(rows >= 1 && rows <= kMatvecMaxRows && cols >= 0);
+  LH_ASSERT(rows >= 1 && cols >= 0);
   x_ = x;
   rows_ = rows;
   cols_ = cols;

@@ -11,7 +11,9 @@
 
 namespace longhaul {
 
-inline constexpr int64_t kMatvecMaxRows = 8;  ///< of x; more are linear()'s
+/// Rows of x that one pass over the weights multiplies. linear() sends more rows than this to tiles
+/// unless they are decode rows.
+inline constexpr int64_t kMatvecMaxRows = 8;
 
 /// 256 activations in int8: blocks of 32 share a scale (amax / 127). Scale and sum are kept per 16,
 /// the finest sub-block of any weight type, so that all types that read them do it alike.
@@ -39,8 +41,8 @@ struct alignas(64) FactoredGroup {
   float scale;
 };
 
-/// Up to kMatvecMaxRows rows of activations, in the forms that the weights ask for: f32 as given,
-/// int8 made once however many matrices read it. Keep one for its memory and assign() to it.
+/// Rows of activations in the forms that the kernels read: f32 as given, and int8, which is made
+/// once for all matrices. Keep one object and assign() to it, so that its memory is reused.
 class ActivationRows {
  public:
   /// x: [rows, cols] f32, packed; it must stay in place until the last matvec on it.
@@ -89,6 +91,8 @@ struct MatvecJob {
 void matvec(const TensorView& weight, ActivationRows& x, float* y);
 
 /// Several matrices that read the same x (query, key, value; gate, up) in one parallel region.
+/// N rows of x are ceil(N / 8) products of up to 8 rows, which share each chunk of weights while it
+/// is in the cache. A row's result is the same, bit for bit, whatever rows stand beside it.
 void matvec(std::span<const MatvecJob> jobs, ActivationRows& x);
 
 }  // namespace longhaul
