@@ -56,8 +56,8 @@ struct Merge {
   size_t parts;
 };
 
-/// The plan of one call: row tiles for tasks with many rows, key ranges for tasks with few. Its
-/// memory is reused from call to call.
+/// The plan of one call: row tiles for prefill tasks, key ranges for decode tasks. Its memory is
+/// reused from call to call.
 struct Plan {
   std::vector<AttendUnit> tiles;
   std::vector<AttendUnit> few;
@@ -72,7 +72,8 @@ struct Plan {
 };
 
 void add_tiles(const HostCall& call, const AttendTask& task, int64_t all_rows, Plan& plan) {
-  // Rows per unit: enough to amortise the packing of keys, few enough to keep every thread busy.
+  // Rows per unit: many enough to amortise the packing of keys, few enough to keep every thread
+  // busy.
   const int64_t share = all_rows / (4 * thread_count());
   const int64_t flat = std::clamp<int64_t>(share, 64, kUnitRows);
   const int heads = std::min(task.head_count, kUnitRows);
@@ -129,7 +130,7 @@ void make_plan(const HostCall& call, std::span<const AttendTask> tasks, Plan& pl
       add_tiles(call, task, rows, plan);
     }
   }
-  // The longest first (causal: the last rows), so that no thread is left with one at the end.
+  // Longest units first (with causal masks: the last rows), so that no thread ends with a long one.
   std::stable_sort(plan.tiles.begin(), plan.tiles.end(),
                    [](const auto& a, const auto& b) { return a.row_position > b.row_position; });
 }
@@ -180,7 +181,7 @@ void run_units(const AttentionKernels& kernels, const HostCall& call, const Plan
     kernels.few(plan.few[static_cast<size_t>(i)], thread_scratch(kernels.few_scratch_bytes(call)));
   };
   const int64_t tiles = std::ssize(plan.tiles), units = tiles + std::ssize(plan.few);
-  // A thread takes neighbouring parts: each fetches the keys ahead that the next one begins with.
+  // A thread processes neighbouring parts, because each prefetches the first keys of the next.
   if (tiles == 0) return parallel_runs(units, few);
   parallel_for(units, [&](int64_t i, int) {
     if (i >= tiles) return few(i - tiles);
@@ -199,7 +200,8 @@ int64_t pairs_of(const AttendTask& task, const KeySegment& s) {
   return keys * task.head_count;
 }
 
-/// The pairs of the segments that are live in `asked`; `known` are the same with their counts.
+/// Visible pairs of the segments with `live` counts in `asked`; `known` holds the same tasks with
+/// resolved counts.
 int64_t live_pairs(std::span<const AttendTask> asked, std::span<const AttendTask> known) {
   int64_t pairs = 0;
   for (size_t i = 0; i < asked.size(); ++i) {
@@ -210,13 +212,15 @@ int64_t live_pairs(std::span<const AttendTask> asked, std::span<const AttendTask
   return pairs;
 }
 
-/// On the host: attends to these keys alone, and merges the result with what the rows have.
+/// Host implementation of `joins`: attends to these keys alone and merges the result with the
+/// present one.
 void attend_and_join(const AttendCall& asked, std::span<const AttendTask> tasks) {
   thread_local Buffer<float> out, lse;
   const int64_t vectors = asked.lse.size();
   out.resize(static_cast<size_t>(vectors * asked.head_dim));
   lse.resize(static_cast<size_t>(vectors));
-  std::fill_n(lse.data(), vectors, -std::numeric_limits<float>::infinity());  // of no task
+  // default for rows without a task
+  std::fill_n(lse.data(), vectors, -std::numeric_limits<float>::infinity());
   AttendCall alone = asked;
   alone.joins = false;
   alone.out = {out.data(), std::ssize(out)};
@@ -241,7 +245,7 @@ void attend(const AttendCall& asked, std::span<const AttendTask> tasks) {
   const HostCall call = host_call(asked, rows_of(tasks), {.out = true, .lse = !asked.lse.empty()});
   const AttentionKernels& kernels = kAttentionKernels_for(current_isa());
   thread_local Plan plan_of_thread;
-  Plan& plan = plan_of_thread;  // the pool's threads share it
+  Plan& plan = plan_of_thread;  // shared by the pool's threads
   make_plan(call, tasks, plan);
   assign_partials(call, plan);
   run_units(kernels, call, plan);
@@ -250,7 +254,7 @@ void attend(const AttendCall& asked, std::span<const AttendTask> tasks) {
 
 size_t attention_scratch_bytes(int head_dim) {
   HostCall call{};
-  call.queries.count = 2;  // forms: as many as any method multiplies
+  call.queries.count = 2;  // most query forms that any method multiplies
   call.head_dim = head_dim;
   const AttentionKernels& kernels = kAttentionKernels_for(current_isa());
   return static_cast<size_t>(thread_count()) * kernels.tile_scratch_bytes(call, kUnitRows);

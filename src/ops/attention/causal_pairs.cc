@@ -6,8 +6,9 @@ namespace longhaul {
 
 int64_t causal_pairs(int64_t begin, int64_t rows, int64_t window) {
   const int64_t end = begin + rows;
-  const int64_t full = window > 0 ? std::clamp(window, begin, end) : end;  // from here on: `window`
-  // Before it, the sum over t in [begin, full) of t + 1.
+  // from here on each row sees `window` keys
+  const int64_t full = window > 0 ? std::clamp(window, begin, end) : end;
+  // For earlier rows: the sum over t in [begin, full) of t + 1.
   return (full * (full + 1) - begin * (begin + 1)) / 2 + (end - full) * window;
 }
 

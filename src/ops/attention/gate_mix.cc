@@ -6,7 +6,7 @@
 namespace longhaul {
 namespace {
 
-/// Calls body(at, kv_head) with where the numbers of each row's query heads begin, in parallel.
+/// Calls body(at, kv_head) in parallel, with the offset of every row and query head.
 template <class Body>
 void each_head(const GatedRows& shape, Body&& body) {
   parallel_ranges(shape.rows, 64, [&](int64_t begin, int64_t end) {

@@ -26,7 +26,7 @@ void rotate_row(const Rotations& r, int64_t position, const float* x, int heads,
   }
 }
 
-/// Row r stands at position + r * step.
+/// Row r has position position + r * step.
 void rotate_rows(Queue& queue, const Rotations& rotations, int64_t position, int64_t step,
                  View<const float> x, int64_t rows, int heads, int head_dim, View<float> y) {
   const int64_t width = static_cast<int64_t>(heads) * head_dim;

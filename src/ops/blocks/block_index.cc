@@ -11,8 +11,8 @@
 namespace longhaul {
 namespace {
 
-/// The best k are looked for among so many times k blocks that come first in the copy: its rounding
-/// would have to move a block past all of those for the best to be missed.
+/// The best k blocks are searched among kCandidates * k blocks with the best scores in the copy. A
+/// best block is missed only if the copy's rounding ranks it behind all of these.
 constexpr int64_t kCandidates = 8;
 constexpr DType kCopy = DType::Q4_0;
 
@@ -41,7 +41,7 @@ void BlockIndex::copy_block(int64_t block) {
     const int64_t of_head = i - i % (count_ * head_dim_);
     x[static_cast<size_t>(i)] -= common_[static_cast<size_t>(of_head + i % head_dim_)];
   }
-  // Damaged weights make what is no number, and the copy has no form of it.
+  // Damaged weights can cause NaN, infinity or huge values, which the copy cannot represent.
   has_copy_ = std::all_of(x.begin(), x.end(),
                           [](float e) { return std::abs(e) <= KeyVectors::kLargestQ4_0; });
   if (has_copy_) copy_.append(host_queue(), View<const float>(x), kCopy);
@@ -79,7 +79,7 @@ RowList BlockIndex::top(Queue& queue, View<const float> query, int64_t k, BlockS
   return {blocks, {}};
 }
 
-/// A device reads the vectors as fast as a copy: it has none.
+/// A device has no copy, because it reads the vectors equally fast.
 void BlockIndex::move_to_device(Queue& queue) {
   vectors_.move_to(queue);
   has_copy_ = false;
@@ -98,11 +98,11 @@ RowList BlockIndex::top_on_device(Queue& queue, View<const float> query, int64_t
     copy(host_queue(), scores(host_queue(), rows(data, vectors_.type(), blocks()), on(query), here),
          on(found));
   }
-  add_up(queue, found);  // every head of the layer has a say
+  add_up(queue, found);  // every head of the layer contributes
   return select_rows(queue, found, {.count = k}, memory.best);
 }
 
-/// Blocks as rows of columns().
+/// View of the blocks as rows of columns() elements.
 TensorView BlockIndex::rows(const std::byte* data, DType type, int64_t blocks) const {
   TensorView view;
   view.data = data;
@@ -125,7 +125,8 @@ View<const float> BlockIndex::scores(Queue& queue, const TensorView& rows, View<
     matvec(rows, x, scores);
     return result;
   }
-  // All heads' vectors are multiplied with some heads' queries, for one reading of the index.
+  // Multiplies all heads' vectors with the queries of several heads per pass, to read the index
+  // fewer times.
   fill(queue, result, 0);
   float* const dots = host(memory.dots.resize(queue, std::min(heads_, kMatvecMaxRows) * n)).data();
   for (int64_t first = 0; first < heads_; first += kMatvecMaxRows) {

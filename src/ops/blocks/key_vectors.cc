@@ -13,7 +13,7 @@ namespace {
 
 bool known(DType type) { return type == DType::BF16 || type == DType::F32 || type == DType::Q4_0; }
 
-/// Damaged weights make numbers that are too large, and what is none.
+/// Damaged weights can cause values that are too large, and NaN.
 void write_q4_0(std::span<const float> elements, std::byte* to) {
   constexpr float kLargest = KeyVectors::kLargestQ4_0;
   thread_local std::vector<float> held;

@@ -9,12 +9,13 @@
 namespace longhaul {
 namespace {
 
-/// As span_scores().
+/// Implements span_scores().
 void fill_scores(const BlockMap& map, float threshold, std::vector<float>& scores) {
-  // S[x, y] = S[x, y - 1] + sum of row y over columns [x, y]: nothing lies above the diagonal.
+  // S[x, y] = S[x, y - 1] + sum of row y over columns [x, y], since nothing lies above the
+  // diagonal.
   const int n = map.n;
   scores.assign(static_cast<size_t>(n) * static_cast<size_t>(n), 0.0f);
-  thread_local std::vector<float> sums;  // S[x, y - 1] of every x
+  thread_local std::vector<float> sums;  // S[x, y - 1] for every x
   sums.assign(static_cast<size_t>(n), 0.0f);
   for (int y = 0; y < n; ++y) {
     float row = 0;
@@ -27,7 +28,7 @@ void fill_scores(const BlockMap& map, float threshold, std::vector<float>& score
   }
 }
 
-/// Of the spans with one midpoint the best one, midpoint after midpoint.
+/// The best span per midpoint, in the order of midpoints.
 void fill_candidates(const BlockMap& map, const std::vector<float>& scores,
                      std::vector<BlockSpan>& candidates) {
   candidates.clear();
@@ -42,7 +43,7 @@ void fill_candidates(const BlockMap& map, const std::vector<float>& scores,
   }
 }
 
-/// Sorting needs an order, and what damaged weights make has none.
+/// Replaces NaN, which damaged weights cause, because sorting needs a total order.
 float sortable(float score) {
   return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score;
 }
@@ -118,7 +119,7 @@ float span_ratio(const BlockMap& map, const BlockSpan& span, SpanNeighbours neig
 int index_count(int length, float ratio, float lambda, int most) {
   const float share = std::exp(-lambda * (1.0f - ratio));
   const float count = std::ceil(static_cast<float>(length) * share);
-  // Damaged weights make maps of no numbers, whose ratio is none: then all tokens count.
+  // Damaged weights cause NaN in maps and ratios; all tokens are used in that case.
   const int within = count < static_cast<float>(length) ? static_cast<int>(count) : length;
   return std::max(1, std::min(within, most));
 }

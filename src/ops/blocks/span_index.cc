@@ -26,14 +26,15 @@ bool ascends_to(std::span<const int32_t> ends, size_t last) {
   return static_cast<size_t>(previous) == last;
 }
 
-/// Whether each of the ends, which ascend, is at most `most` behind the one before.
+/// Whether each of the ascending ends is at most `most` above the one before.
 bool within(std::span<const int32_t> ends, int32_t most) {
   int32_t previous = 0;
   return std::all_of(ends.begin(), ends.end(),
                      [&](int32_t end) { return end - std::exchange(previous, end) <= most; });
 }
 
-/// dots [queries, vectors]: its first row becomes the largest of each vector in [begin, end).
+/// dots [queries, vectors]: sets the first row to the maximum over the queries, for vectors [begin,
+/// end).
 void keep_best_query(float* dots, int64_t queries, int64_t vectors, int64_t begin, int64_t end) {
   for (int64_t q = 1; q < queries; ++q) {
     const float* row = dots + q * vectors;
@@ -171,13 +172,13 @@ void SpanIndex::scores_on_device(Queue& queue, const VectorList& queries, SpanSi
   on_host().scores(host_queue(), here, rule, memory, on(scores));
 }
 
-/// Gives every block of the groups, which a file held, its room on the device.
+/// Copies the blocks of the groups, restored from a file, to slots on the device.
 void SpanIndex::move_to_device(Queue& queue) {
   if (groups_.empty()) return;
   const DType type = groups_.front().vectors.type();
   const int64_t slots = int64_t{spans_} * most_, record = 1 + spans_ + slots;
   const int64_t count = groups_.front().count();
-  LH_ASSERT(count > 0);  // a group begins with its first block
+  LH_ASSERT(count > 0);  // a group has at least one block
   const int64_t width = groups_.front().vectors.elements() / count;
   const size_t row = bytes_of(type, width);
   SpanSlots::OnHost all;
@@ -208,7 +209,7 @@ void SpanIndex::move_to_device(Queue& queue) {
   groups_.clear();
 }
 
-/// The same blocks in groups.
+/// The index in the host's form, as groups.
 SpanIndex SpanIndex::on_host() const {
   SpanIndex here(spans_, most_);
   const SlottedSpans from = slots_.view();
@@ -232,7 +233,8 @@ SpanIndex SpanIndex::on_host() const {
   return here;
 }
 
-/// What each query's products with vectors less `common_` lack; empty where nothing was taken away.
+/// Products of each query with `common_`, which products with the stored vectors lack; empty if
+/// nothing was subtracted.
 void SpanIndex::find_common_products(std::span<const float> queries, SpanSearch& memory) const {
   memory.common.clear();
   for (size_t at = 0; !common_.empty() && at < queries.size(); at += common_.size()) {
@@ -241,8 +243,8 @@ void SpanIndex::find_common_products(std::span<const float> queries, SpanSearch&
   }
 }
 
-/// Decoding: the whole index is read at once, since the start of parallel work for each group would
-/// take as long as the group.
+/// Decode: multiplies the whole index in one parallel call, because starting one per group would
+/// take as long as the group itself.
 void SpanIndex::score_few(std::span<const float> queries, int64_t count, SpanSimilarity rule,
                           SpanSearch& memory, float* scores) const {
   const int64_t width = std::ssize(queries) / count;
@@ -287,18 +289,18 @@ void SpanIndex::score_many(std::span<const float> queries, int64_t count, SpanSi
   }
 }
 
-/// To every product of query q: common[q].
+/// Adds common[q] to every product of query q.
 void SpanIndex::Group::add(std::span<const float> common, float* dots) const {
   for (const float own : common) {
     for (float* end = dots + count(); dots != end; ++dots) *dots += own;
   }
 }
 
-/// Raises the scores of the group's blocks to what any query has: its products with all vectors,
-/// dots [queries, count()]; with kMax the first row is every vector's largest.
+/// Raises the scores of the group's blocks to the maximum over the queries. dots [queries, count()]
+/// are products with all vectors; with kMax the first row already holds every vector's maximum.
 void SpanIndex::Group::raise(const float* dots, int64_t queries, SpanSimilarity rule,
                              float* scores) const {
-  LH_ASSERT(dots != nullptr);  // a group has a vector at least
+  LH_ASSERT(dots != nullptr);  // a group has at least one vector
   for (int64_t q = 0; q < (rule == SpanSimilarity::kMax ? 1 : queries); ++q, dots += count()) {
     size_t span = 0;
     int32_t v = 0;
@@ -343,7 +345,8 @@ void SpanIndex::archive(Archive& archive, int64_t width) {
   groups_.clear();
   slots_ = {};
   blocks_ = 0;
-  for (; count > 0; --count) {  // not resized to `count`, which a damaged file makes as large
+  // grows step by step, because a damaged file may contain a huge `count`
+  for (; count > 0; --count) {
     Group group;
     group.archive(archive);
     archive.expect(group.makes_sense(width, count == 1) && within(group.span_ends, most_) &&

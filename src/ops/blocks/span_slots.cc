@@ -6,7 +6,7 @@
 namespace longhaul {
 namespace {
 
-/// rows [n, row.size()] -= row
+/// rows [n, row.size()] -= row, for each of the n rows.
 void subtract_row(Queue& queue, View<const float> row, View<float> rows) {
   if (DeviceOps* device = device_ops(queue)) {
     if (device->subtract_row(row, rows)) return;

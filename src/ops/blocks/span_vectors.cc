@@ -8,7 +8,7 @@
 namespace longhaul {
 namespace {
 
-/// Memory of a choice.
+/// Memory of the selection.
 struct SpanChoice {
   std::vector<float> votes;
   RowSelection of_span;
@@ -37,7 +37,7 @@ void choose(const BlockMap& map, const SpanTokenRule& rule, SpanChoice& memory,
             static_cast<int32_t>(count));
 }
 
-/// votes [n]: those of all heads; without heads the sums of the map's columns.
+/// votes [n]: the sum of all heads' votes; without heads, the sums of the map's columns.
 void add_votes(const BlockMap& map, std::span<const float> of_heads, std::vector<float>& votes) {
   const auto n = static_cast<size_t>(map.n);
   votes.assign(n, 0.0f);
@@ -60,7 +60,7 @@ void write_query(const SpanQueries& queries, int64_t row, std::span<float> to) {
   }
 }
 
-/// Queries that are written one after the other.
+/// Writes queries one after the other.
 class QueryWriter {
  public:
   QueryWriter(const SpanQueries& queries, View<float> to)
@@ -71,7 +71,7 @@ class QueryWriter {
     write_query(queries_, row, to_.subspan(at_, width_));
     at_ += width_;
   }
-  /// Those from `first` on become their sum, in their order.
+  /// Replaces the queries from `first` on by their sum, added in order.
   void sum_from(int32_t first) {
     const size_t begin = static_cast<size_t>(first) * width_;
     for (size_t at = begin + width_; at < at_; ++at) {

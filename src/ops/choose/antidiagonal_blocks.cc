@@ -27,7 +27,7 @@ class Choice {
     device_ = device_ops(*call.queue);
   }
 
-  /// False where a device has not what it takes.
+  /// Returns false if the device lacks one of the operations.
   bool run(const Groups& all) {
     if (device_ != nullptr && !lay_out_queries({all.first, all.first})) return false;
     see_everything();
@@ -57,8 +57,8 @@ class Choice {
     }
   }
 
-  /// Masses: what groups of rows pay to every block of keys, by the softmax of their antidiagonal
-  /// sums over the groups of keys up to their own.
+  /// Computes masses: attention of row groups to every block of keys, by the softmax of their
+  /// antidiagonal sums over the groups of keys up to their own.
   void weigh(const Groups& some) {
     const int width = rule_.stride * call_.head_dim;
     const int64_t rows = some.count(), blocks = block_count(some.end, per_block_);
@@ -70,7 +70,7 @@ class Choice {
     call.lse = m_.lse.resize(*call.queue, rows * call.heads);
     call.head_dim = width;
     call.scale = static_cast<float>(call_.scale / (rule_.stride * rule_.norm));
-    call.cap = 0;  // of a logit; these are sums of many
+    call.cap = 0;  // a cap applies to single logits; these are sums of several
     int64_t numbers = 0;
     for (const AntidiagonalHeads& h : heads_) numbers += rows * h.head_count * blocks;
     View<float> mass = m_.mass.resize(*call.queue, numbers);
@@ -81,7 +81,7 @@ class Choice {
     for (const AntidiagonalHeads& h : heads_) {
       KeySegment& keys = m_.segments.emplace_back();
       keys.rows = h.keys;
-      keys.rows.page_rows /= rule_.stride;  // S keys of a page, one after the other, as one
+      keys.rows.page_rows /= rule_.stride;  // S consecutive keys of a page act as one
       keys.rows.head_dim = width;
       keys.count = some.end;
       m_.tasks.push_back(
@@ -92,8 +92,8 @@ class Choice {
     block_mass(call, m_.tasks, per_block_, m_.masses);
   }
 
-  /// On a device rounded to bf16, which multiplies so. Row g, head h: rows first * S + g * S + S -
-  /// 1, ..., first * S + g * S.
+  /// On a device the result is bf16, for its products. Row g of head h consists of rows first * S +
+  /// g * S + S - 1, ..., first * S + g * S.
   bool lay_out_queries(const Groups& some) {
     const int dim = call_.head_dim, heads = call_.heads, stride = rule_.stride;
     const int64_t numbers = some.count() * heads * stride * dim;
@@ -121,7 +121,7 @@ class Choice {
     return true;
   }
 
-  /// For every head and tile, as far as the groups go: its blocks.
+  /// Selects the blocks of every head and tile covered by the groups.
   void choose(const Groups& some, const AntidiagonalHeads& heads, View<const float> masses) {
     const int64_t blocks = block_count(some.end, per_block_);
     const int64_t first_tile = some.first / per_block_, last_tile = (some.end - 1) / per_block_;
@@ -139,14 +139,14 @@ class Choice {
         for (size_t b = 0; b < scores.size(); ++b) scores[b] += row[b];
       }
       const double share = heads.shares[static_cast<size_t>(head)];
-      // All of them: sums that round up must not leave one out.
+      // A share of 1 takes all blocks: sums that are rounded up must not exclude one.
       const double wanted = share >= 1 ? INFINITY : share * static_cast<double>(to - from);
       const int64_t at = head * grid_.tiles() + tile - grid_.first_tile();
       mark_best(view, wanted, worker, host(heads.seen.part(at * grid_.blocks(), grid_.blocks())));
     });
   }
 
-  /// The first and the last block; then the best of the others while those before hold less than
+  /// Marks the first and the last block, then the best of the others while the sum so far is below
   /// `wanted`.
   void mark_best(View<float> view, double wanted, AntidiagonalMemory::Worker& worker,
                  std::span<uint8_t> seen) {
@@ -175,7 +175,7 @@ class Choice {
   const AntidiagonalRule& rule_;
   std::span<const AntidiagonalHeads> heads_;
   AntidiagonalMemory& m_;
-  int per_block_ = 0;            ///< groups
+  int per_block_ = 0;            ///< number of groups per block
   DeviceOps* device_ = nullptr;  ///< null on the host
 };
 

@@ -11,7 +11,7 @@
 namespace longhaul {
 namespace {
 
-/// Square root of the Jensen-Shannon divergence of two distributions, natural logarithm.
+/// Square root of the Jensen-Shannon divergence of two distributions, with natural logarithms.
 double distance_of(std::span<const float> p, std::span<const float> q) {
   double sum = 0;
   const auto part = [](double x, double middle) { return x > 0 ? x * std::log(x / middle) : 0; };
@@ -22,7 +22,7 @@ double distance_of(std::span<const float> p, std::span<const float> q) {
   return std::sqrt(std::max(0.0, sum));
 }
 
-/// The choice of one head.
+/// The selection for one head.
 class HeadChoice {
  public:
   HeadChoice(Queue& queue, const TiledRows& rows, const FlexRule& rule, const FlexHead& head,
@@ -53,8 +53,8 @@ class HeadChoice {
     return means;
   }
 
-  /// Sums of `lines` [keys] by blocks: of columns from the first key on; of diagonals from the
-  /// farthest on, so that the last bin is the nearest.
+  /// Sums of `lines` [keys] by blocks. Columns are binned from the first key on. Diagonals are
+  /// binned from the farthest on, so that the last bin is the nearest.
   View<float> binned(std::span<const float> lines, bool from_the_end, Array<float>& memory) {
     const View<float> view = memory.resize(queue_, grid_.blocks());
     const auto bins = host(view);
@@ -66,12 +66,12 @@ class HeadChoice {
     return view;
   }
 
-  /// Blocks that the lines fill which hold the share of the attention, and one more.
+  /// Number of blocks covered by the lines that hold the share of the attention, plus one.
   int64_t budget(std::span<float> lines) const {
     return (1 + count_within_mass(lines, rule_.mass)) / grid_.tile + 1;
   }
 
-  /// What the mean of rows [from, to) pays to the means of the first blocks, as many as `paid`.
+  /// Attention of the mean of rows [from, to) to the means of the first paid.size() blocks.
   void pay_means(int64_t from, int64_t to, View<float> paid) {
     const View<float> query = w_.query.resize(queue_, rows_.head_dim);
     mean_query(queue_, rows_.queries, rows_.heads, rows_.head_dim, head_.head, from, to, query);
@@ -89,7 +89,7 @@ class HeadChoice {
     host(head_.seen)[static_cast<size_t>((tile - grid_.first_tile()) * grid_.blocks() + block)] = 1;
   }
 
-  /// The best columns, the first keys among them.
+  /// Marks the best columns, including the first keys.
   void see_columns(View<const float> bins, int64_t count) {
     const RowList best = select_rows(queue_, bins, {1, 0, count}, w_.selection);
     for (const int32_t block : host_rows(best)) {
@@ -100,11 +100,11 @@ class HeadChoice {
     }
   }
 
-  /// The best diagonals, the nearest keys among them.
+  /// Marks the best diagonals, including the nearest keys.
   void see_diagonals(View<const float> bins, int64_t count) {
     const RowList best = select_rows(queue_, bins, {0, 1, count}, w_.selection);
     for (const int32_t bin : host_rows(best)) {
-      const int64_t back = grid_.blocks() - 1 - bin;  // blocks before a tile's own
+      const int64_t back = grid_.blocks() - 1 - bin;  // distance from a tile's own block, in blocks
       for (int64_t tile = std::max(back, grid_.first_tile()); tile < grid_.blocks(); ++tile) {
         see(tile, tile - back);
       }

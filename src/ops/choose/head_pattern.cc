@@ -8,8 +8,9 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kFirstSearched = 2500;  // rows before see little that could be left out
-constexpr double kWorthMore = 1e-4;       // of the attention: less is noise between candidates
+constexpr int64_t kFirstSearched = 2500;  // earlier rows see little that could be left out
+// share of the attention; smaller differences between candidates are noise
+constexpr double kWorthMore = 1e-4;
 
 constexpr HeadPattern kPatternCandidates[] = {
     {PatternKind::kAShape, 100, 800},         {PatternKind::kVerticalSlash, 30, 800},

@@ -21,13 +21,13 @@ JudgedList on_host(HostStage& on, const JudgedList& list) {
 
 using Rule = HybridRules::Rule;
 
-/// Rows that a rule names for what they are, the window not counted: flags [rows].
+/// Marks the rows selected by a rule, without the window: flags [rows].
 std::span<uint8_t> named(const HybridRules& rules, const JudgedList& list, Rule rule,
                          JudgedRows& memory) {
   Queue& queue = host_queue();
   const std::span<uint8_t> flags = host(memory.flags.resize(queue, list.rows));
   const View<float> averages = memory.average.resize(queue, list.rows);
-  const std::span<float> average = host(averages);  // over the rows that could see the key
+  const std::span<float> average = host(averages);  // per row that could see the key
   const std::span<const uint8_t> classes = host(list.classes);
   const std::span<const float> attention = host(list.attention);
   for (size_t i = 0; i < flags.size(); ++i) {

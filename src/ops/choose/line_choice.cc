@@ -27,8 +27,8 @@ void merge_runs(Queue& queue, std::span<const int32_t> distances, int tile, Line
   host(chosen.run_count.resize(queue, 1))[0] = static_cast<int32_t>(count);
 }
 
-/// Memory is taken here and not by the threads of the loop below: an array that lay elsewhere gives
-/// its memory back to its device, which one thread at a time may talk to.
+/// Allocates memory before the parallel loop below. An array that was on a device returns its
+/// memory to that device, which only one thread at a time may call.
 void make_room(Queue& queue, std::span<const LineTask> tasks) {
   for (const LineTask& task : tasks) {
     LineChoice& chosen = *task.chosen;

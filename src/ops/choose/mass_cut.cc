@@ -8,9 +8,10 @@
 namespace longhaul {
 
 int64_t count_within_mass(std::span<float> scores, double mass) {
-  // NaN, which damaged weights or keys make, has no order that nth_element could rely on.
+  // nth_element needs a total order, which NaN (from damaged weights or keys) would break.
   for (float& score : scores) score = std::isnan(score) ? 0.0f : score;
-  // Scores before `low` are the best and within the mass; those from `high` on are not within it.
+  // Invariant: scores before `low` are the best and fit into the mass; scores from `high` on do
+  // not.
   int64_t low = 0, high = static_cast<int64_t>(scores.size());
   double before = 0;
   while (low < high) {

@@ -7,8 +7,8 @@
 namespace longhaul {
 namespace {
 
-/// Places whose neighbours are added (or compared) together, so that the compiler uses vectors.
-/// Their results stay in the first-level cache.
+/// Number of positions processed together, so that the compiler vectorises. Their results fit into
+/// the L1 cache.
 constexpr int64_t kTogether = 256;
 
 float larger(float best, float x) { return best < x ? x : best; }
@@ -31,7 +31,7 @@ void pool_inside(const float* from, int64_t count, int width, float* out) {
   }
 }
 
-/// One place near an end, with the neighbours [first, last) that there are.
+/// One position near an end, with its existing neighbours [first, last).
 template <Pooling P>
 float pool_at_end(const float* scores, int64_t first, int64_t last, int width) {
   float result = P == Pooling::kMax ? scores[first] : 0.0f;

@@ -19,14 +19,14 @@ RowList all_rows(Queue& queue, int64_t rows, RowSelection& selection) {
   return {all, {}};
 }
 
-/// The scores between the ends of a list; none where the ends meet.
+/// The scores between the ends of a list; empty if the ends meet.
 std::span<const float> middle_of(View<const float> scores, const RowsToKeep& keep) {
   const int64_t rows = scores.size(), between = rows - keep.first - keep.last;
   return between <= 0 ? std::span<const float>() : host(scores.part(keep.first, between));
 }
 
-/// Ends of a list around what is chosen between them. `choose(out)` writes row numbers and returns
-/// how many; `most` is how many there can be.
+/// Combines the ends of a list with the selection between them. `choose(out)` writes row numbers
+/// and returns their count, at most `most`.
 template <class Choose>
 RowList with_ends(Queue& queue, int64_t rows, int64_t most, const RowsToKeep& keep,
                   RowSelection& selection, Choose&& choose) {
@@ -82,8 +82,8 @@ void select_rows(Queue& queue, std::span<const View<const float>> scores, const 
 
 namespace {
 
-/// Copies the scores between the ends of every list one behind the other to `pool`, less the best
-/// `sure` of each, whose cut goes to its selection. Returns how many scores there are.
+/// Copies the scores between the ends of every list to `pool`, consecutively and without the best
+/// `sure` of each, whose threshold is stored in its selection. Returns the number of scores.
 int64_t collect_rivals(std::span<const View<const float>> scores, const RowsToKeep& keep,
                        int64_t sure, std::span<RowSelection> selections, std::span<float> pool) {
   int64_t count = 0;
@@ -100,7 +100,7 @@ int64_t collect_rivals(std::span<const View<const float>> scores, const RowsToKe
   return count;
 }
 
-/// Rows that are sure, or else within the cut of all lists, of whose `equal` they take.
+/// Writes guaranteed rows, and rows within the shared threshold, consuming its `equal`.
 int64_t write_dealt(std::span<const float> middle, ScoreCut<float> sure, ScoreCut<float>& shared,
                     int64_t first, int32_t* out) {
   int64_t count = 0;
@@ -113,7 +113,7 @@ int64_t write_dealt(std::span<const float> middle, ScoreCut<float> sure, ScoreCu
   return count;
 }
 
-/// Where the device deals; false: it does not.
+/// Runs the selection on a device; returns false if that is not possible.
 bool deal_there(Queue& queue, DealtRows& dealt, std::span<RowSelection> selections, int64_t between,
                 std::span<RowList> kept) {
   if (queue.on_host() || dealt.scores.front().place().host()) return false;
@@ -138,7 +138,7 @@ void select_rows_dealt(Queue& queue, std::span<const View<const float>> scores,
   LH_ASSERT(selections.size() == scores.size() && kept.size() == scores.size());
   check(keep);
   LH_ASSERT(sure >= 0);
-  int64_t rows = 0, between = 0, settled = 0;  // settled: rows that stay whatever other lists hold
+  int64_t rows = 0, between = 0, settled = 0;  // settled: rows kept independently of other lists
   for (const View<const float>& list : scores) {
     LH_ASSERT(list.size() <= kMostRows);
     rows += list.size();

@@ -10,13 +10,13 @@
 namespace longhaul {
 namespace {
 
-/// What rounding alone may make of the variance of equal numbers, as a share of their squared mean.
-/// A sum of n numbers in f32 is off by up to n / 2 units of 2^-24: the mean's error counts twice,
-/// that of the squares once. 16 more for the heads of each row: a key that one row saw varies by
-/// nothing.
+/// Bound of the variance that rounding alone can cause for equal numbers, as a share of their
+/// squared mean. A sum of n numbers in f32 is off by up to n / 2 units of 2^-24. The mean's error
+/// counts twice, that of the squares once. 16 more units cover the heads of each row: a key seen by
+/// one row has no variance.
 double rounding_share(float rows) { return (16 + 2 * double{rows}) * 0x1p-24; }
 
-/// Minus the standard deviation of what a row got.
+/// Minus the standard deviation of the attention that a row received.
 float steadiness_of(float sum, float square, float seen) {
   const double mean = sum / seen;
   const double variance = square / seen - mean * mean;

@@ -25,7 +25,7 @@ void TileKeys::add(int64_t begin, int64_t end) {
   end = std::min(end, position_);
   if (begin >= end) return;
   const size_t size = before_.size(), needed = size + static_cast<size_t>(end - begin);
-  if (needed > before_.capacity()) {  // never for more keys than there are
+  if (needed > before_.capacity()) {  // never reserves more than the existing keys
     before_.reserve(std::min(2 * needed, static_cast<size_t>(position_)));
   }
   before_.resize(needed);
@@ -63,7 +63,7 @@ void add_a_shape(const RowTile& tile, int64_t sinks, int64_t window, const Paged
   sink.rows = near.rows = rows;
   const int64_t end = tile.position + tile.row_count;
   sink.count = std::min(sinks, end);
-  sink.visible = Visibility::kBeyond;  // a sink within the window is counted there
+  sink.visible = Visibility::kBeyond;  // a sink inside the window is counted there
   near.visible = Visibility::kWindow;
   sink.window = near.window = window;
   near.begin = near.position = std::max<int64_t>(0, tile.position - window + 1);

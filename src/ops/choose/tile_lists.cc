@@ -8,9 +8,8 @@
 namespace longhaul {
 namespace {
 
-/// The tile whose rows end before position `tile_end` sees, of a diagonal at distance o, the
-/// stretch of `tile` keys that ends at tile_end - o; the first ones where that would begin before
-/// them.
+/// A diagonal at distance o makes `tile` keys visible to the tile whose rows end before position
+/// `tile_end`: the range that ends at tile_end - o, cut off at key 0.
 void add_lines(const LineChoice& lines, int64_t tile_end, int tile, TileKeys& keys) {
   const std::span<const int32_t> columns = host_rows(lines.columns);
   const std::span<const int32_t> runs = host(lines.runs.view());
@@ -43,7 +42,7 @@ void find_keys(const TileRule& rule, const TileGrid& grid, const RowTile& tile, 
   if (rule.kind == TileRule::Kind::kBlocks) add_blocks(rule, grid, own, keys);
 }
 
-/// Whole tiles, or what of them is among rows [first, end), of all heads that are attended.
+/// Tiles, or their parts within rows [first, end), of all attended heads.
 void cut_tiles(const TileGrid& grid, int64_t first, int64_t end, std::span<const TileRule> rules,
                std::vector<RowTile>& tiles) {
   tiles.clear();
@@ -58,16 +57,16 @@ void cut_tiles(const TileGrid& grid, int64_t first, int64_t end, std::span<const
   }
 }
 
-/// Two tiles of 64 rows are listed together, by pages.
+/// Two tiles of 64 rows share a list of pages.
 constexpr int kMaskedRows = 64;
 
-/// The KV head's rows that a query head reads.
+/// The rows of the KV head that a query head reads.
 const PagedRows& rows_of_head(std::span<const TileRule> rules, std::span<const PagedRows> lists,
                               size_t head) {
   return lists[head / (rules.size() / lists.size())];
 }
 
-/// Whether all heads that see lines do so by masks: rows of others may lie in another form.
+/// Whether all heads with lines can use masks. If not, rows of other heads may have another format.
 bool lists_pages(Queue& queue, const TileGrid& grid, std::span<const TileRule> rules,
                  std::span<const PagedRows> lists) {
   if (grid.tile != kMaskedRows) return false;
@@ -79,8 +78,8 @@ bool lists_pages(Queue& queue, const TileGrid& grid, std::span<const TileRule> r
   return true;
 }
 
-/// The tasks of a device: segments have room for all keys that may be listed, and the device alone
-/// knows how many are.
+/// The tasks on a device. Segments have room for all keys that may be listed, and only the device
+/// knows the actual number.
 class DeviceLists {
  public:
   DeviceLists(Queue& queue, const TileGrid& grid, std::span<const TileRule> rules,
@@ -123,7 +122,7 @@ class DeviceLists {
     return by_pages_ && rule.kind == TileRule::Kind::kLines &&
            !rule.lines->runs.view().place().host();
   }
-  /// How many tiles from number i on make a task.
+  /// Number of tiles, from index i on, in one task.
   size_t together(size_t i) const {
     const RowTile& tile = m_.tiles[i];
     return masked(tile) && tile.row_count == kMaskedRows && i + 1 < m_.tiles.size() &&
@@ -140,7 +139,7 @@ class DeviceLists {
     return tiles * (grid_.tile / page_rows);
   }
 
-  /// Of the heads that have tiles by pages.
+  /// Copies columns for the heads with tiles listed by pages.
   void copy_columns() {
     m_.columns.assign(rules_.size(), {});
     for (const RowTile& tile : m_.tiles) {
@@ -185,7 +184,7 @@ class DeviceLists {
   MaskedPages take_pages(int64_t room) {
     return {take(listed_, room), take(masks_, 2 * room), take(counts_, 1)};
   }
-  /// The first list of a task says how many pairs all of them have.
+  /// The first list of a task holds the number of pairs of all of them.
   void add_segment(const PagedRows& rows, const MaskedPages& list, View<int64_t> pairs) {
     KeySegment keys;
     keys.rows = rows;
@@ -197,7 +196,7 @@ class DeviceLists {
     m_.segments.push_back(keys);
   }
 
-  /// Tile number i, or two.
+  /// Adds tile i, or tiles i and i + 1.
   void add_pages(size_t i) {
     const RowTile& tile = m_.tiles[i];
     TilePages there{.lines = rule_of(tile).lines, .position = tile.position};
@@ -232,7 +231,7 @@ class DeviceLists {
     before.count = room * (lines ? 1 : page_rows);
     before.live = counts.part(0, 1);
     before.visible = Visibility::kAll;
-    // Of a tile that is cut the keys of its other rows are not listed: pages are listed whole.
+    // The keys of a partial tile's missing rows are not listed, because pages are listed whole.
     own.begin = own.position = lines ? tile.position : at * grid_.tile;
     own.count = tile.position + tile.row_count - own.begin;
     own.live = counts.part(1, 1);
@@ -252,7 +251,7 @@ class DeviceLists {
   std::span<const PagedRows> lists_;
   TileLists& m_;
   bool by_pages_ = false, copied_ = false;
-  View<int32_t> listed_, counts_;  ///< what is left of them
+  View<int32_t> listed_, counts_;  ///< remaining parts
   View<uint64_t> masks_;
   View<int64_t> pairs_;
 };
@@ -262,7 +261,8 @@ class DeviceLists {
 int64_t tiles_of_device_call(Queue& queue, const TileGrid& grid, std::span<const TileRule> rules,
                              std::span<const PagedRows> lists) {
   const auto lines = std::ranges::count(rules, TileRule::Kind::kLines, &TileRule::kind);
-  // Two tiles share a list of pages, each a number and two masks of as much as two numbers.
+  // Two tiles share a list of pages. Each page takes one number and two masks, each as large as two
+  // numbers.
   const int64_t numbers =
       lists_pages(queue, grid, rules, lists) ? grid.blocks() * 5 / 2 + 5 : grid.keys();
   return std::max<int64_t>(1, kListedOnDevice / std::max<int64_t>(1, lines * numbers));

@@ -5,7 +5,7 @@
 
 namespace longhaul {
 
-/// The elections by this rule: an operation knows one.
+/// Runs the elections with this rule, because an operation supports only one rule per call.
 void VotedSpans::vote_by(TopRule rule, const AttendCall& call, std::span<const PagedRows> lists,
                          int64_t first, const SpanVote& vote, std::span<const Election> elections) {
   const int all = static_cast<int>(lists.size()), group = call.heads / all;

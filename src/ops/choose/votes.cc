@@ -11,8 +11,8 @@
 namespace longhaul {
 namespace {
 
-/// `numbers` zeros or more. They are zeros again after each call, so that only memory that is new
-/// is cleared; twice as many as before, since a text grows number by number.
+/// Returns at least `numbers` zeros. Counters are zero again after each call, so only new memory is
+/// cleared. The size doubles, since a text grows number by number.
 View<int32_t> zeros(Queue& queue, int64_t numbers, Array<int32_t>& counters) {
   const bool here = counters.view().place() == queue.place();
   if (counters.size() < numbers || !here) {
@@ -27,7 +27,7 @@ View<int32_t> zeros(Queue& queue, int64_t numbers, Array<int32_t>& counters) {
   return counters.view();
 }
 
-/// Room for what is chosen and counted, zeros to count with.
+/// Allocates the results and the zeroed counters of a vote on a device.
 DeviceVote on_device(Queue& queue, const Vote& vote, int64_t k) {
   VoteCount& memory = *vote.memory;
   const int64_t numbers = vote.numbers, most_numbers = std::min(numbers, vote.votes.size());
@@ -44,8 +44,8 @@ DeviceVote on_device(Queue& queue, const Vote& vote, int64_t k) {
   return there;
 }
 
-/// Writes the numbers that got votes, ascending, and how many each got; the counters are zeros
-/// again. Returns how many numbers.
+/// Writes the numbers with votes, ascending, with their counts, and resets the counters. Returns
+/// how many numbers there are.
 int64_t count_votes(std::span<const int32_t> votes, std::span<int32_t> counters, int32_t* numbers,
                     int32_t* counts) {
   int64_t found = 0;

@@ -7,7 +7,7 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kFloatsPerThread = 32 * 1024;  // less is not worth waking a thread for
+constexpr int64_t kFloatsPerThread = 32 * 1024;  // fewer are not worth another thread
 
 void add_row(float* y, const float* x, int64_t n) {
 #pragma omp simd

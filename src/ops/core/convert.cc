@@ -7,7 +7,7 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kValuesPerThread = 32 * 1024;  // less is not worth waking a thread for
+constexpr int64_t kValuesPerThread = 32 * 1024;  // fewer are not worth another thread
 
 template <class Kernel, class In, class Out>
 void in_parallel(Kernel kernel, const In* x, int64_t count, Out* y) {

@@ -43,7 +43,7 @@ std::span<const KeySegment> HostCopies::operator()(std::span<const KeySegment> s
 }
 
 KeySegment HostCopies::operator()(const KeySegment& segment) {
-  LH_ASSERT(segment.masks.empty());  // they are made for a device's attend() that takes them
+  LH_ASSERT(segment.masks.empty());  // masks exist only for a device whose attend() supports them
   KeySegment here = segment;
   here.index = stage_(segment.index);
   here.live = stage_(segment.live);
@@ -64,7 +64,8 @@ View<const int32_t> HostCopies::rows_of_pages(const KeySegment& segment) {
   auto& rows = *indices_.emplace_back(std::make_unique<std::vector<int32_t>>());
   const auto pages = host(segment.index);
   const auto per_page = static_cast<size_t>(segment.rows.page_rows);
-  rows.resize(std::max<size_t>(1, static_cast<size_t>(segment.count)));  // a list, if of none
+  // not empty, so that it counts as a list
+  rows.resize(std::max<size_t>(1, static_cast<size_t>(segment.count)));
   for (size_t i = 0; i < static_cast<size_t>(segment.count); ++i) {
     rows[i] =
         static_cast<int32_t>(static_cast<size_t>(pages[i / per_page]) * per_page + i % per_page);

@@ -8,7 +8,7 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kNormFloatsPerThread = 16 * 1024;  // less is not worth waking a thread for
+constexpr int64_t kNormFloatsPerThread = 16 * 1024;  // fewer are not worth another thread
 
 template <class Row>
 void each_row(int64_t rows, int64_t n, Row&& row) {

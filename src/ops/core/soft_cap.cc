@@ -6,7 +6,7 @@
 namespace longhaul {
 
 void scale_and_cap(float* x, int64_t count, float scale, float cap) {
-  constexpr int64_t kFloatsPerThread = 16 * 1024;  // less is not worth waking a thread for
+  constexpr int64_t kFloatsPerThread = 16 * 1024;  // fewer are not worth another thread
   parallel_ranges(count, kFloatsPerThread, [&](int64_t begin, int64_t end) {
     kSoftCap_for(current_isa()).f32(scale, cap, end - begin, x + begin);
   });

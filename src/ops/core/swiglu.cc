@@ -8,7 +8,7 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kGateFloatsPerThread = 16 * 1024;  // less is not worth waking a thread for
+constexpr int64_t kGateFloatsPerThread = 16 * 1024;  // fewer are not worth another thread
 
 template <class Kernel, class Out>
 void each_row(Kernel kernel, const Gating& gating, const float* gate, const float* up, int64_t rows,

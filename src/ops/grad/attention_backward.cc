@@ -26,11 +26,13 @@ AttentionTrace on_host(HostStage& on, const AttentionTrace& trace) {
   return {on(trace.q), on(trace.k), on(trace.v), on(trace.out), on(trace.lse), on(trace.d_out)};
 }
 
-/// The rows of a KV head's query heads are dealt to this many workers, each with sums of its own:
-/// enough for the cores and, whatever their number, the same order of additions.
+/// Number of workers among which the rows of a KV head's query heads are divided, each with its own
+/// sums. It suffices for the cores, and it is constant so that the order of additions does not
+/// depend on them.
 int64_t parts_of(const TextAttention& shape) { return std::max(1, 16 / shape.kv_heads); }
 
-/// One query head's rows in one tile: what they add to dq, and to sums [tokens, head_dim] each.
+/// Adds the contributions of one query head's rows in one tile to dq, dk and dv, each [tokens,
+/// head_dim].
 void add_tile(const TextAttention& shape, const TextRows& trace, const TextTiles& tiles,
               const TextTiles::Tile& tile, int head, float* dq, float* dk, float* dv) {
   const int64_t d = shape.head_dim, width = shape.query_width();
@@ -54,7 +56,7 @@ void add_tile(const TextAttention& shape, const TextRows& trace, const TextTiles
         {q.data + tile.row * width, width}, dk + tile.key * d, d, true);
 }
 
-/// Sums of the workers of each KV head, [kv_heads, parts, tokens, head_dim], into the layout of
+/// Adds the workers' sums of each KV head, [kv_heads, parts, tokens, head_dim], to the layout of
 /// keys.
 void add_sums(const TextAttention& shape, const Buffer<float>& sums, float* to) {
   const int64_t d = shape.head_dim, parts = parts_of(shape);
@@ -96,7 +98,7 @@ void backward_on_host(const TextAttention& shape, const TextRows& trace, float* 
   add_sums(shape, dv_sums, dv);
 }
 
-/// Pairs (row, key), keys [from, to) of a tile, into `sums`.
+/// Adds the (row, key) pairs with keys [from, to) of a tile to `sums`.
 void add_pairs(const TextTiles::Tile& tile, int64_t row, int64_t from, int64_t to, PairSums& sums) {
   from = std::max(from, tile.key);
   to = std::min(to, tile.key + tile.keys);

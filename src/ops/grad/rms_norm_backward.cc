@@ -17,7 +17,7 @@ void rms_norm_backward(Queue& queue, View<const float> x, View<const float> weig
     HostStage on(queue);
     return rms_norm_backward(host_queue(), on(x), on(weight), eps, on(dy), rows, n, on(dx), add);
   }
-  constexpr int64_t kFloatsPerThread = 16 * 1024;  // less is not worth waking a thread for
+  constexpr int64_t kFloatsPerThread = 16 * 1024;  // fewer are not worth another thread
   const auto kernel = kRowGradients_for(current_isa()).rms_norm;
   const int64_t grain = std::max<int64_t>(1, kFloatsPerThread / std::max<int64_t>(1, n));
   const float *const in = host(x).data(), *const w = host(weight).data(),

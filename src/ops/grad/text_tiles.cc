@@ -35,7 +35,7 @@ const TextTiles::Tile& TextTiles::make(int head, int64_t row, int64_t rows, int6
   for (int64_t r = row; r < row + rows; ++r) {
     float* weights = tile_.weights + (r - row) * keys;
     kernels.weights(weights, keys, shape_.scale, trace_.lse[r * shape_.heads + head]);
-    // Between the sinks and the window, and after the row itself.
+    // Clears pairs between the sinks and the window, and after the row itself.
     const auto clear = [&](int64_t from, int64_t to) {
       from = std::clamp(from, key, end);
       std::fill(weights + from - key, weights + std::max(from, std::min(to, end)) - key, 0.0f);

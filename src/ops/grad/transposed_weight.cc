@@ -13,9 +13,9 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kRowStretch = 64;  // outputs that are expanded together
+constexpr int64_t kRowStretch = 64;  // outputs expanded at a time
 
-/// The factors of an adapter in f32, the first one scaled.
+/// The factors of an adapter in f32, with the scales applied to the first one.
 struct Factors {
   std::vector<float> a, b;  // [rank, cols], [outputs, rank]
 
@@ -31,7 +31,7 @@ struct Factors {
 void put(float value, float& place) { place = value; }
 void put(float value, bf16_t& place) { place = f32_to_bf16(value); }
 
-/// Outputs [begin, begin + count), expanded, as columns of to [cols, outputs].
+/// Writes outputs [begin, begin + count), expanded, as columns of to [cols, outputs].
 template <class T>
 void turn(const float* expanded, int64_t begin, int64_t count, int64_t cols, int64_t outputs,
           T* to) {

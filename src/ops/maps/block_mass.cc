@@ -15,14 +15,14 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kUnitElements = int64_t{128} << 10;  // of a unit's query rows
+constexpr int64_t kUnitElements = int64_t{128} << 10;  // elements of a unit's query rows
 constexpr int64_t kUnitKeys = 32 * kTileKeys;
 
-/// One task's sums before they become shares.
+/// One task's sums before normalisation.
 struct Unscaled {
   const AttendTask* task;
-  float* sums;  ///< [flat rows, blocks]
-  float* tops;  ///< [flat rows, tiles]
+  float* sums;  ///< [(row, head) rows, blocks]
+  float* tops;  ///< [(row, head) rows, tiles]
   int64_t blocks, tiles;
 };
 
@@ -61,7 +61,7 @@ void add_units(const HostCall& call, const Unscaled& whole, int block,
   }
 }
 
-/// One row's sums become shares of their total; returns the log of the total, natural.
+/// Normalises one row's sums to shares of their total. Returns the natural log of the total.
 float to_shares(float* sums, const float* tops, int64_t blocks, int64_t per_tile) {
   const int64_t tiles = (blocks + per_tile - 1) / per_tile;
   const float top = *std::max_element(tops, tops + tiles);

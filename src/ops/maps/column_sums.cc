@@ -26,7 +26,7 @@ ColumnUnit unit_of(const HostCall& call, const AttendTask& task, const KeySegmen
   return unit;
 }
 
-/// One unit per kColumnKeys keys: every sum belongs to one unit, which adds in row order.
+/// Adds one unit per kColumnKeys keys. Each sum belongs to one unit, which adds in row order.
 void add_units(ColumnUnit unit, int64_t keys, std::vector<ColumnUnit>& units) {
   float* const sums = unit.sums;
   float* const squares = unit.squares;
@@ -84,7 +84,7 @@ void column_sums(const AttendCall& asked, std::span<const AttendTask> tasks,
   }
   const HostCall call = host_call(asked, rows_of(tasks), {.known_lse = true});
   thread_local std::vector<ColumnUnit> units_of_thread;
-  std::vector<ColumnUnit>& units = units_of_thread;  // the pool's threads share them
+  std::vector<ColumnUnit>& units = units_of_thread;  // shared by the pool's threads
   units.clear();
   for (size_t i = 0; i < tasks.size(); ++i) add_task(call, tasks[i], targets[i], units);
   const ColumnKernels& kernels = kColumnKernels_for(current_isa());

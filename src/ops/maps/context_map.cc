@@ -6,7 +6,7 @@
 namespace longhaul {
 namespace {
 
-/// Notes the map of `count` of the rows, from `first` on, against `keys` tokens from `token` on.
+/// Queues the map of `count` rows from `first` on against `keys` tokens from `token` on.
 void add_tile(const WindowRows& rows, int first, int count, int64_t token, int64_t keys,
               View<float> map, int64_t stride, MapMemory& memory) {
   const size_t at = memory.tiles.size();
@@ -17,7 +17,7 @@ void add_tile(const WindowRows& rows, int first, int count, int64_t token, int64
 
 }  // namespace
 
-/// The first token that is or will be in a block, and has not left the remainder.
+/// The first token in the remainder that is or will be part of a block.
 int64_t ContextMap::first_token(int64_t tokens) const {
   return std::max(split_context(sizes_, tokens).remainder, sizes_.init);
 }
@@ -39,7 +39,7 @@ void ContextMap::add(const WindowRows& rows, MapMemory& memory) {
     t = stop;
   }
   tile_maps(rows.call, memory.tiles);
-  // The rows are new, so that what stands there is theirs alone.
+  // The rows are new, so their parts of the map hold only this member's values.
   const int64_t begin = std::max(rows.begin, base);
   if (begin < end) add_up(*rows.call.queue, map_.part(begin - base, end - begin));
 }

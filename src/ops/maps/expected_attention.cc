@@ -12,9 +12,9 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kGrain = 1024;  // keys that are worth a second thread
+constexpr int64_t kGrain = 1024;  // keys that are worth another thread
 
-/// Rotates elements of x that are `stride` apart.
+/// Rotates elements of x with a stride of `stride`.
 void apply(const AverageRotation& rotation, double* x, int64_t stride) {
   const auto half = std::ssize(rotation.cosine);
   for (int64_t t = 0; t < half; ++t) {
@@ -39,7 +39,7 @@ struct HostMoments {
         products(host(on(m.products.view()))) {}
 };
 
-/// Linear and quadratic terms of the logits of some query heads, as the kernel reads them.
+/// Linear and quadratic terms of the logits of some query heads, in the kernel's format.
 struct Terms {
   int padded;                    ///< head_dim rounded up
   std::vector<float> linear;     ///< [heads, padded]
@@ -61,7 +61,7 @@ struct Terms {
                 int at, int dim) {
     const double rows = static_cast<double>(std::max<int64_t>(1, m.rows));
     const auto first = static_cast<size_t>(head) * static_cast<size_t>(dim);
-    // About the origin that was taken off.
+    // Mean relative to the subtracted origin.
     std::vector<double> mean(m.sums.begin() + std::ptrdiff_t(first),
                              m.sums.begin() + std::ptrdiff_t(first) + dim);
     for (double& x : mean) x /= rows;
@@ -72,7 +72,7 @@ struct Terms {
     for (size_t t = 0; t < mean.size(); ++t) out[t] = static_cast<float>(scale * mean[t]);
   }
 
-  /// The quadratic term is symmetric: its lower half holds the upper one's part as well.
+  /// The quadratic term is symmetric, so its lower half also holds the upper half's values.
   void add_covariance(const HostMoments& m, const AverageRotation& rotation, size_t first,
                       const std::vector<double>& mean, double rows, double factor, int at) {
     const size_t dim = mean.size();
@@ -97,7 +97,7 @@ struct Terms {
   }
 };
 
-/// Softmax in place of [heads, keys].
+/// Softmax of [heads, keys] in place.
 void softmax_rows(float* logits, int heads, int64_t keys) {
   parallel_for(heads, [&](int64_t head, int) {
     float* const x = logits + head * keys;
@@ -108,7 +108,7 @@ void softmax_rows(float* logits, int heads, int64_t keys) {
   });
 }
 
-/// On the host; `queue` is where the moments are.
+/// Host implementation; `queue` is where the moments are.
 void expect_on_host(Queue& queue, const ExpectedQueries& queries, const PagedRows& rows,
                     int64_t first_row, int head_begin, int head_count, View<float> scores) {
   HostStage on(queue);
@@ -158,7 +158,7 @@ AverageRotation::AverageRotation(const RopeTable& table, int64_t first, int64_t 
   const auto count = static_cast<double>(positions);
   const double middle = static_cast<double>(first) + (count - 1) / 2;
   for (const double frequency : table.inverse_frequency) {
-    // Numbers e^(i t f) of consecutive t add up to e^(i f middle) sin(n f / 2) / sin(f / 2).
+    // The numbers e^(i t f) for consecutive t sum to e^(i f middle) sin(n f / 2) / sin(f / 2).
     const double half = std::sin(frequency / 2);
     const double length = half == 0 ? 1 : std::sin(count * frequency / 2) / half / count;
     const double factor = length * static_cast<double>(table.attention_factor);

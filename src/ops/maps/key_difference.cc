@@ -12,7 +12,8 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kKeysOfASum = 1024;  // keys of one sum: fixed, so that threads do not matter
+// keys per partial sum: constant, so that the result does not depend on threads
+constexpr int64_t kKeysOfASum = 1024;
 
 }  // namespace
 
@@ -46,7 +47,7 @@ void key_difference(Queue& queue, const PagedRows& rows, View<float> scores) {
     anchor[t] = static_cast<float>(mean);
     square += mean * mean;
   }
-  // Lengths below 1e-8 count as that, so that zeros have cosines of zero.
+  // Lengths are clamped to at least 1e-8, so that zero vectors have cosines of zero.
   constexpr float kLeastLength = 1e-8f;
   const float length = std::max(static_cast<float>(std::sqrt(square)), kLeastLength);
   each_stretch([&](int64_t, int64_t begin, int64_t count) {

@@ -5,7 +5,7 @@
 namespace longhaul {
 namespace {
 
-constexpr int kBlock = 128;  // any: its masses are not used
+constexpr int kBlock = 128;  // arbitrary: its masses are not used
 
 }  // namespace
 
@@ -33,7 +33,7 @@ void LastRows::look(AttendCall call, std::span<const AttendTask> tasks, int64_t 
   }
   call.lse = lse_.resize(queue, int64_t{first.row_begin + rows_} * call.heads);
   call.known_lse = call.lse;
-  block_mass(call, tasks, kBlock, masses_);  // for the denominators
+  block_mass(call, tasks, kBlock, masses_);  // for the softmax denominators
   line_sums(call, tasks, sums_);
 }
 

@@ -38,7 +38,7 @@ LineUnit line_unit(const HostCall& call, const AttendTask& task) {
   return unit;
 }
 
-/// Adds the units' pieces of the diagonals, in the order of their keys.
+/// Adds up the units' parts of the diagonals, in the order of their keys.
 void gather_diagonals(const AttendTask& task, const LineUnit* units, size_t count, float* sums) {
   const int64_t keys = task.segments[0].count, width = line_width(task.row_count);
   parallel_for(task.head_count, [&](int64_t head, int) {
@@ -46,7 +46,7 @@ void gather_diagonals(const AttendTask& task, const LineUnit* units, size_t coun
     std::fill_n(diagonals, keys, 0.0f);
     for (size_t u = 0; u < count; ++u) {
       const float* piece = units[u].diagonals + head * width;
-      // Entry e is keys that stand `offset - e` before the row.
+      // Entry e belongs to keys at distance `offset - e` before the row.
       const int64_t offset = keys - units[u].rows.key_begin - 1 + kLinePadding;
       const int64_t end = std::min(width, offset + 1);
       for (int64_t e = std::max<int64_t>(0, offset - keys + 1); e < end; ++e) {
@@ -79,7 +79,7 @@ void line_sums(const AttendCall& asked, std::span<const AttendTask> tasks,
   }
   const HostCall call = host_call(asked, rows_of(tasks), {.known_lse = true});
   std::vector<LineUnit> units;
-  std::vector<size_t> first;  // unit of each task, then the end
+  std::vector<size_t> first;  // first unit of each task, then the end
   std::vector<std::vector<float>> diagonals(tasks.size());
   for (size_t i = 0; i < tasks.size(); ++i) {
     first.push_back(units.size());

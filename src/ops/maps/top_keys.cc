@@ -15,7 +15,8 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kLeastKeys = 8 * kTopTile;  // of a unit that shares its rows with others
+// fewest keys of a unit that shares its rows with others
+constexpr int64_t kLeastKeys = 8 * kTopTile;
 
 void check(const TopKeysCall& call, std::span<const TopKeysTask> tasks) {
   LH_ASSERT(call.head_dim > 0 && call.head_dim <= 1024);
@@ -50,7 +51,7 @@ struct Block {
   int flat_rows() const { return unit.rows.row_count * unit.rows.head_count; }
 };
 
-/// What one call needs; its memory is reused from call to call.
+/// Memory of a call, reused from call to call.
 struct Search {
   std::vector<KeySegment> segments;
   std::vector<Block> blocks;
@@ -59,7 +60,7 @@ struct Search {
   Buffer<int32_t> keys;
 };
 
-/// Rows of all tasks, cut so that a unit's rows share its packed (or streamed) keys.
+/// Divides the rows of all tasks so that a unit's rows share its packed (or streamed) keys.
 void cut_rows(const HostCall& attend, const TopKeysCall& call, std::span<const TopKeysTask> tasks,
               std::span<const KeySegment> segments, std::vector<Block>& blocks) {
   blocks.clear();
@@ -89,7 +90,7 @@ void cut_rows(const HostCall& attend, const TopKeysCall& call, std::span<const T
   }
 }
 
-/// Units of whole tiles of keys, enough of them for every thread.
+/// Divides the keys into units of whole tiles, enough for every thread.
 void cut_keys(std::vector<Block>& blocks, std::vector<TopKeysUnit>& units) {
   int64_t work = 0;  // rows times keys
   for (const Block& b : blocks) work += (b.few ? 1 : b.flat_rows()) * b.unit.rows.key_count;
@@ -126,8 +127,8 @@ void assign_lists(std::vector<TopKeysUnit>& units, Buffer<float>& scores, Buffer
   }
 }
 
-/// The lists of one row in consecutive parts of the keys, merged. Parts ascend, so that an equal
-/// score of a later one loses.
+/// Merges the lists of one row from consecutive parts of the keys. Parts are added in ascending
+/// order, so a later key with an equal score loses.
 struct MergedList {
   int k;
   float scores[kMostTopKeys];
@@ -190,7 +191,7 @@ void top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks) {
   attend.scale = 1.0f;
   attend.compute = call.compute;
   thread_local Search search_of_thread;
-  Search& search = search_of_thread;  // the pool's threads share it
+  Search& search = search_of_thread;  // shared by the pool's threads
   auto& [segments, blocks, units, scores, keys] = search;
   segments.assign(tasks.size(), {});
   for (size_t i = 0; i < tasks.size(); ++i) {

@@ -14,7 +14,7 @@ const float* or_null(const std::vector<float>& bias) {
   return bias.empty() ? nullptr : bias.data();
 }
 
-/// The chosen experts of one row; `order` is memory.
+/// Selects the experts of one row; `order` is scratch memory.
 void choose_of_row(const float* logits, int experts, int used, bool among_chosen,
                    std::vector<int32_t>& order, ExpertChoice* chosen) {
   order.resize(static_cast<size_t>(experts));
@@ -65,7 +65,7 @@ void ExpertMix::run(const float* x, int64_t rows, std::span<const ExpertWeights>
   }
 }
 
-/// All of a row's experts side by side: two stretches of reading, whatever their number.
+/// Runs all of a row's experts together, in two reading passes independent of their number.
 void ExpertMix::run_row(const float* x, std::span<const ExpertWeights> experts,
                         std::span<const ExpertChoice> chosen, const Gating& gating, float* y) {
   const int64_t ffn = experts.front().gate.rows(), hidden = experts.front().down.rows();
@@ -107,7 +107,7 @@ void ExpertMix::run_gathered(const float* x, int64_t rows, std::span<const Exper
                              std::span<const ExpertChoice> chosen, const Gating& gating,
                              Compute compute, float* y) {
   const int64_t hidden = experts.front().down.rows(), used = std::ssize(chosen) / rows;
-  // Choices by expert, then by row.
+  // Sorts choices by expert, then by row.
   begins_.assign(experts.size() + 1, 0);
   for (const ExpertChoice& c : chosen) ++begins_[static_cast<size_t>(c.expert) + 1];
   std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
@@ -147,7 +147,8 @@ void ExpertMix::run_gathered(const float* x, int64_t rows, std::span<const Exper
 }
 
 size_t ExpertMix::bytes_for(int64_t rows, int64_t used, int64_t hidden, int64_t ffn) {
-  // Of many rows all may be sent to one expert; of few all experts' results exist side by side.
+  // In prefill all rows may go to one expert. In decode the results of all experts exist at the
+  // same time.
   const int64_t few = used * (3 * ffn + hidden), many = rows * (3 * hidden + 2 * ffn);
   return static_cast<size_t>(std::max(few, many)) * sizeof(float) +
          static_cast<size_t>(rows * used) * (sizeof(ExpertChoice) + sizeof(int64_t));

@@ -16,12 +16,12 @@ namespace longhaul {
 namespace {
 
 constexpr int64_t kTile = 16;          // outputs
-constexpr int64_t kTilesPerPart = 24;  // less is not worth waking a thread for
+constexpr int64_t kTilesPerPart = 24;  // fewer are not worth another thread
 
 int64_t tiles_of(const PackedJob& job) { return (job.b->outputs() + kTile - 1) / kTile; }
 
-/// 32 of the rank of one output to its places in a block. Where a damaged file has something else
-/// than numbers the block is of scale NaN: so is what it multiplies.
+/// Writes 32 elements of the rank for one output to their places in a block. If a damaged file
+/// contains NaN or infinity, the block's scale is NaN, and so are its products.
 void pack_row(const float* row, int count, int64_t output, uint8_t* block) {
   float largest = 0;
   bool numbers = true;
@@ -62,7 +62,7 @@ void add_packed(std::span<const PackedJob> jobs) {
   const LowRankKernels& kernels = kLowRank_for(current_isa());
   parallel_ranges(tiles, kTilesPerPart, [&](int64_t begin, int64_t end) {
     const PackedJob* job = jobs.data();
-    int64_t first = 0;  // tile of the job
+    int64_t first = 0;  // first tile of the job
     for (; begin < end; ++begin) {
       while (begin - first >= tiles_of(*job)) first += tiles_of(*job++);
       const int64_t tile = begin - first, output = kTile * tile;

@@ -12,7 +12,7 @@ std::vector<WeightPanel> cut_to_panels(std::span<const LinearJob> jobs, int64_t 
   LH_ASSERT(most_outputs % unit == 0);
   int64_t outputs = 0;
   for (const LinearJob& job : jobs) outputs += job.weight.rows();
-  // Several panels for each thread, so that the last one to finish is not far behind.
+  // Several panels per thread, so that the threads finish at about the same time.
   const int64_t share = pad_to_tiles(outputs / (4 * thread_count()) + 1, unit);
   return cut_to_equal_panels(jobs, std::min(share, most_outputs));
 }
