@@ -1,6 +1,6 @@
 #pragma once
-// The two attention kernels of an ISA level (attend_tile.isa.cc, attend_few.isa.cc), as the table
-// in attention_kernels.isa.cc names them. For *.isa.cc only.
+// The two attention kernels of an ISA level (attend_tile.isa.cc, attend_few.isa.cc), listed in the
+// table of attention_kernels.isa.cc. For *.isa.cc only.
 
 #include "ops/attention/attention_kernels.h"
 

@@ -1,6 +1,6 @@
-// Attention of many rows (prefill): keys are packed block by block; each block is multiplied with
-// 32 rows at a time, its softmax folded into running sums. Flash attention's recurrence
-// (m, l, o) in base 2, with o rescaled only when a row's maximum has grown.
+// Prefill attention: keys are packed block by block. Each block is multiplied with 32 rows at a
+// time, and its softmax is accumulated into running sums. It uses flash attention's recurrence (m,
+// l, o) in base 2, with o rescaled only when a row's maximum has grown.
 
 #include "ops/attention/attend_kernels.h"
 #include "ops/attention/flat_rows.h"
@@ -14,9 +14,9 @@ struct Scratch : TileScratch<E> {  // queries: [query forms, rows, dim]
   E* weights;                      // [kTileRows, kTileKeys]
   float* out;                      // [rows, dim]
   float* max;                      // [rows]
-  float* sum;                      // [rows, kLanes], lane by lane until the end
+  float* sum;                      // [rows, kLanes], summed across lanes at the end
 
-  /// `rows` are padded to whole tiles.
+  /// `rows` is padded to whole tiles.
   Scratch(ScratchLayout& layout, const HostCall& call, int rows)
       : TileScratch<E>(layout, call.head_dim,
                        {static_cast<int>(call.queries.size()) * rows, 1, 2}) {
@@ -30,8 +30,8 @@ struct Scratch : TileScratch<E> {  // queries: [query forms, rows, dim]
   }
 };
 
-/// weights[j] = 2^(scores[j] - top) for `count` keys (a multiple of 32); adds them to `sum` lane by
-/// lane.
+/// weights[j] = 2^(scores[j] - top) for `count` keys (a multiple of 32); adds the weights to `sum`
+/// per lane.
 inline Vec weights_of(const float* scores, int count, float top, Vec sum, float* weights) {
   for (int j = 0; j < count; j += kLanes) {
     const Vec w = exp2_precise(load(scores + j) - splat(top));
@@ -87,7 +87,7 @@ class TileAttention {
     }
   }
 
-  /// Sums of nothing, or of the heads' sinks.
+  /// Initialises the sums to zero, or to the heads' sinks.
   void begin_softmax() {
     for (int i = 0; i < padded_rows_; ++i) s_.max[i] = kLowest;
     std::memset(s_.sum, 0, sizeof(float) * static_cast<size_t>(padded_rows_) * kLanes);
@@ -98,11 +98,11 @@ class TileAttention {
   }
 
   void segment(const KeySegment& s) {
-    // What a row sees moves one way with its position, so the first and last rows bound the unit.
+    // Visibility is monotonic in a row's position, so the first and last rows bound the unit.
     const KeyRange first = visible_keys(s, rows_.position(0));
     const KeyRange last = visible_keys(s, rows_.position(flat_rows_ - 1));
-    // Blocks begin at whole multiples, wherever the unit's first row looks: what a row gets does
-    // not depend on the rows that it shares a unit with, nor so on the number of threads.
+    // Blocks begin at multiples of kTileKeys, independent of the unit's first row. The result of a
+    // row therefore depends neither on the other rows of its unit nor on the number of threads.
     const int64_t from = first.begin / kTileKeys * kTileKeys;
     for (int64_t begin = from; begin < last.end; begin += kTileKeys) {
       const KeyBlock block = block_from(s, call_.rotations, begin, last.end, dim_);
@@ -111,8 +111,8 @@ class TileAttention {
     }
   }
 
-  /// All tiles of rows against one block. The scores of the next tile are started before the
-  /// softmax of the present one, so that the matrix unit and the vector units work side by side.
+  /// Processes all tiles of rows against one block. The scores of the next tile are started before
+  /// the softmax of the present one, so that the matrix unit and the vector units overlap.
   void tiles(const KeyBlock& block) {
     int f = next_tile(block, 0), buffer = 0;
     if (f < flat_rows_) score(block, f, buffer);
@@ -142,7 +142,8 @@ class TileAttention {
               s_.scores + buffer * kTileRows * kTileKeys, kTileKeys, false);
   }
 
-  /// Turns a tile's scores into weights and folds it into the rows' running maxima and sums.
+  /// Turns a tile's scores into weights and accumulates them into the rows' running maxima and
+  /// sums.
   void softmax(const KeyBlock& block, int f, float* scores) {
     const uint32_t blind = rows_.finish_scores(block, f, scores);
     const int padded = block.padded_keys;
@@ -159,7 +160,7 @@ class TileAttention {
     }
   }
 
-  /// A row's larger maximum: its sum and output so far are scaled down.
+  /// Raises a row's maximum and scales its sum and output down accordingly.
   void raise_max(int f, float top) {
     const Vec shrink = splat(first_lane(exp2_precise(splat(s_.max[f] - top))));
     s_.max[f] = top;

@@ -1,6 +1,6 @@
 #pragma once
-// The query rows of a unit as tile products see them: flat, padded to whole tiles, each with its
-// position; which of them see a block of keys. For *.isa.cc only.
+// The query rows of a unit for tile products: (row, head) rows, padded to whole tiles, with their
+// positions and visibility of key blocks. For *.isa.cc only.
 
 #include "ops/attention/pack_block.h"
 #include "ops/core/tile_gemm.h"
@@ -24,11 +24,11 @@ static inline void convert_row(const float* x, int n, int padded, float factor, 
   }
 }
 
-/// cap * tanh(score / cap) of `count` scores (a multiple of kLanes) in base 2, in place.
+/// Replaces `count` scores (a multiple of kLanes) by cap * tanh(score / cap) in base 2.
 static inline void cap_scores(float cap, int count, float* scores) {
   const Vec top = splat(cap * kLog2e), twice = splat(2 / cap);
   for (int j = 0; j < count; j += kLanes) {
-    // tanh(x) = 1 - 2 / (e^2x + 1), which no x that is too large can spoil.
+    // tanh(x) = 1 - 2 / (e^2x + 1), with e^2x clamped so that large x cannot overflow.
     const Vec x = load(scores + j) * twice;
     const Vec power = exp2_precise(x < splat(100.0f) ? x : splat(100.0f));
     store(scores + j, top - top * splat(2.0f) / (power + splat(1.0f)));
@@ -44,20 +44,21 @@ struct FlatRows {
   int padded() const { return round_up(count, kTileRows); }
   int64_t position(int f) const { return unit.row_position + f / unit.head_count; }
   int head(int f) const { return unit.head_begin + f % unit.head_count; }
-  /// Where flat row f stands in an array [rows, heads].
+  /// Index of flat row f in an array [rows, heads].
   int64_t offset(int f) const {
     const int64_t row = unit.row_begin + f / unit.head_count;
     return row * unit.call->heads + head(f);
   }
-  /// log2 of row f's softmax denominator. Rows without one, and those that only pad a tile, get a
-  /// number so large that their probabilities are zeros.
+  /// log2 of row f's softmax denominator. Rows without one, and rows that only pad a tile, get a
+  /// value so large that their probabilities are zero.
   float log2_denominator(int f) const {
     const float lse = f < count ? unit.call->known_lse[offset(f)] : kLowest;
     return lse > kLowest ? lse * kLog2e : -kLowest;
   }
   int last_of_tile(int f) const { return (count - f < kTileRows ? count : f + kTileRows) - 1; }
 
-  /// Query rows [f, end) of a form, times scale * log2(e), as [end - f, dim]; zeros past the count.
+  /// Converts query rows [f, end) of a form, times scale * log2(e), to [end - f, dim], with zeros
+  /// past the count.
   template <class E>
   void load_queries(const float* form, int f, int end, int dim, E* out) const {
     load_queries(form, f, end, dim, unit.call->scale * kLog2e, out);
@@ -75,16 +76,17 @@ struct FlatRows {
     }
   }
 
-  /// Whether any row of the tile at f sees any key of the block: what a row sees moves one way with
-  /// its position, so the first and last rows bound the tile.
+  /// Whether any row of the tile at f sees any key of the block. Visibility is monotonic in a row's
+  /// position, so the first and last rows bound the tile.
   bool tile_sees(const KeyBlock& block, int f) const {
     const KeyRange first = visible_keys(*block.segment, position(f));
     const KeyRange last = visible_keys(*block.segment, position(last_of_tile(f)));
     return first.begin < block.begin + block.count && last.end > block.begin;
   }
 
-  /// Makes products [kTileRows, kTileKeys] the scores of a softmax: capped where the call says so,
-  /// kLowest where a row does not see a key. Returns the rows that see none of the block, as bits.
+  /// Turns products [kTileRows, kTileKeys] into softmax scores: capped if the call has a cap,
+  /// kLowest if a row does not see a key. Returns a bit mask of the rows that see nothing of the
+  /// block.
   uint32_t finish_scores(const KeyBlock& block, int f, float* scores) const {
     if (unit.call->cap > 0) {
       for (int r = 0; r < kTileRows; ++r) {
@@ -132,7 +134,7 @@ using BestGemm = GemmBf16;
 using BestGemm = GemmF32;
 #endif
 
-/// Runs a kernel over tiles of rows with the products that the call asks for.
+/// Runs a kernel over tiles of rows with the precision that the call specifies.
 template <template <class> class Kernel, class Unit>
 static inline void run_tiles(const HostCall& call, const Unit& unit, std::byte* scratch) {
   if (call.compute == AttendCompute::kF32) {

@@ -58,7 +58,8 @@ void check_segment(const AttendCall& call, const KeySegment& segment) {
   LH_ASSERT(segment.index.empty() || listed >= segment.count);
   LH_ASSERT(rows.place == call.queue->place() || segment.count == 0);
   if (!call.queue->on_host()) return;
-  LH_ASSERT(segment.live.empty() && segment.behind.empty());  // resolve_counts() comes first
+  // resolve_counts() must be called first
+  LH_ASSERT(segment.live.empty() && segment.behind.empty());
   LH_ASSERT(!segment.whole_pages);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// An attention call as the host's kernels read it: plain pointers, taken from the views of an
-// AttendCall once it is known that they are host memory.
+// An attention call in the form for host kernels: plain pointers, taken from the views of an
+// AttendCall after checking that they are in host memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace longhaul {
 
-/// The forms of the queries. Two is what any method multiplies (a window and what lies beyond it);
-/// their number is bounded so that a call allocates nothing.
+/// The query forms. Methods use at most two (for a window and for keys beyond it). Their number is
+/// bounded so that a call allocates no memory.
 struct QueryForms {
   static constexpr size_t kMost = 4;
 
@@ -38,19 +38,19 @@ struct HostCall {
   const float* known_lse = nullptr;
 };
 
-/// Which arrays of a call an operation uses besides its queries.
+/// Selects the arrays of a call that an operation uses besides its queries.
 struct CallArrays {
   bool out = false, lse = false, known_lse = false;
 };
 
-/// Checks that the call's queue and arrays are the host's, and that the arrays that are used hold
-/// `rows` rows.
+/// Checks that the call's queue and arrays are on the host, and that the used arrays hold `rows`
+/// rows.
 HostCall host_call(const AttendCall& call, int64_t rows, CallArrays used);
 
-/// Rows of a call's arrays that tasks reach: one past the last.
+/// End of the rows that the tasks use in a call's arrays.
 int64_t rows_of(std::span<const AttendTask> tasks);
 
-/// What every kernel takes for granted of a segment of a call.
+/// Asserts the conditions that every kernel relies on for a segment of a call.
 void check_segment(const AttendCall& call, const KeySegment& segment);
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// Reading rows of a key segment: where row i lies, its elements as f32 or bf16, rotated where
-// asked. For *.isa.cc only.
+// Reads rows of a key segment: their addresses, and their elements as f32 or bf16, with optional
+// rotation. For *.isa.cc only.
 
 #include "ops/attention/attention.h"
 #include "ops/attention/stored_key.h"
@@ -13,15 +13,15 @@ static inline int64_t position_of(const KeySegment& s, int64_t i) {
   return s.indexed_positions ? s.position + s.index.address()[i] : s.position + i;
 }
 
-/// The keys of a list, or its values.
+/// The keys or the values of a list.
 struct StoredRows {
   const std::byte* const* pages;
   DType type;
   int head_dim;
-  int stride;  ///< bytes from a row to the next one of its page
+  int stride;  ///< bytes between rows of a page
   int page_rows;
-  int64_t in_page;  ///< bytes before a page's first row
-  bool mixed;       ///< keys that are stored mixed (ops/attention/stored_key.h)
+  int64_t in_page;  ///< offset of the first row within a page
+  bool mixed;       ///< keys that are stored Hadamard-rotated (ops/attention/stored_key.h)
 
   const std::byte* at(int64_t row) const {
     const int shift = __builtin_ctz(static_cast<unsigned>(page_rows));
@@ -55,7 +55,8 @@ static inline StoredRows values_of(const PagedRows& rows) {
           rows.page_rows, keys, false};
 }
 
-/// Where rows [at, at + count) of a segment lie; a stretch without an index walks along its pages.
+/// Computes the addresses of rows [at, at + count) of a segment. Ranges without an index are
+/// processed page by page.
 static inline void locate_rows(const KeySegment& s, const StoredRows& stored, int64_t at,
                                int64_t count, const std::byte** rows) {
   while (count > 0) {
@@ -100,12 +101,12 @@ static inline Vec load_stored(const std::byte* row, int at) {
   }
 }
 
-/// Elements that are loaded together: a block's, whose scale is read once and whose places are
-/// known to the compiler, or those of a vector.
+/// Number of elements loaded together: a block, whose scale is read once and whose offsets are
+/// compile-time constants, or a vector.
 template <DType T>
 inline constexpr int kStretch = T == DType::Q8_0 || T == DType::Q4_0 ? 32 : kLanes;
 
-/// Vector `i` of the stretch of elements from `at` on, a multiple of kStretch.
+/// Vector `i` of the kStretch elements from `at` on, a multiple of kStretch.
 template <DType T>
 static inline Vec load_of_stretch(const std::byte* row, int at, int i) {
   if constexpr (kStretch<T> == kLanes) {
@@ -119,7 +120,7 @@ template <DType T>
 static inline void load_row_as(const std::byte* row, int head_dim, float* out) {
   int t = 0;
   for (; t + kLanes <= head_dim; t += kLanes) store(out + t, load_stored<T>(row, t));
-  for (; t < head_dim; ++t) {  // head sizes such as 8 or 24, 16-bit and f32 types only
+  for (; t < head_dim; ++t) {  // only for head sizes such as 8 or 24, with 16-bit and f32 types
     if constexpr (T == DType::F32) {
       std::memcpy(out + t, row + 4 * t, 4);
     } else if constexpr (T == DType::F16) {
@@ -130,7 +131,7 @@ static inline void load_row_as(const std::byte* row, int head_dim, float* out) {
   }
 }
 
-/// A row's numbers; of keys that are stored mixed, those before.
+/// A row's values; for keys that are stored Hadamard-rotated, the original values.
 static inline void load_row(const StoredRows& rows, const std::byte* row, float* out) {
   switch (rows.type) {
     case DType::F32:
@@ -148,7 +149,7 @@ static inline void load_row(const StoredRows& rows, const std::byte* row, float*
 }
 
 #if defined(__AVX512BF16__)
-/// Elements [at, at + 32) of a stored row as bf16; blocks are expanded on the way.
+/// Elements [at, at + 32) of a stored row as bf16; block formats are expanded.
 template <DType T>
 static inline __m512i load_32_bf16(const std::byte* row, int at) {
   if constexpr (T == DType::BF16) {
@@ -160,8 +161,8 @@ static inline __m512i load_32_bf16(const std::byte* row, int at) {
     return (__m512i)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low);
   } else {
     static_assert(T == DType::Q4_0);
-    // The 16 numbers that the block can hold are rounded once, and looked up by its half bytes: of
-    // an index, bit 4 is of no matter, as the table holds them twice.
+    // The 16 possible values of the block are rounded once and looked up by half byte. The table
+    // holds them twice, so bit 4 of an index does not matter.
     const std::byte* block = row + at / 32 * 18;
     const Vec steps = {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7};
     const __m512 numbers = (__m512)(steps * splat(f16_scalar(block)));
@@ -172,7 +173,7 @@ static inline __m512i load_32_bf16(const std::byte* row, int at) {
     return _mm512_permutexvar_epi16(index, table);
   }
 }
-/// The same of a row of `dim` elements, a multiple of 32, of a block type.
+/// Expands a row of `dim` elements, a multiple of 32, of a block type.
 static inline void expand_to_bf16(DType type, const std::byte* row, int dim, uint16_t* out) {
   for (int t = 0; t < dim; t += 32) {
     _mm512_storeu_si512(out + t, type == DType::Q4_0 ? load_32_bf16<DType::Q4_0>(row, t)
@@ -181,7 +182,7 @@ static inline void expand_to_bf16(DType type, const std::byte* row, int dim, uin
 }
 #endif
 
-/// a . b of n elements.
+/// Dot product a . b of n elements.
 static inline float dot(const float* a, const float* b, int n) {
   Vec sum{};
   int t = 0;

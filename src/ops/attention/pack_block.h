@@ -1,6 +1,6 @@
 #pragma once
-// Packing a block of keys and values into the forms that tile products read, whatever type and
-// rotation they are stored with. For *.isa.cc only.
+// Packs a block of keys and values, with any stored type and rotation, into the formats of tile
+// products. For *.isa.cc only.
 
 #include "ops/attention/attention_kernels.h"
 #include "ops/attention/key_rows.h"
@@ -11,14 +11,14 @@ namespace longhaul::LH_ISA {
 
 struct KeyBlock {
   const KeySegment* segment;
-  const Rotations* rotations;  ///< of the keys as they are packed; null: they stay as stored
+  const Rotations* rotations;  ///< rotations for packing the keys; null: none
   int64_t begin;               ///< first key of the block within the segment
-  int count;                   ///< keys, at most kTileKeys
+  int count;                   ///< number of keys, at most kTileKeys
   int padded_keys;             ///< count rounded up to 32; the rest is zeros
   int padded_dim;              ///< head_dim rounded up to 32; the rest is zeros
 };
 
-/// Keys from `begin` on: as many as a block holds and `end` allows.
+/// The block of keys from `begin` on, limited by the block size and `end`.
 static inline KeyBlock block_from(const KeySegment& s, const Rotations* rotations, int64_t begin,
                                   int64_t end, int padded_dim) {
   const int count = end - begin < kTileKeys ? static_cast<int>(end - begin) : kTileKeys;
@@ -31,7 +31,8 @@ static inline void load_key(const KeyBlock& b, const StoredRows& keys, int i, fl
   if (b.rotations != nullptr) rotate_in_place(*b.rotations, position_of(s, b.begin + i), out);
 }
 
-/// f32: keys transposed to [padded_dim, kTileKeys], values to [kTileKeys, padded_dim] unless null.
+/// f32: packs keys transposed to [padded_dim, kTileKeys], and values to [kTileKeys, padded_dim]
+/// unless null.
 static inline void pack(const KeyBlock& b, float* keys, float* values, float* /*unpacked_rows*/) {
   const StoredRows stored_keys = keys_of(b.segment->rows);
   const StoredRows stored_values = values_of(b.segment->rows);
@@ -50,7 +51,7 @@ static inline void pack(const KeyBlock& b, float* keys, float* values, float* /*
 }
 
 #if defined(__AVX512BF16__)
-/// Pairs two rows element by element: out[2 t + r] = row_r[t] for 32 elements.
+/// Interleaves two rows: out[2 t + r] = row_r[t] for 32 elements.
 static inline void interleave_32(__m512i even, __m512i odd, uint16_t* out) {
   alignas(64) static constexpr uint16_t kLow[32] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,
                                                     37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
@@ -61,7 +62,8 @@ static inline void interleave_32(__m512i even, __m512i odd, uint16_t* out) {
   _mm512_storeu_si512(out + 32, _mm512_permutex2var_epi16(even, high, odd));
 }
 
-/// One stored row as bf16 [padded_dim]: the row itself when it already is that, else `scratch`.
+/// One stored row as bf16 [padded_dim]: the row itself if it already has that form, otherwise
+/// `scratch`.
 static inline const uint16_t* bf16_row(const StoredRows& rows, const std::byte* row, int padded_dim,
                                        const Rotations* rotations, int64_t position,
                                        uint16_t* scratch) {
@@ -81,9 +83,9 @@ static inline const uint16_t* bf16_row(const StoredRows& rows, const std::byte* 
   return scratch;
 }
 
-/// bf16 pairs: keys to [padded_dim / 2, kTileKeys] of (even, odd) elements, values to
-/// [padded_keys / 2, padded_dim] of (even, odd) keys unless null. `unpacked_rows` is scratch of 32
-/// * padded_dim.
+/// bf16 pairs: packs keys to [padded_dim / 2, kTileKeys] of (even, odd) elements, and values to
+/// [padded_keys / 2, padded_dim] of (even, odd) keys unless null. `unpacked_rows` is scratch of
+/// size 32 * padded_dim.
 static inline void pack(const KeyBlock& b, uint16_t* keys, uint16_t* values,
                         uint16_t* unpacked_rows) {
   const KeySegment& s = *b.segment;

@@ -1,4 +1,4 @@
-// Runs of ops/core/convert.h on one thread.
+// Single-thread kernels of ops/core/convert.h.
 
 #include "ops/core/isa/small_floats.h"
 #include "ops/core/mix_blocks.h"
@@ -56,8 +56,8 @@ float largest(const float* x) {
   return amax;
 }
 
-/// Divides by the scale as stored, so that its rounding to f16 does not add to the error; the
-/// quotient may then pass 127 by a little, and by much where the scale is an f16 subnormal.
+/// Divides by the stored scale, so that its rounding to f16 adds no error. The quotient may exceed
+/// 127 slightly, or greatly if the scale is an f16 subnormal.
 void quantize_block(const float* x, uint8_t* y) {
   const uint16_t scale = f16_of(largest(x) / 127.0f);
   const float stored = f16_value(scale);
@@ -79,14 +79,14 @@ void to_q8_0(const float* x, int64_t count, std::byte* y) {
   for (int64_t i = 0; i < count; i += 32, p += 34) quantize_block(x + i, p);
 }
 
-/// Divides by the scale before it is rounded to f16, as ggml does.
+/// Divides by the scale before its rounding to f16, as ggml does.
 void quantize_block_q4_0(const float* x, uint8_t* y) {
   const float amax = largest(x);
   int at = 0;
   while (at < 31 && __builtin_fabsf(x[at]) != amax) ++at;
   const float scale = x[at] / -8.0f;
   const uint16_t stored = f16_of(scale);
-  const float inverse = f16_value(stored) == 0 ? 0.0f : 1.0f / scale;  // no inf times zero
+  const float inverse = f16_value(stored) == 0 ? 0.0f : 1.0f / scale;  // avoids inf times zero
   std::memcpy(y, &stored, sizeof(stored));
   uint32_t level[32];
 #pragma omp simd

@@ -1,4 +1,4 @@
-// The GEMM library: oneDNN. Behind linear() in f32 one cached primitive per shape.
+// Access to the GEMM library oneDNN, for linear() in f32. It caches one primitive per shape.
 
 #include <omp.h>
 
@@ -23,7 +23,8 @@ struct Product {
   memory::desc a, b, c, scratchpad;
 };
 
-/// Ours and one per thread: the library would give every run of a primitive the same one.
+/// Scratch memory of our own, one per thread: the library would give concurrent runs of a primitive
+/// the same one.
 void* scratchpad_of_this_thread(size_t bytes) {
   static thread_local Buffer<std::byte> buffer;
   buffer.resize(bytes);
@@ -39,7 +40,8 @@ class Products {
 
   void run(int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c,
            int64_t c_stride) {
-    // The library's own threads would wait for each other on a busy machine: ours call it alone.
+    // Each of our threads calls the library with one thread: the library's own threads would wait
+    // for each other on a busy machine.
     omp_set_num_threads(1);
     const Product p = find(m, n, k, c_stride);
     dnnl::stream stream(engine_);

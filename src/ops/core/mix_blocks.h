@@ -1,12 +1,12 @@
 #pragma once
-// The Walsh-Hadamard transform of 32 numbers, scaled so that lengths and products stay: its own
-// inverse. Keys in Q4_0 are stored so (ops/attention/stored_key.h). For *.isa.cc only.
+// The Walsh-Hadamard transform of 32 values, scaled to preserve lengths and products; it is its own
+// inverse. Keys in Q4_0 are stored transformed (ops/attention/stored_key.h). For *.isa.cc only.
 
 #include "ops/core/isa/simd.h"
 
 namespace longhaul::LH_ISA {
 
-/// Lane i gets lane i ^ s.
+/// Returns x with lane i replaced by lane i ^ s.
 template <int s, class V>
 static inline V swap_lanes(V x) {
   constexpr int kCount = sizeof(V) / sizeof(float);
@@ -47,7 +47,7 @@ static inline void mix_block(float* x) {
   for (int n = 0; n < kVectors; ++n) store(x + n * kLanes, v[n] * splat(0.176776695f));
 }
 
-/// Block by block; `count` is a multiple of 32.
+/// Transforms block by block; `count` is a multiple of 32.
 static inline void mix_blocks(float* x, int64_t count) {
   for (int64_t i = 0; i < count; i += 32) mix_block(x + i);
 }

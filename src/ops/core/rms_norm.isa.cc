@@ -1,4 +1,4 @@
-// One row of ops/core/rms_norm.h.
+// Kernel of ops/core/rms_norm.h for one row.
 
 #include "ops/core/isa/simd.h"
 #include "ops/core/isa/small_floats.h"

@@ -1,5 +1,5 @@
 #pragma once
-// Kernels over one row, one thread: what rms_norm.cc, swiglu.cc and convert.cc run in parallel.
+// Single-thread kernels over one row, which rms_norm.cc, swiglu.cc and convert.cc run in parallel.
 
 #include <cstddef>
 #include <cstdint>

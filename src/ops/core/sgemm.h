@@ -5,14 +5,14 @@
 
 namespace longhaul {
 
-/// A matrix as a product reads it: its rows lie `stride` floats apart, or, transposed, its columns.
+/// An operand of a product. Its rows, or its columns if transposed, are `stride` floats apart.
 struct Factor {
   const float* data = nullptr;
   int64_t stride = 0;
   bool transposed = false;
 };
 
-/// c[m, n] = a[m, k] b[k, n], or += with `add`; rows of c lie c_stride floats apart.
+/// c[m, n] = a[m, k] b[k, n], or += with `add`; rows of c are c_stride floats apart.
 void sgemm(int64_t m, int64_t n, int64_t k, Factor a, Factor b, float* c, int64_t c_stride,
            bool add = false);
 

@@ -1,4 +1,4 @@
-// One stretch of ops/core/soft_cap.h.
+// Kernel of ops/core/soft_cap.h for one thread.
 
 #include "ops/core/isa/simd.h"
 #include "ops/core/row_kernels.h"
@@ -6,7 +6,8 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// cap * tanh(x / cap) = cap - 2 cap / (e^(2 x / cap) + 1), which no x that is too large can spoil.
+/// cap * tanh(x / cap) = cap - 2 cap / (e^(2 x / cap) + 1), with the exponent clamped so that large
+/// x cannot overflow.
 inline Vec capped(Vec x, float cap) {
   const Vec s = x * splat(2 * 1.44269504f / cap);
   const Vec power = exp2_precise(s < splat(100.0f) ? s : splat(100.0f));

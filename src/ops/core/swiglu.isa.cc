@@ -1,4 +1,4 @@
-// One row of ops/core/swiglu.h.
+// Kernel of ops/core/swiglu.h for one row.
 
 #include "ops/core/isa/small_floats.h"
 #include "ops/core/row_kernels.h"
@@ -22,21 +22,23 @@ inline float exp_of(float x) {
   return float_from_bits(bits_from_float(p) + (bits_from_float(shifted) << 23));
 }
 
-/// max(-87, min(x, 88.5)) on the bits, where negative floats are negative integers and, unsigned,
-/// grow with their magnitude. Comparisons of floats would be branches, and the compiler then
-/// divides by the constant e^88.5 in every lane: subnormal, so a hundred times slower.
+/// max(-87, min(x, 88.5)) on the bits. As integers negative floats are negative, and as unsigned
+/// integers they grow with their magnitude. Comparisons of floats would become branches, and the
+/// compiler would then divide by the constant e^88.5 in every lane. Such quotients are subnormal,
+/// which is a hundred times slower.
 inline float clamped(float x) {
   const auto bits = static_cast<int32_t>(bits_from_float(x));
   const auto below = static_cast<uint32_t>(bits < 0x42b10000 ? bits : 0x42b10000);
   return float_from_bits(below < 0xc2ae0000u ? below : 0xc2ae0000u);
 }
 
-/// For gates below -88.5 the exponential is held: what should vanish is under 1e-38 of the gate.
+/// For gates below -88.5 the exponential is clamped; the result is below 1e-38 of the gate instead
+/// of zero.
 inline float silu_times(float gate, float up) {
   return gate / (1.0f + exp_of(clamped(-gate))) * up;
 }
 
-/// Any gating, with bounds that are infinite where there is none.
+/// Any gating, with infinite bounds if it has none.
 struct Bounded {
   float slope, cubic, limit, shift;
   explicit Bounded(const Gating& g)

@@ -1,18 +1,18 @@
 #pragma once
-// C[m, n] (+)= A[m, k] * B[k, n] on blocks that live in the caches: the two products of an
-// attention tile. One struct per way of multiplying; all take row-major A, and B in the form named
-// below. For *.isa.cc only.
+// C[m, n] (+)= A[m, k] * B[k, n] on blocks in the caches: the two products of an attention tile.
+// There is one struct per implementation. All use row-major A, and B in the format given below. For
+// *.isa.cc only.
 
 #include "ops/core/isa/amx_tiles.h"
 #include "ops/core/isa/simd.h"
 
 namespace longhaul::LH_ISA {
 
-/// f32 everywhere. B is [k, ldb]; n a multiple of 16; any m, k.
+/// f32, for all levels. B is [k, ldb]; n is a multiple of 16; any m, k.
 struct GemmF32 {
   using Element = float;
   static constexpr int kDepth = 1;  ///< k is padded to a multiple of this
-  // As many sums as registers allow, and of tiles of 32 rows nothing left over.
+  // As many sums as registers allow, and a divisor of tiles with 32 rows.
 #if defined(__AVX512F__)
   static constexpr int kRows = 8, kVectors = 2;
 #else
@@ -123,7 +123,7 @@ struct GemmBf16 {
 #endif
 
 #if defined(__AMX_BF16__)
-/// As GemmBf16, on the tile unit: m and n multiples of 32, k of 32.
+/// GemmBf16 on the tile unit: m and n multiples of 32, k of 32.
 struct GemmAmx {
   using Element = uint16_t;
   static constexpr int kDepth = 32;

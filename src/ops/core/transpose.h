@@ -8,7 +8,7 @@
 
 namespace longhaul::LH_ISA {
 
-/// 16 rows of 16 32-bit units, transposed.
+/// Transposes 16 rows of 16 32-bit elements.
 static inline void transpose_16x16(const __m512i in[16], uint32_t* out, int out_stride) {
   __m512i t[16], u[16];
   for (int i = 0; i < 8; ++i) {

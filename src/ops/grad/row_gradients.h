@@ -1,6 +1,6 @@
 #pragma once
-// Kernels of one row, one thread, of operations that are differentiated: what rms_norm_backward.cc,
-// swiglu_backward.cc and attention_backward.cc run in parallel.
+// Single-thread gradient kernels over one row, which rms_norm_backward.cc, swiglu_backward.cc and
+// attention_backward.cc run in parallel.
 
 #include <cstdint>
 
@@ -9,12 +9,12 @@
 namespace longhaul {
 
 struct RowGradients {
-  /// dx = keep * dx + the gradient; dx may be dy where keep is 0.
+  /// dx = keep * dx + the gradient; dx may alias dy if keep is 0.
   void (*rms_norm)(const float* x, const float* weight, float eps, const float* dy, int64_t n,
                    float* dx, float keep);
   void (*swiglu)(const float* gate, const float* up, const float* dy, int64_t n, float* d_gate,
                  float* d_up);
-  /// scores[j] = e^(scale * scores[j] - lse): softmax weights from what is known of their row.
+  /// scores[j] = e^(scale * scores[j] - lse): softmax weights from the row's known lse.
   void (*weights)(float* scores, int64_t n, float scale, float lse);
   /// d_weights[j] = scale * weights[j] * (d_weights[j] - mean): the gradient of the scores.
   void (*scores)(const float* weights, int64_t n, float scale, float mean, float* d_weights);

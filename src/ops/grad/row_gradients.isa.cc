@@ -1,5 +1,5 @@
-// One row of ops/grad/rms_norm_backward.h, ops/grad/swiglu_backward.h and
-// ops/grad/attention_backward.h.
+// Kernels of ops/grad/rms_norm_backward.h, ops/grad/swiglu_backward.h and
+// ops/grad/attention_backward.h for one row.
 
 #include "ops/grad/row_gradients.h"
 
@@ -42,7 +42,7 @@ void swiglu(const float* gate, const float* up, const float* dy, int64_t n, floa
     const int lanes = lanes_at(i, n);
     const Vec g = load_first(gate + i, lanes), u = load_first(up + i, lanes);
     const Vec d = load_first(dy + i, lanes);
-    // e^-|g| stays in range on both sides of 0.
+    // e^-|g| stays in range for positive and negative g.
     const Vec e = exp2_precise(max(max(g, Vec{} - g) * splat(-kLog2E), most));
     const Vec near_one = one / (one + e);
     const Vec s = g < 0.0f ? e * near_one : near_one;
@@ -55,7 +55,7 @@ void weights(float* scores, int64_t n, float scale, float lse) {
   const Vec factor = splat(scale * kLog2E), offset = splat(-lse * kLog2E);
   for (int64_t i = 0; i < n; i += kLanes) {
     const int lanes = lanes_at(i, n);
-    // Keys that the row does not see may have any score; the caller writes zeros over them.
+    // Keys that the row does not see may have any score; the caller overwrites them with zeros.
     const Vec exponent = fma(load_first(scores + i, lanes), factor, offset);
     const Vec bounded = Vec{} - max(Vec{} - exponent, splat(-64.0f));
     store_first(scores + i, lanes, exp2_precise(bounded));

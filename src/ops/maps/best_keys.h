@@ -1,5 +1,5 @@
 #pragma once
-// The running best keys of a query row, fed with the scores of one tile after the other. For
+// The best keys of a query row so far, updated with the scores of one tile after the other. For
 // *.isa.cc only.
 
 #include "ops/core/isa/simd.h"
@@ -15,8 +15,8 @@ static inline bool any_above(Vec v, float limit) {
 #endif
 }
 
-/// Lists [flat rows, k], best first. Keys come in ascending order, so that an equal score that
-/// comes later loses.
+/// Lists [(row, head) rows, k], best first. Keys come in ascending order, so a later key with an
+/// equal score loses.
 struct BestKeys {
   const TopKeysUnit& unit;
 
@@ -24,11 +24,11 @@ struct BestKeys {
     for (int i = 0; i < flat_rows * unit.k; ++i) unit.scores[i] = kNoScore, unit.keys[i] = -1;
   }
 
-  /// What a score must be above to enter the list of row f.
+  /// Threshold that a score must exceed to enter the list of row f.
   float worst(int f) const { return unit.scores[f * unit.k + unit.k - 1]; }
 
-  /// Scores of keys first, first + 1, ... for row f; `padded` of them, a multiple of 32, of which
-  /// those that are no keys hold kNoScore.
+  /// Offers scores of keys first, first + 1, ... for row f. There are `padded` scores, a multiple
+  /// of 32; entries without a key hold kNoScore.
   void offer(int f, const float* scores, int padded, int64_t first) const {
     const float* worst = unit.scores + f * unit.k + unit.k - 1;
     const Vec top = lane_max(scores, padded);

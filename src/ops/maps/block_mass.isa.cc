@@ -1,5 +1,5 @@
-// Sums of exponentials by blocks of keys: scores as attention computes them, each row of a tile
-// relative to its own maximum there.
+// Sums of exponentials by blocks of keys. Scores are computed as in attention, and each row of a
+// tile is relative to its own maximum there.
 
 #include "ops/attention/flat_rows.h"
 #include "ops/maps/block_mass_kernels.h"
@@ -34,7 +34,8 @@ class TileMass {
   }
 
  private:
-  /// All tiles of rows against one packed block of keys, `first` keys after the unit's first.
+  /// Processes all tiles of rows against one packed block of keys, `first` keys after the unit's
+  /// first.
   void tiles(const KeyBlock& block, int64_t first) {
     bool packed = false;
     for (int f = 0; f < rows_.count; f += kTileRows) {
@@ -62,7 +63,7 @@ class TileMass {
     }
   }
 
-  /// Scores become 2^(score - top); returns top. `count` is a multiple of 32.
+  /// Replaces scores by 2^(score - top) and returns top. `count` is a multiple of 32.
   static float exponentials(float* scores, int count) {
     Vec a = load(scores);
     for (int j = kLanes; j < count; j += kLanes) a = max(a, load(scores + j));

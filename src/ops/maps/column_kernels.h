@@ -1,12 +1,12 @@
 #pragma once
-// What column_sums.cc hands to the kernels of an ISA level.
+// Interface between column_sums.cc and the kernels of an ISA level.
 
 #include "ops/attention/attention_kernels.h"
 
 namespace longhaul {
 
-/// Keys whose columns one thread sums: several packed blocks, so that the conversion of the query
-/// rows, done once per tile of rows, is shared.
+/// Keys whose columns one thread sums: several packed blocks, which share one conversion of the
+/// query rows per tile of rows.
 inline constexpr int kColumnBlocks = 4;
 inline constexpr int kColumnKeys = kColumnBlocks * kTileKeys;
 
@@ -15,8 +15,8 @@ struct ColumnUnit {
   AttendUnit rows;
   float* sums;     ///< [key_count]
   float* squares;  ///< [key_count]; may be null
-  /// Row by row instead: probabilities summed over the unit's heads are added to
-  /// map[row * map_stride + key]. Null: columns are summed.
+  /// Sums by rows instead: probabilities summed over the unit's heads are added to map[row *
+  /// map_stride + key]. Null: columns are summed.
   float* map;
   int64_t map_stride;
 };

@@ -1,6 +1,5 @@
-// Column sums of probabilities, or the probabilities themselves: the scores of a tile as attention
-// computes them, turned into probabilities with the rows' known denominators and added up over the
-// rows.
+// Column sums of probabilities, or the probabilities themselves. A tile's scores are computed as in
+// attention, turned into probabilities with the rows' known denominators, and summed over the rows.
 
 #include "ops/maps/column_kernels.h"
 #include "ops/maps/packed_columns.h"
@@ -24,7 +23,7 @@ class TileColumns {
   }
 
  private:
-  /// Tile of rows at f against all blocks.
+  /// Processes the tile of rows at f against all blocks.
   void tile(int f) {
     bool loaded = false;
     for (int b = 0; b < columns_.count(); ++b) {
@@ -62,10 +61,12 @@ class TileColumns {
     for (int j = 0; j < block.count; ++j) unit_.sums[first + j] += sums[j];
   }
 
-  /// The same, and adds the squares of what each row of the text gives the keys, over all heads.
-  /// The heads of a row may lie in several tiles: what earlier ones hold of it waits in row_sums_.
+  /// Also adds the squares of the probability that each row of the text gives to the keys, summed
+  /// over all heads. The heads of a row may lie in several tiles; partial sums are kept in
+  /// row_sums_.
   void add_columns_and_squares(const KeyBlock& block, const float* scores, int f, int first) {
-    const int heads = unit_.rows.head_count, heads_left = heads - f % heads;  // of the first row
+    // heads_left counts those of the first row
+    const int heads = unit_.rows.head_count, heads_left = heads - f % heads;
     alignas(64) float sums[kTileKeys], squares[kTileKeys];
     for (int j = 0; j < block.padded_keys; j += kLanes) {
       Vec sum{}, square{}, row_sum = load(row_sums_ + first + j);
@@ -104,11 +105,12 @@ class TileColumns {
   const FlatRows rows_;
   const PackedColumns<Gemm> columns_;
   float denominators_[kTileRows];            // log2
-  alignas(64) float row_sums_[kColumnKeys];  // of the row whose last heads are in a later tile
+  alignas(64) float row_sums_[kColumnKeys];  // for the row whose last heads are in a later tile
 };
 
 size_t scratch_bytes(const HostCall& call) {
-  return bytes_of<TileScratch<float>>(call.head_dim, kColumnCounts);  // the larger element type
+  // float is the larger element type
+  return bytes_of<TileScratch<float>>(call.head_dim, kColumnCounts);
 }
 
 void run(const ColumnUnit& unit, std::byte* scratch) {

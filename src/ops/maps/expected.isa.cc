@@ -1,4 +1,4 @@
-// Moments of query rows, and logits that are quadratic in the keys.
+// Kernels for moments of query rows, and for logits that are quadratic in the keys.
 
 #include "ops/attention/pack_block.h"
 #include "ops/core/tile_gemm.h"
@@ -8,8 +8,8 @@ namespace longhaul::LH_ISA {
 namespace {
 
 struct MomentScratch {
-  float* rows;      ///< [kMomentRows, dim], less the origin
-  float* columns;   ///< the same as [dim, kMomentRows]
+  float* rows;      ///< [kMomentRows, dim], minus the origin
+  float* columns;   ///< transpose of rows: [dim, kMomentRows]
   float* products;  ///< [dim, dim]
 
   MomentScratch(ScratchLayout& layout, int dim) {
@@ -24,7 +24,7 @@ size_t moments_scratch_bytes(int head_dim) {
   return bytes_of<MomentScratch>(round_up(head_dim, 32));
 }
 
-/// Rows [begin, begin + count) of a unit.
+/// Adds rows [begin, begin + count) of a unit.
 void add_block(const MomentUnit& unit, int64_t begin, int count, int dim, const MomentScratch& s) {
   for (int t = 0; t < unit.head_dim; ++t) {
     float sum = 0.0f;
@@ -48,7 +48,7 @@ void add_moments(const MomentUnit& unit, std::byte* scratch) {
   const int dim = round_up(unit.head_dim, 32);
   ScratchLayout layout(scratch);
   const MomentScratch s(layout, dim);
-  for (int i = 0; i < kMomentRows * dim; ++i) s.rows[i] = 0.0f;  // columns past head_dim stay so
+  for (int i = 0; i < kMomentRows * dim; ++i) s.rows[i] = 0.0f;  // columns past head_dim stay zero
   for (int64_t begin = 0; begin < unit.rows; begin += kMomentRows) {
     const int64_t left = unit.rows - begin;
     add_block(unit, begin, left < kMomentRows ? static_cast<int>(left) : kMomentRows, dim, s);
@@ -64,7 +64,7 @@ void head_logits(const float* linear, const float* quadratic, int dim, int padde
                  const TileScratch<float>& s, float* out) {
   for (int j = 0; j < padded_keys; ++j) out[j] = 0.0f;
   for (int first = 0; first < dim; first += kTileRows) {
-    if (quadratic != nullptr) {  // nothing stands right of the diagonal
+    if (quadratic != nullptr) {  // entries right of the diagonal are zero
       GemmF32::run(kTileRows, padded_keys, first + kTileRows,
                    quadratic + static_cast<int64_t>(first) * dim, dim, s.keys, kTileKeys, s.scores,
                    kTileKeys, false);

@@ -1,5 +1,5 @@
 #pragma once
-// What query_moments.cc and expected_attention.cc hand to the kernels of an ISA level.
+// Interface of query_moments.cc and expected_attention.cc to the kernels of an ISA level.
 
 #include "ops/attention/attention_kernels.h"
 
@@ -10,16 +10,16 @@ inline constexpr int kMomentRows = 64;
 
 /// Rows of one query head.
 struct MomentUnit {
-  const float* q = nullptr;  ///< row r at q + r * stride
+  const float* q = nullptr;  ///< row r is at q + r * stride
   int64_t rows = 0, stride = 0;
   int head_dim = 0;
-  const float* origin = nullptr;  ///< [head_dim] is taken off each row
+  const float* origin = nullptr;  ///< [head_dim], subtracted from each row
   double* sums = nullptr;         ///< [head_dim] += rows
-  double* products = nullptr;     ///< [head_dim, head_dim] += row times row; may be null
+  double* products = nullptr;     ///< [head_dim, head_dim] += outer products of rows; may be null
 };
 
 /// Stored keys [begin, begin + count), at most kTileKeys, for some query heads. Rows of the terms
-/// are head_dim rounded up to 32 numbers; those past head_dim are zeros.
+/// have head_dim rounded up to 32 values; those past head_dim are zeros.
 struct LogitUnit {
   const PagedRows* rows = nullptr;
   int64_t begin = 0, count = 0;
@@ -36,7 +36,7 @@ struct ExpectedKernels {
   size_t (*logits_scratch_bytes)(int head_dim);
   /// logits = linear . key + key . (quadratic key).
   void (*logits)(const LogitUnit& unit, std::byte* scratch);
-  /// out [count]: the lengths of stored values [begin, begin + count).
+  /// out [count] = lengths of the stored values [begin, begin + count).
   void (*value_lengths)(const PagedRows& rows, int64_t begin, int64_t count, float* out);
 };
 

@@ -1,4 +1,4 @@
-// Directions of stored keys and their products with a vector.
+// Kernels for directions of stored keys and their products with a vector.
 
 #include "ops/attention/key_rows.h"
 #include "ops/maps/key_difference_kernels.h"

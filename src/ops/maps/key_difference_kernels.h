@@ -1,13 +1,13 @@
 #pragma once
-// What key_difference.cc hands to the kernels of an ISA level.
+// Interface between key_difference.cc and the kernels of an ISA level.
 
 #include "ops/attention/attention_kernels.h"
 
 namespace longhaul {
 
 struct KeyDifferenceKernels {
-  /// Of stored keys [begin, begin + count): their lengths, and the sum of their directions, which
-  /// is added to sum [head_dim]. A key of length 0 has none.
+  /// For stored keys [begin, begin + count): writes their lengths and adds the sum of their
+  /// directions to sum [head_dim]. A key of length 0 has no direction.
   void (*add_directions)(const PagedRows& rows, int64_t begin, int64_t count, double* sum,
                          float* lengths);
   /// products[i] = key[begin + i] . vector.

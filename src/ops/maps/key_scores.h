@@ -1,6 +1,6 @@
 #pragma once
-// Scores of few queries with the keys of one tile on the matrix unit, keys straight from their
-// pages. For *.isa.cc only.
+// Scores of decode queries with the keys of one tile on the matrix unit, with keys directly from
+// their pages. For *.isa.cc only.
 
 #include "ops/attention/decode/few_rows.h"
 #include "ops/core/isa/amx_tiles.h"
@@ -22,7 +22,7 @@ class KeyScores {
   }
   static void end() { _tile_release(); }
 
-  /// queries [rows, dim] f32, rounded to bf16; they stay in the tile registers until end().
+  /// Rounds queries [rows, dim] f32 to bf16; they stay in the tile registers until end().
   void load_queries(const float* queries, int rows, int dim) {
     dim_ = dim;
     std::memset(queries_, 0, sizeof queries_);
@@ -39,7 +39,7 @@ class KeyScores {
     if (dim > 96) LH_LOAD_TILE(7, queries_ + 48 * 32, 64);
   }
 
-  /// Keys [at, at + count) of a stretch. Returns the best score of each query.
+  /// Scores keys [at, at + count) of a segment. Returns the best score of each query.
   __m512 score(const KeySegment& s, int stride, int64_t at, int count) {
     __m512 best = _mm512_set1_ps(kNoScore);
     for (int g = 0; g < count; g += 16) {
@@ -80,7 +80,7 @@ class KeyScores {
     }
   }
 
-  /// 16 keys one behind the other: where they lie, or copied where a page or the list ends.
+  /// Returns 16 contiguous keys: in place, or copied at the end of a page or list.
   const std::byte* together(const KeySegment& s, int stride, int64_t at, int keys) {
     const int64_t row = row_of(s, at), page = s.rows.page_rows;
     const StoredRows stored = keys_of(s.rows);

@@ -1,5 +1,5 @@
 #pragma once
-// What line_sums.cc hands to the kernels of an ISA level.
+// Interface between line_sums.cc and the kernels of an ISA level.
 
 #include "ops/maps/column_kernels.h"
 
@@ -8,14 +8,14 @@ namespace longhaul {
 /// All heads of a task against keys [key_begin, key_begin + key_count), key_count <= kColumnKeys.
 struct LineUnit {
   AttendUnit rows;
-  float* columns;  ///< [head_count, ...] of the unit's keys; heads are `columns_stride` apart
+  float* columns;  ///< [head_count, ...] for the unit's keys; heads are `columns_stride` apart
   int64_t columns_stride;
-  /// [head_count, line_width(row_count)]: entry key - row + row_count - 1 + kLinePadding, key and
-  /// row counted within the unit. Starts as zeros.
+  /// [head_count, line_width(row_count)]: the index is key - row + row_count - 1 + kLinePadding,
+  /// with key and row counted within the unit. Initialised to zeros.
   float* diagonals;
 };
 
-/// Whole tiles of rows may write zeros this far before the first diagonal.
+/// Whole tiles of rows may write zeros up to this distance before the first diagonal.
 inline constexpr int kLinePadding = kTileRows - 1;
 inline int64_t line_width(int row_count) { return kColumnKeys + row_count + kTileRows; }
 

@@ -1,5 +1,6 @@
-// Column and diagonal sums of probabilities: a tile's scores become probabilities with the rows'
-// known denominators; laid out with zeros around them, both sums run over rows in registers.
+// Column and diagonal sums of probabilities. A tile's scores become probabilities with the rows'
+// known denominators. They are stored with zeros around them, so that both kinds of sums can run
+// over rows in registers.
 
 #include "ops/maps/line_kernels.h"
 #include "ops/maps/packed_columns.h"
@@ -11,7 +12,7 @@ constexpr int kMapWidth = kTileRows + kTileKeys + kTileRows;
 
 template <class E>
 struct Scratch : TileScratch<E> {
-  float* map;  // [kTileRows, kMapWidth], keys from kTileRows on, zeros around them
+  float* map;  // [kTileRows, kMapWidth], keys begin at column kTileRows, with zeros around them
 
   Scratch(ScratchLayout& layout, int head_dim) : TileScratch<E>(layout, head_dim, kColumnCounts) {
     layout.take(map, static_cast<size_t>(kTileRows) * kMapWidth);
@@ -75,7 +76,8 @@ class TileLines {
     }
   }
 
-  /// Entry e of `diagonals` is key e - (kTileRows - 1) of row 0, one key further in every next row.
+  /// Entry e of `diagonals` is key e - (kTileRows - 1) of row 0, and one key further in each
+  /// following row.
   void add_diagonals(float* diagonals) const {
     for (int e = 0; e < kTileRows + kTileKeys; e += kLanes) {
       const Vec sum = over_rows(s_.map + 1 + e, kMapWidth + 1);
@@ -98,7 +100,7 @@ class TileLines {
 };
 
 size_t scratch_bytes(const HostCall& call) {
-  return bytes_of<Scratch<float>>(call.head_dim);  // the larger element type
+  return bytes_of<Scratch<float>>(call.head_dim);  // float is the larger element type
 }
 
 void run(const LineUnit& unit, std::byte* scratch) {

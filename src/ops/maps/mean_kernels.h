@@ -1,5 +1,5 @@
 #pragma once
-// What mean_keys.cc hands to the kernels of an ISA level.
+// Interface between mean_keys.cc and the kernels of an ISA level.
 
 #include "ops/attention/attention.h"
 #include "ops/core/isa/per_isa.h"
@@ -7,7 +7,7 @@
 namespace longhaul {
 
 struct MeanKernels {
-  /// out [head_dim]: mean of stored keys [begin, end).
+  /// out [head_dim] = mean of the stored keys [begin, end).
   void (*keys)(const PagedRows& rows, int64_t begin, int64_t end, float* out);
   /// scores[b] = scale * query . means[b].
   void (*scores)(const float* query, const float* means, int64_t blocks, int head_dim, float scale,

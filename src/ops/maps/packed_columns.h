@@ -1,6 +1,5 @@
 #pragma once
-// The keys of a column unit, packed once for all tiles of rows that are multiplied with them. For
-// *.isa.cc only.
+// The keys of a column unit, packed once for all tiles of rows. For *.isa.cc only.
 
 #include "ops/attention/flat_rows.h"
 #include "ops/maps/column_kernels.h"
@@ -9,13 +8,14 @@ namespace longhaul::LH_ISA {
 
 static constexpr TileCounts kColumnCounts = {kTileRows, kColumnBlocks, 1};
 
-/// Begin and end the products (Gemm::begin, Gemm::end) around score().
+/// Call Gemm::begin and Gemm::end around score().
 template <class Gemm>
 class PackedColumns {
  public:
   using Scratch = TileScratch<typename Gemm::Element>;
 
-  /// `unit` names keys [key_begin, key_begin + key_count) of its only segment, at most kColumnKeys.
+  /// `unit` selects keys [key_begin, key_begin + key_count) of its only segment, at most
+  /// kColumnKeys.
   PackedColumns(const AttendUnit& unit, const Scratch& scratch)
       : dim_(round_up(unit.call->head_dim, 32)), s_(scratch) {
     const int64_t end = unit.key_begin + unit.key_count;
@@ -35,8 +35,8 @@ class PackedColumns {
     rows.load_queries(form, f, f + kTileRows, dim_, s_.queries);
   }
 
-  /// Scores [kTileRows, kTileKeys] of the rows loaded last, those at f, with block b; kLowest where
-  /// a row does not see a key.
+  /// Scores [kTileRows, kTileKeys] of the rows loaded last, at f, with block b; kLowest if a row
+  /// does not see a key.
   const float* score(const FlatRows& rows, int f, int b) const {
     Gemm::run(kTileRows, blocks_[b].padded_keys, dim_, s_.queries, dim_, keys_of(b), kTileKeys,
               s_.scores, kTileKeys, false);

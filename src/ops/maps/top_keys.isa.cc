@@ -1,5 +1,5 @@
-// Best keys of many rows: the scores of a tile as attention computes them, of which only what beats
-// a row's list so far is looked at.
+// Best keys of prefill rows. The scores of a tile are computed as in attention, and only scores
+// that exceed a row's list so far are processed further.
 
 #include "ops/attention/flat_rows.h"
 #include "ops/maps/best_keys.h"
@@ -38,7 +38,7 @@ class TileTopKeys {
   }
 
  private:
-  /// The products of the next rows are started before the scores of these are looked through.
+  /// Starts the products of the next rows before it searches the scores of the present ones.
   void tiles(const KeyBlock& block) {
     int buffer = 0;
     score(block, 0, buffer);

@@ -1,6 +1,6 @@
 #pragma once
-// The kernel of best keys for few rows (top_keys_few.isa.cc), as the table in top_keys.isa.cc names
-// it. For *.isa.cc only.
+// The kernel for the best keys of decode rows (top_keys_few.isa.cc), listed in the table of
+// top_keys.isa.cc. For *.isa.cc only.
 
 #include "ops/maps/top_keys_kernels.h"
 

@@ -1,5 +1,5 @@
-// Best keys of few rows (decode): bound by memory, so every key is read once, straight from its
-// page, for all rows that share it. On the matrix unit, where there is one, else in f32.
+// Best keys of decode rows. It is memory-bound, so every key is read once, directly from its page,
+// for all rows that share it. It uses the matrix unit if there is one, otherwise f32.
 
 #include "ops/maps/top_keys_few.h"
 
@@ -14,13 +14,13 @@ namespace {
 
 struct Few {
   int dim;            // head_dim rounded up to 16
-  int row_bytes = 0;  // of a stored key
+  int row_bytes = 0;  // bytes per stored key
   float* queries;     // [rows, dim]
   float* scores;      // [rows, kTopTile]
-  float* fetched;     // [kTopTile, dim] keys that must be converted first
-  // Set before they are read; zeros, since the static analyzer does not see that.
+  float* fetched;     // [kTopTile, dim], for keys that need conversion
+  // They are set before they are read; the zeros are for the static analyzer.
   const std::byte* key[kTopTile] = {};
-  const std::byte* ahead[kTopTile] = {};  // of the tile after this one, to be fetched meanwhile
+  const std::byte* ahead[kTopTile] = {};  // keys of the next tile, prefetched meanwhile
 
   Few(ScratchLayout& layout, int head_dim) : dim(round_up(head_dim, 16)) {
     layout.take(queries, static_cast<size_t>(kFewRows) * static_cast<size_t>(dim));
@@ -29,7 +29,8 @@ struct Few {
   }
 };
 
-/// Scores of a tile's `count` keys for M rows; up to the next multiple of kLanes, those of another.
+/// Scores of a tile's `count` keys for M rows. Entries up to the next multiple of kLanes hold
+/// scores of other keys.
 template <DType T, int M>
 struct ScoreKeys {
   static void run(const Few& f, int count) {
@@ -55,7 +56,7 @@ struct ScoreKeys {
   }
 };
 
-/// Where a tile's keys lie, and those of the next tile.
+/// Computes the addresses of a tile's keys and of the next tile's keys.
 void find_keys(Few& f, const KeySegment& s, int64_t begin, int count, int64_t end, bool convert) {
   const int64_t left = end - begin - kTopTile, later = left < 0 ? 0 : left < count ? left : count;
   const StoredRows keys = keys_of(s.rows);
@@ -76,7 +77,7 @@ void on_matrix_unit(const TopKeysUnit& unit, const FlatRows& rows, const BestKey
   KeyScores::begin();
   scores.load_queries(f.queries, rows.count, f.dim);
   const int64_t end = unit.rows.key_begin + unit.rows.key_count;
-  alignas(64) float worst[16];  // score that a query's list must be beaten with
+  alignas(64) float worst[16];  // threshold that a score must exceed to enter a query's list
   for (int m = 0; m < 16; ++m) worst[m] = m < rows.count ? kNoScore : -kNoScore;
   for (int64_t begin = unit.rows.key_begin; begin < end; begin += kTopTile) {
     const int count = end - begin < kTopTile ? static_cast<int>(end - begin) : kTopTile;
@@ -111,7 +112,7 @@ size_t top_keys_few_scratch_bytes(const HostCall& call) { return bytes_of<Few>(c
 #if defined(__AMX_BF16__)
   if (KeyScores::serves(call, s.rows)) return on_matrix_unit(unit, rows, best, f);
 #endif
-  const bool convert = call.head_dim % 16 != 0;  // not whole vectors
+  const bool convert = call.head_dim % 16 != 0;  // rows are not whole vectors
   if (keys_of(s.rows).mixed) mix_blocks(f.queries, int64_t{rows.count} * f.dim);
   if (convert) std::memset(f.fetched, 0, sizeof(float) * static_cast<size_t>(kTopTile * f.dim));
   const auto score = pick<ScoreKeys>(convert ? DType::F32 : s.rows.type.k, rows.count);

@@ -1,5 +1,5 @@
 #pragma once
-// What top_keys.cc hands to the kernels of an ISA level.
+// Interface between top_keys.cc and the kernels of an ISA level.
 
 #include "ops/attention/attention_kernels.h"
 #include "ops/maps/top_keys.h"
@@ -7,13 +7,13 @@
 namespace longhaul {
 
 /// Keys [key_begin, +key_count) of a task for some of its rows; key_begin is a multiple of
-/// kTopTile. `rows` has one segment: all keys of the task.
+/// kTopTile. `rows` has one segment with all keys of the task.
 struct TopKeysUnit {
   AttendUnit rows;
   int k;
   TopRule rule;
-  float* scores;  ///< [flat rows, k], best first; kNoScore where there is no key
-  int32_t* keys;  ///< [flat rows, k]
+  float* scores;  ///< [(row, head) rows, k], best first; kNoScore if there is no key
+  int32_t* keys;  ///< [(row, head) rows, k]
 };
 
 inline constexpr float kNoScore = -1e30f;

@@ -1,5 +1,5 @@
 #pragma once
-// Factors of quantized blocks in registers, for AVX2 and above. For *.isa.cc only.
+// Loads factors of quantized blocks into registers, for AVX2 and above. For *.isa.cc only.
 
 #include <immintrin.h>
 
@@ -10,15 +10,15 @@ namespace longhaul::LH_ISA {
 namespace {
 
 /// The first four bytes of block `block` of `blocks`: an f16 factor and, for some types, an f16
-/// minimum. Zeros beyond the last block, which is not read.
+/// minimum. It returns zeros past the last block, without reading.
 template <class Type>
 [[gnu::always_inline]] inline int block_head(const uint8_t* p, int block, int blocks) {
   return block < blocks ? static_cast<int>(load_u32(p + block * Type::kBytes)) : 0;
 }
 
-/// Of four blocks from `first` on. Plain loads, since a gather takes longer, much longer where the
-/// CPU's is microcoded; inserted one by one, since from a list of numbers the compiler makes stores
-/// that no wide load can follow.
+/// The first four bytes of four blocks from `first` on. Plain loads are faster than a gather,
+/// especially where the CPU's gather is microcoded. They are inserted one by one, because from a
+/// list of values the compiler would make stores that a wide load cannot forward.
 template <class Type>
 [[gnu::always_inline]] inline __m128i four_heads(const uint8_t* p, int first, int blocks) {
   __m128i heads = _mm_cvtsi32_si128(block_head<Type>(p, first, blocks));
@@ -27,8 +27,8 @@ template <class Type>
   return _mm_insert_epi32(heads, block_head<Type>(p, first + 3, blocks), 3);
 }
 
-/// The factors of up to 8 blocks of MXFP4 (MXFP4::half_of_power). Beyond the last block, which is
-/// not read, they meet activations that are zero.
+/// The factors of up to 8 blocks of MXFP4 (MXFP4::half_of_power). Entries past the last block,
+/// which are not read, are multiplied with activations that are zero.
 inline __m256 mxfp4_factors(const uint8_t* p, int blocks) {
   uint64_t exponents = 0;
   for (int b = 0; b < blocks; ++b) exponents |= uint64_t{p[b * MXFP4::kBytes]} << (8 * b);
@@ -43,9 +43,10 @@ inline __m128i fp4_levels() {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(kFp4Levels));
 }
 
-/// The factors of IQ4_XS's eight runs of 32 weights.
+/// The factors of IQ4_XS's eight groups of 32 weights.
 inline __m256 iq4_xs_factors(const uint8_t* p) {
-  const uint32_t pairs = load_u32(p + 4);  // byte i: low four bits of the scales 2 i and 2 i + 1
+  // byte i holds the low four bits of scales 2 i and 2 i + 1
+  const uint32_t pairs = load_u32(p + 4);
   const __m256i low = _mm256_srlv_epi32(_mm256_set1_epi32(static_cast<int>(pairs)),
                                         _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28));
   const __m256i high = _mm256_srlv_epi32(_mm256_set1_epi32(load_u16(p + 2)),

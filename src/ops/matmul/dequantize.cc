@@ -12,7 +12,7 @@ size_t checked_index(DType type, int64_t count) {
   return static_cast<size_t>(type);
 }
 
-/// Calls row(type, first byte, elements, destination) for whole stretches of rows.
+/// Calls row(type, first byte, elements, destination) for contiguous ranges of rows.
 template <class T, class Row>
 void over_rows(const TensorView& matrix, int64_t begin, int64_t count, T* dst, Row row) {
   LH_ASSERT(begin >= 0 && count >= 0 && begin + count <= matrix.rows());

@@ -1,4 +1,4 @@
-// Dequantization kernels of one instruction-set level.
+// Dequantization kernels for one instruction-set level.
 
 #ifdef __F16C__
 #include <immintrin.h>
@@ -9,7 +9,7 @@
 #include "ops/matmul/dequantize_kernels.h"
 #include "ops/matmul/quant_blocks.h"
 #include "ops/matmul/small_blocks.h"
-// Faster forms of expand_bf16, before the plain template that they take precedence over.
+// Faster overloads of expand_bf16, declared before the plain template so that they take precedence.
 #include "ops/matmul/dequantize_avx2.h"
 #include "ops/matmul/dequantize_avx512.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 const uint8_t* bytes(const std::byte* src) { return reinterpret_cast<const uint8_t*>(src); }
 
-/// f32 to bf16 without a branch, so that it vectorises; equals f32_to_bf16.
+/// Converts f32 to bf16 without branches, so that it vectorises; equals f32_to_bf16.
 void round_row(const float* src, int64_t count, bf16_t* dst) {
 #if defined(__AVX2__) && !defined(__AVX512BW__)
   for (; count >= 16; count -= 16, src += 16, dst += 16) {
@@ -75,7 +75,7 @@ void bf16_to_f32s(const std::byte* src, int64_t count, float* dst) {
   }
 }
 
-/// Through a buffer that stays in the first-level cache.
+/// Converts through a buffer that fits into the L1 cache.
 template <void (*ToF32)(const std::byte*, int64_t, float*), int kBytes>
 void plain_to_bf16(const std::byte* src, int64_t count, bf16_t* dst) {
   constexpr int64_t kStep = 512;

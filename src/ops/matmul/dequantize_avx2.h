@@ -1,8 +1,9 @@
 #pragma once
-// Blocks to bf16 with AVX2 (the levels above have their own). The 16 values that a 4-bit quant can
-// take within a sub-block are computed once and looked up by byte shuffles, low and high bytes
-// apart; wider quants are converted one by one. Included by dequantize.isa.cc after quant_blocks.h;
-// functions named as the plain template, which they take precedence over.
+// Converts blocks to bf16 with AVX2 (higher levels have their own version). The 16 possible values
+// of a 4-bit quant within a sub-block are computed once and looked up by byte shuffles, low and
+// high bytes separately. Wider quants are converted one by one. dequantize.isa.cc includes this
+// file after quant_blocks.h. Its functions have the name of the plain template and take precedence
+// over it.
 
 #if defined(__AVX2__) && !defined(__AVX512BW__)
 #include <immintrin.h>
@@ -10,7 +11,7 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// 16 f32 to bf16.
+/// Converts 16 f32 to bf16.
 inline __m256i round_16(__m256 low, __m256 high) {
   const auto round = [](__m256 x) {
     const __m256i u = _mm256_castps_si256(x);
@@ -38,7 +39,7 @@ inline __m256 line(float scale, __m256 x, float offset) {
   return _mm256_add_ps(_mm256_mul_ps(_mm256_set1_ps(scale), x), _mm256_set1_ps(offset));
 }
 
-/// The bf16 values of quants 0..15, their low and their high bytes.
+/// The bf16 values of quants 0..15, as low and high bytes.
 struct NibbleTable {
   __m256i low, high;
   NibbleTable(__m256 first_8, __m256 last_8) {
@@ -52,7 +53,7 @@ struct NibbleTable {
   NibbleTable(float scale, float offset)
       : NibbleTable(line(scale, from_0_to_7(), offset), line(scale, from_8_to_15(), offset)) {}
 
-  /// 32 quants, one a byte.
+  /// Converts 32 quants, one per byte.
   void look_up(__m256i quants, bf16_t* out) const {
     const __m256i low_bytes = _mm256_shuffle_epi8(low, quants);
     const __m256i high_bytes = _mm256_shuffle_epi8(high, quants);
@@ -65,7 +66,7 @@ struct NibbleTable {
 
 inline __m256i low_halves(__m256i bytes) { return _mm256_and_si256(bytes, _mm256_set1_epi8(15)); }
 
-/// The quants of a block of 32 in their order: low halves of 16 bytes, then the high ones.
+/// The quants of a block of 32 in order: the low halves of 16 bytes, then the high halves.
 inline __m256i nibbles_of_16(const uint8_t* qs) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(qs));
   return low_halves(_mm256_set_m128i(_mm_srli_epi16(bytes, 4), bytes));
@@ -112,7 +113,7 @@ inline void expand_bf16(Q4_K, const uint8_t* b, bf16_t* out) {
   }
 }
 
-/// 16 signed bytes: step * byte + offset.
+/// Converts 16 signed bytes to step * byte + offset.
 inline void line_of_bytes(__m128i bytes, float step, float offset, bf16_t* out) {
   const auto floats = [](__m128i x) { return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(x)); };
   store(out, round_16(line(step, floats(bytes), offset),
@@ -124,9 +125,9 @@ inline void line_of_32_bytes(__m256i bytes, float step, float offset, bf16_t* ou
   line_of_bytes(_mm256_extracti128_si256(bytes, 1), step, offset, out + 16);
 }
 
-constexpr float kNoOffset = -0.0f;  // x + -0.0f is x, also for zeros
+constexpr float kNoOffset = -0.0f;  // x + -0.0f is x, also for both zeros
 
-/// 32 signed bytes, the two halves with a scale each.
+/// Converts 32 signed bytes, with one scale for each half.
 inline void scale_bytes(__m256i bytes, float low_scale, float high_scale, bf16_t* out) {
   line_of_bytes(_mm256_castsi256_si128(bytes), low_scale, kNoOffset, out);
   line_of_bytes(_mm256_extracti128_si256(bytes, 1), high_scale, kNoOffset, out + 16);
@@ -136,7 +137,7 @@ inline void expand_bf16(Q8_0, const uint8_t* b, bf16_t* out) {
   line_of_32_bytes(load_32(b + 2), load_half(b), kNoOffset, out);
 }
 
-/// Bytes of 16 where the bit is set.
+/// Returns bytes with value 16 where the bit is set.
 inline __m256i fifth_bits(uint32_t bits) {
   const __m256i spread =
       _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)),
@@ -175,7 +176,8 @@ inline void expand_bf16(Q5_K, const uint8_t* b, bf16_t* out) {
 inline void expand_bf16(Q3_K, const uint8_t* b, bf16_t* out) {
   const float d = load_half(b + 108);
   __m256i high = load_32(b);
-  for (int row = 0; row < 8; ++row) {  // of 32 elements; bit `row` of the high bytes is theirs
+  // rows of 32 elements; bit `row` of the high bytes belongs to them
+  for (int row = 0; row < 8; ++row) {
     const __m256i low = _mm256_srli_epi16(load_32(b + 32 + row / 4 * 32), row % 4 * 2);
     const __m256i bit = _mm256_and_si256(high, _mm256_set1_epi8(1));
     const __m256i q =
@@ -189,7 +191,8 @@ inline void expand_bf16(Q3_K, const uint8_t* b, bf16_t* out) {
 
 inline void expand_bf16(Q6_K, const uint8_t* b, bf16_t* out) {
   const float d = load_half(b + 208);
-  for (int row = 0; row < 8; ++row) {  // of 32 elements; four share the bytes of high bits
+  // rows of 32 elements; four rows share the bytes of high bits
+  for (int row = 0; row < 8; ++row) {
     const __m256i bytes = load_32(b + row / 4 * 64 + row % 2 * 32);
     const __m256i low = low_halves(row % 4 < 2 ? bytes : _mm256_srli_epi16(bytes, 4));
     const __m256i pairs = _mm256_srli_epi16(load_32(b + 128 + row / 4 * 32), row % 4 * 2);

@@ -1,7 +1,8 @@
 #pragma once
-// Blocks to bf16 with AVX-512. A 4- or 5-bit quant takes at most 32 values within a sub-block: they
-// are computed once, rounded to bf16, and one vpermw looks 32 elements up. Included by
-// dequantize.isa.cc after quant_blocks.h; functions named as the plain template, which they shadow.
+// Converts blocks to bf16 with AVX-512. A 4- or 5-bit quant has at most 32 values within a
+// sub-block. They are computed once and rounded to bf16, and one vpermw looks up 32 elements.
+// dequantize.isa.cc includes this file after quant_blocks.h. Its functions have the name of the
+// plain template and take precedence over it.
 
 #ifdef __AVX512BW__
 #include <immintrin.h>
@@ -11,8 +12,8 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// 32 f32 to bf16. Not for subnormal f32 (the instruction takes them for zero); block types and f16
-/// have none, as every value is a multiple of 2^-24.
+/// Converts 32 f32 to bf16. Inputs must not be subnormal f32, which the instruction treats as zero.
+/// Block types and f16 produce none, as every value is a multiple of 2^-24.
 inline __m512i pack_bf16(__m512 low, __m512 high) {
 #ifdef __AVX512BF16__
   return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
@@ -33,7 +34,7 @@ inline __m512i pack_bf16(__m512 low, __m512 high) {
 #endif
 }
 
-/// 32 f16 to bf16.
+/// Converts 32 f16 to bf16.
 inline void halves_to_bf16(const uint8_t* p, bf16_t* out) {
   const auto floats = [](const uint8_t* at) {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
@@ -55,7 +56,8 @@ inline __m512i nibble_words(const uint8_t* qs) {
   return _mm512_inserti64x4(_mm512_castsi256_si512(bytes), _mm256_srli_epi16(bytes, 4), 1);
 }
 
-/// 32 elements of 16 values each: bit 4 of an index is of no matter, the table holds them twice.
+/// Converts 32 elements with 16 possible values. The table holds the values twice, so bit 4 of an
+/// index does not matter.
 inline void look_up_nibbles(const uint8_t* qs, __m512 values, bf16_t* out) {
   const __m512i table = pack_bf16(values, values);
   _mm512_storeu_si512(out, _mm512_permutexvar_epi16(nibble_words(qs), table));
@@ -129,7 +131,7 @@ inline __m512i byte_words(const uint8_t* p) {
 inline void expand_bf16(Q4_K, const uint8_t* b, bf16_t* out) {
   const SubBlockLines lines(b);
   const __m512i second_table = _mm512_set1_epi16(16);
-  for (int pair = 0; pair < 4; ++pair) {  // of sub-blocks that share 32 bytes
+  for (int pair = 0; pair < 4; ++pair) {  // pairs of sub-blocks that share 32 bytes
     const int even = 2 * pair, odd = even + 1;
     const __m512i table = pack_bf16(line(lines.step[even], from_0_to_15(), lines.offset[even]),
                                     line(lines.step[odd], from_0_to_15(), lines.offset[odd]));
@@ -149,7 +151,8 @@ inline void expand_bf16(Q5_K, const uint8_t* b, bf16_t* out) {
     const __m512i table = pack_bf16(line(lines.step[sub], from_0_to_15(), lines.offset[sub]),
                                     line(lines.step[sub], from_16_to_31(), lines.offset[sub]));
     const __m512i high = _mm512_srl_epi16(high_bits, _mm_cvtsi32_si128(sub));
-    const __m512i index = _mm512_ternarylogic_epi32(fifth, high, nibbles, 0xca);  // fifth ? :
+    // fifth ? high : nibbles
+    const __m512i index = _mm512_ternarylogic_epi32(fifth, high, nibbles, 0xca);
     _mm512_storeu_si512(out + sub * 32, _mm512_permutexvar_epi16(index, table));
   };
   for (int pair = 0; pair < 4; ++pair) {
@@ -159,8 +162,8 @@ inline void expand_bf16(Q5_K, const uint8_t* b, bf16_t* out) {
   }
 }
 
-/// The 16 values of a block are a power of two times at most four bits: exact in bf16, down to the
-/// subnormals that pack_bf16() would lose.
+/// The 16 values of a block are a power of two times at most four bits. They are exact in bf16,
+/// including subnormals, which pack_bf16() would lose.
 inline void expand_bf16(Expanded<MXFP4>, const uint8_t* b, bf16_t* out) {
   const __m128i levels = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kFp4Levels));
   const __m512 centred = _mm512_sub_ps(floats_of(levels), _mm512_set1_ps(MXFP4::kOffset));
@@ -170,7 +173,7 @@ inline void expand_bf16(Expanded<MXFP4>, const uint8_t* b, bf16_t* out) {
   _mm512_storeu_si512(out, _mm512_permutexvar_epi16(nibble_words(b + 1), table));
 }
 
-/// The types of small_blocks.h that have registers: the same products as there.
+/// The types of small_blocks.h with a register version, using the same products.
 template <class Type>
 requires requires(const uint8_t* p) { SmallRegisters<Type>::quarter(p, 0); }
 inline void expand_bf16(Expanded<Type>, const uint8_t* b, bf16_t* out) {
@@ -196,7 +199,7 @@ inline void expand_bf16(Expanded<Type>, const uint8_t* b, bf16_t* out) {
   }
 }
 
-/// 32 signed bytes, the two halves with a scale each.
+/// Converts 32 signed bytes, with one scale for each half.
 inline void scale_bytes(__m256i bytes, float low_scale, float high_scale, bf16_t* out) {
   const __m512 low = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_castsi256_si128(bytes)));
   const __m512 high = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_extracti128_si256(bytes, 1)));
@@ -216,7 +219,8 @@ inline void expand_bf16(Q8_0, const uint8_t* b, bf16_t* out) {
 inline void expand_bf16(Q3_K, const uint8_t* b, bf16_t* out) {
   const float d = load_half(b + 108);
   __m256i high = load_bytes(b);
-  for (int row = 0; row < 8; ++row) {  // of 32 elements; bit `row` of the high bytes is theirs
+  // rows of 32 elements; bit `row` of the high bytes belongs to them
+  for (int row = 0; row < 8; ++row) {
     const __m256i low = _mm256_srli_epi16(load_bytes(b + 32 + row / 4 * 32), row % 4 * 2);
     const __m256i bit = _mm256_and_si256(high, _mm256_set1_epi8(1));
     const __m256i q =

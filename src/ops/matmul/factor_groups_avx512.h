@@ -1,6 +1,6 @@
 #pragma once
-// f32 activations to FactoredGroups. For *.isa.cc only. Numbers that are none (corrupt weights)
-// give anything.
+// Converts f32 activations to FactoredGroups. For *.isa.cc only. NaN and infinity (from corrupt
+// weights) give unspecified results.
 
 #include <immintrin.h>
 
@@ -14,7 +14,7 @@ inline __m128 max_of_lanes(__m512 v) {
   return _mm_max_ps(_mm256_castps256_ps128(two), _mm256_extractf128_ps(two, 1));
 }
 
-/// The largest magnitudes of four runs of 32.
+/// The largest magnitudes of four groups of 32.
 inline __m128 largest_of_runs(const float* x) {
   __m128 of[4];
   for (int run = 0; run < 4; ++run, x += 32) {
@@ -25,11 +25,12 @@ inline __m128 largest_of_runs(const float* x) {
   return _mm_max_ps(_mm_max_ps(of[0], of[1]), _mm_max_ps(of[2], of[3]));
 }
 
-/// Scale and factors; returns what each run is multiplied with before it is rounded.
+/// Sets scale and factors. Returns the factor by which each group of 32 is multiplied before
+/// rounding.
 inline __m256 choose_factors(const float* x, FactoredGroup& g) {
   const __m256 largest = _mm256_set_m128(largest_of_runs(x + 128), largest_of_runs(x));
   const float most = _mm512_reduce_max_ps(_mm512_zextps256_ps512(largest));
-  const bool counts = most > 1e-33f;  // the inverse of a smaller one would overflow
+  const bool counts = most > 1e-33f;  // the inverse of a smaller value would overflow
   g.scale = counts ? most / (127.0f * kMostFactor) : 0.0f;
   const __m256 exact = _mm256_mul_ps(largest, _mm256_set1_ps(counts ? kMostFactor / most : 0.0f));
   const __m256i factor =
@@ -45,7 +46,7 @@ inline __m256 choose_factors(const float* x, FactoredGroup& g) {
                              _mm256_set1_ps(1.0f), step);
 }
 
-/// Sums of 4, 16 and 32 of q.
+/// Computes sums of 4, 16 and 32 elements of q.
 inline void add_up(FactoredGroup& g) {
   __m512i of_4[4];
   for (int j = 0; j < 4; ++j) {
@@ -56,7 +57,7 @@ inline void add_up(FactoredGroup& g) {
   const auto pairs = [](__m512i a, __m512i b) {
     return _mm512_madd_epi16(_mm512_packs_epi32(a, b), _mm512_set1_epi16(1));
   };
-  // Lane l, element j: of the 16 from 64 j + 16 l on.
+  // Element j of lane l sums the 16 elements from 64 j + 16 l on.
   const __m512i of_16 = pairs(pairs(of_4[0], of_4[1]), pairs(of_4[2], of_4[3]));
   const __m256i in_order = _mm512_cvtepi32_epi16(_mm512_permutexvar_epi32(
       _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), of_16));

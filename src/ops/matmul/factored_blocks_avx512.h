@@ -1,7 +1,7 @@
 #pragma once
-// The types whose factors are whole numbers (the K types) as factored_dots_avx512.h multiplies
-// them: the factors of four rows at a time, row by 128-bit lane, and a row's weights as unsigned
-// bytes. Layouts: weight_blocks.h, small_blocks.h.
+// The types with integer factors (the K types), for factored_dots_avx512.h: the factors of four
+// rows, one row per 128-bit lane, and a row's weights as unsigned bytes. Layouts: weight_blocks.h,
+// small_blocks.h.
 
 #include <immintrin.h>
 
@@ -11,7 +11,7 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Lane r: 16 bytes of row r.
+/// Loads 16 bytes of row r into lane r.
 [[gnu::always_inline]] inline __m512i lanes_of_rows(const uint8_t* const* p, int at) {
   const auto lane = [&](int r) __attribute__((always_inline)) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p[r] + at));
@@ -22,7 +22,7 @@ namespace {
   return _mm512_inserti32x4(v, lane(3), 3);
 }
 
-/// The f16 at `at` of each row, in all elements of its lane.
+/// Broadcasts the f16 at `at` of each row within its lane.
 [[gnu::always_inline]] inline __m512 halves_of_rows(const uint8_t* const* p, int at) {
   const auto half = [&](int r) __attribute__((always_inline)) {
     return uint64_t{load_u16(p[r] + at)} << (16 * r);
@@ -37,22 +37,22 @@ inline __m512i in_each_lane(int a, int b, int c, int d) {
   return _mm512_broadcast_i32x4(_mm_setr_epi32(a, b, c, d));
 }
 
-/// Bytes 0-7 or 8-15 of each lane as the upper halves of 16 bits, so that the upper half of a
-/// product with another such number is that of the bytes.
+/// Bytes 0-7 or 8-15 of each lane as the upper halves of 16 bits. The upper half of a product of
+/// two such values is the product of the bytes.
 inline __m512i upper_bytes(__m512i bytes, int half) {
   const __m512i zero = _mm512_setzero_si512();
   return half == 0 ? _mm512_unpacklo_epi8(zero, bytes) : _mm512_unpackhi_epi8(zero, bytes);
 }
 
-/// Q4_K and Q5_K: a factor and a minimum for each 32 weights. Factors are upper_bytes(), [half of
-/// the block]; here both halves' are in one.
+/// Q4_K and Q5_K have a factor and a minimum for each 32 weights. Factors are upper_bytes(), [half
+/// of the block]; here both halves are in one vector.
 struct FactorsOf32 {
   static constexpr bool kOf32 = true, kHasMinima = true;
   __m512i factors[1], minima[1];
   __m512 d, dmin;
 
-  /// Four words: f16 d and dmin; a: low 6 bits of factors 0-3, high 2 of 4-7; b: the same of
-  /// minima; c: low 4 bits of factors 4-7, then of minima.
+  /// Four words: f16 d and dmin; a: low 6 bits of factors 0-3 and high 2 bits of factors 4-7; b:
+  /// the corresponding bits of minima; c: low 4 bits of factors 4-7, then of minima.
   [[gnu::always_inline]] explicit FactorsOf32(const uint8_t* const* p) {
     const __m512i head = lanes_of_rows(p, 0);
     const __m512i acbc = _mm512_shuffle_epi32(head, static_cast<_MM_PERM_ENUM>(0b11'10'11'01));
@@ -92,14 +92,14 @@ struct FactorsQ6_K : SignedFactorsOf16 {
       : SignedFactorsOf16(lanes_of_rows(p, 192), halves_of_rows(p, 208)) {}
 };
 
-/// The weights are unpacked as 8 u, of an offset of 4: one of 32 for all types.
+/// The weights are unpacked as 8 u with an offset of 4, so that all types have an offset of 32.
 struct FactorsQ3_K : SignedFactorsOf16 {
   [[gnu::always_inline]] explicit FactorsQ3_K(const uint8_t* const* p)
       : SignedFactorsOf16(six_bits(lanes_of_rows(p, 94)),
                           _mm512_mul_ps(halves_of_rows(p, 108), _mm512_set1_ps(0.125f))) {}
 
  private:
-  /// From the last 16 bytes of a block: see Q3_K::scale in quant_blocks.h.
+  /// Decodes the last 16 bytes of a block; see Q3_K::scale in quant_blocks.h.
   static __m512i six_bits(__m512i tail) {
     const __m512i abab =
         _mm512_shuffle_epi8(tail, in_each_lane(0x05040302, 0x09080706, 0x05040302, 0x09080706));
@@ -129,8 +129,8 @@ struct FactorsQ2_K {
   }
 };
 
-/// unpack() gives four quarters of 64 weights: in the order of FactoredGroup::pairs where factors
-/// are of 32, in their own elsewhere.
+/// unpack() returns four quarters of 64 weights: in the order of FactoredGroup::pairs if factors
+/// cover 32 weights, otherwise in natural order.
 template <class Type>
 struct Factored;
 
@@ -150,7 +150,8 @@ template <>
 struct Factored<Q5_K> : Q5_K {
   using Factors = FactorsOf32;
   [[gnu::always_inline]] static void unpack(const uint8_t* p, __m512i u[4]) {
-    const __m512i high = two_copies(p + 16);  // bit i of a byte: of run i of 32; to bit 4
+    // bit i of a byte belongs to group i of 32; it moves to bit 4
+    const __m512i high = two_copies(p + 16);
     const __m512i fifth[4] = {_mm512_sllv_epi64(high, _mm512_set_epi64(2, 2, 2, 2, 4, 4, 4, 4)),
                               _mm512_sllv_epi64(high, _mm512_set_epi64(1, 1, 1, 1, 3, 3, 3, 3)),
                               shift_halves(high, 0, 2), shift_halves(high, 1, 3)};
@@ -184,13 +185,14 @@ template <>
 struct Factored<Q3_K> : Q3_K {
   using Factors = FactorsQ3_K;
   [[gnu::always_inline]] static void unpack(const uint8_t* p, __m512i u[4]) {
-    const __m512i third = two_copies(p);  // bit i of a byte: of run i of 32; to bit 5
+    // bit i of a byte belongs to group i of 32; it moves to bit 5
+    const __m512i third = two_copies(p);
     const __m512i high[4] = {_mm512_sllv_epi64(third, _mm512_set_epi64(4, 4, 4, 4, 5, 5, 5, 5)),
                              _mm512_sllv_epi64(third, _mm512_set_epi64(2, 2, 2, 2, 3, 3, 3, 3)),
                              _mm512_sllv_epi64(third, _mm512_set_epi64(0, 0, 0, 0, 1, 1, 1, 1)),
                              shift_halves(third, 1, 2)};
     for (int i = 0; i < 4; ++i) {
-      const __m512i bytes = two_copies(p + 32 + 32 * (i / 2));  // two bits to bits 3 and 4
+      const __m512i bytes = two_copies(p + 32 + 32 * (i / 2));  // the two bits move to bits 3 and 4
       const __m512i two = i % 2 == 0
                               ? _mm512_sllv_epi64(bytes, _mm512_set_epi64(1, 1, 1, 1, 3, 3, 3, 3))
                               : shift_halves(bytes, 1, 3);

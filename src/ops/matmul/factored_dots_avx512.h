@@ -1,7 +1,8 @@
 #pragma once
-// Four weight rows at a time against FactoredGroups, with AVX512-VNNI: dot products of 4, which fit
-// in 16 bits, times the factors of weights and activations in 32 bits, and a factor in f32 for 256.
-// A row's result is the same in whichever four it stands.
+// Multiplies four weight rows at a time with FactoredGroups, with AVX512-VNNI. Dot products of 4
+// elements fit in 16 bits; they are multiplied by the factors of weights and activations in 32
+// bits, and by one f32 factor per 256. A row's result does not depend on its position within the
+// four.
 
 #include <immintrin.h>
 
@@ -12,9 +13,9 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// For the 32 numbers of 16 bits that two quarters of 64 weights are packed to: which of the 32
-/// factors (8 of each of four rows) row `row` takes. Factors of 32 are one vector for both halves
-/// of a block, those of 16 one for each.
+/// For the 32 16-bit values into which two quarters of 64 weights are packed: the index of the
+/// factor (of 32: 8 for each of four rows) that row `row` uses. Factors of 32 weights are one
+/// vector for both halves of a block, those of 16 weights one for each half.
 struct FactorOfPacked {
   alignas(64) int16_t of32[2][4][32];  // [half][row]
   alignas(64) int16_t of16[4][32];
@@ -24,7 +25,7 @@ constexpr FactorOfPacked make_factor_of_packed() {
   FactorOfPacked f{};
   for (int row = 0; row < 4; ++row) {
     for (int i = 0; i < 32; ++i) {
-      const int lane = i / 8, second = i % 8 / 4;  // the quarter
+      const int lane = i / 8, second = i % 8 / 4;  // `second` is the quarter
       for (int half = 0; half < 2; ++half) {
         f.of32[half][row][i] = static_cast<int16_t>(8 * row + 4 * half + lane / 2 * 2 + second);
       }
@@ -35,8 +36,8 @@ constexpr FactorOfPacked make_factor_of_packed() {
 }
 inline constexpr FactorOfPacked kFactorOfPacked = make_factor_of_packed();
 
-/// Lane r of the result adds up to v[r]. Eight numbers still fit into 32 bits (kMostFactor), 16
-/// need not.
+/// Lane r of the result sums to v[r]. Sums of eight values fit into 32 bits (kMostFactor); sums of
+/// 16 may not.
 [[gnu::always_inline]] inline __m512 lane_sums(const __m512i v[4]) {
   const __m512i ab = _mm512_add_epi32(_mm512_shuffle_i32x4(v[0], v[1], 0x44),
                                       _mm512_shuffle_i32x4(v[0], v[1], 0xee));
@@ -88,7 +89,7 @@ class FourRows {
     }
   }
 
-  /// Of the four rows.
+  /// The totals of the four rows.
   __m128 totals(int m) const {
     const __m512 pairs = _mm512_add_ps(sums_[m], _mm512_permute_ps(sums_[m], 0b01'00'11'10));
     const __m512 all = _mm512_add_ps(pairs, _mm512_permute_ps(pairs, 0b10'11'00'01));
@@ -126,16 +127,17 @@ class FourRows {
     return sum;
   }
 
-  __m512 sums_[M];  // lane r: of row r, to be added up
+  __m512 sums_[M];  // lane r: partial sums of row r
 };
 
-/// M rows of x, from `first` on, against all weight rows.
+/// Multiplies M rows of x, from `first` on, with all weight rows.
 template <class Type, int M>
 void factored_rows_of(const MatvecRows& a, int64_t first) {
   const int64_t groups = a.cols / 256;
   const FactoredGroup* x[M];
   for (int m = 0; m < M; ++m) x[m] = a.factored + (first + m) * groups;
-  // As far ahead as prefetch_ahead_of(), in whole fours of rows: at the same place of later ones.
+  // As far ahead as prefetch_ahead_of(), rounded up to multiples of four rows: the same place in
+  // later rows.
   const size_t four = 4 * a.row_bytes, ahead = (kPrefetchBytes + four - 1) / four * four;
   for (int64_t r = 0; r < a.rows; r += 4) {
     const int64_t count = a.rows - r < 4 ? a.rows - r : 4;

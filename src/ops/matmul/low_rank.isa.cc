@@ -1,5 +1,5 @@
-// Sixteen outputs at a time of an adapter's second factor: the lanes are outputs, so that nothing
-// is summed across them.
+// Computes sixteen outputs of an adapter's second factor at a time. Lanes are outputs, so no sums
+// across lanes are needed.
 
 #include "ops/matmul/low_rank_kernels.h"
 #include "ops/matmul/packed_outputs.h"
@@ -41,7 +41,7 @@ void add(const uint8_t* blocks, int64_t rank_blocks, const ActivationGroup* grou
                                 _mm512_set1_epi32(second));
     }
     const __m512 dot = _mm512_cvtepi32_ps(_mm512_add_epi32(even, odd));
-    // Weights are stored with 128 added.
+    // Weights are stored with an offset of 128.
     const __m512 product =
         _mm512_fmadd_ps(dot, _mm512_set1_ps(t.scale), _mm512_set1_ps(-128.0f * t.sum));
     sum = _mm512_fmadd_ps(product, _mm512_loadu_ps(blocks + 512), sum);

@@ -1,5 +1,5 @@
 #pragma once
-// Rows of f32, f16 and bf16 weights against f32 activations, accumulated in f32.
+// Products of f32, f16 and bf16 weight rows with f32 activations, accumulated in f32.
 
 #include "ops/core/isa/prefetch.h"
 #include "ops/core/isa/simd.h"
@@ -31,7 +31,8 @@ struct BF16Weights {
   }
 };
 
-/// M rows of x, from `first` on, against all weight rows; two sums a row hide the latency.
+/// Multiplies M rows of x, from `first` on, with all weight rows. Two sums per row hide the
+/// latency.
 template <class Type, int M>
 void plain_rows_of(const MatvecRows& a, int64_t first) {
   const int64_t n = a.cols;

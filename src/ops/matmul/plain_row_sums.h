@@ -1,17 +1,16 @@
 #pragma once
-// Sums of one weight row in plain loops, of any type that has scales() and unpack()
-// (weight_blocks.h). How many rows of x there are is no template argument, as it is of RowSums:
-// unpacking takes most of the time, and one instance for each type compiles four times as fast as
-// four. For *.isa.cc only.
+// Sums of one weight row in plain loops, for any type with scales() and unpack() (weight_blocks.h).
+// The number of rows of x is not a template argument, unlike in RowSums. Unpacking dominates the
+// time, and one instance per type compiles four times as fast as four. For *.isa.cc only.
 
 #include "ops/matmul/matvec_kernels.h"
 
 namespace longhaul::LH_ISA {
 namespace {
 
-inline constexpr int kMostRowsOfX = 8;  // that are multiplied with a row of weights at once
+inline constexpr int kMostRowsOfX = 8;  // most rows of x multiplied with a row of weights at once
 
-/// A number of rows that the compiler knows.
+/// A number of rows known at compile time.
 template <int n>
 struct Rows {
   constexpr operator int() const { return n; }

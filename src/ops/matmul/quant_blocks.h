@@ -1,7 +1,7 @@
 #pragma once
-// The plain expansion of each stored block to f32: what every faster kernel must equal, written so
-// that compilers vectorise it. Layouts as in ggml (ggml-common.h) and the gguf package (quants.py).
-// For *.isa.cc only: everything lives in the namespace of the instruction-set level.
+// The plain expansion of each stored block to f32, which every faster kernel must equal, written so
+// that compilers vectorise it. Layouts are those of ggml (ggml-common.h) and the gguf package
+// (quants.py). For *.isa.cc only: everything lives in the namespace of the instruction-set level.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// An f16 at any address.
+/// Reads an f16 of any alignment.
 inline float load_half(const uint8_t* p) {
 #ifdef __F16C__
   typedef short Half8 __attribute__((vector_size(16)));
@@ -28,7 +28,7 @@ inline void expand_nibbles(const uint8_t* qs, float scale, int zero, float offse
   }
 }
 
-/// The same with a fifth bit for each element in `high`.
+/// Expands 32 elements with a fifth bit each, in `high`.
 inline void expand_5_bits(const uint8_t* qs, uint32_t high, float scale, int zero, float offset,
                           float* out) {
   for (int i = 0; i < 16; ++i) {
@@ -39,7 +39,7 @@ inline void expand_5_bits(const uint8_t* qs, uint32_t high, float scale, int zer
   }
 }
 
-// The zero-point types add -0.0f: x + -0.0f is x, also for x = -0.0f.
+// The zero-point types add -0.0f, because x + -0.0f is x even for x = -0.0f.
 struct Q4_0 {  // f16 d, 16 bytes
   static constexpr int kElements = 32, kBytes = 18;
   static void expand(const uint8_t* b, float* out) {
@@ -87,7 +87,7 @@ struct Q3_K {  // 32 bytes of high bits, 64 bytes of 2-bit quants, 16 6-bit scal
   }
   static void expand(const uint8_t* b, float* out) {
     const float d = load_half(b + 108);
-    for (int group = 0; group < 16; ++group) {  // of 16 elements
+    for (int group = 0; group < 16; ++group) {  // groups of 16 elements
       const int shift = group % 8 / 2 * 2, high_bit = group / 2;
       const uint8_t* qs = b + 32 + group / 8 * 32 + group % 2 * 16;
       const uint8_t* high = b + group % 2 * 16;
@@ -118,7 +118,7 @@ struct Q4_K {  // f16 d, f16 dmin, 12 bytes of scales, 128 bytes
   static void expand(const uint8_t* b, float* out) {
     const float d = load_half(b), dmin = load_half(b + 2);
     const ScalesAndMins s(b + 4);
-    for (int sub = 0; sub < 8; ++sub) {  // of 32 elements; two share 32 bytes
+    for (int sub = 0; sub < 8; ++sub) {  // sub-blocks of 32 elements; two share 32 bytes
       const uint8_t* qs = b + 16 + sub / 2 * 32;
       const int shift = sub % 2 * 4;
       const float step = d * static_cast<float>(s.scale[sub]);
@@ -153,7 +153,7 @@ struct Q6_K {  // 128 bytes of low nibbles, 64 bytes of high bit pairs, 16 signe
   static constexpr int kElements = 256, kBytes = 210;
   static void expand(const uint8_t* b, float* out) {
     const float d = load_half(b + 208);
-    for (int group = 0; group < 16; ++group) {  // of 16 elements
+    for (int group = 0; group < 16; ++group) {  // groups of 16 elements
       const int half = group / 8, row = group % 8 / 2, column = group % 2 * 16;
       const uint8_t* low = b + half * 64 + row % 2 * 32 + column;
       const uint8_t* high = b + 128 + half * 32 + column;
@@ -167,7 +167,7 @@ struct Q6_K {  // 128 bytes of low nibbles, 64 bytes of high bit pairs, 16 signe
   }
 };
 
-/// The levels that the 4-bit quants of IQ4_NL and IQ4_XS stand for.
+/// The levels of the 4-bit quants of IQ4_NL and IQ4_XS.
 inline constexpr float kIq4Levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                          1,    13,   25,  38,  53,  69,  89,  113};
 

@@ -1,5 +1,5 @@
 #pragma once
-// f32 activations to int8 groups.
+// Converts f32 activations to int8 groups.
 
 #include "ops/core/isa/small_floats.h"
 #include "ops/matmul/matvec.h"
@@ -7,8 +7,8 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// One block of 32, or its first `count` values and zeros. The rounding is to nearest even at every
-/// level: adding 1.5 * 2^23 leaves the integer in the low bits.
+/// Quantizes one block of 32, or its first `count` values followed by zeros. Rounding is to nearest
+/// even at every level: adding 1.5 * 2^23 leaves the integer in the low bits.
 inline void quantize_block(const float* x, int count, int8_t* q, float* scale, float* sum) {
   float padded[32] = {};
   if (count < 32) {
@@ -21,8 +21,9 @@ inline void quantize_block(const float* x, int count, int8_t* q, float* scale, f
     const float a = __builtin_fabsf(x[i]);
     amax = a > amax ? a : amax;
   }
-  const float inverse = amax > 1e-36f ? 127.0f / amax : 0.0f;  // smaller ones would overflow it
-  uint32_t rounded[32];  // of numbers that are none (corrupt weights) anything: it may wrap around
+  // smaller values would overflow the inverse
+  const float inverse = amax > 1e-36f ? 127.0f / amax : 0.0f;
+  uint32_t rounded[32];  // NaN or infinity (corrupt weights) may give any value and wrap around
 #pragma omp simd
   for (int i = 0; i < 32; ++i) {
     float shifted = x[i] * inverse;

@@ -1,8 +1,8 @@
 #pragma once
-// Block types whose numbers are read one by one, of few bits most of them: a block's numbers as
-// unsigned bytes u with a factor d for every 16, weight = d * (u - kOffset), or d * u - min where
-// kHasMin. Every product is exact in f32, so that one reading serves expansion and products.
-// Layouts as in ggml (ggml-common.h) and the gguf package (quants.py). For *.isa.cc only.
+// Block types that are read element by element, most of them with few bits. A block's elements are
+// unsigned bytes u with a factor d for every 16: weight = d * (u - kOffset), or d * u - min if
+// kHasMin. Every product is exact in f32, so one reader serves expansion and products. Layouts are
+// those of ggml (ggml-common.h) and the gguf package (quants.py). For *.isa.cc only.
 
 #include <cstdint>
 #include <cstring>
@@ -13,7 +13,7 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// 16 runs of 16 numbers of 2 bits: 128 of them in every 32 bytes.
+/// 16 groups of 16 values of 2 bits; every 32 bytes hold 128 values.
 inline void unpack_2_bits(const uint8_t* qs, uint8_t* u) {
   for (int i = 0; i < 256; ++i) {
     u[i] = static_cast<uint8_t>(qs[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3);
@@ -44,7 +44,7 @@ struct TQ2_0 {  // 64 bytes, f16 d
   static void unpack(const uint8_t* p, uint8_t* u) { unpack_2_bits(p, u); }
 };
 
-struct TQ1_0 {  // 48 + 4 bytes of five numbers in base 3 (the last 4: of four), f16 d
+struct TQ1_0 {  // 48 + 4 bytes of five base-3 digits (the last 4: four digits), f16 d
   static constexpr int kWeights = 256, kBytes = 54, kOffset = 1;
   static constexpr bool kHasMin = false;
   static void scales(const uint8_t* p, float* d, float*) { same_scale(load_f16(p + 52), 16, d); }
@@ -83,7 +83,7 @@ inline void unpack_fp4(const uint8_t* qs, int bytes, uint8_t* u) {
 struct MXFP4 {  // an exponent, 16 bytes
   static constexpr int kWeights = 32, kBytes = 17, kOffset = 12;
   static constexpr bool kHasMin = false;
-  /// Half of 2^(e - 127).
+  /// Returns half of 2^(e - 127).
   static float half_of_power(uint8_t e) {
     return float_from_bits(e < 2 ? 0x00200000u << e : static_cast<uint32_t>(e - 1) << 23);
   }
@@ -109,7 +109,7 @@ struct NVFP4 {  // 4 factors of 8 bits (unsigned E4M3), 32 bytes
   }
 };
 
-/// The bytes of a code book's entry with their signs, around 128.
+/// The bytes of a code book's entry with their signs, with an offset of 128.
 template <class Entry>
 inline void signed_entry(Entry entry, uint32_t signs, uint8_t* u) {
   for (size_t i = 0; i < sizeof(Entry); ++i) {
@@ -118,7 +118,7 @@ inline void signed_entry(Entry entry, uint32_t signs, uint8_t* u) {
   }
 }
 
-/// Signs of 8 numbers in 7 bits: the number of negative ones is even.
+/// Decodes the signs of 8 values from 7 bits: the number of negative ones is even.
 inline uint32_t eight_signs(uint32_t seven) {
   seven &= 127;
   return seven | static_cast<uint32_t>(__builtin_parity(seven)) << 7;
@@ -126,13 +126,13 @@ inline uint32_t eight_signs(uint32_t seven) {
 
 inline int nibble_of(const uint8_t* p, int i) { return p[i / 2] >> (i % 2 * 4) & 15; }
 
-/// Scales of f16 d times an odd number for every 32 or 16: those of all signed IQ types.
+/// Signed IQ types: scales are f16 d times an odd number for every 32 or 16 values.
 struct SignedIq {
   static constexpr int kWeights = 256, kOffset = 128;
   static constexpr bool kHasMin = false;
 };
 
-struct IQ2_XXS : SignedIq {  // f16 d; for each 32 four entries, 28 bits of signs, 4 of a scale
+struct IQ2_XXS : SignedIq {  // f16 d; per 32 values four entries, 28 bits of signs, 4 of a scale
   static constexpr int kBytes = 66;
   static void scales(const uint8_t* p, float* d, float*) {
     const float factor = load_f16(p);
@@ -183,7 +183,7 @@ struct IQ2_S : SignedIq {  // f16 d, 32 entries, 32 bytes of signs, their 2 high
 };
 
 struct IQ3_XXS
-    : SignedIq {  // f16 d, 64 entries of four, for each 32 28 bits of signs, 4 of a scale
+    : SignedIq {  // f16 d, 64 entries of four, per 32 values 28 bits of signs, 4 of a scale
   static constexpr int kBytes = 98;
   static void scales(const uint8_t* p, float* d, float*) {
     const float factor = load_f16(p);
@@ -217,7 +217,7 @@ struct IQ3_S : SignedIq {  // f16 d, 64 entries, their high bits, 32 bytes of si
   }
 };
 
-/// An entry of IQ1's book in eighths, moved up or down by one of them.
+/// An entry of IQ1's book in eighths, moved up or down by one eighth.
 inline void moved_entry(uint32_t index, bool down, uint8_t* u) {
   const uint64_t entry = kGridIQ1_S.entry[index];
   for (int i = 0; i < 8; ++i) {
@@ -225,7 +225,7 @@ inline void moved_entry(uint32_t index, bool down, uint8_t* u) {
   }
 }
 
-struct IQ1_S {  // f16 d, 32 entries; for each 32 their high bits, a scale, a direction
+struct IQ1_S {  // f16 d, 32 entries; per 32 values their high bits, a scale, a direction
   static constexpr int kWeights = 256, kBytes = 50, kOffset = 9;
   static constexpr bool kHasMin = false;
   static void scales(const uint8_t* p, float* d, float*) {
@@ -243,8 +243,8 @@ struct IQ1_S {  // f16 d, 32 entries; for each 32 their high bits, a scale, a di
   }
 };
 
-struct IQ1_M {  // 32 entries; for each a direction and 3 high bits; 16 scales of 3 bits and an f16
-                // d
+// 32 entries; for each a direction and 3 high bits; 16 scales of 3 bits and an f16 d
+struct IQ1_M {
   static constexpr int kWeights = 256, kBytes = 56, kOffset = 9;
   static constexpr bool kHasMin = false;
   static void scales(const uint8_t* p, float* d, float*) {
@@ -267,7 +267,7 @@ struct IQ1_M {  // 32 entries; for each a direction and 3 high bits; 16 scales o
   }
 };
 
-/// A block of such a type as quant_blocks.h expands others.
+/// Adapts such a type to the interface of quant_blocks.h.
 template <class Type>
 struct Expanded {
   static constexpr int kElements = Type::kWeights, kBytes = Type::kBytes;
@@ -283,7 +283,7 @@ struct Expanded {
   }
 };
 
-/// ... and as weight_blocks.h does, for products: weight = d * u + m.
+/// Adapts such a type to the interface of weight_blocks.h, for products: weight = d * u + m.
 template <class Type>
 struct Unpacked {
   static constexpr int kWeights = Type::kWeights, kBytes = Type::kBytes;

@@ -1,7 +1,7 @@
 #pragma once
-// small_blocks.h in registers, as weight_blocks_avx512.h has the other types: scales() gives the 16
-// factors and constants of a block, quarter(p, j) its numbers 64 j to 64 j + 63 as unsigned bytes.
-// Every product is exact in f32, as there. NVFP4 is read by plain loops.
+// Register version of small_blocks.h, in the form that weight_blocks_avx512.h has for the other
+// types. scales() gives the 16 factors and constants of a block, quarter(p, j) its values 64 j to
+// 64 j + 63 as unsigned bytes. Every product is exact in f32. NVFP4 is read by plain loops.
 
 #ifdef __AVX512BW__
 #include <immintrin.h>
@@ -11,7 +11,8 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Lower half of the register shifted right by `low` bits, upper half by `high`; bits cross bytes.
+/// Shifts the lower half of the register right by `low` bits and the upper half by `high`; bits
+/// cross bytes.
 inline __m512i shift_halves(__m512i v, int low, int high) {
   return _mm512_srlv_epi64(v, _mm512_set_epi64(high, high, high, high, low, low, low, low));
 }
@@ -29,12 +30,12 @@ inline uint64_t load_u64(const uint8_t* p) {
 inline __m512 floats_of(__m128i unsigned_bytes) {
   return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(unsigned_bytes));
 }
-/// Each of 8 numbers twice.
+/// Repeats each of 8 values.
 inline __m512 each_twice(__m256i numbers) {
   const __m512i lanes = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
   return _mm512_cvtepi32_ps(_mm512_permutexvar_epi32(lanes, _mm512_castsi256_si512(numbers)));
 }
-/// The halves of 8 bytes one after the other, the low one first.
+/// The halves of 8 bytes in order, the low one first.
 inline __m128i sixteen_nibbles(const uint8_t* p) {
   const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
   const __m128i both = _mm_unpacklo_epi8(bytes, _mm_srli_epi16(bytes, 4));
@@ -54,7 +55,8 @@ inline __m512i two_bits(const uint8_t* qs, int j) {
   return _mm512_and_si512(v, _mm512_set1_epi8(3));
 }
 
-/// A factor for each 16; the constant is that times -kOffset. `Registers` names itself.
+/// A factor for each 16 values; the constant is the factor times -kOffset. `Registers` is the
+/// derived class.
 template <class Type, class Registers>
 struct WithOffset : Type {
   static void scales(const uint8_t* p, int, __m512& d, __m512& m) {
@@ -111,8 +113,8 @@ struct SmallRegisters<TQ1_0> : WithOffset<TQ1_0, SmallRegisters<TQ1_0>> {
     const __m256i high = _mm256_setr_m128i(_mm_set1_epi16(c), _mm_set1_epi16(d));
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
   }
-  /// The digit that stands at the front once a byte was multiplied: of a fraction x of 256 it is
-  /// 3 x / 256, which becomes 1 at 86 and 2 at 171.
+  /// The leading digit after a byte was multiplied. For a fraction x of 256 it is 3 x / 256, which
+  /// becomes 1 at 86 and 2 at 171.
   static __m512i digits(__m512i bytes, __m512i powers) {
     const __m512i low = _mm512_set1_epi16(255);
     const __m512i even = _mm512_and_si512(_mm512_mullo_epi16(bytes, powers), low);
@@ -125,20 +127,20 @@ struct SmallRegisters<TQ1_0> : WithOffset<TQ1_0, SmallRegisters<TQ1_0>> {
   }
 };
 
-/// 64 magnitudes with a sign bit each, around 128.
+/// 64 magnitudes with a sign bit each, with an offset of 128.
 inline __m512i with_signs(__m512i magnitudes, uint64_t signs) {
   const __m512i v = _mm512_mask_sub_epi8(magnitudes, signs, _mm512_setzero_si512(), magnitudes);
   return _mm512_xor_si512(v, _mm512_set1_epi8(-128));
 }
 
-/// Bytes of 7 bits to the 8 signs of eight_signs().
+/// Expands bytes of 7 bits to 8 signs each, as eight_signs() does.
 inline uint64_t eight_signs_of_each(uint64_t sevens) {
   uint64_t odd = sevens ^ (sevens >> 4 & 0x0f0f0f0f0f0f0f0fu);
   odd ^= odd >> 2 & 0x3f3f3f3f3f3f3f3fu;
   odd ^= odd >> 1 & 0x7f7f7f7f7f7f7f7fu;
   return sevens | (odd & 0x0101010101010101u) << 7;
 }
-/// Four times 7 bits as bytes.
+/// Expands four times 7 bits to bytes.
 inline uint32_t four_sevens(uint32_t bits) {
   const uint32_t two = (bits & 0x3fffu) | (bits << 2 & 0x3fff0000u);
   return (two & 0x007f007fu) | (two << 1 & 0x7f007f00u);
@@ -147,8 +149,8 @@ inline uint64_t signs_of_two_words(uint32_t first, uint32_t second) {
   return eight_signs_of_each(four_sevens(first) | uint64_t{four_sevens(second)} << 32);
 }
 
-/// Eight entries of eight numbers; loads one by one, since a gather takes longer. All functions
-/// must be inlined: a call would spill every register.
+/// Eight entries of eight values, loaded one by one, because a gather is slower. All functions must
+/// be inlined, since a call would spill every register.
 template <class IndexOf>
 [[gnu::always_inline]] inline __m512i eight_entries(const uint64_t* book, IndexOf&& index) {
   const auto entry = [&](int i) __attribute__((always_inline)) {
@@ -157,7 +159,7 @@ template <class IndexOf>
   return _mm512_set_epi64(entry(7), entry(6), entry(5), entry(4), entry(3), entry(2), entry(1),
                           entry(0));
 }
-/// Sixteen entries of four.
+/// Sixteen entries of four values.
 template <class IndexOf>
 [[gnu::always_inline]] inline __m512i sixteen_entries(const uint32_t* book, IndexOf&& index) {
   const auto pair = [&](int i) __attribute__((always_inline)) {
@@ -248,7 +250,7 @@ struct SmallRegisters<IQ3_S> : WithOffset<IQ3_S, SmallRegisters<IQ3_S>> {
   }
 };
 
-/// moved_entry() of eight entries: a bit for each number that moves down.
+/// moved_entry() for eight entries, with a bit for each value that moves down.
 inline __m512i moved_entries(__m512i entries, uint64_t down) {
   const __m512i one = _mm512_set1_epi8(1);
   return _mm512_mask_sub_epi8(_mm512_add_epi8(entries, one), down, entries, one);
@@ -279,7 +281,7 @@ struct SmallRegisters<IQ1_M> : WithOffset<IQ1_M, SmallRegisters<IQ1_M>> {
     const uint64_t words = load_u64(p + 48);
     uint8_t half[2] = {static_cast<uint8_t>((words >> 12 & 15) | (words >> 28 & 15) << 4),
                        static_cast<uint8_t>((words >> 44 & 15) | (words >> 60 & 15) << 4)};
-    // Lane i: three bits of word i / 4, from bit 3 (i % 4) on.
+    // Lane i holds three bits of word i / 4, from bit 3 (i % 4) on.
     const __m512i word = _mm512_permutexvar_epi32(
         _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3),
         _mm512_castsi128_si512(_mm_cvtepu16_epi32(_mm_cvtsi64_si128(static_cast<int64_t>(words)))));

@@ -1,8 +1,8 @@
 #pragma once
-// Each block type in one form: 256 weights (8 blocks of 32, or one block of 256) as unsigned bytes
-// u with a factor d and a constant m for every 16: weight = d * u + m. Signed types carry their
-// offset in m. Layouts: GGUF, ggml-common.h. Plain loops; weight_blocks_avx512.h is the register
-// version.
+// All block types in one form: 256 weights (8 blocks of 32, or one block of 256) as unsigned bytes
+// u, with a factor d and a constant m for every 16: weight = d * u + m. Signed types include their
+// offset in m. Layouts: GGUF, ggml-common.h. This file has plain loops; weight_blocks_avx512.h is
+// the register version.
 
 #include <cstdint>
 #include <cstring>
@@ -15,7 +15,7 @@ namespace {
 inline constexpr int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                           1,    13,   25,  38,  53,  69,  89,  113};
 
-/// 16 bytes whose low halves are weights 0-15 and whose high halves are weights 16-31.
+/// Unpacks 16 bytes whose low halves are weights 0-15 and whose high halves are weights 16-31.
 inline void unpack_halves(const uint8_t* p, uint8_t* u) {
   for (int i = 0; i < 16; ++i) {
     u[i] = p[i] & 15;
@@ -23,7 +23,7 @@ inline void unpack_halves(const uint8_t* p, uint8_t* u) {
   }
 }
 
-/// Adds 16 where the bit of the weight is set.
+/// Adds 16 to each weight whose bit is set.
 inline void add_fifth_bits(uint32_t bits, uint8_t* u) {
   for (int i = 0; i < 32; ++i) u[i] = static_cast<uint8_t>(u[i] | ((bits >> i & 1u) << 4));
 }
@@ -32,7 +32,7 @@ inline void map_iq4(uint8_t* u, int count) {
   for (int i = 0; i < count; ++i) u[i] = static_cast<uint8_t>(kIq4Values[u[i]] + 128);
 }
 
-/// The types of 32 weights a block: `kHasMin` says that an f16 minimum follows the f16 factor,
+/// The types with 32 weights per block. With `kHasMin` an f16 minimum follows the f16 factor,
 /// otherwise the weights are u - kOffset.
 template <class Type>
 struct Blocks32 {
@@ -118,7 +118,8 @@ inline void scales_with_minima(const uint8_t* p, float* d, float* m) {
   }
 }
 
-/// 32 bytes whose low halves are weights 0-31 and whose high halves are weights 32-63, four times.
+/// Unpacks, four times, 32 bytes whose low halves are weights 0-31 and whose high halves are
+/// weights 32-63.
 inline void unpack_k_halves(const uint8_t* p, uint8_t* u) {
   for (int j = 0; j < 4; ++j, p += 32, u += 64) {
     for (int i = 0; i < 32; ++i) {

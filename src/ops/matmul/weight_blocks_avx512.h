@@ -1,6 +1,6 @@
 #pragma once
-// weight_blocks.h in registers: scales() gives the 16 factors and constants of a group of 256, and
-// quarter(p, j) its weights 64 j to 64 j + 63 as unsigned bytes.
+// Register version of weight_blocks.h. scales() gives the 16 factors and constants of a group of
+// 256, and quarter(p, j) its weights 64 j to 64 j + 63 as unsigned bytes.
 
 #include <immintrin.h>
 
@@ -12,7 +12,8 @@ namespace {
 
 inline __m512i nibbles() { return _mm512_set1_epi8(15); }
 
-/// Two runs of 16 packed bytes as 64 half bytes: low halves of a, high halves of a, then b.
+/// Two groups of 16 packed bytes as 64 half bytes: low halves of a, high halves of a, then those of
+/// b.
 inline __m512i halves_of_two(const uint8_t* a, const uint8_t* b) {
   const __m512i first =
       _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a)));
@@ -28,7 +29,7 @@ inline __m512i map_iq4(__m512i index) {
   return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(above_zero), index);
 }
 
-/// Sets bit 4 of the bytes whose bit is set.
+/// Sets bit 4 of the bytes whose bit is set in `first` or `second`.
 inline __m512i add_fifth_bits(__m512i u, uint32_t first, uint32_t second) {
   const __mmask64 bits = static_cast<uint64_t>(second) << 32 | first;
   return _mm512_mask_add_epi8(u, bits, u, _mm512_set1_epi8(16));

@@ -1,6 +1,6 @@
-// Attention of few rows (decode): bound by memory, so every key and value is read once, straight
-// from its page, for all rows that share it. Keys and values in bf16, and those in blocks, are
-// multiplied as bf16 where the level can (few_bf16.h); other arithmetic is f32.
+// Decode attention. It is memory-bound, so every key and value is read once, directly from its
+// page, for all rows that share it. Keys and values in bf16 and in block formats are multiplied as
+// bf16 if the level supports it (few_bf16.h); other arithmetic is f32.
 
 #include "ops/attention/attend_kernels.h"
 #include "ops/attention/decode/few_bf16.h"
@@ -11,15 +11,15 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-constexpr int kGroup = FewBf16::kKeys;  // keys whose softmax is folded in at a time
+constexpr int kGroup = FewBf16::kKeys;  // keys per softmax update
 
 inline int padded_dim(const HostCall& call) { return round_up(call.head_dim, 16); }
 
 struct Scratch {
-  float* queries;  // [rows, dim] of the form in use, times scale * log2(e)
+  float* queries;  // [rows, dim] in the current form, times scale * log2(e)
   float* weights;  // [rows, kGroup]
   float* out;      // [rows, dim]
-  float* fetched;  // [keys, values][kGroup, dim] that needed converting first
+  float* fetched;  // [keys, values][kGroup, dim], for rows that need conversion
   FewBf16::Scratch bf16_scratch;
 
   Scratch(ScratchLayout& layout, int padded_dim) : bf16_scratch(layout, padded_dim) {
@@ -31,8 +31,8 @@ struct Scratch {
   }
 };
 
-/// Where the rows of a group lie. Set before they are read; zeros, since the static analyzer does
-/// not see that.
+/// Addresses of the rows of a group. They are set before they are read; the zeros are for the
+/// static analyzer.
 struct Group {
   const std::byte* key[kGroup] = {};
   const std::byte* value[kGroup] = {};
@@ -43,11 +43,11 @@ struct Few : Scratch {
   const HostCall& call;
   const FlatRows flat;
   int dim;   // head_dim rounded up to 16
-  int rows;  // flat rows
+  int rows;  // number of (row, head) rows
   Group groups[2];
   Group* now = &groups[0];
-  Group* next = &groups[1];            // after this one, to be fetched meanwhile
-  int key_bytes = 0, value_bytes = 0;  // of a row, as stored
+  Group* next = &groups[1];            // the following group, prefetched meanwhile
+  int key_bytes = 0, value_bytes = 0;  // bytes per stored row
   FewBf16* bf16 = nullptr;             // null: f32
   float max[kFewRows], sum[kFewRows];
 
@@ -62,14 +62,15 @@ struct Few : Scratch {
     if (dim != call.head_dim)
       std::memset(fetched, 0, sizeof(float) * static_cast<size_t>(2 * kGroup * dim));
     for (int m = 0; m < rows; ++m) {
-      const bool sink = call.sinks != nullptr && unit.key_begin == 0;  // once over all parts
+      // counted once over all parts
+      const bool sink = call.sinks != nullptr && unit.key_begin == 0;
       max[m] = sink ? call.sinks[flat.head(m)] * kLog2e : kLowest;
       sum[m] = sink ? 1.0f : 0.0f;
     }
   }
 };
 
-/// Scores of `count` keys for M rows into weights[m, key].
+/// Computes scores of `count` keys for M rows in weights[m, key].
 template <DType T, int M>
 void score_keys(Few& f, int count) {
   for (int g = 0; g < count; g += kLanes) {
@@ -77,7 +78,7 @@ void score_keys(Few& f, int count) {
     for (int i = 0; i < kLanes; ++i) {
       const int at = g + i < count ? g + i : g;
       const std::byte* row = f.now->key[at];
-      // Rows are short and scattered over pages, which hides them from the hardware.
+      // The hardware does not prefetch these rows, because they are short and scattered over pages.
       prefetch_bytes(f.now->value[at], f.value_bytes);
       prefetch_bytes(f.next->key[at], f.key_bytes);
       Vec acc[M] = {};
@@ -94,8 +95,8 @@ void score_keys(Few& f, int count) {
   }
 }
 
-/// out[m] += sum over keys of weights[m, key] * value[key], for elements [t, t + N * kLanes): N * M
-/// sums, enough of them to hide the latency of an addition.
+/// out[m] += sum over keys of weights[m, key] * value[key], for elements [t, t + N * kLanes). The N
+/// * M sums are enough to hide the latency of an addition.
 template <DType T, int M, int N>
 void add_values_at(Few& f, int count, int t) {
   Vec acc[M][N];
@@ -138,7 +139,7 @@ struct AddValues {
   static void run(Few& f, int count) { add_values<T, M>(f, count); }
 };
 
-/// `mixed`: for keys that are read as they are stored, mixed.
+/// `mixed` is set for keys that are stored Hadamard-rotated and read as they are.
 void load_queries(Few& f, int form, bool mixed) {
   f.flat.load_queries(f.call.queries[static_cast<size_t>(form)], 0, f.rows, f.dim, f.queries);
   if (mixed) mix_blocks(f.queries, int64_t{f.rows} * f.dim);
@@ -151,7 +152,8 @@ void scale_row(Few& f, int m, float factor) {
   for (int t = 0; t < f.dim; t += kLanes) store(out + t, load(out + t) * splat(factor));
 }
 
-/// Folds scores of keys [lo, hi) into row m's running softmax; leaves weights for add_values.
+/// Accumulates scores of keys [lo, hi) into row m's running softmax, and leaves weights for
+/// add_values.
 void softmax_row(Few& f, int m, int lo, int hi, int count) {
   float* w = f.weights + m * kGroup;
   const int padded = f.bf16 != nullptr ? kGroup : round_up(count, kLanes);
@@ -176,12 +178,12 @@ void softmax_row(Few& f, int m, int lo, int hi, int count) {
   f.sum[m] += reduce_add(sum);
 }
 
-/// How the keys of a segment reach the products.
+/// The formats in which products read the rows of a segment.
 struct Reading {
   const KeySegment& segment;
   StoredRows keys, values;
-  DType key_type, value_type;  // as the products read them
-  int key_stride;              // of a key row that the products read
+  DType key_type, value_type;  // as read by the products
+  int key_stride;              // bytes per key row as read by the products
 
   Reading(const Few& f, const KeySegment& s)
       : segment(s), keys(keys_of(s.rows)), values(values_of(s.rows)) {
@@ -193,19 +195,19 @@ struct Reading {
   }
 };
 
-/// Brings key i of the group into f.fetched: rotated, as the type that the products read.
+/// Loads key i of the group into f.fetched, rotated, in the type that the products read.
 const std::byte* fetch_key(Few& f, const Reading& r, int i, int64_t key) {
   float* row = f.fetched + i * f.dim;
   load_row(r.keys, f.now->key[i], row);
   if (r.segment.rotate) rotate_in_place(*f.call.rotations, position_of(r.segment, key), row);
   if (r.key_type != DType::BF16) return reinterpret_cast<const std::byte*>(row);
-  // bf16 rows lie side by side, below the f32 row that is being read.
+  // bf16 rows are contiguous, below the f32 row that is being read.
   uint16_t* packed = reinterpret_cast<uint16_t*>(f.fetched) + i * f.dim;
   for (int t = 0; t < f.dim; t += kLanes) store_bf16(packed + t, load(row + t));
   return reinterpret_cast<const std::byte*>(packed);
 }
 
-/// Finds keys [at, at + count) of a segment, and their values.
+/// Computes the addresses of keys [at, at + count) of a segment, and of their values.
 void locate(const Reading& r, int64_t at, int count, Group& group) {
   const int page = r.keys.page_rows;
   const bool listed = !r.segment.index.empty();
@@ -220,7 +222,7 @@ void locate(const Reading& r, int64_t at, int count, Group& group) {
   }
 }
 
-/// The first group of a part that was not fetched meanwhile.
+/// Prefetches the first group of a part.
 void fetch_first(const Few& f, int count) {
   for (int i = 0; i < count; ++i) {
     prefetch_bytes(f.now->key[i], f.key_bytes);
@@ -228,8 +230,8 @@ void fetch_first(const Few& f, int count) {
   }
 }
 
-/// Finds the group at `at`, before `end`. Where it has fewer rows than this one, which has `count`,
-/// this one's stand for them: nothing is fetched in vain.
+/// Locates the group at `at`, before `end`, for prefetching. If it has fewer rows than the present
+/// group (`count`), rows of the present group are repeated, so that nothing is prefetched in vain.
 void look_ahead(Few& f, const Reading& r, int64_t at, int64_t end, int count) {
   const int64_t left = end - at;
   const int rows = left < 0 ? 0 : left < kGroup ? static_cast<int>(left) : kGroup;
@@ -239,7 +241,7 @@ void look_ahead(Few& f, const Reading& r, int64_t at, int64_t end, int count) {
   }
 }
 
-/// Brings what the products do not read as it is stored into f.fetched.
+/// Converts rows into f.fetched if the products cannot read them as stored.
 void convert(Few& f, const Reading& r, int64_t at, int count) {
   if (r.segment.rotate || r.key_type != r.keys.type) {
     for (int i = 0; i < count; ++i) f.now->key[i] = fetch_key(f, r, i, at + i);
@@ -267,7 +269,7 @@ void softmax_rows(Few& f, const KeySegment& s, int64_t at, int count) {
   }
 }
 
-/// Keys [begin, end) of a segment.
+/// Processes keys [begin, end) of a segment.
 void segment_part(Few& f, const KeySegment& s, int64_t begin, int64_t end) {
   const Reading r(f, s);
   load_queries(f, s.query, r.keys.mixed && r.key_type == r.keys.type);
@@ -280,7 +282,7 @@ void segment_part(Few& f, const KeySegment& s, int64_t begin, int64_t end) {
   begin = begin > first.begin ? begin : first.begin;
   end = end < last.end ? end : last.end;
   if (begin >= end) return;
-  // What is fetched ahead at the end of a part is what the thread's next part begins with.
+  // The rows prefetched at the end of a part are the first rows of the thread's next part.
   const int64_t ahead = s.count < last.end ? s.count : last.end;
   const auto count_at = [&](int64_t at) {
     return end - at < kGroup ? static_cast<int>(end - at) : kGroup;
@@ -312,7 +314,7 @@ bool bf16_serves(const AttendUnit& unit) {
   for (int i = 0; i < unit.segment_count; ++i) {
     const KvType type = unit.segments[i].rows.type;
     served = served && in_bf16(type.k) && in_bf16(type.v);
-    served = served && type.v == unit.segments[0].rows.type.v;  // whose sums are in one order
+    served = served && type.v == unit.segments[0].rows.type.v;  // the sums have one element order
   }
   return served;
 }
@@ -348,7 +350,7 @@ size_t few_scratch_bytes(const HostCall& call) { return bytes_of<Scratch>(padded
   if (bf16_serves(unit)) f.bf16 = &products;
 
   if (f.bf16 != nullptr) FewBf16::begin();
-  int64_t start = 0;  // of the segment, in the keys laid end to end
+  int64_t start = 0;  // offset of the segment within the concatenated keys
   for (int i = 0; i < unit.segment_count; ++i) {
     const KeySegment& s = unit.segments[i];
     const int64_t begin = unit.key_begin > start ? unit.key_begin - start : 0;

@@ -1,8 +1,8 @@
 #pragma once
-// FewBf16: products of few query rows with groups of at most 64 keys and values in bf16, straight
-// from rows as they are stored (BF16, or blocks that are expanded in registers). Queries and
-// weights are split into two bf16 terms (value = high + low), so that only keys and values carry
-// bf16's rounding (keys that are rotated first, once more). For *.isa.cc only.
+// FewBf16: products of decode query rows with groups of at most 64 keys and values in bf16,
+// directly from stored rows (BF16, or block formats expanded in registers). Queries and weights are
+// split into two bf16 terms (value = high + low), so that only keys and values carry bf16's
+// rounding (twice for keys that are rotated first). For *.isa.cc only.
 
 #include "ops/attention/decode/few_pairs.h"
 #include "ops/attention/decode/few_terms.h"
@@ -15,7 +15,7 @@ using FewBf16 = FewTiles;
 #elif defined(__AVX512BF16__)
 using FewBf16 = FewPairs;
 #else
-/// Without products of bf16.
+/// Variant without bf16 products.
 class FewBf16 {
  public:
   static constexpr int kKeys = 64;

@@ -1,7 +1,7 @@
 #pragma once
-// Blocks of Q4_0 as few_pairs.h multiplies them: the whole numbers that a block holds,
-// which bf16 takes exactly, apart from its scale. A key's sums are scaled block by block, and a
-// value's scales go into its weight, so that nothing is rounded on the way. For *.isa.cc only.
+// Blocks of Q4_0 for few_pairs.h: the integers of a block, which are exact in bf16, without the
+// scale. A key's sums are scaled block by block, and a value's scales are multiplied into its
+// weight, so no intermediate result is rounded. For *.isa.cc only.
 
 #include "ops/attention/decode/few_terms.h"
 
@@ -10,11 +10,11 @@ namespace longhaul::LH_ISA {
 #if defined(__AVX512BF16__)
 template <DType T>
 inline constexpr bool kInBlocks = T == DType::Q4_0;
-/// Bytes of 32 elements: of a block, where there are any.
+/// Bytes of 32 elements; for block formats, of a block.
 template <DType T>
 inline constexpr int kBytesOf32 = kInBlocks<T> ? 18 : 64;
 
-/// bf16 of the numbers that half bytes stand for, twice: of an index, bit 4 is of no matter.
+/// bf16 of the values of half bytes, stored twice, so that bit 4 of an index does not matter.
 static inline __m512i half_byte_numbers() {
   alignas(64) static constexpr uint16_t kNumbers[32] = {
       0xc100, 0xc0e0, 0xc0c0, 0xc0a0, 0xc080, 0xc040, 0xc000, 0xbf80,   // -8 to -1
@@ -24,7 +24,7 @@ static inline __m512i half_byte_numbers() {
   return _mm512_load_si512(kNumbers);
 }
 
-/// The 32 elements at p in bf16, less their block's scale.
+/// The 32 elements at p in bf16, without their block's scale.
 template <DType T>
 static inline __m512i load_numbers(const std::byte* p) {
   if constexpr (T == DType::BF16) {
@@ -37,7 +37,7 @@ static inline __m512i load_numbers(const std::byte* p) {
   }
 }
 
-/// The same of two rows, element beside element: which elements, says pair_element().
+/// Loads two rows with their elements interleaved, in the element order of pair_element().
 template <DType T>
 static inline void load_number_pairs(const std::byte* first, const std::byte* second,
                                      __m512bh pairs[2]) {
@@ -56,12 +56,13 @@ static inline void load_number_pairs(const std::byte* first, const std::byte* se
   }
 }
 
-/// Which element of a row stands at t of load_number_pairs().
+/// Index within a row of element t of load_number_pairs().
 static inline int pair_element(DType type, int t) {
   return type == DType::Q4_0 ? t : unpacked_element(t);
 }
 
-/// The scales of eight blocks. Inserted one by one: a load of what was just stored in pieces waits.
+/// The scales of eight blocks. They are inserted one by one, because a vector load of data just
+/// stored in parts would stall.
 static inline __m128i eight_scales(const std::byte* const* rows, int begin, int count, int at) {
   const auto scale = [&](int i) {
     uint16_t half;
@@ -78,7 +79,8 @@ static inline __m128i eight_scales(const std::byte* const* rows, int begin, int 
   return _mm_insert_epi16(halves, scale(7), 7);
 }
 
-/// scales[block * stride + i] of `count` rows; up to the next multiple of 16, of others.
+/// scales[block * stride + i] of `count` rows. Entries up to the next multiple of 16 hold scales of
+/// other rows.
 template <DType T>
 static inline void load_scales(const std::byte* const* rows, int count, int blocks, int stride,
                                float* scales) {

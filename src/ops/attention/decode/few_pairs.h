@@ -1,6 +1,7 @@
 #pragma once
-// FewBf16 (few_bf16.h) on vectors that multiply pairs of bf16: twice as many elements a step as in
-// f32, and those of blocks are whole numbers that are looked up (few_blocks.h). For *.isa.cc only.
+// FewBf16 (few_bf16.h) on vectors that multiply pairs of bf16. They process twice as many elements
+// per step as f32, and elements of block formats are integers from a look-up table (few_blocks.h).
+// For *.isa.cc only.
 
 #include <cstddef>
 #include <cstring>
@@ -15,14 +16,14 @@ namespace longhaul::LH_ISA {
 #if defined(__AVX512BF16__)
 class FewPairs {
  public:
-  static constexpr int kKeys = 64;  ///< of a group
+  static constexpr int kKeys = 64;  ///< keys per group
 
   static bool serves(int dim) { return dim % 32 == 0; }
 
   struct Scratch {
     uint16_t* queries;  ///< [rows][high, low][dim]
     uint16_t* weights;  ///< [rows][blocks of a value, or 1][high, low][kKeys]
-    float* scales;      ///< [blocks, kKeys] of keys or values
+    float* scales;      ///< [blocks, kKeys] for keys or values
     float* out;         ///< [rows, dim], elements in the order of pair_element()
 
     Scratch(ScratchLayout& layout, int padded_dim) {
@@ -42,7 +43,8 @@ class FewPairs {
   static void begin() {}
   static void end() {}
 
-  /// The types of the rows that are read from now on; in_bf16(), values of all calls of one type.
+  /// Sets the types of the rows read by later calls. They must satisfy in_bf16(), and all calls
+  /// must use one type of values.
   void read_as(DType keys, DType values) {
     value_type_ = values;
     score_ = pick_bf16<ScoreKeys>(keys, rows_);
@@ -59,27 +61,27 @@ class FewPairs {
     }
   }
 
-  /// weights[m * kKeys + i] = query m times key i, for `count` keys; what follows up to the next
-  /// multiple of 16 is unspecified. Meanwhile the rows ahead are fetched.
+  /// weights[m * kKeys + i] = query m times key i, for `count` keys. Entries up to the next
+  /// multiple of 16 are unspecified. It also prefetches the rows ahead.
   void score(const std::byte* const* key, int /*row_bytes*/, int count, float* weights,
              const RowsAhead& ahead) {
     score_({*this, key, count, weights, nullptr, ahead});
   }
 
-  /// Sums of row m so far times `factor`.
+  /// Multiplies the sums of row m by `factor`.
   void scale_row(int m, float factor) {
     float* out = s_.out + m * dim_;
     for (int t = 0; t < dim_; t += kLanes) store(out + t, load(out + t) * splat(factor));
   }
 
-  /// Adds weights[m * kKeys + i] * value[i] for `count` keys; weights beyond are zero up to kKeys.
-  /// Meanwhile the rows ahead are fetched.
+  /// Adds weights[m * kKeys + i] * value[i] for `count` keys. Later weights up to kKeys must be
+  /// zero. It also prefetches the rows ahead.
   void add_values(const std::byte* const* value, int count, const float* weights,
                   const RowsAhead& ahead) {
     add_({*this, value, count, nullptr, weights, ahead});
   }
 
-  /// The sums as [rows, dim].
+  /// Writes the sums as [rows, dim].
   void read_sums(float* out) const {
     for (int m = 0; m < rows_; ++m) {
       for (int t = 0; t < dim_; ++t) {
@@ -93,8 +95,8 @@ class FewPairs {
     const FewPairs& few;
     const std::byte* const* row;  // keys or values
     int count;
-    float* scores;         // [rows, kKeys], where keys are scored
-    const float* weights;  // [rows, kKeys], where values are added
+    float* scores;         // [rows, kKeys], when scoring keys
+    const float* weights;  // [rows, kKeys], when adding values
     RowsAhead ahead;
   };
 
@@ -150,13 +152,13 @@ class FewPairs {
   struct AddValues {
     static void run(const Group& g) {
       split_weights<T>(g);
-      constexpr int kAtOnce = M <= 3 ? 2 : 1;  // stretches of 32 elements: 4 or 2 sums a row
+      constexpr int kAtOnce = M <= 3 ? 2 : 1;  // groups of 32 elements: 4 or 2 sums per row
       int t = 0;
       for (; t + 32 * kAtOnce <= g.few.dim_; t += 32 * kAtOnce) at<kAtOnce>(g, t);
       for (; t < g.few.dim_; t += 32) at<1>(g, t);
     }
 
-    /// Elements [t, t + 32 * N) of all keys.
+    /// Processes elements [t, t + 32 * N) of all keys.
     template <int N>
     static void at(const Group& g, int t) {
       const int dim = g.few.dim_;
@@ -166,7 +168,7 @@ class FewPairs {
         for (int n = 0; n < 2 * N; ++n) sum[m][n] = _mm512_loadu_ps(out + m * dim + 16 * n);
       }
       for (int i = 0; i < g.count; i += 2) {
-        const int second = i + 1 < g.count ? i + 1 : i;  // its weight is zero beyond the count
+        const int second = i + 1 < g.count ? i + 1 : i;  // its weight is zero past the count
         if (t == 0) {
           prefetch_bytes(g.ahead.rows[i], g.ahead.bytes);
           prefetch_bytes(g.ahead.rows[second], g.ahead.bytes);
@@ -190,13 +192,13 @@ class FewPairs {
     }
   };
 
-  /// The weights of row m for a value's block: high terms, then low ones.
+  /// The weights of row m for a value's block: high terms, then low terms.
   template <DType T>
   uint16_t* terms_of(int m, int block) const {
     return s_.weights + 2 * kKeys * (kInBlocks<T> ? m * (dim_ / 32) + block : m);
   }
 
-  /// Terms of the weights, times the scales of every block.
+  /// Computes the terms of the weights, times the scales of every block.
   template <DType T>
   static void split_weights(const Group& g) {
     const FewPairs& few = g.few;

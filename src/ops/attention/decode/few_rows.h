@@ -1,6 +1,6 @@
 #pragma once
-// Kernels of few rows, compiled for each type of stored rows and each number of rows. For *.isa.cc
-// only.
+// Dispatch of decode kernels that are compiled for each type of stored rows and each number of
+// rows. For *.isa.cc only.
 
 #include "ops/attention/attention_kernels.h"
 #include "ops/attention/key_rows.h"
@@ -30,7 +30,7 @@ static inline auto pick_rows(int rows) -> decltype(&Kernel<T, 1>::run) {
   }
 }
 
-/// Kernel<type, rows>::run; rows at most kFewRows, type one that keys are kept in.
+/// Kernel<type, rows>::run, for at most kFewRows rows and a type of stored keys.
 template <template <DType, int> class Kernel>
 static inline auto pick(DType type, int rows) -> decltype(&Kernel<DType::F32, 1>::run) {
   switch (type) {

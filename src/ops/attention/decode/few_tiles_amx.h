@@ -14,8 +14,8 @@ namespace longhaul::LH_ISA {
 #if defined(__AMX_BF16__)
 class FewTiles {
  public:
-  static constexpr int kKeys = 64;  ///< of a group
-  static constexpr int kRows = 8;   ///< query rows, at most
+  static constexpr int kKeys = 64;  ///< keys per group
+  static constexpr int kRows = 8;   ///< most query rows
 
   static bool serves(int dim) { return dim % 32 == 0; }
 
@@ -46,8 +46,8 @@ class FewTiles {
   }
 
   static void begin() {
-    // Tiles 0-4: 16 rows (scores of two blocks, keys, two of queries or values); 5-7: kRows rows
-    // (sums, high and low weights). 64 bytes a row.
+    // Tiles 0-4 have 16 rows (scores of two blocks, keys, two for queries or values). Tiles 5-7
+    // have kRows rows (sums, high and low weights). Rows have 64 bytes.
     alignas(64) static const uint8_t config[64] = {
         1, 0,  0, 0,  0, 0,  0, 0,  0, 0,  0,  0,  0,  0,  0,  0,     64,    0,    64,
         0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0,  64, 0,  0,  0,  0,     0,     0,    0,
@@ -56,10 +56,10 @@ class FewTiles {
   }
   static void end() { _tile_release(); }
 
-  /// The types of the rows that are read from now on; in_bf16().
+  /// Sets the types of the rows read by later calls; they must satisfy in_bf16().
   void read_as(DType keys, DType values) { key_type_ = keys, value_type_ = values; }
 
-  /// queries [rows, dim] f32 -> pairs along dim, one row a column.
+  /// Converts queries [rows, dim] f32 to pairs along dim, with one row per column.
   void load_queries(const float* queries) {
     for (int m = 0; m < rows_; ++m) {
       for (int t = 0; t < dim_; t += 16) {
@@ -76,8 +76,8 @@ class FewTiles {
     }
   }
 
-  /// weights[m * kKeys + i] = query m times key i, for `count` keys; what follows up to the next
-  /// multiple of 32 is unspecified. Meanwhile the rows ahead are fetched.
+  /// weights[m * kKeys + i] = query m times key i, for `count` keys. Entries up to the next
+  /// multiple of 32 are unspecified. It also prefetches the rows ahead.
   void score(const std::byte* const* key, int row_bytes, int count, float* weights,
              const RowsAhead& ahead) {
     for (int g = 0; g < count; g += 32) {
@@ -110,7 +110,7 @@ class FewTiles {
     }
   }
 
-  /// Sums of row m so far times `factor`.
+  /// Multiplies the sums of row m by `factor`.
   void scale_row(int m, float factor) {
     for (int t = 0; t < dim_; t += 16) {
       float* at = s_.out + t * kRows + m * 16;
@@ -118,8 +118,8 @@ class FewTiles {
     }
   }
 
-  /// Adds weights[m * kKeys + i] * value[i] for `count` keys; weights beyond are zero up to kKeys.
-  /// Meanwhile the rows ahead are fetched.
+  /// Adds weights[m * kKeys + i] * value[i] for `count` keys. Later weights up to kKeys must be
+  /// zero. It also prefetches the rows ahead.
   void add_values(const std::byte* const* value, int count, const float* weights,
                   const RowsAhead& ahead) {
     for (int m = 0; m < rows_; ++m) {
@@ -150,7 +150,7 @@ class FewTiles {
     }
   }
 
-  /// The sums as [rows, dim].
+  /// Writes the sums as [rows, dim].
   void read_sums(float* out) const {
     for (int m = 0; m < rows_; ++m) {
       for (int t = 0; t < dim_; ++t)
@@ -159,8 +159,8 @@ class FewTiles {
   }
 
  private:
-  /// 16 keys from `at` on in bf16 at one distance from each other, copied together where they are
-  /// not.
+  /// Returns 16 keys from `at` on in bf16 with a constant stride, copied if their addresses are
+  /// irregular.
   const std::byte* even_rows(const std::byte* const* key, int at, int row_bytes, int count,
                              int64_t* stride) {
     *stride = row_bytes;
@@ -188,11 +188,11 @@ class FewTiles {
     std::memcpy(to, from, 2 * static_cast<size_t>(dim_));
   }
 
-  /// s_.scores [16 keys, 16] -> weights[m * kKeys + key].
+  /// Transposes s_.scores [16 keys, 16] into weights[m * kKeys + key].
   void transpose(float* weights) const {
     for (int m = 0; m < rows_; m += 4) {
       __m512 rows[4];
-      for (int j = 0; j < 4; ++j) {  // 128-bit lane l: key 4 l + j
+      for (int j = 0; j < 4; ++j) {  // 128-bit lane l holds key 4 l + j
         const float* from = s_.scores + j * 16 + m;
         rows[j] = _mm512_castps128_ps512(_mm_load_ps(from));
         rows[j] = _mm512_insertf32x4(rows[j], _mm_load_ps(from + 4 * 16), 1);
@@ -210,7 +210,7 @@ class FewTiles {
     }
   }
 
-  /// 32 values as pairs of keys: [dim / 16][16 pairs][16 elements][2].
+  /// Packs 32 values as pairs of keys: [dim / 16][16 pairs][16 elements][2].
   template <DType T>
   void pack_values(const std::byte* const* value, int at, int count, const RowsAhead& ahead) {
     for (int pair = 0; pair < 16; ++pair) {

@@ -6,8 +6,8 @@
 #if defined(__AMX_BF16__)
 #include <immintrin.h>
 
-/// _tile_loadd and _tile_stored. The address sanitizer does not see what these instructions read
-/// and write; where it is built in, it is asked about every row of the tile first.
+/// _tile_loadd and _tile_stored. The address sanitizer does not see the memory accesses of these
+/// instructions. Sanitizer builds therefore check every row of the tile first.
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 
@@ -28,8 +28,8 @@
 
 namespace longhaul::LH_ISA {
 
-/// Palette 1: eight tiles of 16 rows x 64 bytes. A constant, since the compiler is told only of the
-/// first bytes that the instruction reads.
+/// Palette 1: eight tiles of 16 rows x 64 bytes. It is a constant in memory, because the compiler
+/// assumes that the instruction reads only its first bytes.
 alignas(64) static const uint8_t kTileConfig[64] = {
     1,  0, 0,  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 64, 0, 64, 0,  64, 0,  64, 0,  64, 0,
     64, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  0, 0,  0, 16, 16, 16, 16, 16, 16, 16, 16};
@@ -37,12 +37,12 @@ alignas(64) static const uint8_t kTileConfig[64] = {
 static inline void load_tile_config() { _tile_loadconfig(kTileConfig); }
 
 #if defined(__SANITIZE_ADDRESS__)
-/// Reads the first byte of a tile's rows that is nobody's memory, if there is one: a finding.
+/// Reads the first poisoned byte in a tile's rows, if any, which triggers the sanitizer's report.
 static inline void check_tile(int tile, const void* first, int64_t row_bytes) {
-  // The shapes in force: [16 + 2 t] bytes of a row, [48 + t] rows.
+  // The current shapes: [16 + 2 t] bytes per row, [48 + t] rows.
   alignas(64) uint8_t config[64] = {};
   _tile_storeconfig(config);
-  __asm__ volatile("" : : "r"(config) : "memory");  // all of it was written
+  __asm__ volatile("" : : "r"(config) : "memory");  // tells the compiler that all of it was written
   const uint64_t bytes = config[16 + 2 * tile] | config[17 + 2 * tile] << 8;
   for (int row = 0; row < config[48 + tile]; ++row) {
     const void* wrong = __asan_region_is_poisoned((char*)first + row * row_bytes, bytes);
@@ -51,8 +51,8 @@ static inline void check_tile(int tile, const void* first, int64_t row_bytes) {
 }
 #endif
 
-/// A pair of tiles walked along k: 16 rows `row_bytes` apart each, the next pair `step` elements
-/// on.
+/// A pair of tiles advancing along k. Each has 16 rows `row_bytes` apart, and the next pair is
+/// `step` elements further.
 struct TilePair {
   const uint16_t* first;
   const uint16_t* second;
@@ -60,11 +60,11 @@ struct TilePair {
   int64_t step;
 };
 
-/// C[32, 32] = A B, or +=, over `k_tiles` tiles of 32 k: two by two tiles of C, so that each loaded
-/// tile of A and B is used twice. Rows of C are `c_bytes` apart.
+/// C[32, 32] = A B, or +=, over `k_tiles` tiles of 32 k. It computes two by two tiles of C, so that
+/// each loaded tile of A and B is used twice. Rows of C are `c_bytes` apart.
 static inline void multiply_tile_pairs(int k_tiles, TilePair a, TilePair b, float* c,
                                        int64_t c_bytes, bool accumulate) {
-  float* c1 = c + 4 * c_bytes;  // 16 rows on, in floats
+  float* c1 = c + 4 * c_bytes;  // offset of 16 rows, in floats
   if (accumulate) {
     LH_LOAD_TILE(0, c, c_bytes);
     LH_LOAD_TILE(1, c + 16, c_bytes);

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, kIsaCount> kNames = {"generic", "avx2", "
                                                             "avx512_bf16", "amx"};
 
 #if defined(__x86_64__) && !defined(LH_GENERIC_ONLY)
-/// Linux hands out the 8 KiB of tile registers only to processes that ask.
+/// Linux enables the 8 KiB of tile registers only for processes that request them.
 bool request_amx_tiles() {
   constexpr long kArchReqXcompPerm = 0x1023;
   constexpr long kXfeatureXtiledata = 18;

@@ -1,10 +1,10 @@
 #pragma once
-// The instruction sets of the GEMM library (oneDNN), which picks its own unless it is told.
+// The instruction-set level of the GEMM library (oneDNN), which by default selects its own.
 
 namespace longhaul {
 
-/// Keeps the library at the level in force (current_isa). The library reads this once: call it
-/// before its first primitive; later calls change nothing.
+/// Limits the library to the current level (current_isa). The library reads this setting once, so
+/// call this before its first primitive; later calls have no effect.
 void limit_library_isa();
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// A kernel table that every instruction-set level fills in: LH_PER_ISA(Table, kName) declares one
-// constant per level (each defined in a *.isa.cc) and kName_for(isa) picks.
+// Kernel tables with one instance per instruction-set level. LH_PER_ISA(Table, kName) declares one
+// constant per level (each defined in a *.isa.cc), and kName_for(isa) selects one.
 
 #include "ops/core/isa/isa.h"
 

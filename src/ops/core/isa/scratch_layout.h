@@ -1,6 +1,6 @@
 #pragma once
-// Arrays of a kernel's scratch memory, laid out once for both questions: how much, and where. For
-// *.isa.cc only.
+// Layout of the arrays in a kernel's scratch memory. One definition gives both their total size and
+// their addresses. For *.isa.cc only.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace longhaul::LH_ISA {
 
 static inline int round_up(int n, int to) { return (n + to - 1) / to * to; }
 
-/// Hands out arrays one behind the other, each aligned to 64 bytes. Without memory it only counts,
-/// and the arrays are no memory either.
+/// Allocates arrays one after the other, each aligned to 64 bytes. Without memory it only counts
+/// bytes, and the arrays must not be used.
 class ScratchLayout {
  public:
   explicit ScratchLayout(std::byte* memory) : address_(reinterpret_cast<uintptr_t>(memory)) {}
@@ -30,7 +30,7 @@ class ScratchLayout {
   size_t bytes_ = 0;
 };
 
-/// Bytes that an S, made from `arguments`, takes of a layout.
+/// Scratch bytes of an S constructed with `arguments`.
 template <class S, class... Arguments>
 size_t bytes_of(const Arguments&... arguments) {
   ScratchLayout layout(nullptr);
@@ -42,7 +42,7 @@ struct TileCounts {
   int query_rows, key_blocks, score_tiles;
 };
 
-/// What every kernel over tiles of rows needs; E is the type of its products' operands.
+/// Arrays of every kernel over tiles of rows; E is the element type of its products.
 template <class E>
 struct TileScratch {
   E* queries;        ///< [query_rows, dim]

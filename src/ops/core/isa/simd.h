@@ -1,6 +1,6 @@
 #pragma once
-// One register of f32 lanes (kLanes: 16, 8 or 4) of the ISA level this header is compiled for.
-// For *.isa.cc only; everything is inside the level's namespace.
+// One register of f32 lanes (kLanes: 16, 8 or 4) at the ISA level for which this header is
+// compiled. For *.isa.cc only; everything is inside the level's namespace.
 
 #include <cstdint>
 #include <cstring>
@@ -25,14 +25,15 @@ inline constexpr int kLanes = 4;
 typedef float Vec __attribute__((vector_size(4 * kLanes)));
 typedef int32_t IntVec __attribute__((vector_size(4 * kLanes)));
 
-/// Makes the compiler address what lies at fixed distances from p by p alone. Left to itself it
-/// keeps a pointer for each row of a product, more than there are registers.
+/// Makes the compiler address memory at fixed offsets from p through p alone. Otherwise it keeps
+/// one pointer per row of a product, more than there are registers.
 template <class T>
 static inline void keep_one_pointer(const T*& p) {
   asm("" : "+r"(p));
 }
 
-static inline Vec splat(float x) { return x - Vec{}; }  // x + 0 is not x for -0: an addition stays
+// x - 0 is x for every x; x + 0 is not x for -0, so the compiler could not drop it
+static inline Vec splat(float x) { return x - Vec{}; }
 
 static inline Vec fma(Vec a, Vec b, Vec c) {
 #if defined(__AVX512F__)
@@ -85,7 +86,7 @@ static inline Vec load(const float* p) {
 
 static inline void store(float* p, Vec v) { std::memcpy(p, &v, sizeof v); }
 
-/// The first `count` of kLanes numbers; the other lanes are zeros, and not read.
+/// Loads the first `count` of kLanes values. Other lanes are zeros and are not read.
 static inline Vec load_first(const float* p, int count) {
 #if defined(__AVX512F__)
   return (Vec)_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), p);
@@ -106,7 +107,7 @@ static inline void store_first(float* p, int count, Vec v) {
 #endif
 }
 
-/// Largest of `count` numbers (a multiple of 2 * kLanes), lane by lane.
+/// Largest of `count` values (a multiple of 2 * kLanes), per lane.
 static inline Vec lane_max(const float* x, int count) {
   Vec a = load(x), b = load(x + kLanes);
   for (int j = 2 * kLanes; j < count; j += 2 * kLanes) {
@@ -201,7 +202,7 @@ static inline Vec exp2_precise(Vec x) {
 #endif
 }
 
-/// 2^x for x <= 0 with relative error 8e-5: enough where the result is rounded to bf16.
+/// 2^x for x <= 0 with relative error 8e-5, sufficient for results rounded to bf16.
 static inline Vec exp2_for_bf16(Vec x) {
 #if defined(__AVX512F__)
   const Vec f = (Vec)_mm512_reduce_ps((__m512)x, 0x09);  // x - floor(x); scalef floors again
@@ -262,7 +263,7 @@ static inline Vec load_f16(const uint16_t* p) {
 #endif
 }
 
-/// kLanes signed bytes.
+/// Loads kLanes signed bytes.
 static inline Vec load_i8(const void* p) {
 #if defined(__AVX512F__)
   const __m128i q = _mm_loadu_si128(static_cast<const __m128i*>(p));
@@ -277,7 +278,7 @@ static inline Vec load_i8(const void* p) {
 #endif
 }
 
-/// kLanes numbers from -8 to 7: the low halves of as many bytes, or the high ones, less 8.
+/// Loads kLanes values from -8 to 7: the low or high halves of as many bytes, minus 8.
 static inline Vec load_i4(const void* p, bool low) {
 #if defined(__AVX512F__)
   const __m512i q = _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
@@ -299,7 +300,7 @@ static inline Vec load_i4(const void* p, bool low) {
 #endif
 }
 
-/// Round to nearest even; NaN is not expected here.
+/// Rounds to nearest even; the input must not be NaN.
 static inline void store_bf16(uint16_t* p, Vec v) {
 #if defined(__AVX512BF16__)
   const __m256bh h = _mm512_cvtneps_pbh((__m512)v);

@@ -1,6 +1,7 @@
 #pragma once
-// Scalar reads and writes of 16-bit floats for kernel sources: private to each instruction-set
-// level, because the linker would merge base/float_types.h's inline functions across levels.
+// Scalar reads and writes of 16-bit floats for kernel sources. They are private to each
+// instruction-set level, because the linker would merge base/float_types.h's inline functions
+// across levels.
 
 #include <cstdint>
 #include <cstring>
@@ -36,8 +37,8 @@ inline uint32_t load_u32(const uint8_t* p) {
   return value;
 }
 
-/// The shifted bits are the value times 2^-112, subnormals too; infinities and NaNs keep their
-/// mark.
+/// The shifted bits represent the value times 2^-112, also for subnormals. Infinities and NaNs keep
+/// their exponent.
 inline float f16_value(uint32_t h) {
 #if defined(__F16C__)
   return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(static_cast<int>(h))));
@@ -52,7 +53,7 @@ inline float f16_value(uint32_t h) {
 
 inline float load_f16(const uint8_t* p) { return f16_value(load_u16(p)); }
 
-/// Without branches, so that loops of it vectorise; the rounding is that of base/float_types.h.
+/// Branch-free, so that loops vectorise. It rounds as base/float_types.h does.
 inline uint16_t bf16_of(float x) {
   const uint32_t u = bits_from_float(x);
   const uint32_t rounded = (u + 0x7fffu + (u >> 16 & 1u)) >> 16;
@@ -62,7 +63,7 @@ inline uint16_t bf16_of(float x) {
 inline uint16_t f16_of(float x) {
   const uint32_t u = bits_from_float(x);
   const uint32_t a = u & 0x7fffffffu;
-  // The unit of f16 subnormals, 2^-24, is that of f32 in [0.5, 1): the addition rounds.
+  // The unit of f16 subnormals, 2^-24, is the unit of f32 in [0.5, 1), so the addition rounds.
   const uint32_t small =
       bits_from_float(float_from_bits(a < 0x38800000u ? a : 0) + 0.5f) - 0x3f000000u;
   const uint32_t normal = (a + 0xfffu + (a >> 13 & 1u) - (112u << 23)) >> 13;
