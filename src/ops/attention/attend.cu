@@ -15,8 +15,8 @@
 namespace longhaul::cuda {
 namespace {
 
-/// Pinned memory from which plans travel: four stretches, of which one is reused when the device
-/// has taken what was copied from it.
+/// Pinned memory for uploads of plans. It has four stretches; a stretch is reused once the device
+/// has copied its contents.
 class PinnedRing {
  public:
   ~PinnedRing() { release(); }
@@ -48,7 +48,7 @@ class PinnedRing {
     }
     at_ = used_ = 0;
   }
-  /// Waits for the device: copies may be on their way.
+  /// Waits for the device, since copies may be in flight.
   void release() {
     if (memory_ == nullptr) return;
     cudaDeviceSynchronize();
@@ -59,11 +59,11 @@ class PinnedRing {
   }
 
   std::byte* memory_ = nullptr;
-  size_t bytes_ = 0, used_ = 0, at_ = 0;  ///< bytes of a stretch; used of stretch at_
+  size_t bytes_ = 0, used_ = 0, at_ = 0;  ///< bytes per stretch; used bytes of stretch at_
   std::array<cudaEvent_t, kStretches> copied_{};
 };
 
-/// Device memory that grows in the order of the stream, without a wait.
+/// Device memory that grows in stream order, without a wait.
 struct Growing {
   std::byte* data = nullptr;
   size_t bytes = 0;
@@ -91,8 +91,8 @@ struct Scratch::Impl {
   bool hopper = false;
   PinnedRing ring;
   Growing plans, partials, counters;
-  Growing alone;  ///< results that join others
-  PageMap map{};  ///< of `mapped`
+  Growing alone;  ///< results to be merged into `out`
+  PageMap map{};  ///< map of the pages `mapped`
   PageRange mapped;
   int mapped_dim = 0;
 
@@ -110,7 +110,8 @@ struct Scratch::Impl {
     hopper = major == 9 && minor == 0;
   }
 
-  /// Nothing that is still read may go: waits for the device, at the end of a session only.
+  /// Waits for the device, since buffers may still be read. This happens only at the end of a
+  /// session.
   ~Impl() {
     cudaDeviceSynchronize();
     cudaFree(plans.data);
@@ -119,7 +120,8 @@ struct Scratch::Impl {
     cudaFree(alone.data);
   }
 
-  /// The few rows' part of the plan; `at`: where the plan lies, null where it is not uploaded.
+  /// The decode part of the plan. `at`: address of the uploaded plan, or null if it is not
+  /// uploaded.
   FewPlan few_plan(const std::byte* at) const {
     FewPlan few;
     const AttendPlan::Layout layout = plan.layout();
@@ -144,7 +146,8 @@ struct Scratch::Impl {
     return to;
   }
 
-  /// A number for each unit that is merged by its last part: zero, as every launch leaves it.
+  /// A counter per unit that its last part merges. Counters start at zero, and every launch leaves
+  /// them at zero.
   int32_t* counters_of(cudaStream_t stream, int count) {
     const size_t before = counters.bytes;
     std::byte* const at = counters.reserve(stream, static_cast<size_t>(count) * sizeof(int32_t));
@@ -169,7 +172,7 @@ Scratch::~Scratch() = default;
 
 namespace {
 
-/// Attends to these keys alone, and merges the result with what the rows have.
+/// Attends to these keys alone and merges the result with the rows' previous results.
 void attend_and_join(CUstream_st* stream, const AttendCall& call, std::span<const AttendTask> tasks,
                      Scratch& scratch) {
   const int64_t vectors = call.lse.size(), numbers = vectors * call.head_dim;
@@ -179,7 +182,7 @@ void attend_and_join(CUstream_st* stream, const AttendCall& call, std::span<cons
   alone.joins = false;
   alone.out = {out, numbers, call.out.place()};
   alone.lse = {out + numbers, vectors, call.out.place()};
-  fill(stream, alone.lse.address(), vectors, -INFINITY);  // of rows that no task names
+  fill(stream, alone.lse.address(), vectors, -INFINITY);  // for rows that no task contains
   attend(stream, alone, tasks, scratch);
   merge_attention(stream, alone.out.address(), alone.lse.address(), vectors, call.head_dim,
                   call.out.address(), call.lse.address());

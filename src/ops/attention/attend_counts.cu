@@ -1,5 +1,5 @@
-// What operations have counted (KeySegment::live and ::behind) becomes part of a plan that lies in
-// device memory, before the kernels of attention read it.
+// Writes counted lengths (KeySegment::live and ::behind) into a plan in device memory, before the
+// attention kernels read it.
 
 #include "ops/attention/attend_kernels.gpu.h"
 #include "ops/core/gpu/early_launch.cuh"
@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(kThreads)
   const int i = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
   if (i >= count) return;
   const int64_t seen = resolve_count(counts[i], segments[counts[i].segment]);
-  // Whole numbers: their sum does not depend on the order.
+  // Integers: their sum does not depend on the order.
   if (pairs != nullptr && seen != 0) {
     atomicAdd(reinterpret_cast<unsigned long long*>(pairs), static_cast<unsigned long long>(seen));
   }

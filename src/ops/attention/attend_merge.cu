@@ -1,6 +1,6 @@
-// The partial results of units that were cut by keys become rows of `out`, added in the order of
-// the parts. Of few parts a warp merges a row; of many a block does, whose groups of threads take
-// parts in turn, all of a row's numbers by 16 bytes.
+// Merges the partial results of units that were split by keys into rows of `out`, in the order of
+// the parts. With few parts a warp merges a row. With many parts a thread block does: its groups of
+// threads take parts in turn, and load a row's elements by 16 bytes.
 
 #include "ops/attention/row_place.cuh"
 #include "ops/core/gpu/block_sum.cuh"
@@ -11,9 +11,9 @@ namespace longhaul::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kMostParts = 1024;  ///< as attend_plan.cc cuts
+constexpr int kMostParts = 1024;  ///< limit used by attend_plan.cc
 
-/// The largest of all threads' numbers, or their sum; in a fixed order.
+/// Maximum or sum over all threads, in a fixed order.
 template <bool sum>
 __device__ __forceinline__ float reduce(float x, float* shared) {
 #pragma unroll
@@ -81,10 +81,10 @@ __global__ void __launch_bounds__(kThreads)
   reinterpret_cast<float4*>(a.out + at * head_dim)[column] = o;
 }
 
-constexpr int kFewParts = 32;  ///< a lane weighs each
+constexpr int kFewParts = 32;  ///< one part per lane
 constexpr int kRowsOfBlock = kThreads / 32;
 
-/// A warp for each row: 8,192 rows of two parts took 28 us with a block for each.
+/// One warp per row: with a thread block per row, 8,192 rows of two parts took 28 us.
 __global__ void __launch_bounds__(kThreads)
     merge_few_parts(const __grid_constant__ AttendArgs a, const MergeRecord* merges, int head_dim) {
   await_turn();
@@ -104,7 +104,8 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t row = merge.row_begin + f / merge.head_count, at = row * a.heads + head;
   weight *= end_row(sink_of(a, head), top, sum);
   if (lane == 0 && a.lse != nullptr) a.lse[at] = natural_lse(top, sum);
-  for (int begin = 0; begin < head_dim / 4; begin += 32) {  // by all lanes, since they ask others
+  // All lanes run the loop, since they shuffle.
+  for (int begin = 0; begin < head_dim / 4; begin += 32) {
     const bool inside = begin + lane < head_dim / 4;
     const int column = inside ? begin + lane : 0;
     const float* const x = first + static_cast<int64_t>(f) * head_dim + 4 * column;

@@ -5,14 +5,14 @@
 namespace longhaul::cuda {
 namespace {
 
-/// A task of so many flat rows or fewer is read by the few-row kernel, in four units at most: it
-/// takes what the memory takes (units that run at once find each other's keys in the device's
-/// cache), and a tile of 128 rows would be mostly empty.
+/// The decode kernel reads tasks of at most this many (row, head) rows, in at most four units. Its
+/// time is that of the memory (concurrent units find each other's keys in the device's cache), and
+/// a tile of 128 rows would be mostly empty.
 constexpr int kMostFewRows = 4 * kFewUnitRows;
 constexpr int64_t kMostParts = 1024;
 constexpr int64_t kMostPosition = int64_t{1} << 29;
 
-/// The page list in device memory, where PagedRows says so.
+/// The page list in device memory, or null if PagedRows has none.
 template <class Pages>
 const std::byte* const* listed_pages(const Pages& rows) {
   if constexpr (requires { rows.listed; }) {
@@ -33,27 +33,27 @@ void set_visibility(const KeySegment& s, SegmentRecord& record) {
   record.furthest = s.visible == Visibility::kWindow ? distance(s.window) : kFar;
 }
 
-/// What a tile of 64 keys and 128 rows takes of an H100's processor, and how many a part has at
-/// least.
+/// Time that a tile of 64 keys and 128 rows takes on one H100 processor, and the least tiles per
+/// part.
 struct TileCost {
   double us;
   int64_t least;
 };
 constexpr TileCost kSm90Tiles{0.9, 4};
-constexpr TileCost kGatheredTiles{4.6, 2};  // of blocks that gather keys, for mma.sync
+constexpr TileCost kGatheredTiles{4.6, 2};  // thread blocks that gather keys, for mma.sync
 
-/// Parts of a unit of few rows that has `tiles` tiles of 16 keys. A warp weighs 32 parts at once:
-/// of up to four more the second round costs more than shorter parts save, where a part has less
-/// than 128 tiles.
+/// Parts of a decode unit with `tiles` tiles of 16 keys. A warp weighs 32 parts at a time. With up
+/// to four more parts, the second round costs more than shorter parts save if a part has less than
+/// 128 tiles.
 int64_t parts_of_few_rows(int64_t parts, int64_t tiles) {
   constexpr int64_t kLanes = 32, kShortTiles = 128;
   const bool few_more = parts > kLanes && parts <= kLanes + 4;
   return few_more && tiles < parts * kShortTiles ? kLanes : parts;
 }
 
-/// Into how many parts units of equal length are best cut. A merge takes 3.6 us, and 0.09 for every
-/// part. Parts of all units are four rounds of blocks at most, as many as other units are cut into:
-/// partial results (66 KB a part of heads of 128) are in no forecast.
+/// Best number of parts for units of equal length. A merge takes 3.6 us, plus 0.09 per part. The
+/// parts of all units are limited to four rounds of thread blocks, as for other units: partial
+/// results (66 KB per part for heads of 128) are not part of the memory forecast.
 int64_t parts_of_equal_units(int64_t units, int64_t tiles, int64_t blocks_at_once,
                              const TileCost& tile) {
   constexpr double kMerge = 3.6, kMergedPart = 0.09, kWorthIt = 0.97;
@@ -114,7 +114,7 @@ void AttendPlan::add_segment(const AttendCall& call, const KeySegment& s) {
   record.masks = s.masks.rows.address();
   set_visibility(s, record);
   if (!s.masks.empty()) {
-    // All listed pages are walked over, and the kernel knows that rows see nothing behind them.
+    // The kernel walks over all listed pages and masks the keys after the rows itself.
     LH_ASSERT(s.whole_pages && !s.masks.rows.place().host() && s.count % kPageRows == 0);
     LH_ASSERT(s.visible == (s.indexed_positions ? Visibility::kCausal : Visibility::kAll));
     record.nearest = -kFar;
@@ -131,7 +131,7 @@ void AttendPlan::add_segment(const AttendCall& call, const KeySegment& s) {
   if (listed != nullptr) {
     record.pages = listed + first_page;
   } else if (s.count > 0) {
-    LH_ASSERT(!on_device);  // only the device knows which pages it names
+    LH_ASSERT(!on_device);  // only the device can read the page numbers
     const int64_t last_row = list ? s.index.address()[s.count - 1] : s.begin + s.count - 1;
     source.pages = s.rows.pages;
     source.first_page = first_page;
@@ -168,7 +168,7 @@ bool AttendPlan::fits_sm90(const AttendCall& call, const AttendTask& task) const
   return std::ranges::all_of(task.segments, [&](const KeySegment& s) {
     if (s.rows.type != DType::BF16 || s.rotate) return false;
     if (s.count == 0) return true;
-    // Which pages these are only the device knows; all of a list are of one memory.
+    // Only the device can read the page numbers. All pages of a list are in the same memory.
     if (s.whole_pages) return s.rows.pages != nullptr && inside(s.rows.pages[0]);
     if (!s.index.empty()) return false;
     return s.rows.pages != nullptr &&
@@ -189,7 +189,7 @@ AttendPlan::Kernel AttendPlan::kernel_for(const AttendCall& call, const AttendTa
   return fits_sm90(call, task) ? kSm90 : kTiles;
 }
 
-/// Whether the task's rows stand as the group's do and see keys of the same numbers.
+/// Whether the task's rows have the group's positions and see keys with equal numbers.
 bool AttendPlan::same_sight(const Group& group, const AttendTask& task, int first_segment) const {
   const AttendTask& of = *group.task;
   if (of.row_begin != task.row_begin || of.row_count != task.row_count ||
@@ -200,7 +200,7 @@ bool AttendPlan::same_sight(const Group& group, const AttendTask& task, int firs
     const size_t at = static_cast<size_t>(first_segment) + i;
     const SegmentRecord& a = segments_[static_cast<size_t>(group.first_segment) + i];
     const SegmentRecord& b = segments_[at];
-    // What a row sees of a list's own positions is the list's affair.
+    // Visibility depends on the index: not groupable.
     if (b.indexed_positions || a.indexed_positions || a.position != b.position ||
         a.shift != b.shift || a.count != b.count || a.nearest != b.nearest ||
         a.furthest != b.furthest)
@@ -210,7 +210,7 @@ bool AttendPlan::same_sight(const Group& group, const AttendTask& task, int firs
 }
 
 AttendPlan::Group& AttendPlan::group_of(const AttendTask& task, int first_segment, Kernel kernel) {
-  constexpr size_t kLookedAt = 8;  // more forms than that are not found again
+  constexpr size_t kLookedAt = 8;  // larger numbers of different forms are not searched
   for (size_t i = groups_.size(); i > 0 && i + kLookedAt > groups_.size(); --i) {
     Group& group = groups_[i - 1];
     if (group.kernel == kernel && same_sight(group, task, first_segment)) return group;
@@ -230,7 +230,7 @@ int64_t AttendPlan::tiles_of(const Group& group, int row, int rows, int keys) co
   return tiles;
 }
 
-/// A record for every part of the unit; of few rows one for all.
+/// Adds a record for every part of the unit, or for decode units one record for all parts.
 void AttendPlan::add_unit(UnitRecord unit, Kernel kernel, int head_dim,
                           std::vector<UnitRecord>& units) {
   const int flat = unit.row_count * unit.head_count;
@@ -255,7 +255,7 @@ void AttendPlan::add_unit(UnitRecord unit, Kernel kernel, int head_dim,
   for (; unit.part < unit.parts; ++unit.part, unit.partial += floats) units.push_back(unit);
 }
 
-/// Units of the strip, each in so many parts.
+/// Adds the units of the strip, each with `parts` parts.
 void AttendPlan::add_units(const Strip& strip, int parts, int head_dim,
                            std::vector<UnitRecord>& units) {
   const Group& group = groups_[static_cast<size_t>(strip.group)];
@@ -278,8 +278,8 @@ void AttendPlan::add_units(const Strip& strip, int parts, int head_dim,
   }
 }
 
-/// Cuts the kernel's groups into units. Where these are too few to fill the device, the long ones
-/// become parts. The longest come first, so that none is left at the end.
+/// Divides the kernel's groups into units. If these are too few to fill the device, long ones are
+/// divided into parts. The longest units come first, so that no long unit is left at the end.
 void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
                      std::vector<UnitRecord>& units) {
   strips_.clear();
@@ -287,8 +287,8 @@ void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
   for (size_t g = 0; g < groups_.size(); ++g) {
     Group& group = groups_[g];
     if (group.kernel != kernel) continue;
-    // Whole tiles of one head where there are that many rows; otherwise heads lie together, since
-    // they see the same keys.
+    // Uses whole tiles of one head if there are enough rows. Otherwise heads share a tile, since
+    // they see equal keys.
     const AttendTask& task = *group.task;
     group.heads = std::min(task.head_count, std::max(1, sizes.flat_rows / task.row_count));
     if (kernel == kFew) group.heads = std::min(task.head_count, sizes.flat_rows);
@@ -307,7 +307,7 @@ void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
     return a.group != b.group ? a.group < b.group : a.row < b.row;
   };
   if (!std::ranges::is_sorted(strips_, longer)) std::ranges::sort(strips_, longer);
-  // What only the device knows the length of has no equal units, nor has a mask.
+  // Device-counted lengths and masks rule out equal units.
   const bool equal = (kernel == kSm90 || kernel == kTiles) && counts_.empty() && !strips_.empty() &&
                      5 * strips_.back().work >= 4 * strips_.front().work;
   const int64_t at_once = machine_.processors * (kernel == kTiles && head_dim <= 64 ? 2 : 1);
@@ -320,8 +320,8 @@ void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
     if (kernel == kFew) parts = parts_of_few_rows(parts, strip.work);
     add_units(strip, static_cast<int>(std::clamp<int64_t>(parts, 1, kMostParts)), head_dim, units);
   }
-  // Where rows see long lists, one list of keys after the other: what the blocks that run at once
-  // read then stays in the device's cache (50 MB; a list of 32,768 keys of 128 numbers has 17).
+  // For long lists, units are ordered by their list of keys. The data of concurrent thread blocks
+  // then stays in the device's cache (50 MB; a list of 32,768 keys of 128 elements has 17 MB).
   constexpr int64_t kLongTiles = 128;
   if (kernel != kFew && !units.empty() && all / std::ssize(units) >= kLongTiles) {
     std::ranges::stable_sort(units, {}, &UnitRecord::first_segment);
@@ -354,14 +354,14 @@ void AttendPlan::make(const AttendCall& call, std::span<const AttendTask> tasks,
                       const AttendMachine& machine) {
   machine_ = machine;
   clear();
-  const AttendTask* before = nullptr;  // with the same segments, often
+  const AttendTask* before = nullptr;  // often has the same segments
   int first = 0;
   for (const AttendTask& task : tasks) {
     if (task.row_count <= 0 || task.head_count <= 0) continue;
     LH_ASSERT(task.head_begin >= 0 && task.head_begin + task.head_count <= call.heads);
     LH_ASSERT(task.row_position > -kMostPosition &&
               task.row_position + task.row_count < kMostPosition);
-    // What was counted is put into a record once, and its pairs are counted task by task.
+    // A record is resolved once, but its pairs are counted per task.
     const auto counted = [](const KeySegment& s) { return !s.live.empty() || !s.behind.empty(); };
     const bool same = before != nullptr && before->segments.data() == task.segments.data() &&
                       before->segments.size() == task.segments.size() &&
@@ -380,9 +380,9 @@ void AttendPlan::make(const AttendCall& call, std::span<const AttendTask> tasks,
   }
   pages_.settle();
   index_.settle();
-  // Tiles: four rounds of blocks, so that the last round's idle part is short, unless units are of
-  // equal length. Few rows: as many
-  // blocks as run at once, two on each processor.
+  // Tiles get four rounds of thread blocks, so that the idle part of the last round is short (units
+  // of equal length are treated separately). Decode units get as many thread blocks as run at once,
+  // two per processor.
   const int64_t processors = machine.processors;
   const Sizes tiles{kTileKeys, kTileUnitRows, 4 * processors, 16};
   cut(kSm90, tiles, call.head_dim, sm90_);

@@ -14,7 +14,7 @@ struct GatherShared {
   GatherRecord record;
 };
 
-/// The record of this block, with what was counted put in.
+/// The record of this thread block with the counted lengths.
 __device__ __forceinline__ GatherRecord record_of_block(const GatherRecord* records, int count) {
   GatherRecord record = records[number_of_block(records, count, static_cast<int>(blockIdx.x))];
   if (record.live != nullptr) record.keys.count = *record.live;
@@ -64,7 +64,7 @@ template <int D>
 void launch(CUstream_st* stream, const GatherRecord* records, int count, int blocks,
             const RotationTable& rotations) {
   constexpr int kBytes = sizeof(GatherShared<D>);
-  static_assert(kBytes <= 99 * 1024);  // what the smallest card has (sm_86, 89 and 120)
+  static_assert(kBytes <= 99 * 1024);  // shared memory of the smallest cards (sm_86, 89 and 120)
   check(cudaFuncSetAttribute(gather_kernel<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
         "shared memory of gather_keys");
   launch_early(stream, "gather_keys", gather_kernel<D>, static_cast<unsigned>(blocks), kThreads,

@@ -1,7 +1,7 @@
-// Rows move within pages and between them: move_rows and move_columns of kv.h. A block moves a
-// slice of each row, a few words wide, in waves: it reads a wave of rows, waits until all are in
-// registers, and writes them. Rows move towards the front in ascending order, so that a wave writes
-// only where it or an earlier one has read; slices never meet.
+// Moves rows within pages and between them: move_rows and move_columns of kv.h. A thread block
+// moves a slice of each row, a few words wide, in waves. It reads a wave of rows, waits until all
+// are in registers, and writes them. Rows move towards the front in ascending order, so a wave
+// writes only where it or an earlier wave has read. Slices never overlap.
 
 #include "base/assert.h"
 #include "ops/attention/kv_pages.cuh"
@@ -14,9 +14,9 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kSliceWords = 4;
 constexpr int kRowsAtOnce = kThreads / kSliceWords;
-constexpr int kWave = 8;  // rows of a thread
+constexpr int kWave = 8;  // rows per thread
 
-/// Slices of rows of keys, then of rows of values.
+/// Number of slices in rows of keys and of values.
 struct Slices {
   int keys, values;
 };
@@ -100,7 +100,8 @@ void move_as(Stream stream, const PageShape& shape, const Records<RowMove>& move
 void move_rows(Stream stream, const KvForm& form, std::span<const RowMove> moves, bool apart) {
   LH_ASSERT(form.head_dim > 0 && form.page_rows > 0);
   const PageShape shape = shape_of(form);
-  const int both = shape.keys.row_bytes | shape.values.row_bytes;  // its low bits: of either
+  // Its low bits tell the common alignment.
+  const int both = shape.keys.row_bytes | shape.values.row_bytes;
   in_launches(moves, "move_rows", [&](const Records<RowMove>& some, unsigned count) {
     if (both % 16 == 0) {
       move_as<uint4>(stream, shape, some, count, apart);

@@ -1,5 +1,5 @@
-// Rows enter pages and are read back: append_rows and read_rows of kv.h. A warp takes one row of
-// keys or of values.
+// Writes rows to pages and reads them back: append_rows and read_rows of kv.h. One warp handles one
+// row of keys or values.
 
 #include <algorithm>
 
@@ -10,16 +10,17 @@
 namespace longhaul::cuda {
 namespace {
 
-constexpr int kWarps = 8;  // of a block
+constexpr int kWarps = 8;  // per thread block
 
-/// Lists that one launch appends to: its parameters, 1.5 KB, instead of a copy before it.
+/// Lists that one launch appends to. They are 1.5 KB of kernel arguments instead of a copy before
+/// the launch.
 struct LaunchLists {
   static constexpr int kMost = 64;
   AppendList list[kMost];
   unsigned count;
 };
 
-/// The row and whether its values are this warp's.
+/// A warp's row, and whether the warp handles its values or its keys.
 struct WarpRow {
   int64_t row;
   bool value;
@@ -29,7 +30,7 @@ __device__ WarpRow warp_row() {
   return {warp >> 1, (warp & 1) != 0};
 }
 
-/// Elements of a new row from t on, rotated if it is a key.
+/// Elements from t on of a new row, rotated if it is a key.
 template <int kRun>
 __device__ Run<kRun> new_run(const NewRows& a, const float* x, int64_t row, bool rotate, int t) {
   Run<kRun> run = load_run<kRun>(x + t);
@@ -46,7 +47,7 @@ __device__ Run<kRun> new_run(const NewRows& a, const float* x, int64_t row, bool
   return run;
 }
 
-/// Where a warp's new row comes from.
+/// The source of a warp's new row.
 struct Source {
   const float* x;
   bool rotate;
@@ -57,7 +58,8 @@ __device__ Source source_of(const NewRows& a, const AppendList& list, const Warp
   return {x + list.kv_head * head_dim, !at.value && a.cosine != nullptr};
 }
 
-/// Rounds a warp's row, plain numbers kRun elements of a lane at a time, blocks one.
+/// Rounds a warp's row. A lane handles kRun elements at a time for plain types, one for block
+/// types.
 template <int kRun>
 __device__ __forceinline__ void store_row(const NewRows& a, const Source& from, int64_t row,
                                           PageType type, int head_dim, std::byte* to) {
@@ -99,7 +101,7 @@ __device__ __forceinline__ void rotate_query(const NewRows& a, int64_t row, int 
   }
 }
 
-/// blockIdx.y: a list, or behind the lists two heads of queries.
+/// blockIdx.y: a list, or after the lists a pair of query heads.
 template <int kRun>
 __global__ void __launch_bounds__(32 * kWarps)
     append_kernel(PageShape shape, NewRows a, const __grid_constant__ LaunchLists lists) {

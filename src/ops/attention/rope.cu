@@ -27,11 +27,11 @@ struct AnglesOp {
   }
 };
 
-/// A "row" here is one head of a row, a "column" a pair, or behind the pairs a copied element.
+/// A "row" here is one head of a row. A "column" is a pair, or after the pairs a copied element.
 struct RotateOp {
   const float *x, *cosine, *sine;
   int64_t x_stride, y_stride;
-  int64_t position, step;  // of row 0, counted from the table's first; from row to row
+  int64_t position, step;  // position: of row 0, relative to the table's first; step: between rows
   int heads, head_dim, half;
   float* y;
   template <int kRun>

@@ -23,7 +23,7 @@ void ScratchPages::set_form(int head_dim, size_t most_bytes) {
     for (void* slab : slabs_) queue_.release_slab(slab);
     slabs_.clear();
   }
-  // Neither list moves while rows are gathered.
+  // Reserves both lists, so that they do not move while rows are gathered.
   most_pages_ = std::max(most, 2 * most_pages_);
   pages_.reserve(most_pages_);
   table_.at_least(most_pages_ * sizeof(std::byte*));
@@ -37,7 +37,7 @@ bool ScratchPages::reserve(int64_t pages) {
   while (pages_.size() < wanted) {
     try {
       slabs_.push_back(queue_.allocate_slab());
-    } catch (const UserError&) {  // what is not enough is given back: others need it
+    } catch (const UserError&) {  // returns slabs that do not suffice, since others need them
       for (; slabs_.size() > slabs; slabs_.pop_back()) queue_.release_slab(slabs_.back());
       pages_.resize(held);
       return false;

@@ -8,18 +8,18 @@
 namespace longhaul::cuda {
 namespace {
 
-/// Gathering keys takes about as long as one unit of 128 flat rows takes to read them, so that it
-/// pays from four units on.
+/// Gathering keys takes about as long as reading them for one unit of 128 (row, head) rows. It
+/// therefore pays from four units on.
 constexpr int64_t kLeastRows = 512;
-/// Rows that see few of the keys gain less: 64 flat rows about a microsecond, in which some 4,096
-/// keys are gathered (256 bytes become 512).
+/// Rows that see few of the keys gain less. 64 (row, head) rows save about a microsecond, in which
+/// some 4,096 keys are gathered (256 bytes become 512).
 constexpr int64_t kMostKeysOfRow = 64;
 
 bool lies_well(const KeySegment& s) {
   return s.rows.type == DType::BF16 && !s.rotate && (s.index.empty() || s.whole_pages);
 }
 
-/// A stretch has no places of its own for keys that stand where a list says.
+/// A stretch cannot represent keys at listed positions.
 bool can_lie_well(const KeySegment& s) {
   if (s.rows.listed == nullptr || s.rows.page_rows != kPageRows) return false;
   if (s.index.empty()) return true;
@@ -52,7 +52,7 @@ bool StagedKeys::gains(const AttendCall& call, const AttendTask& task) const {
          });
 }
 
-/// How many pages may be gathered at a time: so many, or more.
+/// Number of pages that may be gathered at a time, at least `pages`.
 int64_t StagedKeys::room_for(int64_t pages, int head_dim) {
   const size_t page_bytes = bf16_page_bytes(head_dim);
   const int64_t most = std::max(pages, static_cast<int64_t>(most_bytes_ / page_bytes));
@@ -60,7 +60,7 @@ int64_t StagedKeys::room_for(int64_t pages, int head_dim) {
   return most;
 }
 
-/// Notes what is to be gathered, and says how it will lie.
+/// Records a segment to gather. Returns the segment over the gathered keys.
 KeySegment StagedKeys::gather(const KeySegment& keys) {
   if (pages_of(keys) == 0) return keys;
   KeySegment plain = keys;
@@ -92,7 +92,7 @@ void StagedKeys::send(int head_dim, const longhaul::Rotations* rotations) {
               static_cast<int>(used_), head_dim, rotation_table(rotations));
 }
 
-/// With the lists of rows that are in host memory behind them.
+/// Uploads the records, followed by the lists of rows that are in host memory.
 const GatherRecord* StagedKeys::upload_records() {
   bytes_.clear();
   bytes_.add(records_.data(), std::ssize(records_));
@@ -138,7 +138,8 @@ int StagedKeys::gather_lists(std::span<const PagedRows> lists, int64_t keys, int
     return 0;
   const int64_t each = pages_of(whole);
   const int64_t some = std::min<int64_t>(std::ssize(lists), room_for(each, head_dim) / each);
-  if (no_room_ || !pages_.reserve(some * each)) {  // asking again would take as long each time
+  // A repeated request would take as long each time.
+  if (no_room_ || !pages_.reserve(some * each)) {
     no_room_ = true;
     return 0;
   }
@@ -154,7 +155,8 @@ int StagedKeys::gather_lists(std::span<const PagedRows> lists, int64_t keys, int
 
 void StagedKeys::run(const AttendCall& call, std::span<const AttendTask> tasks,
                      const std::function<void(std::span<const AttendTask>)>& attend) {
-  int64_t most_pages = 0;  // of a task; then of all that are gathered at a time
+  // First the most of one task, then the limit for all that are gathered at a time.
+  int64_t most_pages = 0;
   size_t segments = 0;
   for (const AttendTask& task : tasks) {
     if (gains(call, task)) most_pages = std::max(most_pages, pages_of(task));
@@ -162,10 +164,10 @@ void StagedKeys::run(const AttendCall& call, std::span<const AttendTask> tasks,
   }
   if (most_pages == 0) return attend(tasks);
   most_pages = room_for(most_pages, call.head_dim);
-  clear();                               // a call before may have ended with an error
-  segments_.reserve(segments);           // the tasks' views stay
-  const KeySegment* before = nullptr;    // of the task whose keys were gathered last, ...
-  std::span<const KeySegment> gathered;  // ... and where they are
+  clear();                               // an earlier call may have ended with an error
+  segments_.reserve(segments);           // keeps the tasks' views valid
+  const KeySegment* before = nullptr;    // segments of the task whose keys were gathered last
+  std::span<const KeySegment> gathered;  // the gathered form of `before`
   for (const AttendTask& task : tasks) {
     if (!gains(call, task)) {
       tasks_.push_back(task);

@@ -16,7 +16,7 @@ __device__ __forceinline__ float sum_of_warp(float x) {
   return x;
 }
 
-/// Part of <a, b> over [0, n): that of thread `thread` of `threads`.
+/// Part `thread` of `threads` of <a, b> over [0, n).
 template <int kRun, class T>
 __device__ __forceinline__ float part_of_product(const T* a, const float* b, int n, int thread,
                                                  int threads) {
@@ -30,7 +30,7 @@ __device__ __forceinline__ float part_of_product(const T* a, const float* b, int
   return sum;
 }
 
-/// A block of threads for every block of tokens, its heads dealt to the warps.
+/// One thread block per block of tokens. Its warps share out the heads.
 template <int kRun, class T>
 __global__ void __launch_bounds__(32 * kWarps)
     block_scores_kernel(IndexedBlocks index, const float* query, float* scores) {
@@ -74,7 +74,7 @@ void launch_scores(Stream stream, const IndexedBlocks& index, const float* query
                query, scores);
 }
 
-/// A warp for every 32 numbers, rounded as ops/core/convert.h does.
+/// One warp per 32 values, rounded as in ops/core/convert.h.
 __global__ void __launch_bounds__(32 * kWarps)
     store_q4_0_kernel(const float* x, int64_t blocks, uint8_t* to) {
   constexpr float kLargest = 4e5f;  // KeyVectors::kLargestQ4_0

@@ -10,13 +10,13 @@ namespace longhaul::cuda {
 namespace {
 
 constexpr int kWarps = 8;
-constexpr int kRows = 2;     ///< vectors, or sums of them, that a warp multiplies at once
-constexpr int kAtOnce = 4;   ///< vectors that are read before the first is added
-constexpr int kEach = 4;     ///< elements of a vector that a thread takes at once
-constexpr int kValues = 32;  ///< most products of a warp at once: a value a lane
+constexpr int kRows = 2;     ///< vectors, or sums of vectors, that a warp multiplies at once
+constexpr int kAtOnce = 4;   ///< vectors that are loaded before the first is added
+constexpr int kEach = 4;     ///< elements of a vector per thread at a time
+constexpr int kValues = 32;  ///< most products of a warp at once: one per lane
 static_assert(kValues <= 32);
 
-/// Elements i to i + 3 of a vector, as they are stored and as numbers; i is a multiple of 4.
+/// Elements i to i + 3 of a vector, as stored and as floats. i is a multiple of 4.
 struct VectorF32 {
   using Raw = float4;
   static __device__ __forceinline__ int64_t bytes(int64_t width) { return 4 * width; }
@@ -38,7 +38,8 @@ struct VectorBF16 {
 };
 struct VectorQ4_0 {
   struct Raw {
-    uint16_t scale, first, second;  ///< levels of two and two elements, and of those 16 further on
+    /// Levels of two elements, of the next two, and in each of those 16 further on.
+    uint16_t scale, first, second;
   };
   static __device__ __forceinline__ int64_t bytes(int64_t width) { return width / 32 * 18; }
   static __device__ __forceinline__ Raw read(const uint8_t* vector, int i) {
@@ -56,7 +57,7 @@ struct VectorQ4_0 {
   }
 };
 
-/// What a block of tokens is looked up by: its spans' sums, or each vector for itself.
+/// The vectors of a block of tokens to compare: the sums of its spans, or each vector by itself.
 struct BlockRows {
   const int32_t* record;
   bool sum;
@@ -98,7 +99,7 @@ __device__ __forceinline__ float4 sum_of_vectors(const SpanTable& index, const u
   return x;
 }
 
-/// Sums of N values over the lanes: value n to lanes n * 32 / N on, in values[0].
+/// Sums N values over the lanes. Lanes from n * 32 / N on get value n in values[0].
 template <int N>
 __device__ __forceinline__ void sum_over_lanes(float (&values)[N]) {
   const int lane = threadIdx.x % 32;
@@ -149,13 +150,13 @@ __device__ __forceinline__ void multiply(const SpanTable& index, const uint8_t* 
     }
   }
   sum_over_lanes(dots);
-  constexpr int kLanes = 32 / (kRows * kQueries);  // that have the same value
+  constexpr int kLanes = 32 / (kRows * kQueries);  // lanes with the same value
   if (lane % kLanes == 0) products[lane / kLanes] = dots[0];
 }
 
-/// The largest product that this thread meets. Groups of warps take rows and queries in turn, the
-/// warps of a group stretches of their elements. Rows and queries that there are not are the last
-/// once more.
+/// Largest product over this thread's share. Groups of warps handle rows and queries in turn. The
+/// warps of a group handle stretches of their elements. Missing rows and queries are replaced by
+/// the last one.
 template <class Vector, int kQueries>
 __device__ __forceinline__ float best_product(const SpanTable& index, const uint8_t* vectors,
                                               const BlockRows& rows, const float* queries,
@@ -188,8 +189,8 @@ __device__ __forceinline__ float best_product(const SpanTable& index, const uint
   return best;
 }
 
-/// A block of threads for every block of tokens. Sixteen queries at once where a pass looks up
-/// (four spans of each of its four blocks), two where a token does.
+/// One thread block per block of tokens. Sixteen queries at once for a pass (four spans of each of
+/// its four blocks), two for a decoded token.
 template <class Vector>
 __global__ void __launch_bounds__(32 * kWarps, 2)
     span_scores_kernel(SpanTable index, const float* queries, const int32_t* counted, bool sum,

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kThreads = 128;
 
-/// A block of threads for every block of tokens. kShared: the triangles are in shared memory.
+/// One thread block per block of tokens. kShared: the triangles are in shared memory.
 template <bool kShared>
 __global__ void __launch_bounds__(kBlockThreads)
     choose_kernel(const __grid_constant__ SpanTasks tasks) {
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-/// A block of threads for every place of a key.
+/// One thread block per place of a key.
 __global__ void __launch_bounds__(kThreads)
     gather_kernel(StoredRows keys, const PageTable* lists, int count, int64_t first, int block,
                   TokenRecords tokens, float* out) {
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// A block of threads for every span that a block of tokens may have; sums in the order of tokens.
+/// One thread block per possible span of a block of tokens. Sums are in the order of tokens.
 __global__ void __launch_bounds__(kThreads)
     mean_kernel(TokenRecords tokens, const float* keys, int width, int32_t* one, float* means) {
   await_turn();
@@ -84,7 +84,7 @@ __device__ __forceinline__ float query_at(const QueryForm& queries, int64_t row,
   return sum;
 }
 
-/// A block of threads for every place of a query; the places that are used follow each other.
+/// One thread block per place of a query. The used places are contiguous.
 __global__ void __launch_bounds__(kThreads)
     span_queries_kernel(QueryForm queries, int block, TokenRecords tokens, float* to,
                         int32_t* count) {
@@ -133,7 +133,8 @@ void choose_span_tokens(Stream stream, const SpanTasks& tasks) {
   const bool in_shared = tasks.first.stride <= kSharedSpanTokens;
   const auto kernel = in_shared ? choose_kernel<true> : choose_kernel<false>;
   constexpr int kMostBytes = 2 * row_start(kSharedSpanTokens) * int{sizeof(float)};
-  static_assert(kMostBytes + sizeof(SpanShared) <= 99 * 1024);  // of the smallest card
+  // Shared memory of the smallest card.
+  static_assert(kMostBytes + sizeof(SpanShared) <= 99 * 1024);
   if (in_shared) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostBytes),
           "shared memory of choose_span_tokens");

@@ -21,8 +21,8 @@ __global__ void __launch_bounds__(kThreads)
       behind < 0 ? i : begin + blocks[behind / block] * block + behind % block);
 }
 
-/// A block of threads for each query head and block of tokens: the head's column of votes, the best
-/// of it, and their keys.
+/// One thread block per query head and block of tokens. It takes the head's column of votes,
+/// selects the best tokens, and reads their keys.
 __global__ void __launch_bounds__(kBlockThreads)
     representatives_kernel(StoredRows keys, RepresentativesTask task) {
   __shared__ SelectShared shared;

@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   FlexPhases(block, shared, call, heads[blockIdx.x]).take_lines();
 }
 
-/// A block of threads for every tile of every head.
+/// One thread block per tile of every head.
 __global__ void __launch_bounds__(kBlockThreads, 1)
     pay_tiles_kernel(const __grid_constant__ FlexCall call, const FlexHeadTask* heads) {
   __shared__ FlexShared shared;
@@ -38,7 +38,7 @@ void choose_flex_blocks(Stream stream, const FlexCall& call, std::span<FlexHeadT
                         ScoreScratch& scratch) {
   if (heads.empty()) return;
   const int64_t blocks = call.blocks(), pairs = call.tiles() * blocks;
-  const int64_t each = blocks + 2 * pairs + 1;  // numbers of a head
+  const int64_t each = blocks + 2 * pairs + 1;  // values per head
   auto* room = reinterpret_cast<float*>(
       scratch.room(static_cast<size_t>(std::ssize(heads) * each) * sizeof(float)));
   for (FlexHeadTask& head : heads) {

@@ -7,7 +7,7 @@
 namespace longhaul::cuda {
 namespace {
 
-/// A block of threads for every tile of a task.
+/// One thread block per tile of a task.
 __global__ void __launch_bounds__(kBlockThreads) mean_blocks_kernel(MeanBlocksCall call) {
   __shared__ SelectShared shared;
   __shared__ float query[kMostMeanDim];

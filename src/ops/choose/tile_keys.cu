@@ -8,7 +8,7 @@
 namespace longhaul::cuda {
 namespace {
 
-/// Two blocks of threads for each head: one for columns, one for diagonals.
+/// Two thread blocks per head: one for columns, one for diagonals.
 __global__ void __launch_bounds__(kBlockThreads, 1) choose_lines_kernel(const LinesTask* tasks) {
   __shared__ union {
     SelectShared select;

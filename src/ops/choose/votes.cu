@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kVotesOfBlock = 8 * kBlockThreads;
 
-/// One task that travels with the launch, or many in device memory, one for each row of blocks.
+/// One task as a kernel argument, or several in device memory, one per row of thread blocks.
 template <class Task>
 struct Tasks {
   const Task* list;  ///< null: `one`

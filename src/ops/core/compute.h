@@ -11,7 +11,7 @@ enum class Compute : uint8_t {
   kBest,  ///< bf16 if the CPU has it (AVX512-BF16, AMX), else int16 (AVX2), else f32
   kInt8,  ///< prefill rounds weights and activations to int8 where that is faster, else kBest
   kF32,   ///< f32 products; for reference
-  kFp8,   ///< prefill on a GPU uses 8-bit floats (ops/cuda/fp8_rows.h); unsupported on the host
+  kFp8,   ///< prefill on a GPU uses 8-bit floats (ops/matmul/fp8_rows.gpu.h); not on the host
 };
 
 std::string_view name_of(Compute compute);  ///< "best", "int8", "f32" or "fp8"

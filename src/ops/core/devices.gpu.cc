@@ -1,4 +1,4 @@
-// The GPUs that the CUDA driver shows.
+// The GPUs that the CUDA driver reports.
 
 #include "ops/core/devices.h"
 
@@ -18,7 +18,7 @@
 namespace longhaul {
 namespace {
 
-constexpr int kLeastCapability = 80;  // bf16 products
+constexpr int kLeastCapability = 80;  // required for bf16 products
 
 std::string version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
@@ -48,7 +48,7 @@ DeviceInfo look_at(int number) {
   return info;
 }
 
-/// One queue a device: sessions of a process share weights and take turns.
+/// One queue per device: the sessions of a process share weights and take turns.
 std::shared_ptr<cuda::GpuQueue> gpu(int number) {
   static std::mutex mutex;
   static std::map<int, std::weak_ptr<cuda::GpuQueue>> queues;
@@ -59,7 +59,7 @@ std::shared_ptr<cuda::GpuQueue> gpu(int number) {
   return queue;
 }
 
-/// The leader's of a team, of which there is one as well.
+/// The queue of member 0 of a team. There is one team per set of devices.
 Queue queue_of(const std::vector<int>& numbers) {
   if (numbers.size() == 1) return Queue(gpu(numbers.front()));
   static std::mutex mutex;
@@ -75,7 +75,7 @@ Queue queue_of(const std::vector<int>& numbers) {
   return {team, 0};
 }
 
-/// "cuda", "cuda:1", "cuda:0,1": the numbers, each once.
+/// The device numbers in "cuda", "cuda:1" or "cuda:0,1". Each may occur once.
 std::vector<int> numbers_in(std::string_view name) {
   const auto refuse = [&] {
     user_error("--device {}: must be auto, cpu, cuda, cuda:N or cuda:N,M,... of different GPUs",
@@ -127,7 +127,7 @@ Devices find_devices() {
 std::string find_collectives() {
   try {
     return cuda::open_nccl().path;
-  } catch (const UserError&) {  // --device cuda:N,M says what is missing
+  } catch (const UserError&) {  // --device cuda:N,M reports what is missing
     return {};
   }
 }

@@ -158,7 +158,7 @@ void swiglu_any(Stream stream, const In* gate, const In* up, int64_t rows, int64
   over_rows(stream, "swiglu", rows, n, four, op);
 }
 
-/// Rows in the forms that products read: of x, or of gated(x, up).
+/// Converts rows x, or gated(x, up), to the forms that products read.
 __global__ void __launch_bounds__(256)
     product_rows_kernel(const float* x, const float* up, int n, Gated gated, ProductRows y) {
   await_turn();
@@ -185,7 +185,7 @@ void write_product_rows(Stream stream, const float* x, const float* up, int64_t 
                static_cast<int>(n), Gated::of(gating), y);
 }
 
-/// A warp a vector.
+/// One warp per vector.
 __global__ void __launch_bounds__(256)
     merge_kernel(const float* other_out, const float* other_lse, int64_t vectors, int head_dim,
                  float* out, float* lse) {

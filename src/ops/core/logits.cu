@@ -14,13 +14,13 @@ namespace {
 using Key = unsigned long long;  // larger is better; no two candidates have the same; 0: none
 
 constexpr int kThreads = 1024;
-constexpr int kMostSlices = 32;  // of a row of logits, a block each
+constexpr int kMostSlices = 32;  // slices per row of logits, one thread block each
 constexpr size_t kKeysPerRow = kMostSlices * kMostBestLogits;
 
-/// The logit's bits in the order of numbers, then the inverted number.
+/// Sortable key: the logit's bits in numeric order, then the inverted index.
 __device__ Key key_of(float logit, int64_t id) {
   if (isnan(logit) || logit == -INFINITY) return 0;
-  const uint32_t bits = bits_of(fminf(logit, FLT_MAX) + 0.0f);  // -0 is 0
+  const uint32_t bits = bits_of(fminf(logit, FLT_MAX) + 0.0f);  // -0 counts as 0
   const uint32_t ordered = bits >> 31 ? ~bits : bits | 0x80000000u;
   return static_cast<Key>(ordered) << 32 | (0xffffffffu - static_cast<uint32_t>(id));
 }
@@ -35,7 +35,7 @@ __device__ float logit_of(Key key) {
   return float_of(ordered >> 31 ? ordered & 0x7fffffffu : ~ordered);
 }
 
-/// The largest key of the block, in thread 0.
+/// Returns the largest key of the thread block in thread 0.
 __device__ Key block_max(Key key) {
   __shared__ Key keys[32];
   for (int d = 16; d > 0; d /= 2) key = max(key, __shfl_xor_sync(~0u, key, d));
@@ -46,7 +46,7 @@ __device__ Key block_max(Key key) {
   return key;
 }
 
-/// A block a slice; the last one that is done with its slice of a row compares them all.
+/// One thread block per slice. The last one to finish its slice of a row compares all slices.
 __global__ void __launch_bounds__(kThreads)
     argmax_kernel(const float* logits, int64_t n, int64_t slice, Key* keys, unsigned* done,
                   int32_t* best) {
@@ -83,11 +83,11 @@ struct StoredKeys {
   __device__ Key operator()(int64_t i) const { return keys[i]; }
 };
 
-/// The least of the `count` largest keys (of all that are not 0, if those are fewer: 1), digit by
-/// digit of 8 bits.
+/// Returns the smallest of the `count` largest keys, found by digits of 8 bits. Returns 1 if fewer
+/// keys differ from 0.
 template <class Keys>
 __device__ Key least_chosen(const Keys& keys, int64_t n, int count) {
-  __shared__ int bins[257];  // of the digit; then how many have that digit or a larger one
+  __shared__ int bins[257];  // count per digit; then number of keys with that digit or a larger one
   __shared__ int wanted, digit, at_digit;
   if (threadIdx.x == 0) wanted = count;
   Key prefix = 0, mask = 0;
@@ -105,7 +105,7 @@ __device__ Key least_chosen(const Keys& keys, int64_t n, int count) {
       if (threadIdx.x < 256) bins[threadIdx.x] += more;
       __syncthreads();
     }
-    if (bins[0] < wanted) return 1;  // only ever in the first pass
+    if (bins[0] < wanted) return 1;  // can happen only in the first pass
     const int need = wanted;
     __syncthreads();
     if (threadIdx.x < 256 && bins[threadIdx.x] >= need && bins[threadIdx.x + 1] < need) {
@@ -121,7 +121,7 @@ __device__ Key least_chosen(const Keys& keys, int64_t n, int count) {
   return max(prefix, Key{1});
 }
 
-/// Writes the chosen keys in any order, then zeros up to `count`.
+/// Writes the chosen keys in arbitrary order, then zeros up to `count`.
 template <class Keys>
 __device__ void collect(const Keys& keys, int64_t n, int count, Key* out) {
   const Key least = least_chosen(keys, n, count);
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = threadIdx.x; i < kMostBestLogits; i += kThreads) best[i] = 0;
   __syncthreads();
   collect(StoredKeys{keys}, n, count, best);
-  // Bitonic sort, largest first: the order in which they were found does not show.
+  // Bitonic sort, largest first. The result does not depend on the order in which keys were found.
   for (int size = 2; size <= kMostBestLogits; size *= 2) {
     for (int d = size / 2; d > 0; d /= 2) {
       __syncthreads();
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// Logits of a slice: few slices, but short ones.
+/// Logits per slice. Rows are divided into few slices, but small ones.
 int64_t slice_of(int64_t n) { return std::max<int64_t>(4096, (n + kMostSlices - 1) / kMostSlices); }
 
 Key* keys_in(const LogitScratch& scratch) { return reinterpret_cast<Key*>(scratch.data()); }

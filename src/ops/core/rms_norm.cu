@@ -28,7 +28,7 @@ __device__ void scale_row(const float* x, const float* weight, float scale, int 
   }
 }
 
-/// A block a row. The second reading of the row finds it in the first-level cache.
+/// One thread block per row. The second read of the row hits the first-level cache.
 template <int kRun, class Out>
 __global__ void __launch_bounds__(1024)
     rms_norm_kernel(const float* x, int64_t stride, const float* weight, float eps, int n, Out* y) {
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(1024)
   scale_row<kRun>(x, weight, scale, n, threadIdx.x, blockDim.x, y);
 }
 
-/// The same to all forms that products read.
+/// Like rms_norm_kernel, for all forms that products read.
 __global__ void __launch_bounds__(1024)
     rms_norm_forms_kernel(const float* x, int64_t stride, const float* weight, float eps, int n,
                           ProductRows y) {
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(1024)
   }
 }
 
-/// A warp a head.
+/// One warp per head.
 template <int kRun>
 __global__ void __launch_bounds__(256)
     rms_norm_heads_kernel(float* x, const float* weight, float eps, int64_t vectors, int heads,
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(256)
 uintptr_t at(const void* p) { return reinterpret_cast<uintptr_t>(p); }
 
 unsigned threads_for(int64_t n, bool four) {
-  const int64_t per_thread = four ? 8 : 4;  // elements: two loads of the latency are hidden
+  const int64_t per_thread = four ? 8 : 4;  // elements: two loads hide the latency
   unsigned threads = 32;
   while (threads < 1024 && threads * per_thread < n) threads *= 2;
   return threads;

@@ -18,7 +18,7 @@ __device__ __forceinline__ int64_t own_number() {
 
 constexpr int kColumns = 32, kRowGroups = 32;
 
-/// A block for 32 columns: its groups of threads take rows in turn.
+/// One thread block per 32 columns. Its groups of threads handle rows in turn.
 __global__ void __launch_bounds__(kColumns* kRowGroups)
     mean_rows_kernel(const float* x, int64_t rows, int64_t stride, int64_t width, float* out) {
   __shared__ float sums[kRowGroups][kColumns];
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kThreads)
   if (i < rows * columns) to[i] += x[i % rows * columns + i / rows];
 }
 
-/// A warp for every block of keys.
+/// One warp per block of keys.
 __global__ void __launch_bounds__(kThreads)
     mean_scores_kernel(const float* query, const float* means, int64_t blocks, int head_dim,
                        float scale, float* scores) {

@@ -17,13 +17,13 @@ struct HeadPlaces {
         heads(shape.heads),
         group(shape.heads / shape.kv_heads),
         head_dim(shape.head_dim) {}
-  /// Where a head of a token lies by KV heads.
+  /// Offset of a token's head in the order by KV heads.
   __device__ int64_t packed(int64_t token, int head) const {
     return ((head / group * room + token) * group + head % group) * head_dim;
   }
 };
 
-/// A warp a token's head.
+/// One warp per token and head.
 __global__ void __launch_bounds__(256)
     pack_kernel(HeadPlaces places, const float* x, const float* out, uint16_t* packed,
                 float* means) {
@@ -65,14 +65,14 @@ struct PairRows {
         scale(shape.scale),
         heads(shape.heads),
         group(shape.heads / shape.kv_heads) {}
-  /// Of row `i` of the tile.
+  /// The token of row `i` in the tile.
   __device__ int64_t token(int64_t i) const { return tile.token + i / group % tile.tokens; }
   __device__ int64_t lse_at(int64_t i) const {
     return token(i) * heads + i / group / tile.tokens * group + i % group;
   }
 };
 
-/// Four keys a thread.
+/// Four keys per thread.
 __global__ void __launch_bounds__(256)
     pair_kernel(PairRows rows, uint16_t* weights, uint16_t* d_scores) {
   const PairTile& tile = rows.tile;

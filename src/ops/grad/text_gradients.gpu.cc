@@ -11,12 +11,13 @@ namespace {
 uint16_t* bf16(const Room& room) { return static_cast<uint16_t*>(room.data); }
 float* f32(const Room& room) { return static_cast<float*>(room.data); }
 
-/// Tokens of a packed head: texts of about one length share the library's plans for products.
+/// Tokens per packed head. It is rounded up, so that texts of similar length share the library's
+/// plans.
 int64_t room_of(const TextAttention& shape) { return (shape.tokens + 1023) / 1024 * 1024; }
 
 }  // namespace
 
-/// Queries and d_out by KV heads, keys and values as they lie, all in bf16.
+/// Converts queries and d_out (grouped by KV heads) and keys and values to bf16.
 void TextGradients::pack(const TextAttention& shape, const AttentionTrace& trace) {
   const int64_t room = room_of(shape);
   const auto queries = static_cast<size_t>(room * shape.query_width());
@@ -32,7 +33,7 @@ void TextGradients::pack(const TextAttention& shape, const AttentionTrace& trace
   f32_to_bf16(stream, trace.v.address(), keys, bf16(v_));
 }
 
-/// A tile's rows [tokens * group, head_dim] times its keys, of every KV head.
+/// Products of a tile's rows [tokens * group, head_dim] and its keys, for every KV head.
 GemmCall TextGradients::with_keys(const TextAttention& shape, const PairTile& tile,
                                   const uint16_t* rows, const uint16_t* keys) const {
   const int64_t d = shape.head_dim, group = shape.heads / shape.kv_heads;
@@ -51,7 +52,7 @@ GemmCall TextGradients::with_keys(const TextAttention& shape, const PairTile& ti
   return call;
 }
 
-/// The tile's scores and the gradients of its weights.
+/// Computes the tile's scores and the gradients of its weights.
 void TextGradients::multiply(const TextAttention& shape, PairTile& tile) {
   const auto pairs = static_cast<size_t>(tile.tokens * shape.heads * tile.stride);
   for (Room* room : {&scores_, &d_weights_}) room->at_least(pairs * sizeof(float));
@@ -65,7 +66,8 @@ void TextGradients::multiply(const TextAttention& shape, PairTile& tile) {
   tile.d_weights = f32(d_weights_);
 }
 
-/// What the tile's pairs add to the keys' and values' gradients, and to dq_ unless it is the first.
+/// Adds the tile's contribution to the gradients of keys and values, and to dq_ unless it is the
+/// first.
 void TextGradients::add_tile(const TextAttention& shape, const PairTile& tile, bool first,
                              float* dk, float* dv) {
   const Stream stream = queue_.handle();

@@ -6,10 +6,10 @@
 namespace longhaul::cuda {
 namespace {
 
-constexpr int kRows = kMassRows;  ///< flat rows of a block, 16 for each warp
-constexpr int kChunk = 64;        ///< elements of rows and keys that are in shared memory at a time
-constexpr int kPieces = 8;        ///< of 16 bytes in a chunk
-constexpr int kEach = kRows * kPieces / kScoreThreads;  ///< pieces of rows that a thread brings
+constexpr int kRows = kMassRows;  ///< (row, head) rows per thread block, 16 per warp
+constexpr int kChunk = 64;        ///< elements of rows and keys in shared memory at a time
+constexpr int kPieces = 8;        ///< 16-byte pieces per chunk
+constexpr int kEach = kRows * kPieces / kScoreThreads;  ///< pieces of rows that a thread loads
 static_assert(kRows == kScoreKeys);
 
 struct MassShared {
@@ -20,7 +20,7 @@ struct MassShared {
   int32_t index, list, part, tile;
 };
 
-/// What a thread brings of every chunk: piece `threadIdx.x % 8` of four rows and four keys.
+/// A thread's loads in every chunk: piece `threadIdx.x % 8` of four rows and four keys.
 struct Source {
   const uint16_t* rows[kEach];
   const std::byte* keys[kEach];
@@ -57,7 +57,7 @@ struct Source {
   }
 };
 
-/// Adds a chunk's products of this warp's 16 rows and all keys.
+/// Adds the products of this warp's 16 rows and all keys for one chunk.
 __device__ __forceinline__ void add_products(const MassShared& shared, int stage, int steps,
                                              float (&c)[kScoreKeys / 8][4]) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -80,7 +80,8 @@ __device__ __forceinline__ void add_products(const MassShared& shared, int stage
   }
 }
 
-/// Two blocks on a processor: one computes while the other waits for keys or takes exponentials.
+/// Two thread blocks per processor: one computes while the other waits for keys or computes
+/// exponentials.
 __global__ void __launch_bounds__(kScoreThreads, 2)
     block_mass_kernel(const __grid_constant__ MassArgs a) {
   extern __shared__ uint4 memory[];
@@ -106,7 +107,7 @@ __global__ void __launch_bounds__(kScoreThreads, 2)
     commit_copies();
     for (int i = 0; i < chunks; ++i) {
       wait_copies<0>();
-      __syncthreads();  // chunk i is there, and nobody reads the one before it any more
+      __syncthreads();  // barrier: chunk i has arrived, and no warp reads the previous one any more
       if (i + 1 < chunks) source.bring(a, shared, i + 1);
       commit_copies();
       add_products(shared, i % 2, min(kChunk, a.width - i * kChunk) / 16, c);
@@ -117,7 +118,7 @@ __global__ void __launch_bounds__(kScoreThreads, 2)
              [&](int g, int i) -> float& { return c[g][i]; });
 }
 
-/// The largest of all threads' numbers, or their sum; in a fixed order.
+/// Maximum or sum over all threads, in a fixed order.
 template <bool kSum>
 __device__ __forceinline__ float reduce(float x, float* of_warps) {
 #pragma unroll
@@ -135,7 +136,7 @@ __device__ __forceinline__ float reduce(float x, float* of_warps) {
   return x;
 }
 
-/// Sums become shares of the rows' totals: a block for every flat row.
+/// Converts sums to shares of the rows' totals. One thread block per (row, head) row.
 __global__ void __launch_bounds__(128) to_shares(const __grid_constant__ MassArgs a) {
   __shared__ float of_warps[4];
   const ScoreJob& job = a.score.jobs()[blockIdx.y];
@@ -199,7 +200,7 @@ bool block_mass(Stream stream, const AttendCall& call, std::span<const AttendTas
     launch_block_mass_sm90(stream, args, jobs.blocks());
   } else if (jobs.blocks() > 0) {
     constexpr int kBytes = sizeof(MassShared);
-    static_assert(kBytes <= 99 * 1024);  // what the smallest card has (sm_86, 89 and 120)
+    static_assert(kBytes <= 99 * 1024);  // shared memory of the smallest cards (sm_86, 89 and 120)
     check(cudaFuncSetAttribute(block_mass_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                kBytes),
           "shared memory of block_mass");

@@ -1,12 +1,12 @@
-// Softmax maps summed over blocks of keys on Hopper, for rows of 512 numbers and more: XAttention's
-// antidiagonals, of which a row has 1,024 (8 rows of 128) or 2,048. A block of threads multiplies
-// 128 flat rows by 256 keys with wgmma, 64 columns at a time: each of two warpgroups holds the
-// products of 64 rows and all keys, 128 registers a thread, and so one block fills a processor.
+// Block attention mass on Hopper, for rows of 512 elements and more. XAttention's antidiagonal rows
+// have 1,024 (8 rows of 128) or 2,048 elements. A thread block multiplies 128 (row, head) rows by
+// 256 keys with wgmma, 64 columns at a time. Each of two warpgroups holds the products of 64 rows
+// and all keys, 128 registers per thread, so one thread block fills a processor.
 //
-// 64 columns are 4.2 MFLOP, 1,024 clocks, and 48 KiB, which the second-level cache brings in about
-// 2,000 clocks at 5.5 TB/s: that bounds the kernel at half of the tensor cores' rate. Tiles of 128
-// by 128 would ask for a third more. Blocks that run at the same time share keys and differ in rows
-// first, so that what they read stays in that cache.
+// 64 columns are 4.2 MFLOP, 1,024 clocks, and 48 KiB. The second-level cache delivers these in
+// about 2,000 clocks at 5.5 TB/s, which limits the kernel to half of the tensor cores' rate. Tiles
+// of 128 by 128 would need a third more data. Concurrent thread blocks share keys and differ in
+// rows first, so that their data stays in that cache.
 
 #include "ops/core/gpu/hopper.cuh"
 #include "ops/maps/block_mass.cuh"
@@ -14,12 +14,12 @@
 namespace longhaul::cuda {
 namespace {
 
-constexpr int kChunk = 64;  ///< columns of rows and keys that come at a time
-constexpr int kPieces = 8;  ///< of 16 bytes in a row of a chunk
-constexpr int kStages = 4;  ///< chunks in shared memory: two that are multiplied, two that come
-constexpr int kAtOnce = kScoreThreads / kPieces;  ///< rows of which all threads bring a piece each
+constexpr int kChunk = 64;  ///< columns of rows and keys per chunk
+constexpr int kPieces = 8;  ///< 16-byte pieces per row of a chunk
+constexpr int kStages = 4;  ///< chunks in shared memory: two being multiplied, two being loaded
+constexpr int kAtOnce = kScoreThreads / kPieces;  ///< rows of which all threads load one piece each
 constexpr int kRowBytes = kMassRows * 2 * kChunk, kStageBytes = kRowBytes + kWideKeys * 2 * kChunk;
-static_assert(kAtOnce % 8 == 0);  // so that a thread's rows are swizzled alike
+static_assert(kAtOnce % 8 == 0);  // all rows of a thread have equal swizzles
 
 struct WideShared {
   alignas(1024) uint8_t stages[kStages][kStageBytes];  ///< rows, then keys, in 128-byte swizzle
@@ -28,7 +28,7 @@ struct WideShared {
   int32_t index, list, part, tile;
 };
 
-/// What a thread brings of every chunk: one piece of some rows and keys.
+/// A thread's loads in every chunk: one piece of some rows and keys.
 class Pieces {
  public:
   __device__ __forceinline__ Pieces(const MassArgs& a, const WideShared& shared) {
@@ -49,7 +49,7 @@ class Pieces {
     }
   }
 
-  /// Rows and keys that are not there are copies of the last one: nobody sees them.
+  /// Missing rows and keys are copies of the last one; their results are not used.
   __device__ __forceinline__ void bring(int chunk) const {
     const uint32_t to = to_ + static_cast<uint32_t>(chunk % kStages * kStageBytes);
 #pragma unroll
@@ -68,7 +68,7 @@ class Pieces {
   const std::byte* keys_[kWideKeys / kAtOnce];
 };
 
-/// Asks for the products of the warpgroup's 64 rows with all keys, of one chunk.
+/// Starts the products of the warpgroup's 64 rows with all keys, for one chunk.
 __device__ __forceinline__ void multiply(float (&c)[128], uint32_t stage, bool add) {
   const uint32_t rows = stage + threadIdx.x / 128 * 64 * 128, keys = stage + kRowBytes;
   wgmma_fence();
@@ -92,7 +92,7 @@ __device__ __forceinline__ void add_products(const MassArgs& a, WideShared& shar
   for (int i = 0; i < chunks; ++i) {
     wait_copies<kStages - 3>();
     publish_to_engines();
-    __syncthreads();  // chunk i is there, and nobody multiplies chunk i - 2 any more
+    __syncthreads();  // barrier: chunk i has arrived, and no warp multiplies chunk i - 2 any more
     multiply(c, shared_address(shared.stages[i % kStages]), i > 0);
     if (i + kStages - 2 < chunks) pieces.bring(i + kStages - 2);
     commit_copies();
@@ -100,14 +100,15 @@ __device__ __forceinline__ void add_products(const MassArgs& a, WideShared& shar
   }
   wgmma_wait<0>();
 #pragma unroll
-  for (int i = 0; i < 128; ++i) asm volatile("" : "+f"(c[i])::"memory");  // not before the wait
+  // Keeps uses of c after the wait.
+  for (int i = 0; i < 128; ++i) asm volatile("" : "+f"(c[i])::"memory");
 }
 
 __global__ void __launch_bounds__(kScoreThreads, 1)
     block_mass_sm90(const __grid_constant__ MassArgs a) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ uint8_t space[];
-  // By an offset, not by a rounded number: that would no longer be known to be shared memory.
+  // An offset keeps the address recognisable as shared memory; a rounded pointer would not.
   auto& shared = *reinterpret_cast<WideShared*>(space + (-shared_address(space) & 1023));
   find_job(a.score, shared);
   const ScoreJob& job = shared.job;

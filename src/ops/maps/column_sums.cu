@@ -8,11 +8,11 @@
 namespace longhaul::cuda {
 namespace {
 
-/// Sums over rows of this lane's two keys.
+/// Sums over rows for this lane's two keys.
 template <bool kSquares>
 struct Columns {
   float sums[2] = {0, 0}, squares[2] = {0, 0};
-  float of_row[kSquares ? kStepRows / 8 : 1][4] = {};  ///< heads of a row so far
+  float of_row[kSquares ? kStepRows / 8 : 1][4] = {};  ///< sum over the row's heads so far
 
   __device__ __forceinline__ void add(const float (&p)[kStepRows / 8][4], int) {
 #pragma unroll
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   rows.head_begin = job.head_begin + shared.list * job.head_count;
   rows.heads = job.head_count;
   rows = part_of(rows, shared.part, job.parts);
-  __syncthreads();  // all keys are in registers
+  __syncthreads();  // barrier: all keys are in registers
   if (job.more_out == nullptr) {
     sum_columns<D, false>(a, keys, rows, shared);
   } else {
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   }
 }
 
-/// The same of few rows, all heads at once.
+/// Column sums of few rows, for all heads at once.
 template <int D>
 __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
     column_sums_few(const __grid_constant__ ScoreArgs a, bool per_head) {
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   }
 }
 
-/// Adds the parts of cut jobs in their order: a row of blocks for every job.
+/// Adds the parts of divided jobs in order. One row of thread blocks per job.
 __global__ void __launch_bounds__(256) add_parts_kernel(const __grid_constant__ ScoreArgs a) {
   await_turn();
   const ScoreJob& job = a.jobs()[blockIdx.y];
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(256) add_parts_kernel(const __grid_constant__ 
 template <int D>
 void launch(Stream stream, const ScoreArgs& args, int blocks) {
   constexpr int kBytes = sizeof(ScoreShared<D>);
-  static_assert(kBytes <= 99 * 1024);  // what the smallest card has (sm_86, 89 and 120)
+  static_assert(kBytes <= 99 * 1024);  // shared memory of the smallest cards (sm_86, 89 and 120)
   launch_scores(stream, column_sums_kernel<D>, blocks, kBytes, "column_sums", args);
 }
 
@@ -134,7 +134,7 @@ void launch_few(Stream stream, const ScoreArgs& args, int blocks, bool per_head)
                 per_head);
 }
 
-/// Jobs for all segments of a task; false for what the kernels do not take.
+/// Adds jobs for all segments of a task. Returns false if the kernels do not support one.
 bool add_jobs(const AttendCall& call, const AttendTask& task, const ColumnTarget& target, bool few,
               ScoreJobs& jobs) {
   if (task.row_count <= 0 || task.head_count <= 0) return true;
@@ -158,7 +158,7 @@ bool add_jobs(const AttendCall& call, const AttendTask& task, const ColumnTarget
   return true;
 }
 
-/// Of jobs that are cut.
+/// Adds the partial results of jobs that are split over several thread blocks.
 void add_parts(Stream stream, const ScoreArgs& args, std::span<const ScoreJob> jobs) {
   int64_t most = 0;
   for (const ScoreJob& job : jobs) most = std::max(most, job.keys.count * int64_t{job.lists});
@@ -167,8 +167,8 @@ void add_parts(Stream stream, const ScoreArgs& args, std::span<const ScoreJob> j
   launch_early(stream, "add_parts", add_parts_kernel, grid, 256, 0, args);
 }
 
-/// Whether the wgmma kernel does all of it: it counts no squares, and finds rows of flat rows by a
-/// multiplication that is exact below a bound.
+/// Whether the wgmma kernel supports all jobs. It computes no squares. It finds the row of a (row,
+/// head) row by a multiplication that is exact below a bound.
 bool takes_sm90(const AttendCall& call, const ScoreJobs& jobs, const ScoreScratch& scratch) {
   if (!scratch.has_sm90() || (call.head_dim != 64 && call.head_dim != 128)) return false;
   return std::ranges::all_of(jobs.all(), [](const ScoreJob& job) {
@@ -177,17 +177,17 @@ bool takes_sm90(const AttendCall& call, const ScoreJobs& jobs, const ScoreScratc
   });
 }
 
-/// In how many parts the wgmma kernel's `steps` of rows are cut where they make `blocks` blocks
-/// whole, of which two lie on a processor at a time. To add parts up is one more kernel, 2 us of
-/// about 80 for 512 rows of Llama 3.1 8B, and every part loads the keys again, which takes about as
-/// long as half of a step of rows.
+/// Number of parts into which the wgmma kernel's `steps` of rows are divided if undivided jobs have
+/// `blocks` thread blocks. Two thread blocks run on a processor. Adding the parts is another
+/// kernel, which takes 2 us of about 80 for 512 rows of Llama 3.1 8B. Every part loads the keys
+/// again, which takes about as long as half a step of rows.
 int64_t parts_of_sm90(int64_t blocks, int64_t steps, int64_t processors) {
   const double again = 0.5 / static_cast<double>(std::max<int64_t>(1, steps));
   return parts_that_fill(blocks, 2 * processors, 64, {.once = 1.6 * again, .each = again});
 }
 
-/// Jobs whose keys alone would leave the device idle are cut by rows. Returns the numbers of
-/// scratch for their parts.
+/// Divides jobs by rows if their keys alone would leave the device idle. Returns the floats of
+/// scratch for the parts.
 int64_t cut_rows(std::vector<ScoreJob>& jobs, int processors, bool sm90) {
   int64_t blocks = 0, steps = 0, numbers = 0;
   for (const ScoreJob& job : jobs) {
@@ -198,7 +198,7 @@ int64_t cut_rows(std::vector<ScoreJob>& jobs, int processors, bool sm90) {
   const int64_t wanted = sm90 ? parts_of_sm90(blocks, steps, processors)
                               : std::max<int64_t>(1, 4 * int64_t{processors} / blocks);
   for (ScoreJob& job : jobs) {
-    // A part has eight steps at least.
+    // A part has at least eight steps.
     int64_t most = int64_t{job.row_count} * job.head_count / (8 * kSm90StepRows);
     if (!sm90) {
       const int64_t tiles = (job.row_count + kStepRows - 1) / kStepRows;
@@ -212,7 +212,7 @@ int64_t cut_rows(std::vector<ScoreJob>& jobs, int processors, bool sm90) {
   return numbers;
 }
 
-/// Whether the kernel of few rows does all of it.
+/// Whether the kernel for few rows supports all tasks.
 bool all_few(std::span<const AttendTask> tasks, std::span<const ColumnTarget> targets) {
   return std::ranges::all_of(tasks, has_few_rows) &&
          std::ranges::all_of(targets, [&](const ColumnTarget& target) {

@@ -1,13 +1,14 @@
-// Sums of softmax maps over rows on Hopper: wgmma with a block's 128 keys in registers, 64 of each
-// warpgroup, and flat rows (row, then head) streaming past them in shared memory as the columns of
-// the product. So a lane has two keys, whose sums are all that it keeps, and the tensor cores read
-// half of what a product of two matrices in shared memory would have them read there.
+// Sums of softmax maps over rows on Hopper. A thread block holds 128 keys in registers for wgmma,
+// 64 per warpgroup. (row, head) rows in shared memory stream past them as the columns of the
+// product. A lane then has two keys and keeps only their sums. The tensor cores read half as much
+// as for a product of two matrices in shared memory.
 //
-// For 512 rows of 32 heads and 4,700 keys of 128 numbers, products are 19.7 GFLOP (30 us of an H100
-// at 650 TFLOP/s), exponentials 77 million (21 us at 16 a clock and processor), and the rows that
-// blocks read about 160 MB (30 us at 5.5 TB/s of the second-level cache). They must overlap: a
-// warpgroup's next 64 rows are multiplied while it takes the exponentials of the last, rows arrive
-// a step of 128 ahead, and two blocks share a processor.
+// The following figures are for 512 rows of 32 heads and 4,700 keys of 128 elements. Products are
+// 19.7 GFLOP (30 us on an H100 at 650 TFLOP/s). Exponentials are 77 million (21 us at 16 per clock
+// and processor). Thread blocks read about 160 MB of rows (30 us at 5.5 TB/s of the second-level
+// cache). These must overlap. A warpgroup's next 64 rows are multiplied while it computes the
+// exponentials of the previous ones. Rows are loaded a step of 128 ahead, and two thread blocks
+// share a processor.
 
 #include "ops/core/gpu/hopper.cuh"
 #include "ops/maps/column_rows_sm90.cuh"
@@ -16,8 +17,8 @@
 namespace longhaul::cuda {
 namespace {
 
-/// Asks for the products of the warpgroup's keys with 64 flat rows: s[4 g + i] is key
-/// lane / 4 + 8 (i / 2) of the warp with row 8 g + 2 (lane % 4) + i % 2.
+/// Starts the products of the warpgroup's keys with 64 (row, head) rows. s[4 g + i] is key lane / 4
+/// + 8 (i / 2) of the warp with row 8 g + 2 (lane % 4) + i % 2.
 template <int D>
 __device__ __forceinline__ void multiply_half(float (&s)[32], const KeyFragments<D>& keys,
                                               uint32_t rows) {
@@ -30,12 +31,13 @@ __device__ __forceinline__ void multiply_half(float (&s)[32], const KeyFragments
   wgmma_commit();
 }
 
-/// Adds the probabilities of products that are there. `half`: the first row's place in the stage.
+/// Adds the probabilities of finished products. `half`: index of the first row in the stage.
 template <class Shared>
 __device__ __forceinline__ void add_half(const ScoreArgs& a, const Shared& shared, int stage,
                                          int half, float (&s)[32], float (&sums)[2]) {
 #pragma unroll
-  for (int i = 0; i < 32; ++i) asm volatile("" : "+f"(s[i])::"memory");  // not before the wait
+  // Keeps uses of s after the wait.
+  for (int i = 0; i < 32; ++i) asm volatile("" : "+f"(s[i])::"memory");
   if (a.logits.bend != 0) {
 #pragma unroll
     for (int i = 0; i < 32; ++i) s[i] = tanh_of(s[i] * a.logits.bend);
@@ -73,9 +75,9 @@ __device__ __forceinline__ void add_half(const ScoreArgs& a, const Shared& share
   }
 }
 
-/// All steps. The keys' shared memory is given to them: all warps have loaded their fragments. Each
-/// turn of the loop waits for its last products: ptxas lets no other instructions run beside those
-/// that are still on their way when the next turn begins.
+/// Processes all steps. They overwrite the keys in shared memory, so all warps must have loaded
+/// their fragments. Each iteration waits for its last products: ptxas lets no other instructions
+/// overlap with products that are in flight when the next iteration starts.
 template <int D>
 __device__ __forceinline__ void sum_steps(const ScoreArgs& a, const KeyFragments<D>& keys,
                                           ColumnsSm90Shared<D>& shared, float (&sums)[2]) {
@@ -111,7 +113,7 @@ __device__ __forceinline__ void sum_steps(const ScoreArgs& a, const KeyFragments
     wait_copies<0>();
     own.store(next, shared);
     publish_to_engines();
-    __syncthreads();  // step i + 1 is there, and nobody reads step i - 1 any more
+    __syncthreads();  // barrier: step i + 1 has arrived, and no warp reads step i - 1 any more
     multiply_half<D>(low, keys, rows_at(next));
     if (i + 2 < count) {
       const int free = next == kSm90Steps - 1 ? 0 : next + 1;
@@ -134,7 +136,7 @@ __global__ void __launch_bounds__(kScoreThreads, 2)
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Shared = ColumnsSm90Shared<D>;
   extern __shared__ uint8_t space[];
-  // By an offset, not by a rounded number: that would no longer be known to be shared memory.
+  // An offset keeps the address recognisable as shared memory; a rounded pointer would not.
   auto& shared = *reinterpret_cast<Shared*>(space + (-shared_address(space) & 1023));
   find_job(a, shared);
   const ScoreJob& job = shared.job;
@@ -142,7 +144,7 @@ __global__ void __launch_bounds__(kScoreThreads, 2)
   KeyFragments<D> keys;
   keys.load(shared);
   if (threadIdx.x == 0) shared.flat = stretch_of(shared);
-  __syncthreads();  // all keys are in registers
+  __syncthreads();  // barrier: all keys are in registers
   float sums[2] = {0, 0};
   sum_steps<D>(a, keys, shared, sums);
   write_columns<false>(a, shared, sums, sums);
@@ -152,7 +154,7 @@ __global__ void __launch_bounds__(kScoreThreads, 2)
 template <int D>
 void launch(Stream stream, const ScoreArgs& args, int blocks) {
   constexpr int kBytes = sizeof(ColumnsSm90Shared<D>) + 1024;
-  static_assert(kBytes <= 113 * 1024);  // two blocks on a processor
+  static_assert(kBytes <= 113 * 1024);  // two thread blocks per processor
   launch_scores(stream, column_sums_sm90<D>, blocks, kBytes, "column_sums_sm90", args);
 }
 

@@ -12,12 +12,12 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kMostDim = 256;
-constexpr int kKeys = 64;     ///< of a block of threads
+constexpr int kKeys = 64;     ///< keys per thread block
 constexpr int kTerms = 64;    ///< rows of the quadratic term at a time
-constexpr int kColumns = 32;  ///< and columns
+constexpr int kColumns = 32;  ///< columns of the quadratic term at a time
 constexpr int kKeyPitch = kKeys + 4;
 
-/// What the terms of the logits are made of.
+/// Arguments from which the terms of the logits are computed.
 struct TermArgs {
   const float* origin;  ///< [heads, head_dim]
   const double *sums, *products;
@@ -27,8 +27,8 @@ struct TermArgs {
   int32_t head_begin, head_dim, half;
 };
 
-/// A block of threads for every head: linear and quadratic terms, the latter zero above the
-/// diagonal; its lower half holds the upper one's part as well.
+/// Computes the linear and quadratic terms, one thread block per head. The quadratic term is zero
+/// above the diagonal, and its lower half includes the upper half's part.
 __global__ void __launch_bounds__(kThreads) terms_kernel(const __grid_constant__ TermArgs a) {
   __shared__ double mean[kMostDim];
   const int dim = a.head_dim, half = a.half, t = static_cast<int>(threadIdx.x);
@@ -70,12 +70,12 @@ __global__ void __launch_bounds__(kThreads) terms_kernel(const __grid_constant__
 struct LogitArgs {
   StoredRows keys;
   int64_t first_row, count;
-  const float *linear, *quadratic;  ///< as above; the latter may be null
+  const float *linear, *quadratic;  ///< as in TermArgs; the latter may be null
   float* logits;                    ///< [head_count, count]
 };
 
-/// A block of threads for 64 keys and a query head (y); each thread has 4 x 4 of the products of
-/// 64 rows of the quadratic term with the keys.
+/// One thread block per 64 keys and query head (y). Each thread has 4 x 4 of the products between
+/// 64 rows of the quadratic term and the keys.
 __global__ void __launch_bounds__(kThreads) logits_kernel(const __grid_constant__ LogitArgs a) {
   extern __shared__ __align__(16) float keys[];  // [head_dim rounded up to 64, kKeyPitch]
   __shared__ float terms[kTerms][kColumns + 1], sums[16][kKeys];
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kThreads) logits_kernel(const __grid_constant_
   float logit[4] = {};
   for (int i0 = 0; i0 < dim; i0 += kTerms) {
     float sum[4][4] = {};
-    // Nothing stands right of the diagonal.
+    // The term is zero right of the diagonal.
     for (int j0 = 0; a.quadratic != nullptr && j0 < i0 + kTerms && j0 < dim; j0 += kColumns) {
       __syncthreads();
       for (int e = t; e < kTerms * kColumns; e += kThreads) {
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(kThreads) logits_kernel(const __grid_constant_
   a.logits[head * a.count + first + t] = all;
 }
 
-/// The largest of all threads' numbers, or their sum; in a fixed order.
+/// Maximum or sum over all threads, in a fixed order.
 template <bool kSum, class T>
 __device__ __forceinline__ T reduce(T x, T* of_warps) {
 #pragma unroll
@@ -149,7 +149,7 @@ __device__ __forceinline__ T reduce(T x, T* of_warps) {
   return x;
 }
 
-/// Softmax in place; a block of threads for every head.
+/// Softmax in place, one thread block per head.
 __global__ void __launch_bounds__(1024) softmax_rows_kernel(float* logits, int64_t count) {
   __shared__ float tops[32];
   __shared__ double sums[32];
@@ -176,7 +176,7 @@ struct ScoreKeysArgs {
   bool by_value;
 };
 
-/// The heads' mean, weighed by the length of the value: a warp for every key.
+/// Mean over the heads, weighted by the norm of the value. One warp per key.
 __global__ void __launch_bounds__(kThreads)
     score_keys_kernel(const __grid_constant__ ScoreKeysArgs a) {
   const int64_t j = blockIdx.x * int64_t{kThreads / 32} + threadIdx.x / 32;

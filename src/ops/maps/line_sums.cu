@@ -7,10 +7,11 @@ namespace longhaul::cuda {
 namespace {
 
 constexpr int kMostRows = 2048;
-constexpr int kMapPitch = kScoreKeys + 4;  ///< lanes write their rows of a step to different banks
+/// Pitch that puts lanes' rows of a step in different banks.
+constexpr int kMapPitch = kScoreKeys + 4;
 
-/// Diagonals of one tile of keys and all rows: entry key - row + row_count - 1, key and row counted
-/// within the tile and the task.
+/// Number of diagonals in a tile of keys over all rows. Entry key - row + row_count - 1 is that of
+/// key and row, which count within the tile and the task.
 __host__ __device__ constexpr int line_width(int row_count) { return kScoreKeys + row_count - 1; }
 
 template <int D>
@@ -47,9 +48,9 @@ struct Lines {
         if (key >= 0 && key < kScoreKeys) sum += map[r * kMapPitch + key];
       }
       const int at = e - (kStepRows - 1) - first + row_count - 1;
-      if (at >= 0) diagonals[at] += sum;  // below are rows past the last
+      if (at >= 0) diagonals[at] += sum;  // lower entries belong to rows past the last
     }
-    // The next step's barrier comes before the map is written again.
+    // The next step's barrier precedes the next write to the map.
   }
   __device__ __forceinline__ void rows_done() {}
 };
@@ -71,7 +72,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   RowsOfStep rows = seeing_rows(job, shared.offsets, min(kScoreKeys, job.keys.count - first));
   rows.head_begin = job.head_begin + shared.list;
   rows.heads = 1;
-  __syncthreads();  // all keys are in registers
+  __syncthreads();  // barrier: all keys are in registers
   Lines lines{all.map, all.diagonals, job.row_count};
   over_rows<D>(a, keys, rows, shared, lines);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -89,7 +90,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   for (int i = threadIdx.x; i < width; i += kScoreThreads) piece[i] = all.diagonals[i];
 }
 
-/// Adds the tiles' pieces of every diagonal, in the order of the keys.
+/// Adds the tiles' pieces of every diagonal in the order of the keys.
 __global__ void __launch_bounds__(256) add_pieces(const __grid_constant__ ScoreArgs a) {
   const ScoreJob& job = a.jobs()[blockIdx.z];
   const int list = static_cast<int>(blockIdx.y);
@@ -98,7 +99,7 @@ __global__ void __launch_bounds__(256) add_pieces(const __grid_constant__ ScoreA
   if (list >= job.lists || distance >= keys) return;
   const int width = line_width(job.row_count);
   const float* pieces = a.room + job.partial + static_cast<int64_t>(list) * job.tiles * width;
-  // Entry e of tile t is distance keys - 1 - 128 t - e.
+  // Entry e of tile t has distance keys - 1 - 128 t - e.
   const int64_t last = keys - 1 - distance;
   int64_t tile = last - (width - 1) <= 0 ? 0 : (last - width + kScoreKeys) / kScoreKeys;
   float sum = 0;
@@ -111,7 +112,7 @@ __global__ void __launch_bounds__(256) add_pieces(const __grid_constant__ ScoreA
 template <int D>
 void launch(Stream stream, const ScoreArgs& args, int blocks) {
   constexpr int kBytes = sizeof(LineShared<D>);
-  static_assert(kBytes <= 99 * 1024);  // what the smallest card has (sm_86, 89 and 120)
+  static_assert(kBytes <= 99 * 1024);  // shared memory of the smallest cards (sm_86, 89 and 120)
   launch_scores(stream, line_sums_kernel<D>, blocks, kBytes, "line_sums", args);
 }
 

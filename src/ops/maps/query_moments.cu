@@ -1,5 +1,6 @@
-// Sums over query rows, and of their products with each other. Like the host: 64 rows at a time are
-// added up in f32, less what the first rows have in common, and those sums in double precision.
+// Sums over query rows, and sums of their products with each other. As on the host, 64 rows at a
+// time are summed in f32, less the common part of the first rows. These sums are added in double
+// precision.
 
 #include <cuda_runtime.h>
 
@@ -12,8 +13,8 @@
 namespace longhaul::cuda {
 namespace {
 
-constexpr int kRows = 64;      ///< multiplied in f32
-constexpr int kElements = 64;  ///< of a head, in a block of threads
+constexpr int kRows = 64;      ///< rows multiplied in f32 at a time
+constexpr int kElements = 64;  ///< elements of a head per thread block
 constexpr int kThreads = 256;  ///< each has 4 x 4 products
 constexpr int kMostDim = 256;
 
@@ -25,7 +26,7 @@ struct MomentArgs {
   int32_t heads, head_dim;
 };
 
-/// A block of threads for 64 x 64 products of a head (y), or for 64 sums where there are none.
+/// One thread block per 64 x 64 products of a head (y), or per 64 sums if there are no products.
 __global__ void __launch_bounds__(kThreads) moments_kernel(const __grid_constant__ MomentArgs a) {
   __shared__ __align__(16) float left[kRows][kElements], right[kRows][kElements];
   const int tiles = (a.head_dim + kElements - 1) / kElements, head = static_cast<int>(blockIdx.y);

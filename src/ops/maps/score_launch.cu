@@ -7,7 +7,7 @@
 namespace longhaul::cuda {
 namespace {
 
-/// Pairs of numbers, of which there are even many in a row.
+/// Converts pairs of values; rows have an even number.
 __global__ void __launch_bounds__(256)
     round_queries(const float2* from, int64_t pairs, uint32_t* to) {
   const int64_t i = blockIdx.x * int64_t{256} + threadIdx.x;

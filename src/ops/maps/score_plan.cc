@@ -109,7 +109,7 @@ void ScoreJobs::name_queries(const AttendCall& call, const uint16_t* queries) {
   const int64_t row = int64_t{call.heads} * call.head_dim;
   for (size_t i = 0; i < jobs_.size(); ++i) {
     jobs_[i].keys.queries = call.queries[static_cast<size_t>(forms_[i])].address();
-    // Row `first` lies first: the address is that of row 0, which may not be there.
+    // `queries` begins with row rows_.first. The address is that of row 0, which may not exist.
     jobs_[i].queries = queries + (forms_[i] * rows_.count() - rows_.first) * row;
   }
 }

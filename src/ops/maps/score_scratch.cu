@@ -35,7 +35,7 @@ void ScoreScratch::grow(size_t bytes) {
   cudaFreeHost(pinned_);
   cudaFree(plan_);
   pinned_ = plan_ = nullptr;
-  stage_bytes_ = 0;  // until there is memory again
+  stage_bytes_ = 0;  // in case the allocation fails
   void* memory = nullptr;
   check(cudaMalloc(&memory, wanted), "memory of plans");
   plan_ = static_cast<std::byte*>(memory);
@@ -67,7 +67,7 @@ ScoreScratch::Plan ScoreScratch::begin(size_t bytes) {
 }
 
 void ScoreScratch::send(Stream stream, const Plan& plan) {
-  // One device buffer serves all plans: the stream writes it after the kernels of the plan before.
+  // One device buffer serves all plans: the stream overwrites it after the previous plan's kernels.
   send_pinned(stream, {plan.host, plan.device, plan.bytes});
   check(cudaEventRecord(stages_[stage_].sent, stream), "cudaEventRecord");
 }

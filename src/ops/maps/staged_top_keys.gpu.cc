@@ -17,7 +17,7 @@ bool stage_top_keys(StagedKeys& staged, const TopKeysCall& call, std::span<const
   AttendCall rows;
   rows.heads = call.heads;
   rows.head_dim = call.head_dim;
-  // Rows that vote together have keys of their own number; the most of a head's are gathered.
+  // Rows that vote together have a common number of keys. The largest number per head is gathered.
   std::vector<const TopKeysTask*> order;
   for (const TopKeysTask& task : tasks) order.push_back(&task);
   const auto same_keys = [](const TopKeysTask& a, const TopKeysTask& b) {
@@ -28,7 +28,7 @@ bool stage_top_keys(StagedKeys& staged, const TopKeysCall& call, std::span<const
            std::tuple(b->keys.pages, b->begin, a->count);
   });
   std::vector<KeySegment> segments;
-  segments.reserve(tasks.size());  // views of them stay
+  segments.reserve(tasks.size());  // keeps views valid
   std::vector<AttendTask> over;
   for (size_t i = 0; i < order.size(); ++i) {
     const TopKeysTask& task = *order[i];
@@ -39,13 +39,13 @@ bool stage_top_keys(StagedKeys& staged, const TopKeysCall& call, std::span<const
       keys.count = task.count;
       keys.visible = Visibility::kAll;
     }
-    // Where rows stand is nothing to a search: the task's number travels there.
+    // A search ignores row positions, so the field carries the task's number.
     over.push_back({task.head_begin, task.head_count, task.row_begin, task.row_count,
                     static_cast<int64_t>(i), std::span<const KeySegment>(&segments.back(), 1)});
   }
   bool all = true;
   staged.run(rows, over, [&](std::span<const AttendTask> some) {
-    std::vector<TopKeysTask> gathered, others;  // a search takes one kernel for all of its tasks
+    std::vector<TopKeysTask> gathered, others;  // a search uses one kernel for all of its tasks
     for (const AttendTask& task : some) {
       const KeySegment& keys = task.segments.front();
       TopKeysTask own = *order[static_cast<size_t>(task.row_position)];

@@ -8,10 +8,10 @@
 namespace longhaul::cuda {
 namespace {
 
-constexpr int kMeanGroups = 4;  ///< of 128 threads: each adds every fourth key of a block
+constexpr int kMeanGroups = 4;  ///< groups of 128 threads; each adds every fourth key of a block
 
-/// A block of threads adds each block of keys. With one group, whose threads add 128 keys one after
-/// the other, 65,536 keys took 63 us, most of which loads were waited for.
+/// One thread block per block of keys. With a single group, whose threads add 128 keys
+/// sequentially, 65,536 keys took 63 us, mostly spent waiting for loads.
 __global__ void __launch_bounds__(128 * kMeanGroups, 2)
     mean_keys_kernel(StoredRows keys, int64_t count, int block, float* out) {
   __shared__ float sums[kMeanGroups][128];
@@ -35,11 +35,12 @@ __global__ void __launch_bounds__(128 * kMeanGroups, 2)
   }
 }
 
-constexpr int kStretch = 256;  ///< keys of one sum of directions
+constexpr int kStretch = 256;  ///< keys per sum of directions
 constexpr int kWarps = 8;
-constexpr int kMostEach = 32;  ///< numbers of a row that a lane has, at most
+constexpr int kMostEach = 32;  ///< most elements of a row per lane
 
-/// Lengths of a stretch of keys, and the sum of their directions: sums [stretches, head_dim].
+/// Computes the norms of a stretch of keys and the sum of their directions: sums [stretches,
+/// head_dim].
 template <int kEach>
 __global__ void __launch_bounds__(32 * kWarps)
     add_directions(StoredRows keys, int64_t count, double* sums, float* lengths) {
@@ -78,7 +79,8 @@ __global__ void __launch_bounds__(32 * kWarps)
   }
 }
 
-/// anchor [head_dim], the mean direction, and behind it its length: one block of 1,024 threads.
+/// Computes anchor [head_dim], the mean direction, followed by its norm. One block of 1,024
+/// threads.
 __global__ void __launch_bounds__(1024)
     find_anchor(const double* sums, int64_t stretches, int head_dim, int64_t count, float* anchor) {
   __shared__ double squares[1024];
@@ -98,10 +100,10 @@ __global__ void __launch_bounds__(1024)
   if (t == 0) anchor[head_dim] = static_cast<float>(sqrt(squares[0]));
 }
 
-/// scores [count] hold the keys' lengths before: a warp for every key.
+/// scores [count] hold the keys' norms on entry. One warp per key.
 __global__ void __launch_bounds__(32 * kWarps)
     compare_keys(StoredRows keys, int64_t count, const float* anchor, float* scores) {
-  constexpr float kLeastLength = 1e-8f;  // so that zeros have cosines of zero
+  constexpr float kLeastLength = 1e-8f;  // gives zero vectors a cosine of zero
   const int64_t i = int64_t{blockIdx.x} * kWarps + threadIdx.x / 32;
   if (i >= count) return;
   const std::byte* row = keys.row(i);

@@ -4,7 +4,7 @@
 namespace longhaul::cuda {
 namespace {
 
-/// Probabilities of 32 rows, over all heads so far.
+/// Probabilities of 32 rows, summed over the heads so far.
 struct Map {
   float sums[kStepRows / 8][4] = {};
 
@@ -18,8 +18,8 @@ struct Map {
   __device__ __forceinline__ void rows_done() {}
 };
 
-/// A block of threads adds up 128 keys and 32 rows of a map: the heads of one segment, then those
-/// of the next. kOwn: one segment has blocks of its own, and its sums go to scratch, [rows, keys].
+/// A thread block sums 128 keys and 32 rows of a map: the heads of one segment, then those of the
+/// next. kOwn: each segment has its own thread blocks, whose sums go to scratch, [rows, keys].
 template <int D, bool kOwn>
 __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
     tile_maps_kernel(const __grid_constant__ ScoreArgs a) {
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   Map map;
   for (int s = 0; s < segments; ++s) {
     if (s > 0) {
-      __syncthreads();  // nobody reads the job and the rows before any more
+      __syncthreads();  // barrier: no warp reads the previous job and rows any more
       if (threadIdx.x == 0) shared.job = a.jobs()[shared.index + s];
       __syncthreads();
     }
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
     KeyFragments<D> keys;
     keys.load(shared);
     rows.head_begin = job.head_begin;
-    __syncthreads();  // all keys are in registers
+    __syncthreads();  // barrier: all keys are in registers
     over_rows<D>(a, keys, rows, shared, map);
   }
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -62,8 +62,8 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   }
 }
 
-/// The same of few rows: blocks for every segment, whose sums over its heads go to scratch, [rows,
-/// keys] for each.
+/// Like tile_maps_kernel, for few rows. Every segment has thread blocks, whose sums over its heads
+/// go to scratch, [rows, keys] for each segment.
 template <int D>
 __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
     tile_maps_few(const __grid_constant__ ScoreArgs a) {
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   }
 }
 
-/// Adds the segments' sums in their order: a row of blocks for every tile's first job.
+/// Adds the segments' sums in order. One row of thread blocks per first job of a tile.
 __global__ void __launch_bounds__(256) add_segments(const __grid_constant__ ScoreArgs a) {
   await_turn();
   const ScoreJob* const jobs = a.jobs();
@@ -93,11 +93,11 @@ __global__ void __launch_bounds__(256) add_segments(const __grid_constant__ Scor
   first.out[i / keys * first.stride + i % keys] += sum;
 }
 
-/// Gives every segment of a tile as many blocks as add_jobs() gave its first, and scratch for its
-/// sums. Returns how many numbers that is.
+/// Gives every segment of a tile as many thread blocks as add_jobs() gave its first, and scratch
+/// for its sums. Returns the floats of scratch.
 int64_t give_own_blocks(std::vector<ScoreJob>& jobs) {
   int64_t numbers = 0;
-  int left = 0;  // segments of the tile that have no blocks yet
+  int left = 0;  // segments of the tile without thread blocks so far
   for (ScoreJob& job : jobs) {
     const bool of_tile_before = left > 0;
     left = of_tile_before ? left - 1 : job.segments - 1;
@@ -131,7 +131,7 @@ void launch_few(Stream stream, const AttendCall& call, ScoreJobs& jobs, ScoreScr
   launch_add_segments(stream, jobs, args);
 }
 
-/// Where tiles are few, segments are done side by side.
+/// Processes segments concurrently if there are few tiles.
 void launch_many(Stream stream, const AttendCall& call, ScoreJobs& jobs, ScoreScratch& scratch) {
   int64_t blocks = 0;
   for (const ScoreJob& job : jobs.all()) blocks += job.blocks();
@@ -162,7 +162,7 @@ bool add_jobs(const AttendCall& call, const MapTile& tile, ScoreJobs& jobs) {
     job->segments = segments;
     job->out = tile.map.address();
     job->stride = tile.stride;
-    if (s > 0) continue;  // done by the blocks of the first
+    if (s > 0) continue;  // processed by the thread blocks of the first segment
     job->tiles = static_cast<int32_t>((keys.count + kScoreKeys - 1) / kScoreKeys);
     job->parts = (tile.row_count + kStepRows - 1) / kStepRows;
   }

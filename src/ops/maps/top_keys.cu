@@ -10,9 +10,9 @@ namespace longhaul::cuda {
 namespace {
 
 constexpr int kManyFlatRows = 128;
-constexpr int kManyStep = 64;  ///< keys that are in shared memory, twice
+constexpr int kManyStep = 64;  ///< keys in shared memory, twice
 
-/// Keys [first, first + kManyStep) to shared memory by all threads.
+/// Loads keys [first, first + kManyStep) to shared memory. All threads call it.
 template <int D>
 __device__ __forceinline__ void bring_keys(const ScoreJob& job, int32_t first, uint32_t to,
                                            int thread) {
@@ -35,7 +35,7 @@ struct ManyShared {
   int32_t index, list, part, tile;
 };
 
-/// 128 flat rows against a part of the keys, which all warps read.
+/// 128 (row, head) rows against a part of the keys. All warps read the same keys.
 template <int D, int K>
 __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
     top_keys_many(const __grid_constant__ TopArgs a) {
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   for (int i = begin; i < end; ++i) {
     const int stage = (i - begin) % 2;
     wait_copies<0>();
-    __syncthreads();  // step i is there, and nobody reads the one before it any more
+    __syncthreads();  // barrier: step i has arrived, and no warp reads the previous one any more
     if (i + 1 < end) {
       bring_keys<D>(job, (i + 1) * kManyStep, shared_address(shared.keys[stage ^ 1]), thread);
     }
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   rows.write(a, job, flat, shared.part, job.parts);
 }
 
-/// The best of a row's parts: a warp for every flat row.
+/// Merges the best keys of a row's parts. One warp per (row, head) row.
 template <int K>
 __global__ void __launch_bounds__(128) merge_lists(const __grid_constant__ TopArgs a) {
   await_turn();
@@ -107,13 +107,13 @@ void launch(Stream stream, Kernel kernel, const TopArgs& args, int blocks, int t
 
 enum class TopKernel : uint8_t { kFew, kStored, kMany, kSm90 };
 
-/// What reads the keys of a call.
+/// The kernel that reads the keys of a call, and its parameters.
 struct Reader {
   TopKernel kernel;
-  std::optional<StoredFit> fit;  ///< of kStored
-  int box_rows = 0;              ///< of kSm90
+  std::optional<StoredFit> fit;  ///< for kStored
+  int box_rows = 0;              ///< for kSm90
 
-  /// Flat rows that share what a block reads.
+  /// (row, head) rows that share a thread block's loads.
   int block_rows() const {
     switch (kernel) {
       case TopKernel::kFew:
@@ -126,11 +126,11 @@ struct Reader {
         return kTopSm90Rows;
     }
   }
-  /// Blocks that a processor works on at a time, of kernels of which several fit.
+  /// Concurrent thread blocks per processor, for kernels of which several fit.
   int at_once() const { return kernel == TopKernel::kFew ? 3 : fit ? fit->blocks : 2; }
-  /// Tiles of a part at least, one for every warp that reads tiles of its own.
+  /// Least number of tiles per part: one for every warp that reads its own tiles.
   int least_tiles() const { return kernel == TopKernel::kFew ? kFewWarps : fit ? fit->warps : 4; }
-  /// Lists of a row that a block writes.
+  /// Lists per row that a thread block writes.
   int lists() const { return kernel == TopKernel::kFew ? kFewWarps : 1; }
 };
 
@@ -153,10 +153,11 @@ void merge(Stream stream, const TopArgs& args, int64_t most_rows, int64_t jobs) 
   launch_early(stream, "merge_lists", merge_lists<K>, grid, 128, 0, args);
 }
 
-/// Every part of the keys fills lists of its own, a hundredth of the time for each more.
+/// Every part of the keys fills its own lists, which costs a hundredth of the time per part.
 constexpr PartCost kMoreLists{.each = 0.01};
 
-/// Parts of the keys for all jobs, which have their row blocks; the numbers of scratch for them.
+/// Divides the keys of all jobs into parts. The jobs have their row blocks. Returns the floats of
+/// scratch.
 int64_t cut_keys(std::vector<ScoreJob>& jobs, const TopKeysCall& call, const Reader& reader,
                  int64_t processors) {
   int64_t blocks = 0, numbers = 0;
@@ -168,7 +169,7 @@ int64_t cut_keys(std::vector<ScoreJob>& jobs, const TopKeysCall& call, const Rea
     const int64_t tiles = (int64_t{job.keys.count} + kTopTile - 1) / kTopTile;
     job.parts = static_cast<int32_t>(
         std::clamp<int64_t>(std::min(wanted, tiles / reader.least_tiles()), 1, 256));
-    job.stride = int64_t{job.parts} * reader.lists();  // lists of a row
+    job.stride = int64_t{job.parts} * reader.lists();  // lists per row
     job.partial = numbers;
     numbers += 2 * int64_t{job.row_count} * job.head_count * job.stride * call.k;
   }
@@ -177,8 +178,8 @@ int64_t cut_keys(std::vector<ScoreJob>& jobs, const TopKeysCall& call, const Rea
 
 int64_t flat_rows_of(const TopKeysTask& task) { return int64_t{task.row_count} * task.head_count; }
 
-/// The rows of the boxes by which the copy engine reads these keys; 0 where it does not. Tiles are
-/// counted from the first key on, and swizzled rows come in eights.
+/// Rows of the boxes with which the copy engine can read these keys; 0 if it cannot. Tiles count
+/// from the first key, and swizzled rows come in groups of eight.
 int box_rows_of(const TopKeysCall& call, std::span<const TopKeysTask> tasks,
                 const PageRange& pages) {
   if (call.rule != TopRule::kTile || call.head_dim > 128) return 0;
@@ -197,8 +198,9 @@ int box_rows_of(const TopKeysCall& call, std::span<const TopKeysTask> tasks,
   return rows < 8 ? 0 : static_cast<int>(rows);
 }
 
-/// Few rows read bf16 as it is, all else by the kernel for what is stored, if it knows such pages.
-/// Keys in blocks are multiplied as they lie where their rows begin at words (block_products.cuh).
+/// Selects the kernel for few rows. bf16 keys are read directly. Others use the kernel for stored
+/// keys if it supports their pages. Block-type keys are multiplied as stored if their rows begin at
+/// words (block_products.cuh).
 Reader reader_of_few(const TopKeysCall& call, std::span<const TopKeysTask> tasks, int64_t most_rows,
                      const ScoreScratch& scratch) {
   bool bf16 = true, blocks = call.head_dim % 64 == 0 && most_rows <= kBlockFlatRows, mixed = false;
@@ -228,7 +230,7 @@ Reader reader_of(const TopKeysCall& call, std::span<const TopKeysTask> tasks, in
   return {box_rows > 0 ? TopKernel::kSm90 : TopKernel::kMany, {}, box_rows};
 }
 
-/// Tasks with rows, those with most keys first.
+/// Tasks with rows; those with the most keys come first.
 std::vector<const TopKeysTask*> longest_first(std::span<const TopKeysTask> tasks) {
   std::vector<const TopKeysTask*> order;
   for (const TopKeysTask& task : tasks) {
@@ -238,7 +240,7 @@ std::vector<const TopKeysTask*> longest_first(std::span<const TopKeysTask> tasks
   return order;
 }
 
-/// False for what the kernels do not take.
+/// Returns false if the kernels do not support the task.
 bool add_job(const AttendCall& rows, const TopKeysTask& task, int block_rows, ScoreJobs& jobs) {
   if (flat_rows_of(task) > (1 << 30) || task.keys.head_dim != rows.head_dim) return false;
   KeySegment s;
@@ -277,7 +279,8 @@ bool top_keys(Stream stream, const TopKeysCall& call, std::span<const TopKeysTas
   }
   if (jobs.all().empty()) return true;
   const int64_t numbers = cut_keys(jobs.all(), call, reader, scratch.processors());
-  const bool as_given = reader.block_rows() == kBlockFlatRows;  // it rounds, or mixes, by itself
+  // The kernel itself rounds or Hadamard-rotates them.
+  const bool as_given = reader.block_rows() == kBlockFlatRows;
   const QueryRowForm form = as_given ? QueryRowForm::kAsGiven : QueryRowForm::kBF16;
   const TopArgs args{prepare(stream, rows, jobs, form, numbers, scratch), call.k,
                      call.rule == TopRule::kTile, call.keys.address(), call.scores.address()};

@@ -1,8 +1,8 @@
-// Best keys of tiles for many rows on Hopper: wgmma with the rows in registers and keys in shared
-// memory that the copy engine fills.
-// One warp loads; two warpgroups hold two blocks of 64 flat rows each, and look for the best of one
-// block's products while the other's are computed. A row's list of best keys lies in shared memory:
-// few tiles have a key for it, and what a thread must know of it is its last score.
+// Best keys of tiles for prefill rows on Hopper: wgmma with the rows in registers, and keys in
+// shared memory that the copy engine fills.
+// One warp loads. Two warpgroups hold two blocks of 64 (row, head) rows each. They search one
+// block's products while the other's are computed. A row's list of best keys lies in shared memory,
+// since few tiles have a key for it. A thread needs only the list's last score.
 
 #include "ops/core/gpu/hopper.cuh"
 #include "ops/maps/top_keys.cuh"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kThreads = 3 * 128;
 constexpr int kKeyHalf = kTopTile * 128;      ///< bytes of 64 columns of a tile's keys
-constexpr int kRowHalf = kTopSm90Rows * 128;  ///< and of the block's rows
+constexpr int kRowHalf = kTopSm90Rows * 128;  ///< bytes of 64 columns of the thread block's rows
 
 template <int D>
 struct TopSm90Shared {
@@ -26,7 +26,7 @@ struct TopSm90Shared {
   int32_t index, list, part, tile;
 };
 
-/// The warp that loads: every lane has a box of each tile, and looks its page up a tile ahead.
+/// Runs on the loading warp. Every lane has a box of each tile and looks up its page a tile ahead.
 template <int D>
 __device__ __forceinline__ void load_tiles(const PageMap& pages, int box_rows,
                                            const TileStretch& tiles, TopSm90Shared<D>& shared) {
@@ -58,8 +58,8 @@ __device__ __forceinline__ void load_tiles(const PageMap& pages, int box_rows,
   }
 }
 
-/// 128 flat rows from `flat` on as they lie in the job, by the warpgroup that multiplies them.
-/// Columns past head_dim and rows that are not there are zeros.
+/// Stores 128 (row, head) rows of the job from `flat` on. The warpgroup that multiplies them calls
+/// it. Columns past head_dim and missing rows are zeros.
 template <int D>
 __device__ __forceinline__ void bring_rows(const ScoreJob& job, int heads, int head_dim, int flat,
                                            int rows_begin, uint32_t to) {
@@ -79,14 +79,14 @@ __device__ __forceinline__ void bring_rows(const ScoreJob& job, int heads, int h
   }
 }
 
-/// The products of 64 flat rows with a tile of keys, and their lists. A lane has rows lane / 4 and
-/// lane / 4 + 8 of its warp's 16; four lanes share them.
+/// The products of 64 (row, head) rows with a tile of keys, and the rows' lists. A lane has rows
+/// lane / 4 and lane / 4 + 8 of its warp's 16. Four lanes share a row.
 template <int D>
 struct RowsOfTile {
   float s[64];
   uint32_t q[D / 4];                                    ///< the rows
-  float least[2] = {kNoKeyYet.score, kNoKeyYet.score};  ///< of the rows' lists
-  ScoredKey* lists;                                     ///< of row lane / 4
+  float least[2] = {kNoKeyYet.score, kNoKeyYet.score};  ///< last scores of the rows' lists
+  ScoredKey* lists;                                     ///< lists of row lane / 4
   int k;
 
   __device__ __forceinline__ RowsOfTile(ScoredKey* of_warp, int length)
@@ -108,7 +108,7 @@ struct RowsOfTile {
     wgmma_commit();
   }
 
-  /// Columns from `count` on have no key.
+  /// Masks columns from `count` on, which have no key.
   __device__ __forceinline__ void cut(int32_t count) {
     if (count >= kTopTile) return;
 #pragma unroll
@@ -117,7 +117,7 @@ struct RowsOfTile {
     }
   }
 
-  /// The lowest of the columns whose product is `score`: one is.
+  /// The lowest column with product `score`. There must be one.
   __device__ __forceinline__ int column_of(float score, int h) const {
     int column = kTopTile;
 #pragma unroll
@@ -130,7 +130,8 @@ struct RowsOfTile {
     return min(column, __shfl_xor_sync(~0u, column, 2));
   }
 
-  /// Puts the best of the tile's keys, of which `first` is the first, into each row's list.
+  /// Inserts the tile's best key into each row's list. `first` is the number of the tile's first
+  /// key.
   __device__ __forceinline__ void take(int32_t first) {
     float best[2];
 #pragma unroll
@@ -151,7 +152,7 @@ struct RowsOfTile {
     }
   }
 
-  /// Of a key that is better than the list's last. Returns the score that is the last then.
+  /// Inserts a key that is better than the list's last. Returns the new last score.
   __device__ __forceinline__ float insert(ScoredKey* list, const ScoredKey& x) const {
     int at = k - 1;
     for (; at > 0 && x.score > list[at - 1].score; --at) list[at] = list[at - 1];
@@ -230,7 +231,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   if (threadIdx.x == 0) {
     for (int s = 0; s < Shared::kStages; ++s) {
       barrier_init(shared_address(&shared.full[s]), 1);
-      barrier_init(shared_address(&shared.empty[s]), 8);  // warps that compute
+      barrier_init(shared_address(&shared.empty[s]), 8);  // computing warps
     }
     barriers_are_made();
   }

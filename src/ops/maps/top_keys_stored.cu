@@ -1,15 +1,15 @@
-// top_keys() of few rows over keys that are not bf16. Loaded through registers, each load waited
-// for the one before it: of Q8_0 a layer took ten times as long as its bytes. So the bytes arrive
-// as they lie, several steps ahead, and become numbers in shared memory when their turn comes.
+// top_keys() of few rows over keys that are not bf16. With loads through registers, each load
+// waited for the previous one: for Q8_0 a layer took ten times as long as its bytes need. The bytes
+// are therefore copied as stored, several steps ahead, and converted in shared memory when needed.
 
 #include "ops/maps/top_stored_rows.cuh"
 
 namespace longhaul::cuda {
 namespace {
 
-/// The keys of every kWarps-th tile from one on, 16 at a time, by a warp. Their bytes are a stream
-/// of which each page holds 64 rows, and so whole pieces of 16 bytes: where 16 keys lie in two
-/// pages, their bytes follow each other in shared memory all the same.
+/// The keys of every kWarps-th tile, 16 at a time, loaded by one warp. Their bytes form a stream.
+/// Each page holds 64 rows, and so a whole number of 16-byte pieces. The bytes of 16 keys are
+/// contiguous in shared memory even if they lie in two pages.
 template <int kWarps>
 class KeyStream {
  public:
@@ -23,8 +23,8 @@ class KeyStream {
     look_up(keys.count > 0);
   }
 
-  /// Brings the next 16; the first of them begins skipped() bytes behind `to`. Behind the last key
-  /// arrives what lies there.
+  /// Loads the next 16 keys. The first begins skipped() bytes after `to`. Data after the last key
+  /// is arbitrary.
   __device__ __forceinline__ void bring(uint32_t to) {
     if (step_ == 0) {
       own_ = next_;
@@ -36,21 +36,21 @@ class KeyStream {
     const uint32_t page = slot / kPageRows, from = slot % kPageRows * row_bytes_ - skipped_;
     const uint32_t all = row_bytes_ + (skipped_ != 0 ? 1 : 0);  // 16 rows are row_bytes_ pieces
     const uint32_t here = min(all, kPageRows / 16 * row_bytes_ - from / 16);
-    constexpr int kAtOnce = 5;  // of Q8_0 and 128 numbers all
+    constexpr int kAtOnce = 5;  // for Q8_0 and 128 elements: all pieces
     copy_row_pieces<kAtOnce>(to, page_at(page) + from, static_cast<int>(here));
     if (here < all) {
       copy_row_pieces<kAtOnce>(to + 16 * here, page_at(page + 1), static_cast<int>(all - here));
     }
   }
-  /// The same of all steps.
+  /// Offset of the first key, equal for all steps.
   __device__ __forceinline__ uint32_t skipped() const { return skipped_; }
 
  private:
-  static constexpr int kPages = kTopTile / kPageRows;  ///< a tile has rows of one more at most
+  static constexpr int kPages = kTopTile / kPageRows;  ///< a tile spans at most one more
 
-  /// Where it is due, asks for the pages of the tile, in lane n for page n or the last that there
-  /// is. They come ahead, too, since a look-up takes as long as the keys. Of an `if` around a plain
-  /// load the compiler would copy the result at once, and so wait for it.
+  /// If `due`, loads the tile's page addresses: lane n gets page n, or the last page. They are
+  /// loaded ahead, since a look-up takes as long as the keys. With an `if` around a plain load, the
+  /// compiler would copy the result immediately, and so wait for it.
   __device__ __forceinline__ void look_up(bool due) {
     const int page = kPages * tile_ + min(static_cast<int>(threadIdx.x % 32), kPages);
     const std::byte* const* const from = keys_.pages + min(page, last_);
@@ -69,7 +69,7 @@ class KeyStream {
   const std::byte *own_ = nullptr, *next_ = nullptr;
 };
 
-/// The lists of a block's warps in shared memory, [flat rows][warps][K], become one.
+/// Merges the lists of a thread block's warps in shared memory, [(row, head) rows][warps][K].
 template <int K, int kWarps>
 __device__ __forceinline__ void merge_warps(const TopArgs& a, const ScoreJob& job,
                                             const ScoredKey* lists, int flat, int rows, int part) {
@@ -88,7 +88,7 @@ __device__ __forceinline__ void merge_warps(const TopArgs& a, const ScoreJob& jo
 template <int D, int K, template <int, int> class RowsOf>
 inline constexpr int kWarpsOf = stored_warps(D, RowsOf<D, K>::kFlatRows);
 
-/// Rows::kFlatRows flat rows against a part of the keys, of which each warp reads tiles of its own.
+/// Rows::kFlatRows (row, head) rows against a part of the keys. Each warp reads its own tiles.
 template <int D, int K, template <int, int> class RowsOf>
 __global__ void __launch_bounds__(32 * kWarpsOf<D, K, RowsOf>,
                                   most_stored_blocks(D, RowsOf<D, K>::kFlatRows, K))
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(32 * kWarpsOf<D, K, RowsOf>,
   int at = 0, free = stages - 1;
   for (int i = 0; i < steps; ++i) {
     wait_for_stage(stages);
-    __syncwarp();  // step i is there, and no lane reads the one before it any more
+    __syncwarp();  // step i has arrived, and no lane reads the previous one any more
     if (i + stages - 1 < steps) stream.bring(ring + free * shape.stage_bytes);
     commit_copies();
     const int32_t first =
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(32 * kWarpsOf<D, K, RowsOf>,
     at = at + 1 == stages ? 0 : at + 1;
   }
   wait_copies<0>();
-  __syncthreads();  // nobody reads keys any more: the lists lie where the rings were
+  __syncthreads();  // barrier: no warp reads keys any more, and the lists overwrite the rings
   auto* const lists = reinterpret_cast<ScoredKey*>(memory + sizeof(JobOfBlock) / 16);
 #pragma unroll
   for (int r = 0; r < 2; ++r) {

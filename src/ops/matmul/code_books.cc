@@ -5,8 +5,8 @@
 namespace longhaul::cuda {
 namespace {
 
-/// `shift` makes of a magnitude its number: of 1, 9 and 17 (3), of 8, 25 and 43 (4) that is 0,
-/// 1, 2.
+/// `shift` converts a magnitude to its level number: 1, 9 and 17 (shift 3), or 8, 25 and 43 (shift
+/// 4), become 0, 1 and 2.
 template <size_t N>
 std::vector<uint32_t> numbers_of(const CodeBook<uint64_t, N>& book, int shift) {
   std::vector<uint32_t> words;

@@ -7,7 +7,7 @@
 namespace longhaul::cuda {
 namespace {
 
-constexpr size_t kMostPlans = 512;  // a prompt's last pass may have any number of rows
+constexpr size_t kMostPlans = 512;  // the last pass of a prompt may have any number of rows
 
 /// The largest power of two up to 256 that divides the address and the bytes between batches.
 uint32_t alignment_of(const void* p, int64_t batch_bytes) {
@@ -33,7 +33,7 @@ Gemm::Gemm(const CublasLibrary& library, size_t workspace_bytes)
 lt::Operation Gemm::make_operation(int w_turned, int x_turned) const {
   lt::Operation made = nullptr;
   require(library_.create_operation(&made, lt::kCompute32F, lt::kR32F), "DescCreate");
-  // cuBLAS counts columns first, so that what lies by rows is transposed already.
+  // cuBLAS is column-major, so row-major data counts as transposed already.
   const int32_t w = w_turned != 0 ? lt::kAsItLies : lt::kTransposed,
                 x = x_turned != 0 ? lt::kTransposed : lt::kAsItLies;
   require(library_.set_operation(made, lt::kTransA, &w, sizeof w), "DescSetAttribute");
@@ -41,7 +41,7 @@ lt::Operation Gemm::make_operation(int w_turned, int x_turned) const {
   return made;
 }
 
-/// A product of e4m3 floats finds the scales of its rows there.
+/// Sets the scales of the rows in a product of e4m3 floats.
 void Gemm::set_scales(const GemmCall& call) {
   LH_ASSERT(call.w_scales != nullptr && !call.x_turned && !call.w_turned);
   if (fp8_operation_ == nullptr) {
@@ -83,7 +83,7 @@ lt::Heuristic Gemm::best(const Shape& shape, const Plan& plan) const {
   require(library_.create_preference(&preference), "PreferenceCreate");
   const uint64_t workspace = workspace_.bytes();
   int status = library_.set_preference(preference, lt::kMaxWorkspace, &workspace, sizeof workspace);
-  for (int i = 0; i < 4 && status == lt::kSuccess; ++i) {  // D is C
+  for (int i = 0; i < 4 && status == lt::kSuccess; ++i) {  // D is the same matrix as C
     status = library_.set_preference(preference, lt::kAlignmentOf[i],
                                      &shape.alignment[std::min(i, 2)], sizeof(uint32_t));
   }
@@ -102,7 +102,7 @@ lt::Heuristic Gemm::best(const Shape& shape, const Plan& plan) const {
   return found;
 }
 
-/// Of a matrix that lies as [rows, cols], or `turned` as [cols, rows].
+/// Layout of a matrix that is stored as [rows, cols], or as [cols, rows] if `turned`.
 lt::Layout Gemm::layout(int type, int64_t rows, int64_t cols, bool turned, int64_t stride,
                         const Shape& shape, int64_t batch_offset) const {
   const auto n = [](int64_t size) { return static_cast<uint64_t>(size); };
@@ -120,7 +120,7 @@ lt::Layout Gemm::layout(int type, int64_t rows, int64_t cols, bool turned, int64
   return made;
 }
 
-/// cuBLAS counts columns first: y^T [outputs, rows] = w^T^T [outputs, cols] x^T [cols, rows].
+/// cuBLAS is column-major: y^T [outputs, rows] = w^T^T [outputs, cols] x^T [cols, rows].
 Gemm::Plan Gemm::make_plan(const Shape& s) const {
   Plan plan;
   try {

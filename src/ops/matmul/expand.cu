@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-/// The code book of a type that has one, in shared memory.
+/// The type's code book in shared memory, or null.
 template <class Units>
 __device__ const uint32_t* shared_book(const Planes& planes) {
   if constexpr (Units::kBook == 0) {
@@ -23,8 +23,8 @@ __device__ const uint32_t* shared_book(const Planes& planes) {
   }
 }
 
-/// Eight neighbouring weights, number `eight` of the matrix. Four threads and more read the same 16
-/// bytes of quants, which are in the first-level cache then.
+/// Reads eight neighbouring weights, number `eight` of the matrix. At least four threads read the
+/// same 16 bytes of quants, which are then in the first-level cache.
 template <class Units>
 __device__ void eight_weights(const Planes& planes, const uint32_t* book, int64_t eight,
                               float* values) {
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// Eight elements from column 8 * eight on; zeros past the last.
+/// Reads eight elements from column 8 * eight on. Values past the last column are zeros.
 template <class Plain>
 __device__ void eight_elements(const uint8_t* row, int64_t cols, int64_t eight, float* values) {
 #pragma unroll
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// The token of this block's row, or -1 with the row set to zeros.
+/// The token of this thread block's row. For an invalid token the row is zeroed and -1 returned.
 __device__ int64_t token_or_zeros(const int32_t* tokens, int64_t table_rows, int64_t cols,
                                   float* out) {
   const int64_t token = tokens[blockIdx.x];

@@ -16,14 +16,14 @@ T* room_for(Room& room, int64_t count) {
   return static_cast<T*>(room.data);
 }
 
-/// Counts of rows that differ a little share the library's plan. What further rows hold is
-/// multiplied, and overwritten by the next expert's results or never read.
+/// Row counts are rounded up, so that similar counts share the library's plan. Results of the
+/// padding are overwritten by the next expert's results or never read.
 constexpr int64_t kPadding = 64;
 int64_t padded(int64_t rows) { return (rows + kPadding - 1) / kPadding * kPadding; }
 
 int64_t ffn_of(const DeviceExperts& experts) { return experts.down.weight->cols(); }
 
-/// Bytes of an expert's matrices in bf16: of gate and up, half as many of down.
+/// Bytes of an expert's bf16 matrices: gate and up together (down has half as many).
 size_t bf16_bytes(const DeviceMatrix& gate, int experts) {
   const int64_t rows = gate.rows() / experts;
   return static_cast<size_t>(2 * rows * bf16_stride_of(gate.cols())) * sizeof(uint16_t);
@@ -31,14 +31,14 @@ size_t bf16_bytes(const DeviceMatrix& gate, int experts) {
 
 }  // namespace
 
-/// Stored matrices are read once for every choice, or, where choices of an expert are many, once
-/// from memory and then from the cache; expanding reads those of all experts, writes them in bf16
-/// and reads that.
+/// Whether stored matrices are faster. Stored matrices are read once per choice, or, with many
+/// choices per expert, once from memory and then from the cache. Expanding reads the matrices of
+/// all experts, writes them in bf16 and reads the result.
 bool ExpertMix::reads_stored(int64_t rows, const DeviceExperts& experts) {
   if (rows <= kMostMatvecRows) return true;
   const auto choices = static_cast<size_t>(rows * experts.used);
   const auto count = static_cast<size_t>(experts.count);
-  const size_t stored = experts.gate.weight->bytes() / count;  // of an expert
+  const size_t stored = experts.gate.weight->bytes() / count;  // per expert
   const size_t bf16 = bf16_bytes(*experts.gate.weight, experts.count) / 2;
   const bool expands = view_of(*experts.gate.weight).bf16 == nullptr;
   return choices <= 16384 && choices * stored <= count * (stored + (expands ? 2 * bf16 : 0));
@@ -72,7 +72,7 @@ void ExpertMix::as_stored(const OwnInput& x, const DeviceExperts& experts, float
   float* const results = room_for<float>(results_, count * hidden);
   MatvecChoices choices{chosen(), count, experts.used, experts.count};
   MatvecInput input = x.for_matvec();
-  if (x.rows() > kMostMatvecRows) {  // neighbours read the same matrix
+  if (x.rows() > kMostMatvecRows) {  // neighbouring choices read the same matrix
     sort(count, experts.count);
     choices.order = sorted_;
     if (hidden % 32 == 0) {
@@ -140,7 +140,7 @@ void ExpertMix::list_products(const uint16_t* w, int64_t outputs, int64_t w_stri
   }
 }
 
-/// cuBLAS has it from 12.5 on. Without it products follow each other.
+/// Returns null before cuBLAS 12.5. Products then run one after the other.
 GroupedGemm* ExpertMix::grouped() {
   if (!looked_for_grouped_) {
     looked_for_grouped_ = true;
@@ -152,9 +152,9 @@ GroupedGemm* ExpertMix::grouped() {
   return grouped_.get();
 }
 
-/// All that are listed. The library's grouped kernel is half as fast as that of one product (284
-/// and 613 TFLOP/s with Mixtral 8x7B's matrices): where an expert has as many tiles of 128 x 128
-/// results as the card has processors, products follow each other.
+/// Runs all listed products. The library's grouped kernel is half as fast as its kernel for one
+/// product (284 against 613 TFLOP/s with Mixtral 8x7B's matrices). If an expert has as many 128 x
+/// 128 tiles of results as the card has processors, products run one after the other.
 void ExpertMix::multiply(int64_t outputs, int64_t cols, int64_t w_stride) {
   int64_t rows = 0;
   for (const GroupedProduct& product : listed_) rows += product.rows;

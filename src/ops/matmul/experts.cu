@@ -5,7 +5,7 @@
 namespace longhaul::cuda {
 namespace {
 
-constexpr int kWarps = 8;  // of a block: a row each
+constexpr int kWarps = 8;  // per thread block; one row each
 
 struct Candidate {
   float logit;
@@ -31,7 +31,7 @@ __device__ float warp_sum(float x) {
   return x;
 }
 
-/// A warp a row: the largest logit that is not taken yet, `used` times, then all in order.
+/// One warp per row. It takes the largest remaining logit `used` times, then sorts them.
 __global__ void __launch_bounds__(32 * kWarps)
     choose_kernel(const float* logits, int64_t rows, int experts, int used, bool among_chosen,
                   ExpertChoice* chosen) {
@@ -78,12 +78,12 @@ __global__ void __launch_bounds__(32 * kWarps)
 
 constexpr int kSortThreads = 256;
 
-/// In every thread the sum over the block, and in `before` that of the threads before this one.
+/// Returns the sum over the thread block to every thread, and in `before` that of lower threads.
 __device__ int count_of_block(bool mine, int& before) {
   __shared__ int of_warp[kSortThreads / 32];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const uint32_t votes = __ballot_sync(~0u, mine);
-  __syncthreads();  // the last call's sums were read
+  __syncthreads();  // barrier: the previous call's sums have been read
   if (lane == 0) of_warp[warp] = __popc(votes);
   __syncthreads();
   int all = 0;
@@ -95,7 +95,7 @@ __device__ int count_of_block(bool mine, int& before) {
   return all;
 }
 
-/// A block of threads for each expert, which goes over all choices twice.
+/// One thread block per expert. It reads all choices twice.
 __global__ void __launch_bounds__(kSortThreads)
     sort_kernel(const ExpertChoice* chosen, int64_t count, int32_t* order, int32_t* places,
                 int32_t* begins) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr float kLargest = 448;
-constexpr float kLeast = 1e-30f;  ///< rows of smaller numbers become zeros
+constexpr float kLeast = 1e-30f;  ///< rows with smaller values become zeros
 
 __device__ __forceinline__ float low_of(uint32_t pair) { return bf16_value(pair); }
 __device__ __forceinline__ float high_of(uint32_t pair) { return bf16_value(pair >> 16); }
@@ -31,7 +31,7 @@ __device__ __forceinline__ uint32_t rounded(uint32_t pair, float factor) {
   return __nv_cvt_float2_to_fp8x2(x, __NV_SATFINITE, __NV_E4M3);
 }
 
-/// A block for each row, which it reads twice: the second time from a cache.
+/// One thread block per row. It reads the row twice, the second time from a cache.
 __global__ void __launch_bounds__(kThreads)
     round_to_fp8_kernel(const uint16_t* x, int64_t x_stride, int64_t cols, Fp8Rows to) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 890

@@ -18,8 +18,8 @@ GroupedGemm::GroupedGemm(GpuQueue& queue) : queue_(queue), library_(open_grouped
 
 GroupedGemm::~GroupedGemm() { library_.destroy(handle_); }
 
-/// cuBLAS counts columns first: what lies as y [rows, outputs] is its [outputs, rows], the product
-/// of w, turned, and x as it lies.
+/// cuBLAS is column-major. A row-major y [rows, outputs] is its [outputs, rows], the product of w
+/// (transposed) and x (as stored).
 void GroupedGemm::run(std::span<const GroupedProduct> products, int64_t outputs, int64_t cols,
                       int64_t w_stride) {
   rows_.clear();

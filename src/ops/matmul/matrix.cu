@@ -71,7 +71,7 @@ Matrix::Matrix(DType type, int64_t rows, int64_t cols) {
     view_.planes[p] = planes_.data() + layout.offset[static_cast<size_t>(p)];
   }
   if (!is_block_type(type) && layout.row_stride != bytes_of(type, cols) && layout.bytes > 0) {
-    check(cudaMemset(planes_.data(), 0, layout.bytes), "cudaMemset");  // the ends of rows
+    check(cudaMemset(planes_.data(), 0, layout.bytes), "cudaMemset");  // zeroes the ends of rows
   }
   if (const std::vector<uint32_t> book = code_book(type); !book.empty()) {
     book_ = DeviceBuffer(book.size() * sizeof(uint32_t));
@@ -112,7 +112,7 @@ void Matrix::drop_copies() {
 struct Uploader::Slot {
   PinnedBuffer host;
   DeviceBuffer raw;
-  cudaEvent_t free = nullptr;  // what was queued from here has run
+  cudaEvent_t free = nullptr;  // recorded after the work queued from this slot
 };
 
 Uploader::Uploader(Stream stream, size_t chunk_bytes)
@@ -129,7 +129,7 @@ Uploader::~Uploader() {
   }
 }
 
-/// A slot that nothing is under way from, with room for `bytes`.
+/// Returns a slot without pending copies and with memory for `bytes`.
 Uploader::Slot& Uploader::next(size_t bytes) {
   Slot& slot = slots_[turn_];
   turn_ ^= 1;

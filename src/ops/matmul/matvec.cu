@@ -19,8 +19,8 @@ int attribute(cudaDeviceAttr which) {
   return value;
 }
 
-/// Eight lanes share each of many short rows, so that few lanes have nothing to read. Few rows need
-/// all lanes there are.
+/// Number of lanes per weight row. With many short rows, eight lanes share a row, so that few lanes
+/// are idle. With few rows, all 32 lanes are needed.
 int lanes_for(const MatrixView& w, int64_t x_rows) {
   return x_rows == 1 && w.row_stride < 2048 && w.rows >= 16384 ? 8 : 32;
 }
@@ -34,12 +34,12 @@ MatvecLaunch launch_for(DType type, const MatvecWanted& wanted) {
   return matvec_of_books(type, wanted);
 }
 
-/// What the launches of a call have in common.
+/// Data that all launches of a call share.
 struct Call {
   const MatvecInput& x;
   MatvecKind kind = MatvecKind::kRows;
-  const MatvecChoices* choices = nullptr;  ///< of kChosen
-  Gating gating{};                         ///< of kGated
+  const MatvecChoices* choices = nullptr;  ///< for kChosen
+  Gating gating{};                         ///< for kGated
 };
 
 void fill_x(const MatvecInput& x, MatvecArgs& a) {
@@ -55,7 +55,8 @@ void fill_x(const MatvecInput& x, MatvecArgs& a) {
   a.cols = static_cast<int>(x.cols);
 }
 
-/// The jobs, of one type. Returns their batches of `batch` rows; a gated pair has those of one.
+/// Adds the jobs, all of one type. Returns their number of batches of `batch` rows. A gated pair
+/// counts as one job.
 int fill_jobs(std::span<const MatvecJob* const> jobs, const Call& call, int batch, MatvecArgs& a) {
   int64_t batches = 0;
   MatvecArgs::Job* to = a.jobs;
@@ -73,17 +74,17 @@ int fill_jobs(std::span<const MatvecJob* const> jobs, const Call& call, int batc
   return static_cast<int>(batches);
 }
 
-/// Shared memory of a launch, all of it, and the columns of x that it holds at a time.
+/// All shared memory of a launch, and the columns of x that it holds at a time.
 struct SharedRoom {
   size_t bytes;
   int cols;
 };
 SharedRoom room_of(const MatvecLaunch& form, DType type, const MatvecInput& x, MatvecArgs& a) {
-  const size_t pieces = (static_cast<size_t>(x.cols) + 255) / 256;  // of 256 columns
+  const size_t pieces = (static_cast<size_t>(x.cols) + 255) / 256;  // pieces of 256 columns
   const size_t fitting = (most_shared_memory() - form.bytes_beside) / form.bytes_per_256;
   const size_t some = std::max<size_t>(1, std::min(pieces, fitting));
   SharedRoom room{some * form.bytes_per_256 + form.bytes_beside, static_cast<int>(some * 256)};
-  // Plain types read f32 numbers as they are.
+  // Plain types read f32 values directly.
   if (x.made && (is_block_type(type) || x.norm != nullptr)) {
     LH_ASSERT(some == pieces && makes_row(x.rows, x.cols, x.x, x.norm));
     a.made_at = static_cast<int>(room.bytes);
@@ -92,8 +93,8 @@ SharedRoom room_of(const MatvecLaunch& form, DType type, const MatvecInput& x, M
   return room;
 }
 
-/// One launch for jobs of one type. `beside`: the launch before it was of other jobs of the call.
-/// False, with nothing done, where the type has no gated form, or x is not there all at once.
+/// Launches jobs of one type. `beside`: the previous launch was for other jobs of the call. Returns
+/// false and does nothing if the type has no gated form or x does not fit at once.
 bool launch(Stream stream, const Call& call, std::span<const MatvecJob* const> jobs, bool beside) {
   const MatvecInput& x = call.x;
   const MatrixView& first = jobs[0]->weight;
@@ -102,7 +103,7 @@ bool launch(Stream stream, const Call& call, std::span<const MatvecJob* const> j
   const bool rows = call.kind == MatvecKind::kRows;
   const MatvecLaunch form =
       launch_for(first.type, {call.kind, x.rows, rows ? lanes_for(first, x.rows) : 32});
-  if (form.kernel == nullptr) return false;  // of a gated pair
+  if (form.kernel == nullptr) return false;  // gated pairs only
   MatvecArgs a{};
   fill_x(x, a);
   a.beside = beside;
@@ -120,7 +121,7 @@ bool launch(Stream stream, const Call& call, std::span<const MatvecJob* const> j
   const int batches = fill_jobs(jobs, call, form.batch, a);
   const int resident =
       resident_blocks(reinterpret_cast<const void*>(form.kernel), form.threads, room.bytes);
-  // As many blocks as take equally many batches, in as few rounds as all that fit would.
+  // Uses as many thread blocks as have equally many batches, in the fewest possible rounds.
   const int64_t most = std::clamp<int64_t>(resident / count, 1, batches);
   const int64_t rounds = (batches + most - 1) / most, across = (batches + rounds - 1) / rounds;
   launch_early(stream, "matvec", form.kernel,
@@ -129,7 +130,7 @@ bool launch(Stream stream, const Call& call, std::span<const MatvecJob* const> j
   return true;
 }
 
-/// A launch for each type among the jobs.
+/// Launches the jobs, once per type.
 void launch_all(Stream stream, const Call& call, std::span<const MatvecJob> jobs) {
   LH_ASSERT(jobs.size() <= static_cast<size_t>(kMostMatvecJobs));
   const MatvecJob* left[kMostMatvecJobs] = {};
@@ -165,8 +166,7 @@ int resident_blocks(const void* kernel, int threads, size_t shared) {
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
   return answers.of({device, kernel, shared}, [&] {
-    // The most that is ever asked for: a smaller number would take back what another call was
-    // given.
+    // Requests the maximum: a smaller number would revoke what another call was granted.
     if (shared > kAlwaysAllowed) {
       check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(most_shared_memory())),
@@ -180,8 +180,9 @@ int resident_blocks(const void* kernel, int threads, size_t shared) {
 }
 
 bool makes_row(int64_t rows, int64_t cols, const void* x, const void* norm) {
-  // Beside the numbers, and as many factors of the norm, lies what block types read of them, 24
-  // bytes of 16, or with a norm what plain types do, 4 bytes of each; and the largest code book.
+  // Shared memory holds the values and as many factors of the norm. It also holds the converted
+  // form, 24 bytes per 16 elements for block types, or 4 bytes per element for plain types with a
+  // norm. The largest code book is added.
   constexpr size_t kBook = 8192, kOfSystem = 1024;
   const size_t bytes = static_cast<size_t>(cols) * (norm != nullptr ? 24 : 11) / 2 + kBook;
   static AskedOnce<int, int> answers;

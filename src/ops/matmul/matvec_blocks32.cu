@@ -1,4 +1,4 @@
-// matvec kernels of the types with blocks of 32 and 64.
+// matvec kernels for types with blocks of 32 and 64.
 
 #include "ops/matmul/matvec_blocks.cuh"
 

@@ -1,4 +1,4 @@
-// matvec kernels of the types with code books.
+// matvec kernels for types with code books.
 
 #include "ops/matmul/matvec_blocks.cuh"
 

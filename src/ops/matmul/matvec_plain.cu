@@ -1,5 +1,5 @@
-// matvec kernels of f32, f16 and bf16 weights. In shared memory x is f32, four values a word; the
-// words that the lanes meet at the same time are neighbours.
+// matvec kernels for f32, f16 and bf16 weights. x is f32 in shared memory, four values per word.
+// Words that lanes read at the same time are adjacent.
 
 #include "base/assert.h"
 #include "ops/matmul/made_row.cuh"
@@ -12,11 +12,11 @@ struct PlainMatvec {
   using Unit = Word4;
   using Row = const Word4*;
   static constexpr int kAhead = Form::kRows > 1 ? 2 : 4;
-  static constexpr int kWords = Plain::kPer / 4;  // of x for 16 bytes of weights
+  static constexpr int kWords = Plain::kPer / 4;  // words of x per 16 bytes of weights
 
   void* shared;
   float4* x;            // [kRowsOfX][kWords][units]
-  int words, per_word;  // of a chunk and a row of x: words, and units
+  int words, per_word;  // per chunk and row of x: words and units
 
   __device__ static PlainMatvec in(void* shared, int chunk_cols) {
     PlainMatvec s;

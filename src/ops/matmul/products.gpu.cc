@@ -103,7 +103,7 @@ void Products::run(GemmCall& call, const MatrixView& w) {
   gemm().run(queue_.handle(), call);
 }
 
-/// As they are kept or expanded now.
+/// Returns the kept bf16 weights, or expands them.
 Products::Bf16Rows Products::in_bf16(const MatrixView& w) {
   if (w.bf16 != nullptr) return {w.bf16, w.bf16_stride};
   const int64_t stride = bf16_stride_of(w.cols);
@@ -113,10 +113,10 @@ Products::Bf16Rows Products::in_bf16(const MatrixView& w) {
   return {numbers, stride};
 }
 
-/// As they are kept or rounded now.
+/// Returns the kept 8-bit weights, or rounds them.
 Fp8Rows Products::in_fp8(const OwnMatrix& weight) {
   if (const Fp8Rows kept = weight.view().fp8; kept.numbers != nullptr) return kept;
-  // First, since memory that runs short is taken from copies in bf16.
+  // This comes first: when memory runs short, bf16 copies are dropped.
   rounded_.at_least(fp8_bytes(weight.rows(), weight.cols()));
   const Bf16Rows bf16 = in_bf16(weight.view());
   const Fp8Rows kept = weight.kept_fp8(queue_, bf16.numbers, bf16.stride);

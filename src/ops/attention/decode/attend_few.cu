@@ -1,7 +1,7 @@
-// Attention of few rows (decode): up to 8 flat rows against a range of the keys. Each warp brings
-// 16 keys at a time into shared memory of its own, several tiles ahead, so that no warp waits for
-// another until the end, when their sums are added in order. Where a unit's keys are split, the
-// part that arrives last adds all of them, in their order.
+// Attention of few rows (decode): up to 8 (row, head) rows against a range of the keys. Each warp
+// loads 16 keys at a time into its own shared memory, several tiles ahead. Warps wait for each
+// other only at the end, when their sums are added in order. If a unit's keys are split, the part
+// that arrives last adds all parts in order.
 
 #include <algorithm>
 #include <type_traits>
@@ -21,19 +21,19 @@ namespace {
 constexpr int kMostStages = 6;
 constexpr int kKeys = kFewKeys;
 
-/// As many warps as have two stages on the smallest card. Blocks as they are stored take less room
-/// and more instructions: twice the warps hide what these wait for, with 128 registers each.
+/// As many warps as have two stages each on the smallest card. Stored blocks need less memory and
+/// more instructions: twice as many warps hide the waits, with 128 registers per thread.
 template <int D, FewForm F>
 inline constexpr int kWarps = (D > 128 ? 2 : 4) * (F == FewForm::kBlocks ? 2 : 1);
 
-/// Sums of one warp, when all its tiles are done; they lie where the tiles were.
+/// Sums of one warp after all its tiles. They overwrite the tiles' memory.
 template <int D>
 struct FewSums {
   float o[kFewUnitRows][D];
   float top[kFewUnitRows], sum[kFewUnitRows];
 };
 
-/// Brings the walk's next tile; false when there is none.
+/// Loads the walk's next tile. Returns false if there is none.
 template <int D, FewForm F>
 __device__ __forceinline__ bool load_stage(const AttendArgs& a, TileWalk& walk,
                                            int64_t row_position, const FewTiles<D, F>& tiles,
@@ -64,7 +64,8 @@ __device__ __forceinline__ bool load_stage(const AttendArgs& a, TileWalk& walk,
 template <int D, FewForm F>
 using RowsOf = std::conditional_t<turns(F), TurnedRows<D>, FewRows<D, F == FewForm::kBlocks>>;
 
-/// The products of a tile whose queries turn (few_turned.cuh), if they do.
+/// Computes the products of a tile whose queries rotate back (few_turned.cuh). Returns false for
+/// other tiles.
 template <int D, FewForm F>
 __device__ __forceinline__ bool multiply_turned(const FewTiles<D, F>& tiles, int at, uint32_t keys,
                                                 uint32_t steps, RowsOf<D, F>& rows, float (&c)[4]) {
@@ -119,7 +120,7 @@ __device__ __forceinline__ void add_stage(const AttendArgs& a, const UnitRecord&
     const uint32_t bf16 = shared_address(tile.keys);
     if (!multiply_turned<D, F>(tiles, at, bf16, steps, rows, c)) {
       if (info.rotate) {
-        constexpr int kAtOnce = turns(F) ? 1 : 4;  // few tiles, and no registers for more
+        constexpr int kAtOnce = turns(F) ? 1 : 4;  // few tiles, and too few registers for more
         rotate_tile<D, kKeys, 32, kAtOnce>(a.rotations, bf16, stage.offsets, unit.row_position,
                                            lane);
         __syncwarp();
@@ -159,7 +160,7 @@ __device__ __forceinline__ void write_rows(const AttendArgs& a, const UnitRecord
   }
 }
 
-/// Writes a warp's sums where all can add them.
+/// Writes a warp's sums to shared memory, where all warps can add them.
 template <int D, bool kByQuarters>
 __device__ __forceinline__ void write_sums(const FewRows<D, kByQuarters>& rows, float scale,
                                            FewSums<D>& sums) {
@@ -191,7 +192,7 @@ __global__ void __launch_bounds__(32 * kWarps<D, F>, 2)
   const int warp = threadIdx.x / 32;
   using Tiles = FewTiles<D, F>;
   const int ring_bytes = Tiles::kFixedBytes + stages * Tiles::stage_bytes(plan, tiles_of_stage);
-  constexpr int kSteps = turns(F) ? kStepBytes<D> : 0;  // of shared memory, before the rings
+  constexpr int kSteps = turns(F) ? kStepBytes<D> : 0;  // bytes of shared memory before the rings
   const Tiles tiles(reinterpret_cast<std::byte*>(memory) + kSteps + warp * ring_bytes, plan,
                     tiles_of_stage);
   const int keys = F == FewForm::kBlocks ? tiles_of_stage * kKeys : kKeys;
@@ -214,7 +215,7 @@ __global__ void __launch_bounds__(32 * kWarps<D, F>, 2)
   int at = 0, free = stages - 1;
   for (int i = 0; i < loaded; ++i) {
     wait_for_stage(stages);
-    __syncwarp();  // tile i is there, and no lane reads the one before it any more
+    __syncwarp();  // tile i has arrived, and no lane reads the previous one any more
     loaded += load_stage(a, walk, unit.row_position, tiles, keys, free);
     add_stage(a, unit, tiles, keys, at, steps, rows);
     free = at;
@@ -232,12 +233,12 @@ __global__ void __launch_bounds__(32 * kWarps<D, F>, 2)
   }
 }
 
-/// False where the card has no room for two stages.
+/// Returns false if the card has no memory for two stages.
 template <int D, FewForm F>
 bool launch_as(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan, int blocks,
                const DeviceLimits& limits) {
   using Tiles = FewTiles<D, F>;
-  // Two blocks on a processor where that leaves two stages; each block costs 1 KiB of its own.
+  // Uses two thread blocks per processor if each then has two stages. Each block costs 1 KiB extra.
   constexpr int kSteps = turns(F) ? kStepBytes<D> : 0;
   constexpr int kFixed = kWarps<D, F> * Tiles::kFixedBytes + kSteps;
   const int share = limits.shared_per_processor / 2 - 1024 - kFixed;
@@ -248,7 +249,7 @@ bool launch_as(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan,
   if (stages < 2) stages = (limits.shared_per_block - kFixed) / stage;
   if (stages < 2) return false;
   stages = stages > kMostStages ? kMostStages : stages;
-  // In the end the warps' sums lie there, or what is merged: a part at least, and weights.
+  // At the end the memory holds the warps' sums, or the merge: at least one part, and weights.
   constexpr int kSums = kWarps<D, F> * static_cast<int>(sizeof(FewSums<D>));
   constexpr int kMerged =
       (2 * kMostMerged + kFewUnitRows * (D + 4)) * static_cast<int>(sizeof(float));
@@ -264,11 +265,11 @@ bool launch_as(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan,
 template <int D>
 void launch(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan, int blocks,
             const DeviceLimits& limits) {
-  if constexpr (D % 64 == 0) {  // block_products.cuh reads rows that begin with a word
+  if constexpr (D % 64 == 0) {  // block_products.cuh reads rows that begin at a word
     if (plan.blocks && launch_as<D, FewForm::kBlocks>(stream, args, plan, blocks, limits)) return;
   }
   const bool stored = plan.key_bytes > 0;
-  if constexpr (D <= 128) {  // wider heads leave no registers for queries as they came
+  if constexpr (D <= 128) {  // wider heads leave no registers for unrounded queries
     if (plan.turns && 2 * args.rotations.half == D && args.rotations.in_eights) {
       if (stored && launch_as<D, FewForm::kStoredTurned>(stream, args, plan, blocks, limits))
         return;

@@ -1,6 +1,6 @@
-// Attention of many rows on any card from sm_80 on, for pages of any type, stretches and lists,
-// rotated on read or not. A block computes 128 flat rows, 16 by each warp; while it multiplies one
-// tile of keys, the next arrives.
+// Prefill attention on any card from sm_80 on, for pages of any type, stretches and lists, with or
+// without RoPE on read. A thread block computes 128 (row, head) rows, 16 per warp. While it
+// multiplies one tile of keys, the next is loaded.
 
 #include <new>
 
@@ -21,7 +21,7 @@ struct TileShared {
   int32_t offsets[2][N];
   TileInfo info[4];  ///< tile i is in info[i % 4]
   UnitRecord unit;
-  alignas(TileWalk) std::byte walk[sizeof(TileWalk)];  ///< of the first thread
+  alignas(TileWalk) std::byte walk[sizeof(TileWalk)];  ///< used by the first thread
 };
 
 template <int D, int N>
@@ -37,8 +37,8 @@ __device__ __forceinline__ void load_stage(TileShared<D, N>& shared, int stage,
   }
 }
 
-/// Whether rows [first, last] see some and whether they see all of a tile's keys, by its ends:
-/// offsets ascend, and slots without keys are at the ends.
+/// Whether rows [first, last] see some, or all, of a tile's keys. The ends decide: offsets ascend,
+/// and slots without keys are at the ends.
 struct Seen {
   bool some, all;
 };
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kThreads, D <= 64 ? 2 : 1)
   if (shared.info[0].segment != nullptr) load_stage(shared, 0, shared.info[0]);
   for (int i = 0; shared.info[i % 4].segment != nullptr; ++i) {
     wait_copies<0>();
-    __syncthreads();  // tile i is there, and nobody reads the one before it any more
+    __syncthreads();  // barrier: tile i has arrived, and no warp reads the previous one any more
     const int stage = i % 2;
     const TileInfo& next = shared.info[(i + 1) % 4];
     if (next.segment != nullptr) load_stage(shared, stage ^ 1, next);
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(kThreads, D <= 64 ? 2 : 1)
 template <int D, int N>
 void launch(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units, int count) {
   constexpr int kBytes = sizeof(TileShared<D, N>);
-  static_assert(kBytes <= 99 * 1024);  // what the smallest card has (sm_86, 89 and 120)
+  static_assert(kBytes <= 99 * 1024);  // shared memory of the smallest cards (sm_86, 89 and 120)
   const auto kernel = attend_tile<D, N>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
         "shared memory of attend_tile");

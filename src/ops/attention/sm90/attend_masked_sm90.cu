@@ -1,6 +1,6 @@
-// Attention on Hopper of tiles of 64 rows that see some rows of each of a list of pages, by masks
-// (PageMasks of ops/attention/attention.h): the two warpgroups have a tile each, and read the pages
-// that either of them sees.
+// Attention on Hopper for tiles of 64 rows that see masked rows in a list of pages (PageMasks of
+// ops/attention/attention.h). Each of the two warpgroups has a tile. They read the pages that
+// either tile sees.
 
 #include "ops/attention/sm90/sm90_attend.cuh"
 
@@ -10,11 +10,12 @@ namespace {
 struct MaskNote {
   const float* queries;
   uint64_t seen[2][2];  ///< [warpgroup][page]
-  int32_t offset[2];    ///< the pages' first keys stand so far behind the unit's first row
+  int32_t offset[2];    ///< offsets of the pages' first keys from the unit's first row
   int32_t last;
 };
 
-/// Keys of a page that the warpgroup's tile sees, and which of its rows stand before all of them.
+/// The keys of a page that the warpgroup's tile sees, and the offset that decides which rows stand
+/// before them.
 struct SeenPage {
   uint64_t seen;
   int32_t offset;
@@ -47,7 +48,7 @@ class SeenByMask {
       const int at = min(2 * walk.tile() + p, last);
       next.page[p] = page_number(pages, page_of(s, at));
       next.note.offset[p] = masked_offset(s, at, unit.row_position);
-      if (2 * walk.tile() + p > last) continue;  // that page has been seen
+      if (2 * walk.tile() + p > last) continue;  // the walk already covered that page
 #pragma unroll
       for (int g = 0; g < 2; ++g) next.note.seen[g][p] = mask_of(s, at, g);
     }
@@ -71,7 +72,7 @@ class SeenByMask {
     mask_page(s + kPageRows / 2, note.page[1], flat);
   }
 
-  /// Of keys behind the unit's last row.
+  /// Clears keys after the unit's last row.
   __device__ __forceinline__ void clear(uint32_t values, const Values& of) const {
     if (max(of.offset[0], of.offset[1]) + kPageRows <= unit_.row_count) return;
     const int n = threadIdx.x % 128;

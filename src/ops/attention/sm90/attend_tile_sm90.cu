@@ -1,4 +1,4 @@
-// Attention of many rows on Hopper, for stretches of bf16 pages.
+// Prefill attention on Hopper for stretches of bf16 pages.
 
 #include "ops/attention/sm90/sm90_attend.cuh"
 
@@ -8,12 +8,12 @@ namespace {
 struct StretchNote {
   const float* queries;
   int32_t begin, end;  ///< slots with keys
-  int32_t offset;      ///< key number n stands at offset + n behind the unit's first row
+  int32_t offset;      ///< key n has offset `offset` + n from the unit's first row
   int32_t nearest, furthest;
   int32_t last;
 };
 
-/// A stretch of neighbouring rows, of which a row sees those at some distances.
+/// A stretch of consecutive rows. A row sees the keys at distances in a range.
 template <int D>
 class SeenStretch {
  public:
@@ -66,7 +66,7 @@ class SeenStretch {
     const int row[2] = {flat / unit_.head_count, (flat + 8) / unit_.head_count};
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      // near <= row - offset - n < far
+      // Visible keys satisfy near <= row - offset - n < far.
       const int32_t distance = row[h] - offset;
       const int32_t first = max(begin, distance - far + 1), last = min(end - 1, distance - near);
 #pragma unroll
@@ -86,7 +86,7 @@ class SeenStretch {
  private:
   const UnitRecord& unit_;
   int group_;
-  int first_row_, last_row_;  ///< of the warpgroup, behind the unit's first
+  int first_row_, last_row_;  ///< the warpgroup's rows, relative to the unit's first row
 };
 
 }  // namespace

@@ -9,7 +9,8 @@
 
 namespace longhaul::cuda {
 
-/// Those of the call before often are the same; a copy between two kernels takes 5 us.
+/// Uploads the tables unless the previous call's are equal, since a copy between two kernels takes
+/// 5 us.
 const PageTable* BlockOps::upload_tables(std::span<const PagedRows> lists) {
   tables_.clear();
   for (const PagedRows& list : lists) tables_.push_back(table_of(list));

@@ -53,7 +53,7 @@ GroupedLibrary load_grouped() {
 
 const CublasLibrary& open_cublas() {
   static std::mutex mutex;
-  static std::unique_ptr<CublasLibrary> opened;  // the first that was found serves all
+  static std::unique_ptr<CublasLibrary> opened;  // the first library found serves all callers
   const std::lock_guard lock(mutex);
   if (opened == nullptr) opened = std::make_unique<CublasLibrary>(load());
   return *opened;

@@ -20,7 +20,7 @@
 namespace longhaul::cuda {
 namespace {
 
-/// Of the columns of all heads of a call: 256 heads with a thousand each, of 128 numbers.
+/// Limit for the columns of all heads in a call: 256 heads with a thousand columns of 128 elements.
 constexpr size_t kMostCopiedBytes = size_t{128} << 20;
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace longhaul::cuda {
 void check(int code, const char* what) {
   const auto error = static_cast<cudaError_t>(code);
   if (error == cudaSuccess) return;
-  cudaGetLastError();  // an error that was told is not told again by the next call
+  cudaGetLastError();  // clears the error, so that the next call does not report it again
   if (error == cudaErrorMemoryAllocation) throw std::bad_alloc();
   throw DeviceError(std::string("CUDA: ") + what + ": " + cudaGetErrorString(error));
 }

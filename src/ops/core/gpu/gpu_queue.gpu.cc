@@ -23,7 +23,8 @@ GpuQueue::GpuQueue(int device) : device_(device) {
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "no stream");
   cudaMemPool_t pool = nullptr;
   check(cudaDeviceGetDefaultMemPool(&pool, device), "no memory pool");
-  uint64_t all = UINT64_MAX;  // what is freed stays ours: asking the driver costs milliseconds
+  // Freed memory stays in the pool, since calls of the driver cost milliseconds.
+  uint64_t all = UINT64_MAX;
   check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all), "memory pool");
   for (Stage& stage : stages_) {
     check(cudaMallocHost(reinterpret_cast<void**>(&stage.memory), kStageBytes), "pinned memory");
@@ -45,7 +46,7 @@ GpuQueue::~GpuQueue() {
   cudaStreamDestroy(stream_);
 }
 
-/// CUDA's current device belongs to the thread.
+/// CUDA's current device is per thread.
 void GpuQueue::make_current() const { check(cudaSetDevice(device_), "cannot be used"); }
 
 size_t GpuQueue::free_bytes() const { return memory_left() + copies_->bytes(); }
@@ -55,7 +56,7 @@ size_t GpuQueue::memory_left() const {
   size_t free = 0, all = 0;
   check(cudaMemGetInfo(&free, &all), "free memory");
   cudaMemPool_t pool = nullptr;
-  uint64_t held = 0, used = 0;  // what the pool holds of memory that was given back is free too
+  uint64_t held = 0, used = 0;  // unused memory that the pool holds is also free
   check(cudaDeviceGetDefaultMemPool(&pool, device_), "memory pool");
   check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &held), "memory pool");
   check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), "memory pool");
@@ -84,26 +85,26 @@ void GpuQueue::release(void* memory) noexcept { cudaFreeAsync(memory, stream_); 
 
 void* GpuQueue::allocate_slab() {
   make_current();
-  constexpr int64_t kSeldom = 8;  // asking the driver takes as long as some kernels
+  constexpr int64_t kSeldom = 8;  // the driver query takes as long as some kernels
   if (slabs_taken_++ % kSeldom == 0) keep_room(kSeldom * kSlabBytes);
   return slabs_->acquire();
 }
 
-/// Gives copies of weights up before memory runs out, since some memory is allocated elsewhere,
-/// where nothing could be given up.
+/// Drops copies of weights before memory runs out. Some memory is allocated elsewhere, where copies
+/// cannot be dropped.
 void GpuQueue::keep_room(size_t bytes) {
   constexpr size_t kLeast = size_t{1} << 30;
   if (copies_->bytes() > 0 && memory_left() < bytes + kLeast) give_up_copies();
 }
 
-/// False: there was nothing.
+/// Returns false if there were no copies.
 bool GpuQueue::give_up_copies() {
   if (copies_->bytes() == 0) return false;
   copies_->give_up();
   return true;
 }
 
-/// Work that reads the slab may be under way.
+/// Waits, since queued work may read the slab.
 void GpuQueue::release_slab(void* slab) noexcept {
   cudaStreamSynchronize(stream_);
   slabs_->release(slab);
@@ -117,7 +118,7 @@ std::byte* GpuQueue::stage(size_t bytes) {
     check(cudaEventRecord(stage->done, stream_), "event");
     stage_ = (stage_ + 1) % stages_.size();
     stage = &stages_[stage_];
-    check(cudaEventSynchronize(stage->done), "staging");  // of the copies three stages ago
+    check(cudaEventSynchronize(stage->done), "staging");  // for the copies of three stages ago
     stage->used = 0;
   }
   std::byte* const memory = stage->memory + stage->used;
@@ -141,7 +142,8 @@ void GpuQueue::upload(const void* host, void* device, size_t bytes) {
 }
 
 void GpuQueue::upload_all(std::span<const DeviceBytes> pieces) {
-  constexpr size_t kShort = 8192;  // bytes that take a few launches; a copy takes longer than one
+  // Bytes that take a few launches; a copy takes longer than one launch.
+  constexpr size_t kShort = 8192;
   std::vector<DeviceBytes> together;
   for (const DeviceBytes& piece : pieces) {
     if (piece.bytes <= kShort && whole_words(piece)) {
@@ -163,7 +165,8 @@ void GpuQueue::download(const void* device, void* host, size_t bytes) {
 
 void GpuQueue::copy(const void* from, void* to, size_t bytes) {
   make_current();
-  constexpr size_t kShort = size_t{1} << 20;  // a kernel begins sooner behind a kernel
+  // A kernel starts sooner after a kernel than a copy does.
+  constexpr size_t kShort = size_t{1} << 20;
   const DeviceBytes piece{from, to, bytes};
   if (bytes <= kShort && whole_words(piece)) return copy_pieces(stream_, {&piece, 1});
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_), "copy");

@@ -45,15 +45,15 @@ bool GpuTeam::in_one_step(int64_t count) const {
   return one_shot_ != nullptr && count <= OneShot::kMostWords;
 }
 
-/// All members hand their part to their GPUs between two meetings. In between they call nothing
-/// else: a GPU that has its part waits for the others', and much of what the driver is asked for
-/// waits for that GPU (a kernel is loaded when it is first launched, memory is freed).
+/// All members queue their part on their GPUs between two barriers. In between they call nothing
+/// else. A GPU that has its part waits for the others, and many driver calls wait for that GPU
+/// (loading a kernel at its first launch, freeing memory).
 template <class HandOver>
 void GpuTeam::together(HandOver&& hand_over) {
   meet();
   try {
     hand_over();
-  } catch (...) {  // at once: what is unwound next may wait for the GPUs
+  } catch (...) {  // immediately, since unwinding may wait for the GPUs
     broken_ = true;
     give_up();
     throw;
@@ -78,7 +78,7 @@ void GpuTeam::gather(int member, const int32_t* own, int64_t count, int32_t* all
   });
 }
 
-/// Whether a GPU does nothing any more, so that others may wait for its part for ever.
+/// Whether a GPU has failed, so that others could wait for its part forever.
 bool GpuTeam::any_gpu_failed() const {
   return std::ranges::any_of(gpus_, [](const auto& gpu) {
     const cudaError_t state = cudaStreamQuery(gpu->handle());
@@ -86,7 +86,8 @@ bool GpuTeam::any_gpu_failed() const {
   });
 }
 
-/// Otherwise what GPUs wait for comes: a sum has been handed to all of them or to none.
+/// Aborts only if a GPU failed or lacks its part. Otherwise all waits end: a sum is queued on all
+/// GPUs or on none.
 void GpuTeam::give_up() noexcept {
   if (broken_.exchange(false) || any_gpu_failed()) {
     if (one_shot_ != nullptr) one_shot_->give_up();

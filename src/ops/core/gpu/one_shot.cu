@@ -8,13 +8,13 @@ namespace longhaul::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-/// Looks at a box between two looks at the host's word, which takes a microsecond.
+/// Number of polls of a box between two polls of the host's word, which take a microsecond.
 constexpr int kLooks = 1 << 14;
 
-/// Where words are sent: each is 8 bytes, of which the upper half is the number of the exchange
-/// that it belongs to. An aligned store of 8 bytes arrives whole, so that a word needs no fence. A
-/// box has room for two exchanges in turn, [2, members, kMostWords]: a member that sends words of
-/// an exchange has those of the one before from all, which therefore have read the one before that.
+/// Destinations of words. A word has 8 bytes; its upper half is the number of its exchange. An
+/// aligned store of 8 bytes is atomic, so words need no fence. A box has memory for two alternating
+/// exchanges, [2, members, kMostWords]. A member that sends words of an exchange has received the
+/// previous exchange from all members. These have therefore read the exchange before that.
 struct Boxes {
   uint64_t* of[OneShot::kMostMembers];
 };
@@ -54,7 +54,7 @@ __device__ __forceinline__ void store(uint32_t* to, TwoWords words, bool both) {
   if (both) to[1] = words.v[1];
 }
 
-/// A thread has two words. Sums are in the order of members, so that all have the same bits.
+/// A thread handles two words. Sums are in the order of members, so all members get equal bits.
 template <bool kSum>
 __global__ void __launch_bounds__(kThreads)
     exchange_kernel(const uint32_t* own, int count, uint32_t* all,
@@ -84,14 +84,14 @@ __global__ void __launch_bounds__(kThreads)
   if (kSum) store(all + i, sum, both);
 }
 
-/// Whether `gpu` can write into the memory of `other`, from now on.
+/// Enables writes of `gpu` into the memory of `other`. Returns whether that is possible.
 bool reaches(int gpu, int other) {
   if (gpu == other) return true;
   int can = 0;
   if (cudaDeviceCanAccessPeer(&can, gpu, other) != cudaSuccess || can == 0) return false;
   check(cudaSetDevice(gpu), "cudaSetDevice");
   const cudaError_t error = cudaDeviceEnablePeerAccess(other, 0);
-  cudaGetLastError();  // of access that is already there
+  cudaGetLastError();  // clears cudaErrorPeerAccessAlreadyEnabled
   return error == cudaSuccess || error == cudaErrorPeerAccessAlreadyEnabled;
 }
 
@@ -115,7 +115,7 @@ OneShot::OneShot(const std::vector<std::shared_ptr<GpuQueue>>& gpus)
     boxes_[i].words = DeviceBuffer(2 * gpus_.size() * kMostWords * sizeof(uint64_t));
     gpus_[i]->clear(boxes_[i].words.data(), boxes_[i].words.bytes());
     gpus_[i]->wait();
-    // Loaded now, while no GPU waits for another.
+    // Loads the kernels now, while no GPU waits for another.
     for (auto* const kernel : {exchange_kernel<false>, exchange_kernel<true>}) {
       waits_by_itself(reinterpret_cast<const void*>(kernel));
     }
@@ -154,7 +154,8 @@ void OneShot::begin_anew() {
     gpus_[i]->wait();
     last = std::max(last, boxes_[i].round);
   }
-  // Later than all that any has sent: words of an exchange that some members missed are of none.
+  // The next round is later than all that any member sent, so words of incomplete exchanges match
+  // no round.
   for (Box& box : boxes_) box.round = last;
   stop() = 0;
 }

@@ -7,17 +7,17 @@ namespace {
 
 constexpr int kThreads = 256;
 
-/// The words of some pieces, one behind the other.
+/// The words of some pieces, concatenated.
 struct SentWords {
   static constexpr uint32_t kMost = 768, kMostPieces = 48;
   uint32_t pieces;
-  uint32_t first[kMostPieces + 1];  ///< of each piece in `words`
+  uint32_t first[kMostPieces + 1];  ///< index of each piece in `words`
   uint32_t* to[kMostPieces];
   uint32_t words[kMost];
 };
-static_assert(sizeof(SentWords) <= 4000);  // all cards take 4 KiB of parameters
+static_assert(sizeof(SentWords) <= 4000);  // all cards support 4 KiB of arguments
 
-/// A warp for every piece, in turn.
+/// Warps handle the pieces in turn.
 __global__ void __launch_bounds__(kThreads) send_kernel(const __grid_constant__ SentWords sent) {
   await_turn();
   for (uint32_t p = threadIdx.x / 32; p < sent.pieces; p += kThreads / 32) {
@@ -26,9 +26,10 @@ __global__ void __launch_bounds__(kThreads) send_kernel(const __grid_constant__ 
   }
 }
 
-constexpr int kAtOnce = 4;  ///< words of a thread that are on their way at a time
+constexpr int kAtOnce = 4;  ///< words per thread in flight at a time
 
-/// All of a thread's loads before its stores: the host's memory takes over a microsecond to answer.
+/// A thread issues all its loads before its stores, since host memory takes over a microsecond to
+/// respond.
 template <class Word>
 __device__ void copy_words(const DeviceBytes& piece) {
   const auto* const from = static_cast<const Word*>(piece.from);
@@ -89,7 +90,7 @@ void send_pieces(Stream stream, std::span<const DeviceBytes> pieces) {
 }
 
 void send_pinned(Stream stream, const DeviceBytes& piece) {
-  // Longer ones take more time than a copy's beginning and end.
+  // For longer pieces the fetch takes longer than the overhead of a copy.
   constexpr size_t kMostFetched = size_t{256} << 10;
   if (whole_words(piece) && piece.bytes <= SentWords::kMost * sizeof(uint32_t)) {
     return send_pieces(stream, {&piece, 1});
@@ -102,7 +103,7 @@ void send_pinned(Stream stream, const DeviceBytes& piece) {
 void copy_pieces(Stream stream, std::span<const DeviceBytes> pieces) {
   size_t most = 1;
   for (const DeviceBytes& piece : pieces) most = std::max(most, piece.bytes);
-  constexpr size_t kEach = kAtOnce * kThreads * sizeof(uint4);  // bytes of a block
+  constexpr size_t kEach = kAtOnce * kThreads * sizeof(uint4);  // bytes per thread block
   const auto blocks = static_cast<unsigned>(std::min<size_t>((most + kEach - 1) / kEach, 1024));
   in_launches(pieces, "copy_pieces", [&](const Records<DeviceBytes>& some, unsigned count) {
     launch_early(stream, "copy_pieces", copy_kernel, dim3(blocks, count), kThreads, 0, some);

@@ -29,7 +29,7 @@ std::vector<fs::path> toolkit_folders() {
   return folders;
 }
 
-/// The nvidia packages that python3 would import.
+/// Folders of the nvidia packages that python3 would import.
 std::vector<fs::path> python_folders(std::span<const char* const> packages) {
   constexpr const char* kCommand =
       "python3 -c 'import nvidia; print(\"\\n\".join(nvidia.__path__))' 2>/dev/null";

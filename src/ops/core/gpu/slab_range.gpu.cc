@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kSlab = DeviceQueue::kSlabBytes;
 
-/// The driver's functions by name: the program is not linked with the driver.
+/// Finds driver functions by name, since the program is not linked with the driver.
 template <class F>
 F* entry(const char* name) {
   void* function = nullptr;
@@ -66,7 +66,7 @@ void* SlabRange::acquire() {
   kind.location = {CU_MEM_LOCATION_TYPE_DEVICE, device_};
   CUmemGenericAllocationHandle memory = 0;
   CUresult result = driver().create(&memory, kSlab, &kind, 0);
-  if (result == CUDA_ERROR_OUT_OF_MEMORY) {  // the pool of activations may hold what is free
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) {  // the activation pool may hold free memory
     cudaMemPool_t pool = nullptr;
     check(cudaDeviceGetDefaultMemPool(&pool, device_), "memory pool");
     check(cudaDeviceSynchronize(), "work on the GPU");
