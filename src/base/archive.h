@@ -1,6 +1,6 @@
 #pragma once
-// One function that both writes a state and reads it back: what it names goes to a file, or comes
-// from one.
+// One function both writes a state and reads it back: the values that it lists are written to a
+// file or read from one.
 
 #include <cstdint>
 #include <string_view>
@@ -17,7 +17,7 @@ class Archive {
   explicit Archive(ByteWriter& out) : out_(&out) {}
   explicit Archive(ByteReader& in) : in_(&in) {}
 
-  /// The state is read: check it.
+  /// Whether the state is being read; check the values in that case.
   bool loading() const { return in_ != nullptr; }
   ByteReader& in() { return *in_; }
   ByteWriter& out() { return *out_; }
@@ -30,7 +30,7 @@ class Archive {
       out_->number(value);
     }
   }
-  /// As one byte.
+  /// Stored as one byte.
   void flag(bool& value) {
     uint8_t byte = value ? 1 : 0;
     number(byte);

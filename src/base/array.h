@@ -1,6 +1,6 @@
 #pragma once
-// Numbers that know where they are. A View is a handle: it is passed from one operation to the next
-// and cannot be read by mistake, since only host() gives the numbers, and only of host memory.
+// Arrays with a location. A View is a handle that is passed between operations. It cannot be read
+// by mistake, because only host() gives access to the values, and only in host memory.
 
 #include <cstdint>
 #include <span>
@@ -17,23 +17,23 @@ template <class T>
 class View {
  public:
   View() = default;
-  /// `size` numbers at `data`, memory of `place`.
+  /// `size` values at `data`, in memory of `place`.
   View(T* data, int64_t size, Place place = {}) : data_(data), size_(size), place_(place) {}
-  /// Host memory.
+  /// A view of host memory.
   View(std::span<T> numbers) : View(numbers.data(), static_cast<int64_t>(numbers.size())) {}
-  /// A view that may write serves where one that reads is asked for.
+  /// A writable view converts to a read-only one.
   operator View<const T>() const requires(!std::is_const_v<T>) { return {data_, size_, place_}; }
 
   int64_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   Place place() const { return place_; }
-  /// Numbers [first, first + count).
+  /// Values [first, first + count).
   View part(int64_t first, int64_t count) const {
     LH_ASSERT(first >= 0 && count >= 0 && first + count <= size_);
     return {data_ + first, count, place_};
   }
   View from(int64_t first) const { return part(first, size_ - first); }
-  /// An address at that place, for kernels and for comparing two views.
+  /// The address at that place, for kernels and for comparing views.
   T* address() const { return data_; }
 
  private:
@@ -42,22 +42,22 @@ class View {
   Place place_;
 };
 
-/// The numbers of a view of host memory: the only way to read or write them on the host.
+/// The values of a view of host memory: the only way to read or write them on the host.
 template <class T>
 std::span<T> host(const View<T>& view) {
   LH_ASSERT(view.place().host());
   return {view.address(), static_cast<size_t>(view.size())};
 }
 
-/// Memory that an operation writes and reads again, reused from call to call. It is where the queue
-/// works that resized it last.
+/// Memory of an operation, reused from call to call. It is located on the device (or host) of the
+/// queue that last resized it.
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  /// `count` numbers, undefined: what was there is lost where it must grow or move to another
-  /// place.
+  /// Resizes to `count` values, which are undefined. Contents are lost if it must grow or move to
+  /// another place.
   View<T> resize(Queue& queue, int64_t count) {
     if (queue.on_host()) {
       device_.reset();
@@ -70,7 +70,7 @@ class Array {
     return view();
   }
 
-  /// The first `count` numbers, which stay.
+  /// Reduces the size to the first `count` values, which are kept.
   void shrink(int64_t count) {
     LH_ASSERT(count <= size_);
     size_ = count;

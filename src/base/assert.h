@@ -1,6 +1,6 @@
 #pragma once
-// Our own mistakes stop the program. Apart from base/error.h, which needs libfmt: kernels and
-// device code include this one.
+// Internal errors stop the program. This header is separate from base/error.h, which needs libfmt,
+// because kernels and device code include it.
 
 namespace longhaul {
 
@@ -8,6 +8,6 @@ namespace longhaul {
 
 }  // namespace longhaul
 
-/// A mistake of ours if it fails. Stays on in release builds: keep it out of inner loops.
+/// Asserts an internal condition. It stays on in release builds, so keep it out of inner loops.
 #define LH_ASSERT(condition) \
   ((condition) ? void(0) : ::longhaul::assertion_failed(#condition, __FILE__, __LINE__))

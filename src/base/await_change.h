@@ -1,14 +1,14 @@
 #pragma once
-// Waiting for another thread that will be done within microseconds.
+// Waits for another thread that will finish within microseconds.
 
 #include <atomic>
 #include <thread>
 
 namespace longhaul {
 
-/// Returns once `value` is no longer `old`. To be woken takes ten microseconds, so it looks a while
-/// before it sleeps, up to a millisecond; not where the `threads` that wait for each other are more
-/// than the processors, of which those need all that are at work.
+/// Returns when `value` differs from `old`. Waking a thread takes ten microseconds, so it polls for
+/// up to a millisecond before it sleeps. It does not poll if there are more `threads` waiting for
+/// each other than processors, because the working threads need all processors.
 template <class T>
 void await_change(std::atomic<T>& value, T old, int threads) {
   static const int processors = static_cast<int>(std::thread::hardware_concurrency());

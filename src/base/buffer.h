@@ -28,14 +28,14 @@ class Buffer {
     return *this;
   }
 
-  /// Contents are lost when it must grow. Throws std::bad_alloc.
+  /// Contents are lost if it must grow. Throws std::bad_alloc.
   void resize(size_t count) {
     if (count > capacity_) {
       std::free(memory_);
       data_ = nullptr;
       capacity_ = 0;
-      // Aligned by hand: what glibc (before 2.38) gives out aligned and gets back, it can hardly
-      // give out again, and a program that makes many sessions grows without end.
+      // Aligns manually. glibc before 2.38 can hardly reuse memory that was allocated aligned, and
+      // a program with many sessions would grow without bound.
       memory_ = std::malloc(count * sizeof(T) + kAlignment);
       if (memory_ == nullptr) throw std::bad_alloc();
       const uintptr_t from = reinterpret_cast<uintptr_t>(memory_) + kAlignment - 1;

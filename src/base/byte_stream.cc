@@ -39,7 +39,7 @@ struct CloseFile {
 struct ByteWriter::State {
   std::filesystem::path path;
   std::optional<PartFile> part;
-  std::FILE* file = nullptr;  // of a copy of the part's descriptor
+  std::FILE* file = nullptr;  // opened from a copy of the part's descriptor
   std::unique_ptr<XXH3_state_t, FreeHash> hash;
 
   [[noreturn]] void fail() const {
@@ -51,7 +51,7 @@ struct ByteWriter::State {
 };
 
 ByteWriter::ByteWriter(const std::filesystem::path& path) : state_(std::make_unique<State>()) {
-  // Renaming over a device or a pipe would take it away from everybody.
+  // Renaming over a device or a pipe would remove it for all programs.
   std::error_code ignored;
   const auto there = std::filesystem::status(path, ignored).type();
   using std::filesystem::file_type;
@@ -102,7 +102,7 @@ struct ByteReader::State {
   [[noreturn]] void fail(const char* what) const {
     user_error("{}: cannot {}: {}", path.string(), what, std::strerror(errno));
   }
-  /// Less than `size` only where the file has become shorter.
+  /// Returns less than `size` only if the file has become shorter.
   size_t read(void* data, size_t size) {
     const size_t got = std::fread(data, 1, size, file.get());
     if (got < size && std::ferror(file.get()) != 0) fail("read");
@@ -111,8 +111,8 @@ struct ByteReader::State {
   bool checksum_matches();
 };
 
-/// Reads all of the file. It is not mapped: files of many gigabytes pass, and would count as
-/// memory.
+/// Reads the whole file. It is not mapped, because files have many gigabytes and a mapping would
+/// count as memory.
 bool ByteReader::State::checksum_matches() {
   const std::unique_ptr<XXH3_state_t, FreeHash> hash = new_hash();
   std::vector<std::byte> buffer(kBufferBytes);

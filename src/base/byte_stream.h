@@ -1,6 +1,6 @@
 #pragma once
-// Checksummed binary files: what a session saves and restores. Numbers are little-endian as in
-// memory; every file ends with the XXH3 hash of all that stands before it.
+// Checksummed binary files for saving and restoring sessions. Numbers are little-endian as in
+// memory. Every file ends with the XXH3 hash of all preceding bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +15,8 @@
 namespace longhaul {
 
 /// Writes to a file beside `path` (base/part_file.h) and renames it in finish(), so that a full
-/// disk leaves nothing behind. Throws UserError naming the file; also where something else than a
-/// regular file is.
+/// disk leaves nothing behind. Throws UserError with the file's name, also if `path` exists and is
+/// not a regular file.
 class ByteWriter {
  public:
   explicit ByteWriter(const std::filesystem::path& path);

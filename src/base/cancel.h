@@ -1,5 +1,6 @@
 #pragma once
-// Asking long work to stop. Set from a signal handler or another thread, read between steps.
+// Request to stop long work. It is set from a signal handler or another thread and read between
+// steps.
 
 #include <atomic>
 
@@ -15,7 +16,7 @@ class CancelFlag {
   std::atomic<bool> requested_{false};
 };
 
-/// Work that nobody can cancel has no flag.
+/// Work that cannot be cancelled has no flag.
 inline bool requested(const CancelFlag* flag) { return flag != nullptr && flag->requested(); }
 
 }  // namespace longhaul

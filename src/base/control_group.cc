@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kNone = std::numeric_limits<size_t>::max();
 
-/// The number in a file that holds only a number; `fallback` for "max" or a missing file.
+/// The number in a file that contains only a number; `fallback` for "max" or a missing file.
 size_t number_in(const fs::path& file, size_t fallback) {
   std::ifstream in(file);
   size_t value = 0;
@@ -25,7 +25,7 @@ std::string text_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Whether a list "a,b,c" has `name`.
+/// Whether a list "a,b,c" contains `name`.
 bool lists(std::istringstream names, const std::string& name) {
   for (std::string one; std::getline(names, one, ',');) {
     if (one == name) return true;
@@ -33,13 +33,13 @@ bool lists(std::istringstream names, const std::string& name) {
   return false;
 }
 
-/// A place in a hierarchy of groups: what /proc/PID/cgroup says, and where it is mounted.
+/// A group in a hierarchy, from /proc/PID/cgroup.
 struct Membership {
   std::string group;  // "/a/b"
   bool v2 = false;
 };
 
-/// Lines "4:memory:/a/b", and "0::/a/b" for version 2.
+/// Parses lines "4:memory:/a/b", and "0::/a/b" for version 2.
 std::vector<Membership> memberships(const std::string& controller, const fs::path& proc) {
   std::vector<Membership> out;
   std::ifstream in(proc / "cgroup");
@@ -56,7 +56,7 @@ std::vector<Membership> memberships(const std::string& controller, const fs::pat
   return out;
 }
 
-/// In mountinfo a blank is \040, as other bytes that could end a field.
+/// In mountinfo a blank is written as \040, like other bytes that could end a field.
 std::string unescaped(const std::string& field) {
   std::string out;
   for (size_t i = 0; i < field.size(); ++i) {
@@ -70,11 +70,11 @@ std::string unescaped(const std::string& field) {
 }
 
 struct Mount {
-  std::string group;  // which group is mounted: "/" or, in a container, its own
+  std::string group;  // the mounted group: "/" or, in a container, its own
   fs::path folder;
 };
 
-/// Lines "35 31 0:32 ROOT FOLDER options [fields] - TYPE SOURCE SUPER-OPTIONS".
+/// Parses lines "35 31 0:32 ROOT FOLDER options [fields] - TYPE SOURCE SUPER-OPTIONS".
 std::optional<Mount> mount_of(const std::string& controller, bool v2, const fs::path& proc) {
   std::ifstream in(proc / "mountinfo");
   for (std::string line; std::getline(in, line);) {
@@ -91,7 +91,7 @@ std::optional<Mount> mount_of(const std::string& controller, bool v2, const fs::
   return std::nullopt;
 }
 
-/// A group's path below the one that is mounted; the mounted one itself where it lies elsewhere.
+/// A group's path relative to the mounted one; the mounted one itself if the group is outside it.
 fs::path below(const std::string& group, const std::string& mounted) {
   if (mounted == "/") return fs::path(group).relative_path();
   if (group == mounted) return {};
@@ -99,7 +99,7 @@ fs::path below(const std::string& group, const std::string& mounted) {
   return {};
 }
 
-/// One group's limit less what it holds; kNone without a limit.
+/// One group's limit minus its usage; kNone without a limit.
 size_t room_in(const ControlGroup& group) {
   const fs::path& folder = group.folder;
   const size_t limit = group.v2 ? std::min(number_in(folder / "memory.max", kNone),

@@ -1,6 +1,6 @@
 #pragma once
-// What the control groups around this process allow (Linux, versions 1 and 2, also both at once):
-// its own group and every group above it, each of which the kernel enforces.
+// Limits of the control groups around this process (Linux, versions 1 and 2, also both at once):
+// its own group and every group above it. The kernel enforces each of them.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace longhaul {
 
-/// The folders of the groups that `controller` (memory, pids) is limited by, innermost first.
-/// `proc` holds this process's `cgroup` and `mountinfo` (/proc/self).
+/// The folders of the groups in which `controller` (memory, pids) limits this process, innermost
+/// first. `proc` contains this process's `cgroup` and `mountinfo` (/proc/self).
 struct ControlGroup {
   std::filesystem::path folder;
   bool v2 = false;
@@ -20,19 +20,19 @@ struct ControlGroup {
 std::vector<ControlGroup> control_groups(const std::string& controller,
                                          const std::filesystem::path& proc = "/proc/self");
 
-/// Bytes that the tightest of the groups has left below its limit; nothing where none has one. In
-/// version 2 memory.high is a limit like memory.max: what grows beyond it is not ended but slowed
-/// down until it hardly moves.
+/// Bytes left below the limit of the tightest group; empty if no group has a limit. In version 2
+/// memory.high counts as a limit like memory.max: a process that exceeds it is not killed but
+/// slowed down almost to a halt.
 std::optional<size_t> control_group_room(const std::filesystem::path& proc = "/proc/self");
 
-/// Most processes and threads that the tightest of the groups allows; nothing where none does.
+/// Most processes and threads that the tightest group allows; empty without a limit.
 std::optional<int64_t> control_group_most_threads(const std::filesystem::path& proc = "/proc/self");
 
-/// Bytes of a control group that the kernel cannot take back. `current`, what the group uses,
-/// counts the page cache too, and the kernel drops that before it refuses memory, also what was
-/// read more than once (of a model's mapped weights: whatever an earlier run in the group has
-/// read). Its size stands in `stat`, the text of memory.stat: active_file and inactive_file, in
-/// version 1 total_active_file and total_inactive_file. Files in a tmpfs are not among it.
+/// Bytes of a control group that the kernel cannot reclaim. `current`, the group's usage, includes
+/// the page cache, which the kernel drops before it refuses memory, even pages that were read
+/// several times (such as mapped weights read by an earlier run in the group). The size of that
+/// cache is in `stat`, the text of memory.stat: active_file and inactive_file, in version 1
+/// total_active_file and total_inactive_file. Files in a tmpfs are not included in it.
 size_t held_by_control_group(size_t current, const std::string& stat, bool v2);
 
 }  // namespace longhaul

@@ -11,7 +11,7 @@
 namespace longhaul {
 namespace {
 
-constexpr int kSignal = SIGVTALRM;  // nothing else here uses it
+constexpr int kSignal = SIGVTALRM;  // this program uses it for nothing else
 constexpr int kExitUserFault = 2;
 
 timespec time_of(double seconds) {
@@ -25,13 +25,14 @@ thread_local double scale_of_seconds = 1, scale_of_grace = 1;
 }  // namespace
 
 void CpuLimit::on_signal(int, siginfo_t* info, void*) {
-  if (info->si_code != SI_TIMER) return;  // somebody else's
+  if (info->si_code != SI_TIMER) return;  // not sent by our timer
   auto* limit = static_cast<CpuLimit*>(info->si_value.sival_ptr);
   if (limit->used_up_ == 0) {
     limit->used_up_ = 1;
     return;
   }
-  // Only what is safe in a signal handler: nobody looked, so the work cannot be asked to stop.
+  // Only async-signal-safe calls: the work has not called check(), so it cannot be stopped in
+  // another way.
   (void)!write(STDERR_FILENO, limit->line_.data(), limit->line_.size());
   _exit(kExitUserFault);
 }
@@ -51,7 +52,7 @@ CpuLimit::CpuLimit(double seconds, const std::string& line, double grace)
   event.sigev_signo = kSignal;
   event.sigev_value.sival_ptr = this;
   event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
-  // Without a timer (the system lends no more of them) the work is as long as it is.
+  // Without a timer (the system has no more of them) the work is unlimited.
   if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer_) != 0) return;
   armed_ = true;
   const itimerspec when{.it_interval = time_of(scale_of_grace * grace),

@@ -1,5 +1,6 @@
 #pragma once
-// Threads that do the same work as their caller, each for its own part, until all are done.
+// Worker threads that run the same function as their caller, each for its own part, until all are
+// done.
 
 #include <atomic>
 #include <exception>
@@ -11,15 +12,15 @@ namespace longhaul {
 
 class Crew {
  public:
-  /// Members 1 to size - 1 have threads of their own; member 0 is whoever calls run(). Throws
-  /// UserError where threads cannot be started.
+  /// Members 1 to size - 1 have their own threads; the caller of run() is member 0. Throws
+  /// UserError if threads cannot be started.
   explicit Crew(int size);
   ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  /// Calls work(member) for all members and returns what each of them threw, null for nothing. A
-  /// member that throws calls failed() first, so that the others need not wait for it.
+  /// Calls work(member) for all members. Returns the exception of each, or null. A member that
+  /// throws calls failed() first, so that the others need not wait for it.
   std::vector<std::exception_ptr> run(const std::function<void(int member)>& work,
                                       const std::function<void()>& failed);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Memory of a device that grows and is reused, as Buffer is the host's.
+// Device memory that grows and is reused, the counterpart of Buffer.
 
 #include <algorithm>
 #include <cstddef>
@@ -25,11 +25,11 @@ class DeviceBuffer {
     return *this;
   }
 
-  /// At least `bytes` bytes; contents are lost when it must grow or was another device's.
+  /// Returns at least `bytes` bytes. Contents are lost if it must grow or was on another device.
   void* resize(const std::shared_ptr<DeviceQueue>& queue, size_t bytes) {
     if (queue != queue_ || bytes > capacity_) {
       reset();
-      // Grown by a quarter: lists that grow by a row would move at every token.
+      // Grows by an extra quarter. Otherwise lists that grow by a row would move at every token.
       const size_t room = std::max(bytes, size_t{256}) + bytes / 4;
       memory_ = queue->allocate(room);
       queue_ = queue;

@@ -1,6 +1,6 @@
 #pragma once
-// The element types that tensors are stored in. Block types (the GGUF quantizations) hold
-// `block_size` elements in `block_bytes` bytes; a row of a tensor is a whole number of blocks.
+// The element types of stored tensors. Block types (the GGUF quantizations) hold `block_size`
+// elements in `block_bytes` bytes. A row of a tensor is a whole number of blocks.
 
 #include <cstddef>
 #include <cstdint>
@@ -53,7 +53,7 @@ inline bool is_block_type(DType type) { return traits(type).block_size > 1; }
 /// Bytes of `count` elements; `count` must be a multiple of the block size.
 size_t bytes_of(DType type, int64_t count);
 
-/// Case-insensitive; empty when the name is unknown.
+/// Case-insensitive; empty if the name is unknown.
 std::optional<DType> dtype_from_name(std::string_view name);
 
 }  // namespace longhaul

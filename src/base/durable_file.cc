@@ -14,7 +14,7 @@
 namespace longhaul {
 namespace {
 
-/// Closes with the object.
+/// Closes the file on destruction.
 class OpenFile {
  public:
   OpenFile(const std::filesystem::path& path, int flags)
@@ -34,7 +34,7 @@ void sync(int (*call)(int), int file, const std::filesystem::path& path) {
   int result = 0;
   while ((result = call(file)) != 0 && errno == EINTR) {
   }
-  // What cannot be synced at all (some networked and user-space file systems) says EINVAL.
+  // Files that cannot be synced at all (on some networked and user-space file systems) give EINVAL.
   if (result != 0 && errno != EINVAL && errno != ENOTSUP) refuse_write(path);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Two kinds of fault: the user's (an exception with one clear line, exit code 2) and ours (an
-// assertion that stops the program).
+// Two kinds of errors: the user's (an exception with one clear line, exit code 2) and internal ones
+// (an assertion that stops the program).
 
 #include <fmt/format.h>
 

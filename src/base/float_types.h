@@ -1,5 +1,5 @@
 #pragma once
-// Conversions between f32 and the 16-bit floats, exact to the bit (round to nearest, ties to even).
+// Bit-exact conversions between f32 and 16-bit floats (round to nearest, ties to even).
 
 #include <bit>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// Numbers of a device, lent to the host: what an operation that a device does not have works on.
+// Host copies of device arrays, for operations that a device does not implement.
 
 #include <cstddef>
 #include <memory>
@@ -11,9 +11,9 @@
 
 namespace longhaul {
 
-/// Gives the numbers of views for as long as it lives. Of host memory these are the numbers
-/// themselves; of a device a copy, which goes back at the end where it may have been written. Views
-/// that are asked for must not overlap, but for parts of one that was asked for before.
+/// Gives access to the values of views during its lifetime. For host memory these are the values
+/// themselves. For device memory it is a copy, which is written back at the end if it may have been
+/// modified. Views must not overlap, except for parts of a view requested before.
 class HostStage {
  public:
   explicit HostStage(Queue& queue) : queue_(&queue) {}
@@ -30,12 +30,12 @@ class HostStage {
                                 static_cast<size_t>(view.size()) * sizeof(T), !std::is_const_v<T>);
     return {static_cast<T*>(numbers), view.size()};
   }
-  /// Bytes at a device's address, to be read.
+  /// Bytes at a device address, read-only.
   const std::byte* bytes(const std::byte* device, size_t count) {
     return static_cast<const std::byte*>(bring(const_cast<std::byte*>(device), count, false));
   }
 
-  /// Sends what was written back now; the copies stay.
+  /// Writes modified copies back now; the copies stay valid.
   void write_back();
 
  private:

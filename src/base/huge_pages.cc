@@ -17,7 +17,7 @@ size_t whole_pages(size_t bytes) {
 
 std::byte* map_pages(size_t bytes, bool huge) {
   bytes = whole_pages(bytes);
-  // A page more than asked for, then cut to where it is aligned.
+  // Maps one page more than requested and trims the ends to the alignment.
   const size_t mapped = bytes + kHugePageBytes;
   void* address = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

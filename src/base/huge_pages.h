@@ -1,6 +1,6 @@
 #pragma once
-// Memory that is walked from end to end for every token. Hardware stops fetching ahead at the end
-// of a page of the operating system, so such memory wants huge ones.
+// Memory that every token reads from end to end. Hardware prefetching stops at the end of an
+// operating-system page, so such memory should use huge pages.
 
 #include <cstddef>
 #include <memory>
@@ -10,12 +10,12 @@ namespace longhaul {
 inline constexpr size_t kHugePageBytes = size_t{2} << 20;
 
 /// Zeroed memory of `bytes`, rounded up and aligned to whole huge pages. With `huge` false it has
-/// pages of the usual size, for what may stay almost empty: a touch takes a whole page.
-/// Throws std::bad_alloc. Given back with unmap_pages() and the same `bytes`.
+/// pages of the usual size, for memory that may stay almost empty, since touching a byte allocates
+/// a whole page. Throws std::bad_alloc. Release it with unmap_pages() and the same `bytes`.
 std::byte* map_pages(size_t bytes, bool huge);
 void unmap_pages(std::byte* pages, size_t bytes);
 
-/// For a std::vector that may grow long: from a huge page on, in huge pages.
+/// For a std::vector that may become large: uses huge pages from the size of one on.
 template <class T>
 struct HugePageAllocator {
   using value_type = T;

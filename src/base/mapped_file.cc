@@ -22,8 +22,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
     if (address == MAP_FAILED)
       user_error("{}: cannot map: {}", path.string(), std::strerror(error));
     data_ = static_cast<const std::byte*>(address);
-    // Where the file system can, what is not in memory yet is read as huge pages: decoding walks
-    // through all weights for every token, and hardware stops fetching ahead at the end of a page.
+    // Uses huge pages for data that is not in memory yet, if the file system supports it. Decode
+    // reads all weights for every token, and hardware prefetching stops at the end of a page.
     ::madvise(address, size_, MADV_HUGEPAGE);
     watched_ = watch_mapping(address, size_, path.string());
   } else {

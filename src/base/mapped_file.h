@@ -1,6 +1,6 @@
 #pragma once
-// A whole file mapped read-only. Pages are shared with every other process that maps it and are
-// read from disk when first touched.
+// A whole file mapped read-only. Pages are shared with every other process that maps it, and are
+// read from disk on first use.
 
 #include <cstddef>
 #include <filesystem>
@@ -10,11 +10,11 @@ namespace longhaul {
 
 struct WatchedMapping;
 
-/// Reading a mapping of a file that somebody has cut short ends the program with a line that names
-/// the file (base/shrunk_file.h): there is nothing to go on with.
+/// Reading the mapping of a file that has been truncated ends the program with a line that names
+/// the file (base/shrunk_file.h), because it cannot continue.
 class MappedFile {
  public:
-  /// Throws UserError (file, reason) when it cannot be opened, is a folder or cannot be mapped.
+  /// Throws UserError (file, reason) if the file cannot be opened, is a folder or cannot be mapped.
   explicit MappedFile(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;

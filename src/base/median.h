@@ -6,7 +6,7 @@
 
 namespace longhaul {
 
-/// The median; of an even number of values, the mean of the two middle ones; 0 for no values.
+/// The median; for an even number of values, the mean of the two middle ones; 0 without values.
 inline double median_of(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());

@@ -12,7 +12,7 @@ bool same_letter(char a, char b) {
   return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn one into the other.
+/// Number of insertions, deletions, replacements and swaps of neighbours between two names.
 size_t edits(std::string_view a, std::string_view b) {
   std::vector<size_t> before, above(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;

@@ -1,5 +1,5 @@
 #pragma once
-// "did you mean": the known name that is closest to what was typed.
+// Suggestions for mistyped names: "did you mean".
 
 #include <span>
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace longhaul {
 
-/// The candidate with the fewest edits from `name`, whatever the case of letters, when these are
-/// few enough to be a slip (at most a third of the letters); else empty.
+/// The candidate with the fewest edits from `name`, ignoring case. Empty unless these are few
+/// enough for a typing error (at most a third of the letters).
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
-/// "; did you mean 'dense'?" to go behind an error's text; empty when nothing is near.
+/// "; did you mean 'dense'?" to append to an error message; empty if no candidate is close.
 std::string nearest_name_hint(std::string_view name, std::span<const std::string_view> candidates);
 std::string nearest_name_hint(std::string_view name, const std::vector<std::string>& candidates);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Vectors and spans are indexed by size_t, while layers, heads and rows are counted in signed
-// integers, and tables have an entry for each value of an enum: nth(v, i) is v[i] for these.
+// Vectors and spans are indexed by size_t. Layers, heads and rows are counted in signed integers,
+// and some tables are indexed by enum values. nth(v, i) is v[i] for such indices.
 
 #include <cstddef>
 

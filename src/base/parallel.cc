@@ -38,9 +38,9 @@ void pause_briefly() {
 
 thread_local bool inside_parallel = false;
 
-/// Hands out the indices of one loop at a time. The caller works too and waits only for workers
-/// that have begun an index: one that another process keeps from its core is not missed. (An
-/// OpenMP region waits for every thread of its team, milliseconds on a busy machine.)
+/// Distributes the indices of one loop at a time. The caller also works, and waits only for workers
+/// that have begun an index, so a worker that has lost its core to another process does not delay
+/// it. (An OpenMP region waits for every thread of its team, milliseconds on a busy machine.)
 class Pool {
  public:
   static Pool& instance() {
@@ -56,7 +56,7 @@ class Pool {
     threads_ = count;
   }
 
-  /// False when another thread's loop has the pool.
+  /// Returns false if another thread's loop uses the pool.
   bool run(int64_t count, detail::Body body, void* context) {
     const std::unique_lock lock(busy_, std::try_to_lock);
     if (!lock.owns_lock()) return false;
@@ -76,9 +76,9 @@ class Pool {
   }
 
  private:
-  // Decoding leaves gaps of some tens of microseconds between loops: a worker that slept through
-  // them would cost more than it gives. Loops end as close to each other; where they do not, a
-  // worker has lost its core, perhaps to the very thread that waits for it.
+  // Decode has gaps of some tens of microseconds between loops, and waking a worker that slept
+  // through them would cost more than it gains. The ends of a loop's threads are as close together;
+  // otherwise a worker has lost its core, perhaps to the waiting thread.
   static constexpr int kSpins = 2000;
 
   Pool() : threads_(available_cores()) {}
@@ -90,7 +90,7 @@ class Pool {
       for (int t = 1; t < threads_; ++t) workers_.emplace_back([this, t] { work(t); });
     } catch (const std::system_error& error) {
       const size_t running = workers_.size() + 1;
-      stop_workers();  // or the next loop would take those for all
+      stop_workers();  // otherwise the next loop would assume that these are all
       user_error("--threads {}: only {} could be started: {}{}", threads_.load(), running,
                  error.code().message(), thread_limits());
     }
@@ -113,7 +113,8 @@ class Pool {
         continue;
       }
       seen = now;
-      // `working_` first, `open_` second: run() closes first and then looks at `working_`.
+      // The order matters: `working_` first, `open_` second. run() closes first and then checks
+      // `working_`.
       working_.fetch_add(1);
       if (open_.load()) drain(thread);
       if (working_.fetch_sub(1) == 1) working_.notify_all();
@@ -153,7 +154,7 @@ class Pool {
   std::atomic<int> working_{0};
   std::atomic<int64_t> next_{0};
   std::atomic<bool> failed_{false};
-  std::exception_ptr failure_;  // of the first body that threw
+  std::exception_ptr failure_;  // exception of the first body that threw
   detail::Body body_ = nullptr;
   void* context_ = nullptr;
   int64_t count_ = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// The one place where work is spread over cores: one pool of threads for the whole process.
+// The only place that distributes work over cores: one thread pool for the whole process.
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,8 @@
 
 namespace longhaul {
 
-/// Threads that parallel_for uses, at least 1. Defaults to the cores this process may run on.
+/// Number of threads of parallel_for, at least 1. Defaults to the cores on which this process may
+/// run.
 int thread_count();
 void set_thread_count(int count);
 
@@ -18,11 +19,10 @@ using Body = void (*)(void* context, int64_t index, int thread);
 void run_parallel(int64_t count, Body body, void* context);
 }  // namespace detail
 
-/// Calls body(index, thread) once for each index in [0, count), handing out indices one by one in
-/// ascending order; thread is in [0, thread_count()). Returns when all are done. What a body throws
-/// (no memory) is thrown to the caller; indices not begun by then are left out. Inside another
-/// parallel_for, or while another thread's loop runs, the calling thread does everything (as thread
-/// 0).
+/// Calls body(index, thread) once for each index in [0, count), in ascending order, with thread in
+/// [0, thread_count()). Returns when all calls are done. An exception of a body (out of memory) is
+/// rethrown to the caller, and indices not begun by then are skipped. Inside another parallel_for,
+/// or while another thread's loop runs, the calling thread does all the work (as thread 0).
 template <class Body>
 void parallel_for(int64_t count, Body&& body) {
   using Plain = std::remove_reference_t<Body>;
@@ -34,7 +34,7 @@ void parallel_for(int64_t count, Body&& body) {
       const_cast<void*>(static_cast<const void*>(std::addressof(body))));
 }
 
-/// Splits [0, count) into at most thread_count() stretches of whole multiples of `grain` and calls
+/// Splits [0, count) into at most thread_count() ranges of whole multiples of `grain` and calls
 /// body(begin, end).
 template <class Body>
 void parallel_ranges(int64_t count, int64_t grain, Body&& body) {
@@ -47,9 +47,9 @@ void parallel_ranges(int64_t count, int64_t grain, Body&& body) {
   });
 }
 
-/// Like parallel_for, for work that reads memory in order: a thread walks a run of neighbouring
-/// indices, so that what it fetched ahead is its own, and helps with the others' runs afterwards.
-/// body(index).
+/// Variant of parallel_for for work that reads memory in order. Each thread processes a run of
+/// neighbouring indices, so that it uses the memory that it prefetched, and helps with other runs
+/// afterwards. Calls body(index).
 template <class Body>
 void parallel_runs(int64_t count, Body&& body) {
   constexpr int64_t kMostRuns = 64;

@@ -6,8 +6,8 @@
 
 namespace longhaul {
 
-/// Whether `text` is one number from its first to its last character, within what Number can hold;
-/// else `number` is not to be used. Takes "nan" and "inf" for floating point.
+/// Parses `text`, which must be exactly one number within the range of Number. If it returns false,
+/// `number` is unspecified. Floating point accepts "nan" and "inf".
 template <class Number>
 bool parse_number(std::string_view text, Number& number) {
   const char* end = text.data() + text.size();

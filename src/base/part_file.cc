@@ -23,20 +23,21 @@ constexpr int kAttempts = 100;
 uint32_t random_number() {
   uint32_t number = 0;
   if (getrandom(&number, sizeof number, 0) == static_cast<ssize_t>(sizeof number)) return number;
-  static uint32_t counter = 0;  // O_EXCL tells when a name is taken
+  static uint32_t counter = 0;  // O_EXCL detects names that are taken
   return static_cast<uint32_t>(getpid()) * 2654435761u + ++counter;
 }
 
-/// Waits for whoever looks whether the part is left over; false when it took it away.
+/// Waits for processes that check whether the part is left over. Returns false if one removed it.
 bool lock_own(int file) {
   while (flock(file, LOCK_EX) != 0) {
-    if (errno != EINTR) return true;  // a file system without locks: nothing is taken away there
+    // the file system has no locks, so no process removes parts there
+    if (errno != EINTR) return true;
   }
   struct stat info = {};
   return fstat(file, &info) == 0 && info.st_nlink > 0;
 }
 
-/// Takes a part away that nobody is writing: whoever does holds its lock.
+/// Removes a part that no process is writing; a writer would hold its lock.
 void remove_left_over(const fs::path& part) {
   const int file = open(part.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return;
@@ -77,7 +78,7 @@ std::optional<PartFile> PartFile::create(const fs::path& target) {
 }
 
 PartFile::~PartFile() {
-  if (!path_.empty()) unlink(path_.c_str());  // while the lock is held: the name is still ours
+  if (!path_.empty()) unlink(path_.c_str());  // while the lock is held, so the name is still ours
   if (file_ >= 0) close(file_);
 }
 

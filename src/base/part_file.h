@@ -1,7 +1,7 @@
 #pragma once
-// A file on its way: written under a name of its own beside its target and put in the target's
-// place when it is whole. Nobody can choose that name beforehand, so that no link laid there is
-// followed, and two that write to one target do not meet.
+// A file under construction: it is written under a unique name beside its target and renamed to the
+// target when it is complete. The name is unpredictable, so no prepared link is followed, and two
+// writers of the same target do not conflict.
 
 #include <cstddef>
 #include <filesystem>
@@ -11,34 +11,34 @@
 
 namespace longhaul {
 
-/// Ends the names of such files, "TARGET.0123abcd.longhaul-part"; no file of the user has it.
+/// Suffix of such file names, "TARGET.0123abcd.longhaul-part"; no user file has it.
 inline constexpr std::string_view kPartSuffix = ".longhaul-part";
-/// How much longer such a name is than its target's.
+/// Length of such a name beyond its target's.
 inline constexpr size_t kPartNameBytes = 9 + kPartSuffix.size();
 
 class PartFile {
  public:
-  /// Empty, with errno set, where none can be made. Takes away what killed processes of this user
-  /// have left of earlier parts of the same target.
+  /// Returns nothing and sets errno on failure. Removes earlier parts of the same target left by
+  /// killed processes of this user.
   static std::optional<PartFile> create(const std::filesystem::path& target);
-  /// Takes the file away unless it was put in place.
+  /// Removes the file unless it was put in place.
   ~PartFile();
   PartFile(PartFile&& other) noexcept
       : file_(std::exchange(other.file_, -1)), path_(std::exchange(other.path_, {})) {}
   PartFile& operator=(PartFile&&) = delete;
 
-  int get() const { return file_; }  ///< to write to; locked (flock) as long as it is open
+  int get() const { return file_; }  ///< descriptor for writing; locked (flock) while open
   const std::filesystem::path& path() const { return path_; }
-  /// False, with errno set, when it cannot be renamed.
+  /// Returns false and sets errno if it cannot be renamed.
   bool put_in_place(const std::filesystem::path& target);
-  /// The open file is the caller's now.
+  /// Transfers ownership of the open file to the caller.
   int release() { return std::exchange(file_, -1); }
 
  private:
   PartFile(int file, std::filesystem::path path) : file_(file), path_(std::move(path)) {}
 
   int file_;
-  std::filesystem::path path_;  // empty: in place
+  std::filesystem::path path_;  // empty after put_in_place()
 };
 
 }  // namespace longhaul

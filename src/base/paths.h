@@ -1,12 +1,12 @@
 #pragma once
-// What stands at a path, asked without exceptions.
+// Checks of paths that throw no exceptions.
 
 #include <filesystem>
 #include <system_error>
 
 namespace longhaul {
 
-/// A path that cannot be examined counts as existing: whoever opens it reports the reason.
+/// A path that cannot be examined counts as existing: opening it will report the reason.
 inline bool is_there(const std::filesystem::path& path) {
   std::error_code unreadable;
   return std::filesystem::exists(path, unreadable) || unreadable;
@@ -17,7 +17,7 @@ inline bool is_folder(const std::filesystem::path& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
-/// A regular file, or a link to one.
+/// Whether it is a regular file, or a link to one.
 inline bool is_file(const std::filesystem::path& path) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(path, ignored);

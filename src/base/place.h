@@ -1,5 +1,5 @@
 #pragma once
-// Where memory is and where work runs: the host, or a device by its number.
+// Location of memory and of work: the host, or a device by its number.
 
 #include <cstdint>
 

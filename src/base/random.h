@@ -1,5 +1,5 @@
 #pragma once
-// Random numbers that are the same on every machine and with every standard library.
+// Random numbers that are identical on every machine and with every standard library.
 
 #include <cstdint>
 
@@ -12,7 +12,7 @@ class SplitMix64 {
 
   uint64_t next() { return mixed(state_ += 0x9E3779B97F4A7C15u); }
 
-  /// The finaliser alone: every bit of the result depends on every bit of `z`.
+  /// Only the finaliser: every bit of the result depends on every bit of `z`.
   static uint64_t mixed(uint64_t z) {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;

@@ -12,10 +12,11 @@
 namespace longhaul {
 
 int open_regular_file(const std::filesystem::path& path, size_t* bytes) {
-  // O_NONBLOCK: opening a pipe would wait for somebody who writes. Regular files know nothing of
-  // it.
+  // O_NONBLOCK: opening a pipe would otherwise wait for a writer. It has no effect on regular
+  // files.
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (file < 0 && errno == ENXIO) user_error("{}: not a regular file", path.string());  // a socket
+  // ENXIO: a socket
+  if (file < 0 && errno == ENXIO) user_error("{}: not a regular file", path.string());
   if (file < 0) user_error("{}: cannot open: {}", path.string(), std::strerror(errno));
   struct stat info = {};
   if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {

@@ -1,6 +1,6 @@
 #pragma once
-// Numbers that stay from call to call, and in session files: they join at the end and leave at the
-// front. They are where the queue works that they were last appended on.
+// A persistent array, also saved in session files: values are appended at the end and removed at
+// the front. It is located on the device (or host) of the queue of the last append.
 
 #include <algorithm>
 #include <span>
@@ -20,15 +20,15 @@ class RollingArray {
  public:
   int64_t size() const { return held_ + std::ssize(numbers_); }
   bool empty() const { return size() == 0; }
-  /// Memory of the numbers, without room for more.
+  /// Bytes of the values, without spare room.
   size_t bytes() const { return static_cast<size_t>(size()) * sizeof(T); }
 
-  /// Valid until numbers join or leave.
+  /// Valid until values are added or removed.
   View<T> view() { return {data(), size(), place()}; }
   View<const T> view() const { return {data(), size(), place()}; }
   Place place() const { return device_.empty() ? Place{} : device_.queue()->place(); }
 
-  /// `count` zeros.
+  /// Appends `count` zeros.
   View<T> append_zeros(Queue& queue, int64_t count) {
     LH_ASSERT(count >= 0);
     if (queue.on_host()) {
@@ -38,7 +38,8 @@ class RollingArray {
       numbers_.resize(numbers_.size() + static_cast<size_t>(count));
     } else {
       reserve(queue, count);
-      // Rows join one by one, and each clearing is a launch: the rest of the room is cleared too.
+      // Rows are appended one by one, and each clear is a kernel launch, so the remaining room is
+      // cleared too.
       const int64_t end = first_ + held_;
       if (count > 0 && end < used_) {
         queue.device().clear(data() + held_, device_.capacity() - bytes_of(end));
@@ -50,7 +51,7 @@ class RollingArray {
     return view().from(size() - count);
   }
 
-  /// `numbers` and no others.
+  /// Replaces the contents by `numbers`.
   void assign(Queue& queue, std::span<const T> numbers) {
     clear();
     const View<T> to = append_zeros(queue, std::ssize(numbers));
@@ -98,13 +99,13 @@ class RollingArray {
     return static_cast<T*>(device_.data()) + first_;
   }
 
-  /// Room for `more` numbers behind those there are, on the queue's device.
+  /// Reserves room for `more` values after the present ones, on the queue's device.
   void reserve(Queue& queue, int64_t more) {
     const int64_t all = size() + more;
     const bool fits = bytes_of(first_ + all) <= device_.capacity();
     if (numbers_.empty() && !device_.empty() && fits) return;
-    // A window from whose front numbers leave moves back to the front of its memory each time it
-    // reaches the end: seldom, where a third of it is empty.
+    // A window that loses values at its front moves back to the start of its memory when it reaches
+    // the end. With a third of the memory empty this is rare.
     const int64_t room = first_ > 0 ? all + all / 2 : all;
     DeviceBuffer wider;
     wider.resize(queue.shared_device(), bytes_of(room));
@@ -121,9 +122,9 @@ class RollingArray {
   static size_t bytes_of(int64_t count) { return static_cast<size_t>(count) * sizeof(T); }
 
   std::vector<T, HugePageAllocator<T>> numbers_;  ///< on the host
-  DeviceBuffer device_;                           ///< on a device: numbers [first_, + held_)
+  DeviceBuffer device_;                           ///< on a device: values [first_, + held_)
   int64_t first_ = 0, held_ = 0;
-  int64_t used_ = 0;  ///< of a device's memory: from here on it holds zeros
+  int64_t used_ = 0;  ///< device memory from here on holds zeros
 };
 
 }  // namespace longhaul

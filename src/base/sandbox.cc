@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of newer kernels than the headers that this is built with.
+// Flags from newer kernels than the headers of this build.
 constexpr uint64_t kRefer = uint64_t{1} << 13;     // version 2
 constexpr uint64_t kTruncate = uint64_t{1} << 14;  // version 3
 
@@ -31,12 +31,12 @@ constexpr uint64_t kWriting = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS
                               LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
                               LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
                               LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM;
-// Folders: `merge` writes one, and takes it away again when it fails.
+// Folders are included, because `merge` creates one and removes it on failure.
 constexpr uint64_t kWritingOfOurs = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_FILE |
                                     LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |
                                     LANDLOCK_ACCESS_FS_REMOVE_DIR | kTruncate;
 
-/// False for a folder that is not there: what would be written there fails anyway.
+/// Returns false for a folder that does not exist: writing there would fail anyway.
 bool allow_writing(int rules, const fs::path& folder, uint64_t handled) {
   const int opened = open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (opened < 0) return false;
@@ -71,7 +71,7 @@ bool restrict_files(const std::vector<fs::path>& written) {
   return restricted;
 }
 
-// What reading a model and answering never calls.
+// System calls that reading a model and answering never need.
 constexpr uint32_t kForbidden[] = {
     SYS_execve,
     SYS_execveat,
@@ -119,7 +119,7 @@ constexpr uint32_t kForbidden[] = {
     SYS_quotactl,
 };
 
-/// A call of the list fails with EPERM; one of another kind of machine ends the program.
+/// Calls of the list fail with EPERM; calls of another architecture end the program.
 bool restrict_calls() {
   std::vector<sock_filter> program = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
@@ -128,7 +128,8 @@ bool restrict_calls() {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1),  // the x32 table of calls
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      // Signals to itself and, as number 0, to its group: the line editor hands Ctrl-C on so.
+      // Allows signals to itself and, as number 0, to its group: the line editor passes Ctrl-C on
+      // in this way.
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_kill, 0, 5),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),

@@ -11,7 +11,7 @@ namespace {
 std::array<uint64_t, 2> draw() {
   std::array<uint64_t, 2> secrets{};
   if (getrandom(secrets.data(), sizeof secrets, 0) != static_cast<ssize_t>(sizeof secrets)) {
-    // Kernels before 3.17: where this program lies in memory and the time are hard to foresee too.
+    // Kernels before 3.17: uses the program's address and the time, which are also hard to predict.
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
     const auto place = reinterpret_cast<uintptr_t>(&secrets);
     secrets[0] = XXH3_64bits_withSeed(&now, sizeof now, place);

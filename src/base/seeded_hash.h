@@ -1,7 +1,7 @@
 #pragma once
-// Hashes for which a file cannot be made to collide: they are keyed with random numbers that the
-// process draws when it starts. For tables whose keys come from files or texts. Iteration order
-// differs from run to run.
+// Hashes for which a file cannot cause collisions on purpose: they are keyed with random numbers
+// drawn at the start of the process. They are for tables with keys from files or texts. Iteration
+// order differs from run to run.
 
 #include <array>
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace longhaul {
 
-/// Odd, drawn once for the process.
+/// Odd numbers, drawn once per process.
 const std::array<uint64_t, 2>& hash_secrets();
 
 uint64_t seeded_hash(std::string_view text);
@@ -23,7 +23,7 @@ inline uint64_t seeded_hash(uint64_t key, const std::array<uint64_t, 2>& secrets
   return static_cast<uint64_t>(second) ^ static_cast<uint64_t>(second >> 64);
 }
 
-/// For unordered containers; a std::string_view finds a std::string.
+/// For unordered containers; a std::string_view can look up a std::string.
 struct SeededHash {
   using is_transparent = void;
   size_t operator()(std::string_view text) const { return seeded_hash(text); }

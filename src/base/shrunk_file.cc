@@ -10,11 +10,11 @@
 
 namespace longhaul {
 
-/// Never freed, but used again: a signal handler may be looking at it.
+/// Never freed but reused, because a signal handler may be reading it.
 struct WatchedMapping {
   std::atomic<uintptr_t> begin{0};
   std::atomic<size_t> bytes{0};  // 0: unused
-  char line[512] = {};           // complete, before `bytes` says that it counts
+  char line[512] = {};           // complete before `bytes` becomes nonzero
   size_t line_bytes = 0;
   WatchedMapping* next = nullptr;
 };
@@ -31,10 +31,10 @@ const WatchedMapping* mapping_at(uintptr_t address) {
   return nullptr;
 }
 
-/// Only what is safe in a signal handler.
+/// Uses only async-signal-safe calls.
 void on_bus_error(int signal, siginfo_t* info, void*) {
   const WatchedMapping* mapping = mapping_at(reinterpret_cast<uintptr_t>(info->si_addr));
-  if (mapping == nullptr) {  // a fault of another kind: as without this handler, on return
+  if (mapping == nullptr) {  // another kind of fault: restores the default action and returns
     std::signal(signal, SIG_DFL);
     return;
   }
@@ -63,7 +63,8 @@ WatchedMapping* unused_mapping() {
   return made;
 }
 
-/// Standard error may be a terminal: names keep no control characters. Long ones keep their end.
+/// Standard error may be a terminal, so control characters in names are replaced. Long names are
+/// shortened at the front.
 void set_line(WatchedMapping& mapping, const std::string& file) {
   constexpr std::string_view kBefore = "error: ";
   constexpr std::string_view kBehind =

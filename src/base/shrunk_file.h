@@ -1,6 +1,6 @@
 #pragma once
-// A file that becomes shorter while it is mapped: the kernel tells by SIGBUS, which would end the
-// program without a word. Here it ends with the file's name.
+// Handling of files that become shorter while they are mapped. The kernel reports this by SIGBUS,
+// which would end the program without a message. Here it ends with the file's name.
 
 #include <cstddef>
 #include <string>
@@ -9,10 +9,10 @@ namespace longhaul {
 
 struct WatchedMapping;
 
-/// From now on a fault in [address, address + bytes) ends the program with a line that names
-/// `file`.
+/// Registers the mapping: a fault in [address, address + bytes) ends the program with a line that
+/// names `file`.
 WatchedMapping* watch_mapping(const void* address, size_t bytes, const std::string& file);
-/// Before the mapping is taken away. Null is nothing.
+/// Call before unmapping. Null is allowed.
 void forget_mapping(WatchedMapping* mapping);
 
 }  // namespace longhaul

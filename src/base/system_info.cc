@@ -21,7 +21,7 @@
 namespace longhaul {
 namespace {
 
-/// The number behind `key` in a /proc file of "Key:   123 kB" lines, in bytes; 0 when absent.
+/// The number after `key` in a /proc file with lines "Key:   123 kB", in bytes; 0 if absent.
 size_t kilobytes_of(const char* file, const std::string& key) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -43,7 +43,7 @@ size_t available_memory_bytes() {
 }
 
 size_t peak_resident_bytes() {
-  // getrusage would count the process that this one was forked from.
+  // getrusage would include the process from which this one was forked.
   if (const size_t peak = kilobytes_of("/proc/self/status", "VmHWM"); peak > 0) return peak;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -60,11 +60,11 @@ size_t resident_bytes_beside(std::span<const void* const> addresses) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe", none).string();
   std::ifstream in("/proc/self/smaps");
   size_t bytes = 0;
-  std::string_view counts = "Rss:";  // of the mapping's lines; empty: none
+  std::string_view counts = "Rss:";  // line that counts for the current mapping; empty: none
   for (std::string line; std::getline(in, line);) {
     char* rest = nullptr;
     const uintptr_t begin = std::strtoull(line.c_str(), &rest, 16);
-    if (*rest == '-') {  // BEGIN-END RIGHTS OFFSET DEVICE INODE FILE: a mapping begins
+    if (*rest == '-') {  // BEGIN-END RIGHTS OFFSET DEVICE INODE FILE: first line of a mapping
       const uintptr_t end = std::strtoull(rest + 1, nullptr, 16);
       const auto first = std::lower_bound(sorted.begin(), sorted.end(), begin);
       const bool holds_one = first != sorted.end() && *first < end;

@@ -16,7 +16,8 @@ const std::shared_ptr<DeviceQueue>& Team::device(int member) const {
 
 void Team::meet() {
   const uint32_t round = round_.load(), met = met_.load();
-  if (gave_up_.load()) throw TeamGaveUp();  // before the round: nobody would end it
+  // checked before the round, which no member would complete
+  if (gave_up_.load()) throw TeamGaveUp();
   if (arrived_.fetch_add(1) + 1 == size()) {
     arrived_.store(0);
     met_.fetch_add(1);
@@ -24,9 +25,10 @@ void Team::meet() {
     round_.notify_all();
     return;
   }
-  if (left_.load() > 0) give_up();  // one of them will never come
+  if (left_.load() > 0) give_up();  // a missing member will never arrive
   await_change(round_, round, size());
-  // Where all have come, none is told of a failure that followed: each goes on to what all do next.
+  // If all have arrived, a later failure is not reported here; each member continues to the next
+  // common step.
   if (met_.load() == met) throw TeamGaveUp();
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// A tensor that somebody else owns: usually weights in a mapped file.
+// A tensor owned elsewhere, usually weights in a mapped file.
 
 #include <array>
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace longhaul {
 
-/// Row-major; `shape[0]` is the slowest dimension (so a weight matrix is [outputs, inputs]).
-/// Rows are packed: row r begins at data + r * row_bytes().
+/// Row-major; `shape[0]` is the slowest dimension (a weight matrix is [outputs, inputs]). Rows are
+/// packed: row r begins at data + r * row_bytes().
 struct TensorView {
   const std::byte* data = nullptr;
   DType type = DType::F32;

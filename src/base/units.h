@@ -1,5 +1,5 @@
 #pragma once
-// Numbers as people read them.
+// Formatting of numbers for people.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +21,8 @@ std::string with_commas(int64_t number);
 /// "1 answer", "12,345 answers".
 std::string counted(int64_t number, std::string_view noun);
 
-/// "8192", or a number with a suffix, all of which are powers of 1024: "512M", "2.5GiB", "100KB".
-/// Thousands are not separated. Empty when it is no size.
+/// "8192", or a number with a suffix, which is a power of 1024: "512M", "2.5GiB", "100KB".
+/// Thousands separators are not accepted. Empty if it is not a size.
 std::optional<size_t> parse_bytes(std::string_view text);
 
 }  // namespace longhaul

@@ -14,7 +14,7 @@
 
 namespace longhaul {
 
-/// Little-endian, as GGUF and safetensors are (and every CPU that Longhaul runs on).
+/// Little-endian, like GGUF, safetensors and every CPU on which Longhaul runs.
 class ByteCursor {
  public:
   ByteCursor(std::span<const std::byte> bytes, std::string file)
@@ -24,8 +24,7 @@ class ByteCursor {
   uint64_t remaining() const { return bytes_.size() - position_; }
   const std::string& file() const { return file_; }
 
-  /// The next `count` bytes. Throws UserError naming file, `what` and position when there are
-  /// fewer.
+  /// The next `count` bytes. Throws UserError with file, `what` and position if there are fewer.
   std::span<const std::byte> take(uint64_t count, std::string_view what) {
     if (count > remaining()) {
       user_error("{}: truncated: {} at byte {} needs {} bytes, {} are left", file_, what, position_,
@@ -44,7 +43,7 @@ class ByteCursor {
     return value;
   }
 
-  /// u64 length, then as many bytes.
+  /// Reads a u64 length, then that many bytes.
   std::string_view read_string(std::string_view what) {
     const auto text = take(read<uint64_t>(what), what);
     return {reinterpret_cast<const char*>(text.data()), text.size()};

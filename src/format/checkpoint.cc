@@ -39,7 +39,7 @@ const HfDocuments& Checkpoint::hf() const {
 }
 
 std::span<const std::byte> Checkpoint::bytes_of_file(size_t file) const {
-  // Of a split set the shard that was asked for is mapped once more, before the others.
+  // In a split set the requested shard is also mapped before the others.
   return mappings_[file + mappings_.size() - files_.size()].bytes();
 }
 
@@ -80,7 +80,7 @@ void Checkpoint::open_gguf() {
     append(std::move(asked.list));
     return;
   }
-  files_.clear();  // the asked shard takes its place among the others
+  files_.clear();  // the requested shard is listed among the others
   for (const fs::path& file : gguf_shard_paths(path_, split)) {
     GgufFile shard = read_gguf(map(file).bytes(), file.string());
     const GgufSplit own = gguf_split(shard.metadata);
@@ -100,7 +100,7 @@ void Checkpoint::open_gguf() {
 
 void Checkpoint::open_hf() {
   const bool whole_folder = is_folder(path_);
-  const fs::path folder = whole_folder ? path_ : path_.parent_path();  // "" is the current one
+  const fs::path folder = whole_folder ? path_ : path_.parent_path();  // "" is the current folder
   if (!whole_folder && !is_there(folder / "config.json"))
     user_error("{}: there is no config.json beside it", path_.string());
   hf_ = std::make_unique<HfDocuments>(read_hf_documents(folder));
@@ -123,7 +123,7 @@ void Checkpoint::open_hf() {
   if (part) take_text_tensors();
 }
 
-/// Of a larger model's tensors those of its text model stay, under the names that they have alone.
+/// Keeps only the tensors of the text model, under the names that they have in a text model.
 void Checkpoint::take_text_tensors() {
   const auto is_another_parts = [](auto& tensor) {
     std::optional<std::string> name = text_part_name(tensor.name);
@@ -140,7 +140,7 @@ Checkpoint open_checkpoint(const fs::path& path) {
   if (status.type() == fs::file_type::not_found)
     user_error("{}: no such file or folder", path.string());
   if (error) user_error("{}: cannot open: {}", path.string(), error.message());
-  // Opening a pipe would wait for one who writes.
+  // Opening a pipe would wait for a writer.
   if (!fs::is_directory(status) && !fs::is_regular_file(status))
     user_error("{}: neither a file nor a folder", path.string());
   const bool hf = fs::is_directory(status) || path.extension() == ".safetensors";

@@ -1,6 +1,6 @@
 #pragma once
-// A model on disk, whatever its format: named tensors that view mapped files, and metadata. What a
-// tensor or a key means is not known here.
+// A model on disk, in any format: named tensors as views of mapped files, and metadata. This room
+// does not interpret tensors or keys.
 
 #include <cstddef>
 #include <filesystem>
@@ -21,15 +21,15 @@ namespace longhaul {
 
 enum class CheckpointFormat { kGguf, kHuggingFace };
 
-/// Movable; views of its tensors and metadata live as long as it does.
+/// Movable; views of its tensors and metadata are valid during its lifetime.
 class Checkpoint {
  public:
   CheckpointFormat format() const { return format_; }
-  /// The file or folder that was asked for.
+  /// The requested file or folder.
   const std::filesystem::path& path() const { return path_; }
-  /// Files that hold tensors, in shard order.
+  /// Files with tensors, in shard order.
   const std::vector<std::filesystem::path>& files() const { return files_; }
-  /// All that stands in files()[file].
+  /// The contents of files()[file].
   std::span<const std::byte> bytes_of_file(size_t file) const;
 
   /// In the order of the files.
@@ -37,18 +37,18 @@ class Checkpoint {
   const std::vector<UnreadableTensor>& unreadable() const { return unreadable_; }
   /// Bytes of all tensors() (not of the unreadable ones).
   size_t total_bytes() const { return total_bytes_; }
-  /// Numbers of all tensors().
+  /// Number of elements of all tensors().
   int64_t parameters() const;
-  /// Tensors of a larger model's other parts, which are not among these (hf_text_part.h).
+  /// Number of tensors of other parts of a larger model, which are not listed (hf_text_part.h).
   size_t left_out() const { return left_out_; }
 
-  /// Null when absent. Throws UserError when it is there but unreadable: an optional tensor that
-  /// cannot be read must not look as if the model had none.
+  /// Null if absent. Throws UserError if the tensor is present but unreadable, because an optional
+  /// tensor that cannot be read must not be taken for a missing one.
   const TensorView* find(std::string_view name) const;
-  /// Throws UserError naming file and tensor when it is absent or unreadable.
+  /// Throws UserError with file and tensor if it is absent or unreadable.
   const TensorView& get(std::string_view name) const;
 
-  /// Of a split set: the first file's. format() must be kGguf.
+  /// Metadata of the first file in a split set. format() must be kGguf.
   const GgufMetadata& gguf() const;
   /// format() must be kHuggingFace.
   const HfDocuments& hf() const;
@@ -72,7 +72,7 @@ class Checkpoint {
   std::vector<TensorView> tensors_;
   std::vector<UnreadableTensor> unreadable_;
   std::unordered_map<std::string_view, size_t, SeededHash>
-      index_;  ///< of tensors_, then of unreadable_
+      index_;  ///< positions in tensors_, then in unreadable_
   size_t total_bytes_ = 0;
   size_t left_out_ = 0;
   std::unique_ptr<GgufMetadata> gguf_;
@@ -81,8 +81,8 @@ class Checkpoint {
 
 /// Opens a .gguf file (any shard of a split set finds the others), a Hugging Face folder
 /// (config.json + model.safetensors, or model.safetensors.index.json and its shards) or the folder
-/// of a .safetensors file. Only headers are read. Throws UserError: one line that names the file
-/// and what is wrong with it.
+/// of a .safetensors file. Only headers are read. Throws UserError: one line with the file and the
+/// problem.
 Checkpoint open_checkpoint(const std::filesystem::path& path);
 
 }  // namespace longhaul

@@ -126,7 +126,7 @@ std::optional<std::vector<std::string_view>> GgufMetadata::find_strings(
   if (!array) return std::nullopt;
   if (array->element != GgufType::kString) wrong_type(*find(key), "an array of strings");
   std::vector<std::string_view> strings;
-  strings.reserve(array->count);  // each took at least 8 bytes of the file
+  strings.reserve(array->count);  // each takes at least 8 bytes of the file
   ByteCursor reader(array->bytes, file_);
   for (uint64_t i = 0; i < array->count; ++i) strings.push_back(reader.read_string(key));
   return strings;
@@ -166,7 +166,7 @@ std::optional<std::vector<float>> GgufMetadata::find_floats(std::string_view key
 
 std::optional<std::vector<uint64_t>> GgufMetadata::find_u64_per_layer(std::string_view key,
                                                                       uint64_t layers) const {
-  constexpr uint64_t kMostLayers = 1 << 16;  // so that no file's number drives an allocation
+  constexpr uint64_t kMostLayers = 1 << 16;  // so that no number in a file determines an allocation
   const GgufEntry* entry = find(key);
   if (entry == nullptr) return std::nullopt;
   if (layers > kMostLayers) {

@@ -1,8 +1,8 @@
 #pragma once
-// The key-value part of a GGUF file. Values stay where they are in the mapped file: strings are
-// views into it and arrays are decoded when asked for, so a vocabulary of 128K tokens costs one
-// walk over its string lengths. Views live as long as the Checkpoint.
-// Source: the GGUF specification, version 3 (ggml, docs/gguf.md).
+// The key-value part of a GGUF file. Values stay in the mapped file: strings are views into it, and
+// arrays are decoded on request. A vocabulary of 128K tokens therefore costs one walk over its
+// string lengths. Views are valid during the lifetime of the Checkpoint.
+//  Source: the GGUF specification, version 3 (ggml, docs/gguf.md).
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace longhaul {
 
-/// An array of the file, undecoded: `count` elements packed in `bytes`.
+/// An undecoded array: `count` elements packed in `bytes`.
 struct GgufArray {
   GgufType element = GgufType::kU8;
   uint64_t count = 0;
@@ -32,13 +32,13 @@ struct GgufEntry {
   GgufArray array;                   ///< for GgufType::kArray
 };
 
-/// Every accessor throws UserError naming file, key and the type found when the value is of
-/// another kind. `find_` gives nothing for an absent key, `get_` throws.
+/// Every accessor throws UserError with file, key and the type found if the value has another type.
+/// For an absent key `find_` returns nothing and `get_` throws.
 class GgufMetadata {
  public:
   explicit GgufMetadata(std::string file) : file_(std::move(file)) {}
 
-  /// For the reader. Throws UserError for a key that is there already.
+  /// For the reader. Throws UserError if the key already exists.
   void add(const GgufEntry& entry);
 
   const std::vector<GgufEntry>& entries() const { return entries_; }  ///< in file order
@@ -46,7 +46,7 @@ class GgufMetadata {
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   const std::string& file() const { return file_; }  ///< for messages
 
-  // Any integer type of the file is taken as long as its value fits; f64 also takes integers.
+  // Accessors accept any integer type of the file if the value fits; f64 also accepts integers.
   std::optional<uint64_t> find_u64(std::string_view key) const;
   std::optional<int64_t> find_i64(std::string_view key) const;
   std::optional<double> find_f64(std::string_view key) const;
@@ -60,13 +60,14 @@ class GgufMetadata {
   std::string_view get_string(std::string_view key) const;
   GgufArray get_array(std::string_view key) const;
 
-  /// Decoded arrays; empty optional when the key is absent. Memory is bounded by the file's size.
+  /// Decoded arrays; empty if the key is absent. Memory is bounded by the file's size.
   std::optional<std::vector<std::string_view>> find_strings(std::string_view key) const;
   std::optional<std::vector<int64_t>> find_integers(std::string_view key) const;
   std::optional<std::vector<float>> find_floats(std::string_view key) const;
 
-  /// A setting that is either one number for all layers or an array with one per layer (then its
-  /// length must be `layers`): always `layers` numbers, or nothing when absent.
+  /// A setting that is either one number for all layers or an array with one per layer, whose
+  /// length must be `layers`. The result always has `layers` numbers; it is empty if the key is
+  /// absent.
   std::optional<std::vector<uint64_t>> find_u64_per_layer(std::string_view key,
                                                           uint64_t layers) const;
 

@@ -22,7 +22,7 @@ constexpr uint64_t kMostTensors = 1 << 20;
 constexpr uint64_t kMostDims = 4;
 constexpr int kDeepestArray = 4;
 
-/// A tensor's entry as it stands in the file.
+/// A tensor's entry in the file.
 struct TensorInfo {
   std::string_view name;
   int rank = 0;
@@ -73,7 +73,7 @@ GgufType read_type(ByteCursor& reader, std::string_view key) {
   return static_cast<GgufType>(number);
 }
 
-/// Walks over an array's elements and gives their bytes.
+/// Skips an array's elements and returns their bytes.
 GgufArray read_array(ByteCursor& reader, std::string_view key, int depth) {
   if (depth > kDeepestArray) {
     user_error("{}: metadata key {} nests arrays deeper than {}", reader.file(), printable(key),
@@ -135,7 +135,8 @@ TensorInfo read_tensor_info(ByteCursor& reader) {
       user_error("{}: tensor {}: dimension {} is {}", reader.file(), printable(info.name), d,
                  extent);
     }
-    info.shape[rank - 1 - d] = static_cast<int64_t>(extent);  // the file has the fastest first
+    // the file lists the fastest dimension first
+    info.shape[rank - 1 - d] = static_cast<int64_t>(extent);
   }
   info.type = reader.read<uint32_t>("tensor type");
   info.offset = reader.read<uint64_t>("tensor offset");
@@ -212,7 +213,7 @@ std::span<const std::byte> data_section(std::span<const std::byte> bytes, uint64
   return {};
 }
 
-/// Turns the entries into views of the data; moves those of plain numbers to the unreadable ones.
+/// Turns the entries into views of the data, and moves plain number types to the unreadable ones.
 TensorList place_tensors(std::vector<TensorInfo> infos, std::span<const std::byte> data,
                          uint64_t alignment, const std::string& file) {
   TensorList list;

@@ -1,5 +1,5 @@
 #pragma once
-// One GGUF file: header, metadata and the list of its tensors. Nothing is copied but names.
+// Reader of one GGUF file: header, metadata and the list of its tensors. Only names are copied.
 
 #include <cstddef>
 #include <span>
@@ -15,10 +15,10 @@ struct GgufFile {
   TensorList list;
 };
 
-/// Reads `bytes`, the contents of `file` (the name is for messages and metadata). Versions 2 and 3
-/// in little-endian order, whose layout is the same. Dimensions are turned round to row-major.
-/// Throws UserError (one line: file, key or tensor, value) for anything that the format forbids,
-/// and for tensors in quantizations that are not among base/dtype.h.
+/// Reads `bytes`, the contents of `file` (the name is for messages and metadata). Supports versions
+/// 2 and 3 in little-endian order, which have the same layout. Dimensions are reversed to
+/// row-major. Throws UserError (one line: file, key or tensor, value) for violations of the format,
+/// and for tensors with quantizations missing in base/dtype.h.
 GgufFile read_gguf(std::span<const std::byte> bytes, const std::string& file);
 
 }  // namespace longhaul

@@ -8,7 +8,7 @@
 namespace longhaul {
 namespace {
 
-/// Position = number in the file; numbers that were taken back are empty.
+/// The index is the number in the file; withdrawn numbers are empty.
 constexpr std::array<std::string_view, 41> kGgmlNames = {
     "F32",   "F16",        "Q4_0",       "Q4_1",       "Q4_2",     "Q4_3",     "Q5_0",
     "Q5_1",  "Q8_0",       "Q8_1",       "Q2_K",       "Q3_K",     "Q4_K",     "Q5_K",

@@ -1,5 +1,5 @@
 #pragma once
-// The scalar values of GGUF metadata as they stand in the file: little-endian and unaligned.
+// The scalar values of GGUF metadata as stored: little-endian and unaligned.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace longhaul {
 
-/// The numbers are those of the file.
+/// The values are the numbers used in files.
 enum class GgufType : uint32_t {
   kU8,
   kI8,
@@ -34,14 +34,14 @@ size_t fixed_bytes(GgufType type);
 bool is_integer(GgufType type);
 bool is_number(GgufType type);  ///< an integer or a float; bool is neither
 
-/// An integer of any of the file's types: sign and magnitude, so that all of u64 and i64 fit.
+/// An integer of any of the file's types, as sign and magnitude, so that all of u64 and i64 fit.
 struct GgufInteger {
   bool negative;
   uint64_t bits;  ///< two's complement when negative
 };
 
-GgufInteger load_integer(GgufType type, const std::byte* p);  ///< is_integer(type) only
-double load_number(GgufType type, const std::byte* p);        ///< is_number(type) only
+GgufInteger load_integer(GgufType type, const std::byte* p);  ///< requires is_integer(type)
+double load_number(GgufType type, const std::byte* p);        ///< requires is_number(type)
 
 /// A scalar or string as text, strings in quotes.
 std::string describe_scalar(GgufType type, std::span<const std::byte> bytes);

@@ -1,5 +1,5 @@
 #pragma once
-// What stands in a GGUF file before its tensors' data (the GGUF specification, version 3).
+// Writes the part of a GGUF file before its tensors' data (the GGUF specification, version 3).
 
 #include <cstdint>
 #include <span>
@@ -10,17 +10,17 @@
 
 namespace longhaul {
 
-/// Of tensors' data, as the metadata ask for it (general.alignment). Throws UserError for a value
-/// that no file may have.
+/// Alignment of the tensors' data according to the metadata (general.alignment). Throws UserError
+/// for an invalid value.
 uint64_t gguf_alignment(const GgufMetadata& metadata);
 
-/// Zeros that follow `bytes` bytes up to the next multiple of `alignment`.
+/// Number of zeros after `bytes` bytes up to the next multiple of `alignment`.
 inline uint64_t gguf_padding(uint64_t bytes, uint64_t alignment) {
   return (alignment - bytes % alignment) % alignment;
 }
 
-/// Header, metadata and the list of tensors (names, types and shapes), padded to where the data
-/// begin: those of each tensor, in this order, and the padding of each behind them.
+/// Header, metadata and the list of tensors (names, types and shapes), padded to the beginning of
+/// the data. The data of each tensor follows in this order, each with its padding.
 std::string gguf_header(std::span<const GgufEntry> metadata, std::span<const TensorView> tensors,
                         uint64_t alignment);
 

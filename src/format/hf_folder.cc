@@ -17,7 +17,7 @@ nlohmann::json read_if_there(const fs::path& path) {
   return is_there(path) ? read_json_file(path) : nlohmann::json();
 }
 
-/// The index maps tensors to files beside it; shards come in the order of their names.
+/// The index maps tensors to files in its folder; shards are sorted by name.
 SafetensorsFiles read_index(const fs::path& index) {
   const nlohmann::json document = read_json_file(index);
   const auto map = document.find("weight_map");

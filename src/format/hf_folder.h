@@ -1,5 +1,5 @@
 #pragma once
-// Which files of a Hugging Face folder hold the model.
+// Files of a Hugging Face folder that contain the model.
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -9,9 +9,9 @@
 
 namespace longhaul {
 
-/// The JSON files of a Hugging Face folder. A document that the folder lacks is null; config.json
-/// is always there. tokenizer.json is large and is parsed by the tokenizer: `tokenizer_json` is its
-/// path, empty when absent.
+/// The JSON files of a Hugging Face folder. A missing document is null; config.json always exists.
+/// tokenizer.json is large, and the tokenizer parses it: `tokenizer_json` is its path, empty if
+/// absent.
 struct HfDocuments {
   std::filesystem::path folder;
   nlohmann::json config;
@@ -20,18 +20,18 @@ struct HfDocuments {
   std::filesystem::path tokenizer_json;
 };
 
-/// Throws UserError when config.json is missing or a document is no JSON object.
+/// Throws UserError if config.json is missing or a document is not a JSON object.
 HfDocuments read_hf_documents(const std::filesystem::path& folder);
 
 struct SafetensorsFiles {
   std::vector<std::filesystem::path> shards;
-  /// Tensor and the position of its shard, from the index; empty when the folder has none.
+  /// Tensors and the positions of their shards, from the index; empty if the folder has none.
   std::vector<std::pair<std::string, size_t>> weight_map;
 };
 
-/// `path` is the folder, or one .safetensors file in it: a file that the index does not name is
-/// taken alone. Throws UserError for an index that is malformed or names files outside the folder
-/// or missing ones.
+/// `path` is the folder, or one .safetensors file in it. A file that the index does not list is
+/// used alone. Throws UserError for an index that is malformed, or that names missing files or
+/// files outside the folder.
 SafetensorsFiles find_safetensors(const std::filesystem::path& path);
 
 }  // namespace longhaul

@@ -4,7 +4,7 @@ namespace longhaul {
 namespace {
 
 struct Prefix {
-  std::string_view whole, alone;  // in the larger model, and in the text model
+  std::string_view whole, alone;  // in the larger model, and in a text model
 };
 
 constexpr Prefix kPrefixes[] = {{"language_model.model.", "model."},

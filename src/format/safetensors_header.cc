@@ -13,8 +13,8 @@ namespace {
 using Json = nlohmann::json;
 constexpr size_t kMostHeaderDims = 32;
 
-/// Follows the parser's events through {"tensor": {"dtype": ..., "shape": [...],
-/// "data_offsets": [begin, end]}, "__metadata__": {"key": "text"}}.
+/// Handles the parser's events for {"tensor": {"dtype": ..., "shape": [...], "data_offsets":
+/// [begin, end]}, "__metadata__": {"key": "text"}}.
 class HeaderEvents : public nlohmann::json_sax<Json> {
  public:
   explicit HeaderEvents(const std::string& file) : file_(file) {}

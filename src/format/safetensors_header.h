@@ -1,6 +1,6 @@
 #pragma once
-// The JSON header of a safetensors file, parsed without building a document: hostile nesting costs
-// nothing and duplicate names are seen.
+// The JSON header of a safetensors file, parsed without building a document, so that hostile
+// nesting costs nothing and duplicate names are detected.
 
 #include <cstdint>
 #include <string>
@@ -17,8 +17,8 @@ struct SafetensorsEntry {
   uint64_t end = 0;
 };
 
-/// Entries in the header's order. Throws UserError (file, tensor, what is wrong) when the text is
-/// no JSON, misses a field or has a name twice.
+/// Entries in the header's order. Throws UserError (file, tensor, problem) if the text is not JSON,
+/// lacks a field or repeats a name.
 std::vector<SafetensorsEntry> parse_safetensors_header(std::string_view json,
                                                        const std::string& file);
 

@@ -64,7 +64,7 @@ std::string_view header_text(ByteCursor& reader, std::span<const std::byte> byte
   return {reinterpret_cast<const char*>(text.data()), text.size()};
 }
 
-/// The tensors must fill the data part from its first byte to its last, one after the other.
+/// The tensors must fill the data part without gaps.
 void check_layout(const std::vector<SafetensorsEntry>& entries, uint64_t data_bytes,
                   const std::string& file) {
   uint64_t expected = 0;
@@ -91,7 +91,7 @@ void check_size(const SafetensorsEntry& e, const StoredType& type, const std::st
   }
 }
 
-/// Why the tensor cannot be viewed; empty when it can.
+/// The reason why the tensor cannot be viewed; empty if it can.
 std::string unreadable_reason(const SafetensorsEntry& e, const StoredType* type,
                               const std::byte* data) {
   if (type == nullptr || !type->dtype) {

@@ -1,6 +1,6 @@
 #pragma once
 // One safetensors file: a JSON header, then the tensors' bytes without gaps.
-// Source: the safetensors format description (huggingface/safetensors README).
+//  Source: the safetensors format description (huggingface/safetensors README).
 
 #include <cstddef>
 #include <span>
@@ -10,9 +10,9 @@
 
 namespace longhaul {
 
-/// Reads the header of `bytes`, the contents of `file` (for messages). Tensors of other types than
+/// Reads the header of `bytes`, the contents of `file` (for messages). Tensors of types other than
 /// F32, F16 and BF16 are listed as unreadable. Throws UserError (one line: file, tensor, value) for
-/// anything that the format forbids.
+/// violations of the format.
 TensorList read_safetensors(std::span<const std::byte> bytes, const std::string& file);
 
 }  // namespace longhaul

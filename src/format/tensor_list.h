@@ -1,5 +1,5 @@
 #pragma once
-// What a reader of one file finds: tensors that can be viewed, and those that cannot.
+// The tensors of one file: those that can be viewed, and those that cannot.
 
 #include <cstdint>
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace longhaul {
 
-/// A tensor that is in the file but in a form that no TensorView can hold (integers, FP8, more than
-/// four dimensions). Asking for it is an error; its presence is not.
+/// A tensor in a format that no TensorView supports (integers, FP8, more than four dimensions).
+/// Requesting it is an error; its presence is not.
 struct UnreadableTensor {
   std::string name;
   std::string file;
@@ -20,11 +20,11 @@ struct UnreadableTensor {
 };
 
 struct TensorList {
-  std::vector<TensorView> tensors;  ///< views into the file, in its order
+  std::vector<TensorView> tensors;  ///< views into the file, in file order
   std::vector<UnreadableTensor> unreadable;
 };
 
-/// Product of the dimensions; empty when it leaves int64 or a dimension is negative.
+/// Product of the dimensions; empty if it overflows int64 or a dimension is negative.
 inline std::optional<int64_t> element_count(std::span<const int64_t> shape) {
   int64_t product = 1;
   for (const int64_t extent : shape) {

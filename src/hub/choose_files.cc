@@ -13,7 +13,7 @@
 namespace longhaul {
 namespace {
 
-/// What is taken where nothing is asked for: small with little loss first.
+/// Default types in order of preference: small with little loss first.
 constexpr std::string_view kUsual[] = {
     "Q4_K_M", "Q4_K_S", "Q4_0",   "IQ4_NL",  "IQ4_XS", "Q5_K_M",  "Q5_K_S", "Q5_0",
     "Q6_K",   "Q8_0",   "Q4_1",   "Q5_1",    "MXFP4",  "Q3_K_L",  "Q3_K_M", "Q3_K_S",
@@ -31,7 +31,8 @@ std::string lower(std::string_view text) {
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// "model-00002-of-00003.gguf" to "model": all shards of a set alike; other names as they are.
+/// Turns "model-00002-of-00003.gguf" into "model", the same for all shards of a set; other names
+/// are unchanged.
 std::string set_of(const std::string& path) {
   constexpr size_t kEnding = std::string_view("-00001-of-00003.gguf").size();
   if (path.size() <= kEnding) return path;
@@ -47,7 +48,8 @@ std::string set_of(const std::string& path) {
 
 using Sets = std::map<std::string, std::vector<HubFile>>;
 
-/// Models in GGUF, shards together; not the image parts and statistics that lie beside some.
+/// GGUF models with their shards, without the image parts and statistics files in some
+/// repositories.
 Sets gguf_sets(const HubRepository& repository) {
   Sets sets;
   for (const HubFile& file : repository.files) {
@@ -66,7 +68,7 @@ std::vector<std::string> names_of(const Sets& sets) {
   return names;
 }
 
-/// Those that the choice can mean.
+/// The sets that match the choice.
 Sets matching(const Sets& sets, const std::string& choice) {
   Sets found;
   for (const auto& [name, files] : sets) {

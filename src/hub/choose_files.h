@@ -1,5 +1,5 @@
 #pragma once
-// Which files of a repository make the model that was asked for.
+// Selects the files of a repository for the requested model.
 
 #include <string>
 #include <string_view>
@@ -15,13 +15,13 @@ struct ChosenFiles {
   int64_t bytes() const;
 };
 
-/// `choice`: a file's path or name, or a type such as q4_k_m. Empty: Q4_K_M, or the most usual type
-/// that the repository has instead; the whole folder where it has no GGUF files. A split set is
-/// chosen as a whole. Throws UserError that lists the files where none or several fit, or where the
-/// type cannot be read.
+/// `choice` is a file's path or name, or a type such as q4_k_m. If it is empty, the result is
+/// Q4_K_M or the most common other type in the repository, or the whole folder if it has no GGUF
+/// files. A split set is chosen as a whole. Throws UserError with a list of the files if none or
+/// several match, or if the type is unsupported.
 ChosenFiles choose_files(const HubRepository& repository, const std::string& choice);
 
-/// Whether a file's name says that it holds this type: a word of its own, whatever the case.
+/// Whether a file's name contains this type as a separate word, ignoring case.
 bool names_type(std::string_view file, std::string_view type);
 
 }  // namespace longhaul

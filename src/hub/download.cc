@@ -23,14 +23,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostTries = 4;  // without a byte in between
+constexpr int kMostTries = 4;  // without any byte in between
 constexpr auto kFirstPause = std::chrono::milliseconds(200);
 
 fs::path part_of(const fs::path& target) {
   return target.parent_path() / fmt::format(".{}.part", target.filename().string());
 }
 
-/// The entity tag of the file that a part is of.
+/// File with the entity tag of the file to which a part belongs.
 fs::path tag_of(const fs::path& target) {
   return target.parent_path() / fmt::format(".{}.tag", target.filename().string());
 }
@@ -67,7 +67,7 @@ class Part {
     hash_.add(bytes);
     have_ += static_cast<int64_t>(bytes.size());
   }
-  /// What goes on with this part later must be the file with this tag.
+  /// Stores the tag that a later continuation of this part must match.
   void set_tag(const std::string& tag) {
     if (!what_.sha256.empty() || tag.empty() || tag.starts_with("W/") || tag == tag_) return;
     tag_ = tag;
@@ -94,7 +94,7 @@ class Part {
   }
 
  private:
-  /// The bytes that are there already count in the hash.
+  /// Adds the bytes already downloaded to the hash.
   void read_own() {
     std::vector<std::byte> buffer(1 << 20);
     int64_t at = 0;
@@ -115,12 +115,12 @@ class Part {
   Sha256 hash_;
 };
 
-/// Whether another try may help.
+/// Whether another try may succeed.
 bool passing(const HttpResponse& r) {
   return !r.problem.empty() || r.status == 408 || r.status == 429 || r.status >= 500;
 }
 
-/// A pause that Ctrl-C ends.
+/// A pause that Ctrl-C interrupts.
 void pause(std::chrono::milliseconds time, const CancelFlag* cancel) {
   constexpr auto kStep = std::chrono::milliseconds(50);
   for (; time.count() > 0 && !requested(cancel); time -= kStep) std::this_thread::sleep_for(kStep);
@@ -167,8 +167,8 @@ class Fetch {
                               .if_match = part_.tag(),
                               .cancel = what_.cancel};
     HttpResponse r = http_get(request, [&](long status, std::span<const std::byte> bytes) {
-      if (status != 200 && status != 206) return true;              // a refusal's page
-      if (first && status == 200 && begin > 0) part_.begin_anew();  // it cannot begin in between
+      if (status != 200 && status != 206) return true;              // body of an error response
+      if (first && status == 200 && begin > 0) part_.begin_anew();  // the server ignored the range
       first = false;
       const auto count = static_cast<int64_t>(bytes.size());
       if (total_ >= 0 && part_.have() + count > total_) {
@@ -179,7 +179,7 @@ class Fetch {
       }
       try {
         part_.append(bytes);
-      } catch (const UserError& error) {  // must not fly through libcurl
+      } catch (const UserError& error) {  // must not propagate through libcurl
         user_error_from_sink_ = error.what();
         return false;
       }

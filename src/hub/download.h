@@ -1,5 +1,5 @@
 #pragma once
-// One file from a server, in pieces if need be: what has arrived stays until the rest is there.
+// Download of one file, resumable: received bytes are kept until the rest arrives.
 
 #include <cstdint>
 #include <filesystem>
@@ -15,22 +15,22 @@ struct Download {
   std::string token;
   std::filesystem::path target;
   int64_t bytes = -1;  ///< -1: unknown
-  std::string sha256;  ///< empty: the server names none
+  std::string sha256;  ///< empty: the server gives none
   const CancelFlag* cancel = nullptr;
-  std::function<void(int64_t done, int64_t total)> progress;  ///< total is -1 while it is unknown
+  std::function<void(int64_t done, int64_t total)> progress;  ///< total is -1 while unknown
   std::function<void(const std::string& problem)> retrying;
 };
 
 enum class DownloadEnd { kDone, kCancelled };
 
-/// The file appears at its place once it is complete and checked. Until then its bytes lie beside
-/// it as .NAME.part; the next call resumes from them where the server can send the rest (without a
-/// sha256 only if the server's entity tag is still the same). A connection that breaks is tried
-/// again a few times. Throws UserError: the server refuses, length or sha256 are wrong (the part is
-/// removed then), the disk is full.
+/// The file appears at its place when it is complete and checked. Until then its bytes are in
+/// .NAME.part beside it. The next call resumes from them if the server can send the rest (without a
+/// sha256 only if the server's entity tag has not changed). A broken connection is retried a few
+/// times. Throws UserError if the server refuses, length or sha256 are wrong (the part is then
+/// removed), or the disk is full.
 DownloadEnd download(const Download& what);
 
-/// Bytes that have arrived of a file of that name.
+/// Number of bytes received for a file of that name.
 int64_t bytes_arrived(const std::filesystem::path& target);
 
 }  // namespace longhaul

@@ -12,7 +12,7 @@
 namespace longhaul {
 namespace {
 
-/// The functions of libcurl that are used.
+/// The libcurl functions used here.
 struct Curl {
   decltype(&curl_global_init) global_init;
   decltype(&curl_easy_init) easy_init;
@@ -53,7 +53,7 @@ struct Curl {
 };
 
 constexpr long kConnectSeconds = 30;
-constexpr long kStalledSeconds = 60;  // without a byte
+constexpr long kStalledSeconds = 60;  // without any byte
 constexpr long kMostRedirects = 10;
 
 struct Transfer {
@@ -94,7 +94,7 @@ int look_for_cancel(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) 
   return transfer.response.cancelled ? 1 : 0;
 }
 
-/// Options of one transfer; the list of headers must outlive it.
+/// Sets the options of one transfer; the list of headers must outlive it.
 void set_options(Transfer& t, curl_slist* headers) {
   const auto set = [&](CURLoption option, auto value) { t.curl.setopt(t.handle, option, value); };
   set(CURLOPT_URL, t.request.url.c_str());
@@ -129,7 +129,7 @@ HttpResponse http_get(const HttpRequest& request, const HttpSink& sink) {
   const auto add = [&](const std::string& line) {
     headers = curl.slist_append(headers, line.c_str());
   };
-  // libcurl keeps this header from other hosts that a redirect names.
+  // libcurl does not send this header to other hosts named by a redirect.
   if (!request.token.empty()) add("Authorization: Bearer " + request.token);
   if (request.begin > 0) add(fmt::format("Range: bytes={}-", request.begin));
   if (request.begin > 0 && !request.if_match.empty()) add("If-Range: " + request.if_match);

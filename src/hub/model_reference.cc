@@ -12,7 +12,7 @@
 namespace longhaul {
 namespace {
 
-/// Letters, digits, '-', '_' and '.': what the hub allows.
+/// Characters allowed by the hub: letters, digits, '-', '_' and '.'.
 bool is_plain(std::string_view name) {
   return !name.empty() && !name.starts_with(".") &&
          std::all_of(name.begin(), name.end(), [](char c) {
@@ -45,7 +45,7 @@ std::vector<std::string> parts_of(const std::string& path) {
   return parts;
 }
 
-/// The repository that a page of the hub shows.
+/// The repository shown by a page of the hub.
 std::optional<ModelReference> of_page(const std::string& url) {
   const std::string prefix = hub_endpoint() + "/";
   if (!url.starts_with(prefix)) return std::nullopt;
@@ -53,12 +53,12 @@ std::optional<ModelReference> of_page(const std::string& url) {
   if (parts.size() < 2 || !is_plain(parts[0]) || !is_plain(parts[1])) return std::nullopt;
   ModelReference reference{parts[0] + "/" + parts[1], "", ""};
   if (parts.size() == 2) {
-    if (parts[1].ends_with(".gguf")) return std::nullopt;  // a file, no repository
+    if (parts[1].ends_with(".gguf")) return std::nullopt;  // a file, not a repository
     return reference;
   }
   const bool of_main =
       (parts[2] == "blob" || parts[2] == "resolve") && parts.size() > 4 && parts[3] == "main";
-  if (!of_main) return std::nullopt;  // another revision: the URL as it is
+  if (!of_main) return std::nullopt;  // another revision: use the URL as it is
   for (size_t i = 4; i < parts.size(); ++i) reference.choice += (i > 4 ? "/" : "") + parts[i];
   return reference;
 }

@@ -21,7 +21,7 @@ bool is_hex(const std::string& text, size_t digits) {
   return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-/// A path that stays within the folder that it is put into.
+/// Whether a path stays within its target folder.
 bool is_safe(const std::string& path) {
   if (path.empty() || path.front() == '/' || path.find('\0') != std::string::npos) return false;
   size_t begin = 0;
@@ -61,7 +61,7 @@ std::string licence_of(const json& about) {
   return "";
 }
 
-/// Nothing for what is no file.
+/// Adds the entry if it is a file.
 void add_file(const std::string& name, const json& entry, std::vector<HubFile>& files) {
   if (!entry.is_object() || text_of(entry, "type") != "file") return;
   HubFile file{text_of(entry, "path"), 0, ""};
@@ -167,7 +167,7 @@ HubRepository ask_hub(const std::string& repository, const CancelFlag* cancel) {
   std::string url = fmt::format("{}/tree/{}?recursive=true", api, known.commit);
   while (!url.empty()) {
     if (lists.size() == kMostPages) user_error("{}: its list of files does not end", repository);
-    // A token goes nowhere but to the hub.
+    // A token must be sent only to the hub.
     if (!url.starts_with(hub_endpoint() + "/"))
       user_error("{}: its list of files goes on at {}", repository, printable(url));
     std::string next;

@@ -1,7 +1,7 @@
 #pragma once
-// Values that may be written in several ways, brought into one form ("yes" is "true", "007" is
-// "7"). Each function throws UserError that says what the value must be: "from 1 to 16,777,216
-// tokens", "true or false", "avg or max".
+// Canonical forms of values that can be written in several ways ("yes" is "true", "007" is "7").
+// Each function throws UserError with the permitted values: "from 1 to 16,777,216 tokens", "true or
+// false", "avg or max".
 
 #include <cstdint>
 #include <span>
@@ -15,7 +15,7 @@ struct NumberRange {
   std::string_view unit;       ///< empty for none
 };
 
-/// Without leading zeros and the like.
+/// Without leading zeros and similar.
 std::string canonical_integer(std::string_view value, const NumberRange& range);
 std::string canonical_real(std::string_view value, const NumberRange& range);
 /// "true" for true, on, yes, 1; "false" for their opposites.

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
-/// Bytes of the well-formed UTF-8 character at the beginning of `text`; 0 where there is none.
-/// Overlong forms and surrogates pass: this only tells encodings apart.
+/// Bytes of the well-formed UTF-8 character at the beginning of `text`; 0 if there is none.
+/// Overlong forms and surrogates are accepted, because this only distinguishes encodings.
 size_t utf8_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -52,7 +52,7 @@ std::string to_utf8(std::string_view bytes, const char* encoding, size_t& broken
     const size_t result = iconv(converter, &in, &left, &out, &room);
     text.append(buffer, static_cast<size_t>(out - buffer));
     if (result != static_cast<size_t>(-1) || errno == E2BIG) continue;
-    // No character of this encoding (EILSEQ), or half of one at the end (EINVAL).
+    // An invalid character of this encoding (EILSEQ), or an incomplete one at the end (EINVAL).
     text += kReplacement;
     ++broken;
     const size_t skipped = left < unit ? left : unit;
@@ -64,7 +64,7 @@ std::string to_utf8(std::string_view bytes, const char* encoding, size_t& broken
 }
 
 bool is_windows_1252(std::string_view bytes) {
-  size_t characters = 0, broken = 0;  // beyond ASCII
+  size_t characters = 0, broken = 0;  // characters beyond ASCII
   for (size_t i = 0; i < bytes.size();) {
     if (is_control(bytes[i])) return false;
     const size_t length = utf8_length(bytes.substr(i));

@@ -32,7 +32,7 @@ std::map<std::string, std::string> read_json_options(const std::filesystem::path
       user_error("{}: options.{}: must be a text, a number, true, false or {{\"file\": NAME}}",
                  path.string(), key);
     }
-    // Names of files end there for the system, and so would the message that refuses one.
+    // File names end at a zero byte for the system, and so would an error message.
     if (options[key].find('\0') != std::string::npos) {
       user_error("{}: options.{}: {} holds a zero byte", path.string(), key,
                  printable(options[key]));

@@ -6,9 +6,9 @@
 
 namespace longhaul {
 
-/// The object "options" of a JSON file, its values as texts: {"options": {"theta": "0.9/0.8",
-/// "stride": 8, "gates": {"file": "gates.tsv"}}, ...}. {"file": NAME} becomes a path beside the
-/// file. Throws UserError naming the file and the key.
+/// The object "options" of a JSON file, with its values as texts: {"options": {"theta": "0.9/0.8",
+/// "stride": 8, "gates": {"file": "gates.tsv"}}, ...}. {"file": NAME} becomes a path in the folder
+/// of the JSON file. Throws UserError with the file and the key.
 std::map<std::string, std::string> read_json_options(const std::filesystem::path& path);
 
 }  // namespace longhaul

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The keys of the objects that have begun, to find one that stands twice.
+/// The keys of the currently open objects, for finding duplicates.
 class OpenObjects {
  public:
   void see(json::parse_event_t event, const json& value) {

@@ -7,20 +7,21 @@
 namespace longhaul {
 
 enum class JsonKeys : uint8_t {
-  kLastCounts,  ///< of two values for a key in one object
-  kOnce,        ///< a key that stands twice in an object is a UserError
+  kLastCounts,  ///< the last value of a repeated key counts
+  kOnce,        ///< a repeated key in an object is a UserError
 };
 
-/// UserError, without a place in it, where brackets nest deeper than `deepest` or there are more
-/// than 8 million values: of "[[],[]," each two bytes take 40 in memory. Real tokenizers have up to
-/// 2 million. What is no JSON passes or not; parsing tells.
+/// Throws UserError, without a location, if brackets nest deeper than `deepest` or there are more
+/// than 8 million values, because in "[[],[]," every two bytes need 40 in memory. Real tokenizers
+/// have up to 2 million values. Invalid JSON may pass; parsing detects it.
 void check_json_shape(std::string_view text, int deepest);
 
-/// Parses JSON from anywhere. UserError, without a place in it: is no JSON (byte), is nested deeper
-/// than `deepest`, has a number beyond f64, is larger than 64 MiB or has too many values (above).
+/// Parses untrusted JSON. Throws UserError, without a location, if it is not JSON (with the byte),
+/// is nested deeper than `deepest`, has a number beyond f64, is larger than 64 MiB or has too many
+/// values (see above).
 nlohmann::json parse_json(std::string_view text, int deepest,
                           JsonKeys keys = JsonKeys::kLastCounts);
-/// The same; also UserError when the top is no object.
+/// Variant that also throws UserError if the top level is not an object.
 nlohmann::json parse_json_object(std::string_view text, int deepest,
                                  JsonKeys keys = JsonKeys::kLastCounts);
 

@@ -14,7 +14,7 @@ namespace longhaul {
 namespace {
 
 constexpr std::string_view kBlank = " \t\r";
-constexpr size_t kShown = 24;  // characters of a faulty field
+constexpr size_t kShown = 24;  // characters shown of an invalid field
 
 std::vector<double> read_line(std::string_view line, const std::string& file, size_t number,
                               const NumberLines& words) {
@@ -40,7 +40,8 @@ std::vector<double> read_line(std::string_view line, const std::string& file, si
 std::vector<std::vector<double>> read_number_lines(const std::filesystem::path& path,
                                                    std::span<const int> columns,
                                                    const NumberLines& words) {
-  constexpr size_t kMostBytes = size_t{16} << 20;  // a number for each of a million heads
+  // enough for a number for each of a million heads
+  constexpr size_t kMostBytes = size_t{16} << 20;
   const MappedFile mapped(path);
   const std::string file = path.string();
   if (mapped.bytes().size() > kMostBytes) {
@@ -56,7 +57,7 @@ std::vector<std::vector<double>> read_number_lines(const std::filesystem::path& 
     const std::string_view line = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (line.find_first_not_of(kBlank) == std::string_view::npos) continue;
-    if (++rows > columns.size()) continue;  // only counted
+    if (++rows > columns.size()) continue;  // only count it
     lines.push_back(read_line(line, file, number, words));
     const size_t expected = static_cast<size_t>(columns[rows - 1]);
     if (lines.back().size() != expected) {

@@ -1,6 +1,6 @@
 #pragma once
-// Options that people write as key=value: members of a struct, each declared once with its range,
-// unit and help.
+// Options written by users as key=value. They are members of a struct, each declared once with its
+// range, unit and help.
 //
 //   struct Options {
 //     int64_t capacity = 2048;
@@ -12,7 +12,7 @@
 //   };
 //
 // The member's initializer is the default. The same function describes the options in help, checks
-// what a user wrote and fills the struct. Attention methods have theirs so.
+// the user's values and fills the struct. Attention methods declare their options in this way.
 
 #include <cstdint>
 #include <functional>
@@ -25,9 +25,9 @@
 
 namespace longhaul {
 
-/// A text holds no comma; a file is the name of one to read, an output file that of one to write,
-/// which only the command line may name; a part's options are those of what another option names,
-/// joined by + ("gamma=0.9+min_budget=1024").
+/// A text contains no comma. A file is the name of a file to read. An output file is the name of a
+/// file to write, which only the command line may set. Part options are the options of the part
+/// named by another option, joined by + ("gamma=0.9+min_budget=1024").
 enum class OptionKind : uint8_t {
   kInteger,
   kReal,
@@ -46,30 +46,32 @@ class Option {
  public:
   std::string_view key;
   OptionKind kind = OptionKind::kText;
-  std::string fallback;        ///< the default, as text; "auto" (of a number): the help says what
-  std::string_view unit;       ///< "tokens", "share", ...; empty for none
+  std::string fallback;   ///< the default, as text; "auto" (for a number): explained in the help
+  std::string_view unit;  ///< "tokens", "share", ...; empty for none
   double least = 0, most = 0;  ///< inclusive range of numbers
   std::vector<std::string_view> choices;
-  std::string_view help;       ///< one line
-  std::string_view only_with;  ///< when it has an effect, in words: "mode=stream"; empty: always
-  std::string_view part_key;   ///< of kPartOptions: the option that names the part
-  bool later = false;  ///< it came after sessions were saved: at its default no fingerprint has it
+  std::string_view help;  ///< one line
+  /// description of its condition: "mode=stream"; empty: always has an effect
+  std::string_view only_with;
+  std::string_view part_key;  ///< for kPartOptions: the option that names the part
+  /// added after sessions were saved: excluded from fingerprints at its default
+  bool later = false;
 
   bool takes_auto() const { return fallback == "auto"; }
 
-  /// The option has an effect only where `holds` says so of the struct's members: `words` tells it
-  /// to people ("mode=stream", "gates", "no threshold"), `by` names the options that decide it,
-  /// with bars between them. Never a number at the end of its range: a sweep over one runs to both
-  /// ends.
+  /// Restricts the option: it has an effect only if `holds` returns true for the struct's members.
+  /// `words` describes this to users ("mode=stream", "gates", "no threshold"). `by` names the
+  /// options in the condition, separated by bars. The condition must not depend on a number being
+  /// at an end of its range, because a sweep runs over both ends.
   Option& only(std::function<bool()> holds, std::string_view words, std::string_view by);
 
   /// The canonical form of a value: a number without needless digits, true or false. Throws
-  /// UserError that names `whose` option it is ("--attention snapkv"), option, value and range.
+  /// UserError with the owner `whose` ("--attention snapkv"), option, value and range.
   std::string canonical(std::string_view whose, std::string_view value) const;
-  /// Why the option has no effect, given the values that the struct was filled with: "with
-  /// mode=oneshot", "without gates". None where it has one.
+  /// The reason why the option has no effect, given the values with which the struct was filled:
+  /// "with mode=oneshot", "without gates". None if it has an effect.
   std::optional<std::string> idle(const OptionValues& values) const;
-  /// Whether the options that decide it are all among `keys`.
+  /// Whether all options in its condition are among `keys`.
   bool decided_by(const std::vector<std::string>& keys) const;
 
  private:
@@ -80,20 +82,20 @@ class Option {
   }
   std::function<bool()> holds_;
   std::vector<std::string_view> by_;
-  std::function<void(const std::string&)> set_;  ///< the member, from a canonical text
+  std::function<void(const std::string&)> set_;  ///< sets the member from a canonical text
 };
 
 /// The options of one struct, which must outlive the list and not move.
 class OptionList {
  public:
-  /// The member is an int64_t, or std::optional of one: without a default, "auto", of which the
-  /// help says what it means.
+  /// The member is an int64_t, or std::optional of one: without a default, "auto", which the help
+  /// explains.
   template <class Integer>
   Option& integer(Integer& member, std::string_view key, int64_t least, int64_t most,
                   std::string_view unit, std::string_view help) {
     return number(member, OptionKind::kInteger, key, {double(least), double(most)}, unit, help);
   }
-  /// The same with double.
+  /// Variant of integer() for double.
   template <class Real>
   Option& real(Real& member, std::string_view key, double least, double most, std::string_view unit,
                std::string_view help) {
@@ -106,7 +108,7 @@ class OptionList {
   Option& output_file(std::string& member, std::string_view key, std::string_view help);
   Option& part_options(std::string& member, std::string_view key, std::string_view part_key,
                        std::string_view help);
-  /// An enumeration whose values 0, 1, ... have these names.
+  /// The member is an enumeration whose values 0, 1, ... have these names.
   template <class Enum>
   Option& choice(Enum& member, std::string_view key, std::initializer_list<std::string_view> names,
                  std::string_view help) {
@@ -115,18 +117,19 @@ class OptionList {
         [&member](size_t at) { member = static_cast<Enum>(at); }, help);
   }
 
-  /// A choice that is kept as its name, which lives as long as the program.
+  /// The member stores the chosen name, which lives as long as the program.
   Option& choice(std::string_view& member, std::string_view key,
                  std::initializer_list<std::string_view> names, std::string_view help);
 
-  /// The struct is of use only where `holds` says so of the members: `words` tell it to people.
+  /// Declares that the struct is usable only if `holds` returns true for the members; `words`
+  /// describes this to users.
   void needs(std::function<bool()> holds, std::string_view words);
 
   const std::vector<Option>& options() const { return options_; }
-  std::string_view needed() const { return needed_; }  ///< empty: nothing
+  std::string_view needed() const { return needed_; }  ///< empty: no requirement
   bool has_what_it_needs() const { return !has_needed_ || has_needed_(); }
   const Option* find(std::string_view key) const;
-  /// Fills the members; keys that are not there leave the default.
+  /// Fills the members; missing keys leave the default.
   void set(const OptionValues& values) const;
 
  private:
@@ -145,7 +148,7 @@ class OptionList {
   std::function<bool()> has_needed_;
 };
 
-/// "5/7/8": options that hold several values, as a comma would end the option.
+/// "5/7/8": values of options that hold several, since a comma would end the option.
 std::vector<std::string_view> split_values(std::string_view text);
 
 }  // namespace longhaul

@@ -5,12 +5,12 @@
 
 namespace longhaul {
 
-/// Text of a file made fit for a one-line message: in single quotes, control and non-ASCII bytes
+/// Makes text from a file fit for a one-line message: in single quotes, control and non-ASCII bytes
 /// as \xNN, cut after 80 bytes.
 std::string printable(std::string_view text);
 
-/// A whole message made fit for one line of a terminal, whatever the texts are that it quotes:
-/// control characters and broken UTF-8 as \xNN, the rest as it is.
+/// Makes a whole message fit for one line of a terminal, including texts quoted in it: control
+/// characters and broken UTF-8 become \xNN.
 std::string one_line(std::string_view message);
 
 }  // namespace longhaul

@@ -9,15 +9,15 @@ namespace longhaul {
 
 namespace {
 
-// A run of n blanks costs patterns such as `\s*[\r\n]+|\s+` about n steps, so the bound must let
-// megabytes of blanks pass; a pattern that explodes still ends within seconds.
+// A run of n blanks costs patterns such as `\s*[\r\n]+|\s+` about n steps, so the bound must allow
+// megabytes of blanks. A pattern that explodes still ends within seconds.
 constexpr uint32_t kMatchLimit = 200'000'000;
 constexpr uint32_t kHeapLimitKiB = 256 * 1024;
-constexpr uint32_t kDepthLimit = 1'000'000;          // of groups that call themselves
+constexpr uint32_t kDepthLimit = 1'000'000;          // for recursive groups
 constexpr size_t kLongestPattern = size_t{1} << 20;  // bytes; real ones have some hundred
 constexpr size_t kJitStackBytes = 4 * 1024 * 1024;
 
-/// What a thread needs to match: PCRE2 may not share these between threads.
+/// Per-thread state for matching; PCRE2 does not allow threads to share it.
 struct MatchScratch {
   pcre2_match_data* data = pcre2_match_data_create(1, nullptr);
   pcre2_match_context* context = pcre2_match_context_create(nullptr);
@@ -85,8 +85,8 @@ std::optional<RegexMatch> Regex::find(std::string_view text, size_t from) const 
                error_text(found));
   }
   const PCRE2_SIZE* offsets = pcre2_get_ovector_pointer(scratch.data);
-  // \K moves a match's beginning, in a subroutine of a lookbehind even to before the search: who
-  // looks on behind such a match would find it again for ever.
+  // \K moves a match's beginning, in a subroutine of a lookbehind even to before the search.
+  // Continuing after such a match would find it again forever.
   if (offsets[0] < from || offsets[1] < offsets[0] || offsets[1] > text.size()) {
     user_error(
         "{}: the pattern finds a match from byte {} to {} when looked for from byte {} on (\\K in "

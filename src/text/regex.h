@@ -1,5 +1,5 @@
 #pragma once
-// A compiled pattern over UTF-8 text (PCRE2, Unicode properties, JIT where the system allows it).
+// A compiled pattern over UTF-8 text (PCRE2, Unicode properties, JIT if the system allows it).
 // Unicode's tables are those of the PCRE2 library.
 
 #include <cstddef>
@@ -16,12 +16,12 @@ struct RegexMatch {
 
 class Regex {
  public:
-  /// `where` names the file or key in messages. Throws UserError when the pattern is malformed.
+  /// `where` names the file or key in messages. Throws UserError if the pattern is malformed.
   Regex(std::string_view pattern, std::string where);
 
-  /// The first match at or after `from` in `text`, which must be valid UTF-8; a match may be
-  /// empty. Throws UserError when the pattern needs more than a bounded number of steps or memory
-  /// (256 MiB), or finds what begins before `from` or ends before it begins.
+  /// The first match at or after `from` in `text`, which must be valid UTF-8; a match may be empty.
+  /// Throws UserError if the pattern needs more than a bounded number of steps or memory (256 MiB),
+  /// or if the match begins before `from` or ends before it begins.
   std::optional<RegexMatch> find(std::string_view text, size_t from) const;
 
   const std::string& pattern() const { return pattern_; }

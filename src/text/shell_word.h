@@ -5,7 +5,7 @@
 
 namespace longhaul {
 
-/// An argument as a POSIX shell reads it back: itself, or between single quotes.
+/// Quotes an argument for a POSIX shell: unchanged if possible, otherwise in single quotes.
 std::string shell_word(std::string_view argument);
 
 }  // namespace longhaul

@@ -36,7 +36,7 @@ std::string TerminalText::push(std::string_view text) {
 
 std::string terminal_text(std::string_view text) {
   TerminalText filter;
-  std::string out = filter.push(text) + filter.push(" ");  // what waits is decided by the blank
+  std::string out = filter.push(text) + filter.push(" ");  // the blank completes pending bytes
   out.pop_back();
   return out;
 }

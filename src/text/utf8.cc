@@ -9,7 +9,8 @@ namespace {
 struct LeadByte {
   uint32_t bytes;
   uint32_t bits;
-  uint8_t second_low, second_high;  // what the second byte may be: no overlong forms, no surrogates
+  // range of the second byte: excludes overlong forms and surrogates
+  uint8_t second_low, second_high;
 };
 
 bool classify(uint8_t lead, LeadByte& out) {
@@ -101,7 +102,8 @@ std::string_view trim_front(std::string_view text) {
 
 std::string_view trim_back(std::string_view text) {
   while (!text.empty()) {
-    size_t begin = text.size() - 1;  // of the last character: step back over continuation bytes
+    // first byte of the last character: step back over continuation bytes
+    size_t begin = text.size() - 1;
     while (begin > 0 && (static_cast<uint8_t>(text[begin]) & 0xC0) == 0x80) --begin;
     const Utf8Sequence sequence = read_utf8(text.substr(begin));
     if (sequence.status != Utf8Status::complete || !is_white_space(sequence.code_point)) break;

@@ -1,6 +1,6 @@
 #pragma once
-// UTF-8: reading characters, and putting U+FFFD in the place of what is broken, one for each
-// maximal part of a sequence (the Unicode Standard, 3.9, "U+FFFD substitution").
+// Reads UTF-8 characters and replaces broken parts by U+FFFD, one for each maximal part of a
+// sequence (the Unicode Standard, 3.9, "U+FFFD substitution").
 
 #include <cstddef>
 #include <cstdint>
@@ -13,27 +13,27 @@ inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";  // U+
 
 enum class Utf8Status { complete, broken, truncated };
 
-/// The sequence at the beginning of a text that is not empty.
+/// The sequence at the beginning of a non-empty text.
 struct Utf8Sequence {
   Utf8Status status;
-  uint32_t bytes;  ///< of the character, of the broken part, or of the beginning that is there
+  uint32_t bytes;  ///< length of the character, of the broken part, or of the incomplete beginning
   uint32_t code_point;
 };
 
 Utf8Sequence read_utf8(std::string_view text);
 
-/// `text` itself when it is valid, otherwise `storage`, filled with the repaired text. Adds the
-/// number of sequences replaced to `*replaced`.
+/// Returns `text` itself if it is valid, otherwise `storage`, filled with the repaired text. Adds
+/// the number of replaced sequences to `*replaced`.
 std::string_view repair_utf8(std::string_view text, std::string& storage, size_t* replaced);
 
-/// Takes from the front of `held`, and returns, everything but a character at the end whose last
-/// bytes are missing. Broken sequences become U+FFFD.
+/// Removes from `held`, and returns, everything except an incomplete character at the end. Broken
+/// sequences become U+FFFD.
 std::string take_complete_utf8(std::string& held);
 
 /// Unicode's White_Space property.
 bool is_white_space(uint32_t code_point);
 
-/// The text without the white space at its beginning, or at its end.
+/// The text without white space at its beginning, or at its end.
 std::string_view trim_front(std::string_view text);
 std::string_view trim_back(std::string_view text);
 
