@@ -1,7 +1,7 @@
-// Attention of one token over stored keys and values, by their types: the time of a key and its
-// value, and the bytes of them that are read a second. In memory (36 lists of 32,768 rows, nano's
-// shape, and larger heads with more queries) and in the second-level cache (2 lists of 1,024). CPU
-// time of one thread, which other processes disturb less than a clock's.
+// Attention of one token over stored keys and values by type: time per key and value, and bytes
+// read per second. Keys lie in memory (36 lists of 32,768 rows, nano's shape, and larger heads with
+// more queries) or in the second-level cache (2 lists of 1,024). Times are CPU time of one thread,
+// which other processes disturb less than wall time.
 
 #include <benchmark/benchmark.h>
 

@@ -1,5 +1,5 @@
-// Decoding reads every weight once, so each matrix-vector product is set against a plain read of
-// the same memory. Arguments of the benchmarks: MB of weights (beyond or within the caches),
+// Speed of matrix-vector products relative to a plain read of the same memory, since decoding reads
+// every weight once. Arguments of the benchmarks: MB of weights (beyond or within the caches) and
 // threads.
 
 #include <benchmark/benchmark.h>
@@ -22,8 +22,8 @@ namespace {
 
 constexpr size_t kMemory = size_t{1200} << 20;
 
-/// Memory that every benchmark shares, in small pages as a mapped file has them: numbers of
-/// moderate size in whichever type it is read as.
+/// Memory that all benchmarks share, in small pages like a mapped file. Its values are moderate in
+/// whichever type they are read.
 const std::byte* weights() {
   static const std::byte* const memory = [] {
     void* p = mmap(nullptr, kMemory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -86,7 +86,7 @@ void matvec_large(benchmark::State& state, DType type, int64_t x_rows) {
   report(state, w.bytes());
 }
 
-/// One small matrix, in cache: what a call costs with its parallel region.
+/// One small matrix in cache: the overhead of a call with its parallel region.
 void matvec_small(benchmark::State& state, DType type) {
   set_thread_count(static_cast<int>(state.range(2)));
   const TensorView w = matrix(type, state.range(0), state.range(1));
@@ -99,7 +99,7 @@ void matvec_small(benchmark::State& state, DType type) {
   report(state, w.bytes());
 }
 
-/// Everything but attention of one token of a 135M model: 30 layers, hidden 576, 9 + 3 heads of 64,
+/// One token of a 135M model without attention: 30 layers, hidden 576, 9 + 3 heads of 64,
 /// feed-forward 1536, vocabulary 49152 (Q8_0).
 void small_model_token(benchmark::State& state, DType type) {
   set_thread_count(static_cast<int>(state.range(0)));
@@ -153,15 +153,15 @@ void small_model_token(benchmark::State& state, DType type) {
   report(state, at);
 }
 
-/// A model's matrices, of which a token reads each once.
+/// A model's matrices; a token reads each once.
 struct ModelShape {
   const char* name;
   DType type, head;
   int64_t layers, hidden, kv, ffn, vocabulary;
 };
 
-/// The products of one token of each of x_rows sequences, and nothing else. Its CPU time relative
-/// to one row is the price of a batch.
+/// Only the products of one token of each of x_rows sequences. CPU time relative to one row is the
+/// cost of a batch.
 void token_products(benchmark::State& state, const ModelShape& shape) {
   const int64_t x_rows = state.range(0), hidden = shape.hidden, ffn = shape.ffn;
   set_thread_count(1);

@@ -1,5 +1,6 @@
 #pragma once
-// What every target asks of code under test: it does as it says, or refuses in one line.
+// Requirements of every target on the tested code: it works as documented, or refuses the input
+// with a one-line error.
 
 #include <cstdlib>
 #include <cstring>
@@ -8,7 +9,7 @@
 
 namespace longhaul::fuzzing {
 
-/// A finding when it does not hold.
+/// Reports a finding if `holds` is false.
 inline void check(bool holds) {
   if (!holds) std::abort();
 }

@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const CatalogueEntry& entry : parse_catalogue(text, "catalogue.json")) {
       fuzzing::check(!entry.name.empty() && entry.name.find('/') == std::string::npos);
       fuzzing::check(entry.bytes > 0 && entry.context > 0);
-      // What is pulled by it later is a place on the hub.
+      // Entries must be references that can be pulled from the hub.
       fuzzing::check(parse_reference("hf:" + entry.repository + ":" + entry.file).has_value());
     }
   });

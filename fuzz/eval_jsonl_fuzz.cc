@@ -1,4 +1,4 @@
-// Any bytes as a file of the user's own cases: it is read or refused with one line.
+// Arbitrary bytes as a file of the user's own cases. It is read, or refused with one line.
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// Any bytes as a line of samples.jsonl: it is refused with one line, or what is read from it
-// survives being written and read again.
+// Arbitrary bytes as a line of samples.jsonl. It is refused with one line, or the result survives
+// being written and read again.
 
 #include <cstdlib>
 

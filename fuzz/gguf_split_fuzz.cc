@@ -1,4 +1,4 @@
-// A split set of two GGUF files: the input's first two bytes say where the second file begins.
+// A split set of two GGUF files. The input's first two bytes are the position of the second file.
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// A Hugging Face folder: the input's first two bytes cut it into config.json and the index.
+// A Hugging Face folder. The input's first two bytes split it into config.json and the index.
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// What a hub answers: about a model, and its list of files (behind the first zero byte), and which
-// of them are chosen.
+// Answers of a hub: the description of a model, its list of files (after the first zero byte), and
+// the choice of files.
 
 #include <string>
 

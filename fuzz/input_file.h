@@ -1,5 +1,5 @@
 #pragma once
-// A fuzzer's input as files in memory: one folder per process, under /dev/shm where there is one.
+// A fuzzer's input as files in memory. Each process has a folder, under /dev/shm if that exists.
 
 #include <unistd.h>
 
@@ -28,8 +28,8 @@ inline const std::filesystem::path& folder() {
   return path;
 }
 
-/// Where a target finds what it opens beside its input: LONGHAUL_SOURCE in the environment of
-/// programs that were taken elsewhere, else the repository that they were built in.
+/// Path of a file that a target opens beside its input. The root is LONGHAUL_SOURCE in the
+/// environment (for programs on another machine), else the repository of the build.
 inline std::filesystem::path source(const char* path) {
   const char* moved = std::getenv("LONGHAUL_SOURCE");
   return std::filesystem::path(moved != nullptr ? moved : LONGHAUL_SOURCE_DIR) / path;
@@ -40,9 +40,9 @@ inline void write_file(const std::string& name, const uint8_t* data, size_t size
   out.write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
 }
 
-/// The input as a GGUF file, or, where it does not begin as one, as a folder of two files, which
-/// its first two bytes cut it into. Returns what to open; empty where the input is too short for
-/// both.
+/// Writes the input as a GGUF file, or, if it does not begin like one, as a folder of two files.
+/// Its first two bytes split it. Returns the path to open, or an empty path if the input is too
+/// short for both.
 inline std::filesystem::path write_gguf_or_folder(const uint8_t* data, size_t size,
                                                   const std::string& config,
                                                   const std::string& weights) {

@@ -1,5 +1,5 @@
 #pragma once
-// Several texts in one input: zero bytes part them.
+// Several texts in one input, separated by zero bytes.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace longhaul::fuzzing {
 
-/// At least `count` texts, empty ones where the input has fewer.
+/// Returns at least `count` texts. Missing ones are empty.
 inline std::vector<std::string_view> parts(const uint8_t* data, size_t size, size_t count) {
   std::string_view rest(reinterpret_cast<const char*>(data), size);
   std::vector<std::string_view> texts;

@@ -1,6 +1,6 @@
-// Templates: the input's first text is a template, the others are given to it as `a`, `b`, ... and
-// as messages. What is given has characters that no template has, so that any of them in text of
-// the template's own is a mistake.
+// Templates. The input's first text is a template. The others are passed to it as `a`, `b`, ... and
+// as messages. They contain characters that no template has, so finding these in the template's own
+// text is a bug.
 
 #include <cstdlib>
 #include <cstring>
@@ -24,7 +24,7 @@ void check(bool holds) {
 
 constexpr std::string_view kMark = "\xEE\x80\x80";  // U+E000: a character of private use
 
-/// Every letter becomes the mark; the rest, which steers templates, stays.
+/// Replaces every letter by the mark. Other characters, which steer templates, are kept.
 Value given(std::string_view text) {
   std::string marked;
   for (const char c : text) {
@@ -34,7 +34,8 @@ Value given(std::string_view text) {
   return Value::text(marked, Origin::kGiven);
 }
 
-/// Whether a template could write the mark itself: as it is, by an escape, or cut from its bytes.
+/// Whether a template could write the mark itself: literally, by an escape, or from parts of its
+/// bytes.
 bool may_write_mark(std::string_view source) {
   return source.find('\\') != std::string_view::npos ||
          source.find('\xEE') != std::string_view::npos;

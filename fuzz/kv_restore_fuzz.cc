@@ -1,5 +1,5 @@
-// A KV store from a session file whose checksum is right and whose contents are anything; then what
-// a session does with the store.
+// A KV store from a session file with a correct checksum and arbitrary contents, then the
+// operations of a session on the store.
 
 #include <cstdlib>
 #include <cstring>
@@ -14,7 +14,8 @@ namespace {
 
 using namespace longhaul;
 
-/// A shorter store whose rows moved, as after a method's decision: every page must still be there.
+/// Truncates the store and moves its rows, as after a method's decision. Every page must still
+/// exist.
 void use(KvStore& store) {
   const KvLayout& layout = store.layout();
   const std::vector<float> row(static_cast<size_t>(layout.head_dim) * 4, 1.0f);
@@ -55,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     use(store);
   } catch (const UserError& error) {
     if (std::strchr(error.what(), '\n') != nullptr) std::abort();
-    if (store.longest() != 0) std::abort();  // unchanged
+    if (store.longest() != 0) std::abort();  // the store is unchanged
   }
   return 0;
 }

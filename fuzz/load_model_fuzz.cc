@@ -1,5 +1,6 @@
-// A whole model: a GGUF file, or a Hugging Face folder whose first two bytes cut the input into
-// config.json and model.safetensors. Configuration, rotary tables and weights by role.
+// A whole model: a GGUF file, or a Hugging Face folder, for which the first two bytes split the
+// input into config.json and model.safetensors. Tests configuration, rotary tables and weights by
+// role.
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,7 +17,7 @@ namespace {
 
 using namespace longhaul;
 
-/// Every view and every copy, and that they have the sizes that the decoder relies on.
+/// Reads every view and copy, and checks the sizes that the decoder relies on.
 void use(const Model& m) {
   std::vector<TensorView> views = {m.embedding, m.head};
   for (int l = 0; l < m.config.layers; ++l) {

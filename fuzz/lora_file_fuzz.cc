@@ -1,4 +1,4 @@
-// An adapter: a GGUF file, or a PEFT folder whose first two bytes cut the input into
+// An adapter: a GGUF file, or a PEFT folder, for which the first two bytes split the input into
 // adapter_config.json and adapter_model.safetensors.
 
 #include <algorithm>

@@ -1,7 +1,7 @@
-// A model and an adapter, folded into one. The input is four texts, the lengths of the first three
-// in its first six bytes: a model (a GGUF file, or config.json and model.safetensors) and, in what
-// is left, an adapter (a GGUF file, or adapter_config.json and adapter_model.safetensors). What is
-// written has as many bytes as was said, and is a model again.
+// A model and an adapter, merged into one. The input is four texts; the first six bytes are the
+// lengths of the first three. They are a model (a GGUF file, or config.json and model.safetensors)
+// and an adapter (a GGUF file, or adapter_config.json and adapter_model.safetensors). The output
+// has the announced number of bytes and is a model again.
 
 #include <array>
 #include <cstring>
@@ -35,7 +35,7 @@ std::array<Text, 4> four_texts(Text input) {
 
 bool is_gguf(Text text) { return text.size() >= 4 && std::memcmp(text.data(), "GGUF", 4) == 0; }
 
-/// The first text as a GGUF file, or the first two as a folder. `texts` goes on behind them.
+/// Writes the first text as a GGUF file, or the first two as a folder. Removes them from `texts`.
 fs::path write(const std::string& name, const char* config, const char* weights,
                std::span<const Text>& texts) {
   const auto put = [](const std::string& file, Text text) {
@@ -53,7 +53,7 @@ fs::path write(const std::string& name, const char* config, const char* weights,
   return fuzzing::folder() / name;
 }
 
-/// `source` hands all bytes of a file over. Returns how many.
+/// Writes all bytes that `source` provides to a file. Returns their number.
 size_t write_to(const fs::path& path, const std::function<void(const ByteSink&)>& source) {
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   size_t count = 0;
@@ -103,7 +103,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     try {
       load_model(open_checkpoint(merged));
     } catch (const UserError&) {
-      fuzzing::check(false);  // the model was one before
+      fuzzing::check(false);  // merging keeps a valid model valid
     }
   });
   return 0;

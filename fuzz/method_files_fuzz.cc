@@ -1,5 +1,5 @@
-// Files that methods read: a profile in the model's folder, for the method that the first byte
-// chooses, and the same text as trained gates, head patterns and calibrated thresholds.
+// Files that methods read: a profile in the model's folder for the method that the first byte
+// selects, and the same text as trained gates, head patterns and calibrated thresholds.
 
 #include <cmath>
 #include <cstring>
@@ -76,7 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   read_tables(fuzzing::folder() / name, model);
   std::filesystem::remove(fuzzing::folder() / name);
   for (const auto& entry : std::filesystem::directory_iterator(fuzzing::folder())) {
-    check(entry.path().filename() == "copy");  // a profile writes nothing
+    check(entry.path().filename() == "copy");  // profiles write no files
   }
   return 0;
 }

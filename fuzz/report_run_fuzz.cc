@@ -1,5 +1,5 @@
 // A folder of 'longhaul eval': run.json and, after a zero byte, samples.jsonl. Every form of the
-// report can be made of what is accepted, and a run that goes on there is begun or refused.
+// report must work for accepted input. Continuing the run starts or is refused.
 
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -26,7 +26,7 @@ void report() {
   const std::vector<RunFolder> runs = read_runs({fuzzing::folder()});
   const Results results(runs);
   const std::string page = html_report(results);
-  check(page.find("<script") == page.rfind("<script"));  // the page's own
+  check(page.find("<script") == page.rfind("<script"));  // the page has only its own script
   markdown_report(results);
   csv_report(results);
   json_report(results).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

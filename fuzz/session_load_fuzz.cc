@@ -1,8 +1,8 @@
-// A session file in which numbers were changed and whose checksum is right, for every method: it is
-// refused and nothing changes, or the session goes on without harm. The first byte of an input
-// chooses model and method, each 11 bytes after it are an edit of the file that was really saved:
-// where (2 bytes), what (1), with which number (8). Where counts bytes that are the same for two
-// texts, which are what a file says of itself; from 32768 on it counts all bytes.
+// A session file with changed numbers and a correct checksum, for every method. It is refused
+// without effect, or the session continues without harm. The first byte of an input selects model
+// and method. Each further 11 bytes edit the really saved file: position (2 bytes), kind (1) and
+// number (8). Positions count only bytes that are equal for two texts, which describe the file.
+// From 32768 on they count all bytes.
 
 #include <algorithm>
 #include <cstdlib>
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kTokens = 61;
 
-/// The settings under which every method of the registry forgets, ages or looks up.
+/// Settings under which every method of the registry evicts, ages or looks up.
 const std::vector<std::string>& methods() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> specs;
@@ -70,8 +70,8 @@ void read(Session& s, int64_t count, int64_t text = 0) {
 }
 
 struct Saved {
-  std::string file;            ///< without its checksum
-  std::vector<size_t> common;  ///< places at which the file of another text has the same byte
+  std::string file;            ///< without checksum
+  std::vector<size_t> common;  ///< positions at which another text's file has the same byte
 };
 
 std::string save(uint8_t choice, int64_t text) {
@@ -116,7 +116,8 @@ void edit(std::string& file, const std::vector<size_t>& common, const uint8_t* r
   }
 }
 
-/// What a user would do with it: go on reading, answer, and ask something else of a part of it.
+/// Uses the session as a user would: reads on, answers, and asks another question about a part of
+/// it.
 void use(Session& s) {
   for (int i = 0; i < 2; ++i) s.decode(7);
   read(s, 17);
@@ -144,12 +145,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     s.load(path);
   } catch (const UserError& error) {
     if (std::strchr(error.what(), '\n') != nullptr) std::abort();
-    if (!s.tokens().empty() || s.store().longest() != 0) std::abort();  // unchanged
+    if (!s.tokens().empty() || s.store().longest() != 0) std::abort();  // the session is unchanged
     return 0;
   }
   try {
     use(s);
-  } catch (const UserError& error) {  // keys that are not numbers give logits that are none
+  } catch (const UserError& error) {  // NaN keys give NaN logits
     if (std::strchr(error.what(), '\n') != nullptr) std::abort();
   }
   return 0;

@@ -1,5 +1,5 @@
-// Any ids, with nano's tokenizer: streamed text is valid UTF-8 piece by piece and equals the text
-// that is decoded at once.
+// Arbitrary ids with nano's tokenizer. Streamed text is valid UTF-8 piece by piece and equals the
+// text that is decoded at once.
 
 #include <cstdlib>
 #include <cstring>

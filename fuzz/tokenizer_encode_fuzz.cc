@@ -1,5 +1,5 @@
-// Any bytes as a prompt, with nano's tokenizer: repaired text comes back from its ids, control
-// tokens never come from plain text, and segments are one text.
+// Arbitrary bytes as a prompt with nano's tokenizer. Repaired text survives encoding and decoding,
+// control tokens never come from plain text, and segments are one text.
 
 #include <cstdlib>
 

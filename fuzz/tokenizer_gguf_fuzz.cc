@@ -1,4 +1,4 @@
-// One GGUF file, its metadata taken as a tokenizer.
+// One GGUF file whose metadata is read as a tokenizer.
 
 #include <cstdlib>
 #include <cstring>

@@ -1,4 +1,5 @@
-// Any bytes as tokenizer.json: it loads or is refused with one line; what loads can encode.
+// Arbitrary bytes as tokenizer.json. It loads or is refused with one line. A loaded tokenizer can
+// encode.
 
 #include <cstdlib>
 
@@ -11,8 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     const Tokenizer tokenizer(parse_tokenizer_json(text, "tokenizer.json"));
-    // A text that is the same for all files meets hardly any of their patterns: the file's own has
-    // the letters of each.
+    // A fixed text matches few of the patterns. The file's own text contains the letters of each
+    // pattern.
     for (const std::string_view input :
          {std::string_view("Hello <e> \u00fc\u4e2d 12"), text.substr(0, 4096)}) {
       const std::vector<int32_t> ids =

@@ -1,6 +1,6 @@
-// A pattern, a text that is made to meet it, and a replacement: matches advance, pieces lie in the
-// text one behind the other and lose nothing, and no step makes a text grow without bound. Parts of
-// the input: pattern, text, what Replace looks for, what it puts there.
+// A pattern, a text made to match it, and a replacement. Matches advance, pieces are consecutive
+// and complete, and no step makes a text grow without bound. Parts of the input: pattern, text,
+// text that Replace looks for, replacement.
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -25,8 +25,8 @@ std::string valid(std::string_view text) {
   return std::string(repair_utf8(text, storage, nullptr));
 }
 
-/// The text, the letters of the pattern, and both once more: what a pattern names is then there, in
-/// several places.
+/// The text, the letters of the pattern, and both again. The text then contains what the pattern
+/// names in several places.
 std::string text_for(const std::string& pattern, const std::string& text) {
   return text + pattern + text + std::string(pattern.rbegin(), pattern.rend()) + text;
 }

@@ -21,7 +21,7 @@ inline unsigned touch(const std::vector<TensorView>& tensors) {
   return sum;
 }
 
-/// Every accessor on every key; those that do not fit throw UserError.
+/// Calls every accessor for every key. Accessors of the wrong type throw UserError.
 inline size_t touch(const GgufMetadata& metadata) {
   size_t sum = 0;
   const auto attempt = [&](auto&& call) {

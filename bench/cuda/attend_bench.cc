@@ -1,5 +1,5 @@
-// Speed of attention on a GPU by the shapes of real models: products and bytes a second. With an
-// argument only shapes whose line begins with a text that contains it ("d256", "decode").
+// Speed of attention on a GPU for the shapes of real models, in products and bytes per second. With
+// an argument, runs only shapes whose line begins with a text that contains it ("d256", "decode").
 
 #include <cuda_runtime.h>
 
@@ -37,7 +37,7 @@ struct Bench {
   float cap = 0;
 };
 
-/// Pages of small random numbers, as bf16 or f16; in blocks all of these bytes are finite scales.
+/// Pages of small random values as bf16 or f16. Read as blocks, their bytes give finite scales.
 std::vector<uint16_t> random_numbers(size_t count) {
   std::vector<uint16_t> numbers(count);
   uint32_t x = 1;
@@ -78,7 +78,8 @@ void measure(const Bench& b, std::string_view only) {
   const size_t page = 64 * (bytes_of(b.type.k, b.head_dim) + bytes_of(b.type.v, b.head_dim));
   const size_t per_head = static_cast<size_t>((b.keys + 63) / 64);
   const size_t of_set = per_head * static_cast<size_t>(b.kv_heads);
-  // Few rows read so little that caches would hold it: several sets of keys, read in turn.
+  // Decode rows read so little that caches would hold it. Several sets of keys are therefore read
+  // in turn.
   const size_t sets =
       b.rows > 1 ? 1 : std::clamp<size_t>(kBeyondCaches / (of_set * page) + 1, 1, kMostSets);
   const size_t pages = sets * of_set;
@@ -108,7 +109,7 @@ void measure(const Bench& b, std::string_view only) {
   for (size_t i = 0; i < pages; ++i) order[i] = i;
   std::shuffle(order.begin(), order.end(), random);
   std::vector<std::vector<const std::byte*>> lists(sets * static_cast<size_t>(b.kv_heads));
-  const std::byte** listed;  // as the KV store gives it
+  const std::byte** listed;  // as the KV store provides it
   ok(cudaMalloc(&listed, pages * sizeof *listed));
   std::vector<std::vector<KeySegment>> dense, sparse;
   for (size_t h = 0; h < lists.size(); ++h) {
@@ -159,7 +160,7 @@ void measure(const Bench& b, std::string_view only) {
   if (b.type == KvType(DType::BF16)) scratch.pages = {kv, pages * page, page};
   cudaStream_t stream;
   ok(cudaStreamCreate(&stream));
-  // Short calls are measured many at a time, so that the host's part hides where it is shorter.
+  // Several short calls are timed together, which hides the host's time if it is shorter.
   const double pairs = visible_pairs_of(tasks[0]);
   const int calls = pairs * b.head_dim < 1e10 ? 20 : 4;
   cudaEvent_t begin, end;

@@ -1,6 +1,6 @@
-// Speed of a layer's mixture of experts on a GPU, choice and all: few rows, which read the matrices
-// of the experts that they chose, and the rows of a prompt. Choices are random and change from call
-// to call, so that few of the matrices are in the caches.
+// Speed of a layer's mixture of experts on a GPU, including the choice: for decode rows, which read
+// the matrices of their chosen experts, and for prefill rows. Choices are random and differ between
+// calls, so that few matrices are in the caches.
 
 #include <chrono>
 #include <cstdio>
@@ -24,7 +24,7 @@ struct Shape {
 constexpr Shape kShapes[] = {{"Qwen3-30B-A3B", DType::Q4_K, 128, 8, 2048, 768},
                              {"Mixtral-8x7B", DType::Q4_K, 8, 2, 4096, 14336},
                              {"gpt-oss-20b", DType::MXFP4, 32, 4, 2880, 2880}};
-constexpr int kCalls = 32;  // with choices of their own
+constexpr int kCalls = 32;  // each with its own choices
 
 class ExpertBench {
  public:

@@ -1,5 +1,5 @@
-// Speed of products on a GPU: cuBLASLt, expansion of stored weights, and few rows. Each figure is
-// the median of runs over weights that lie in more memory than the caches hold.
+// Speed of products on a GPU: cuBLASLt, expansion of stored weights, and decode rows. Each figure
+// is the median of runs over weights that exceed the caches.
 
 #include <cuda_runtime_api.h>
 
@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kBeyondCaches = size_t{256} << 20;
 
-/// Median milliseconds of one call; `calls` of them in a row are timed at once.
+/// Median milliseconds per call; `calls` consecutive calls are timed together.
 double milliseconds(const std::function<void(int call)>& work, int calls) {
   cudaEvent_t begin, end;
   check(cudaEventCreate(&begin), "event");
@@ -43,7 +43,7 @@ double milliseconds(const std::function<void(int call)>& work, int calls) {
   return static_cast<double>(times[3]);
 }
 
-/// The same through a graph of all calls: without the host's time for each launch.
+/// Like milliseconds(), with a graph of all calls, which excludes the host's launch times.
 double milliseconds_in_graph(const std::function<void(Stream, int call)>& work, int calls) {
   cudaStream_t stream;
   check(cudaStreamCreate(&stream), "stream");
@@ -99,7 +99,7 @@ void bench_gemm() {
   }
 }
 
-/// A matrix whose weights are some numbers, all alike; its code book stays as it is.
+/// A matrix of equal weights. Its code book is unchanged.
 Matrix filled(DType type, int64_t outputs, int64_t cols) {
   Matrix matrix(type, outputs, cols);
   const auto& of = traits(type);
@@ -194,11 +194,11 @@ class Layers {
     return l.q.bytes() + l.k.bytes() + l.v.bytes() + l.o.bytes() + l.gate.bytes() + l.up.bytes() +
            l.down.bytes();
   }
-  /// How much of a layer products do themselves.
+  /// Which work the products of a layer include.
   enum class Form : uint8_t {
-    kApart,  ///< the forms of rows are made before them
-    kMade,   ///< they make those that they can
-    kGated   ///< gate and up are one product, of which down makes its row
+    kApart,  ///< the forms of rows are made by separate kernels
+    kMade,   ///< products make the forms of rows if they can
+    kGated   ///< gate and up are one product, and down makes its row from the result
   };
   void run(Stream stream, int call, Form form) const {
     const bool made = form != Form::kApart;
@@ -276,7 +276,7 @@ void bench_layer(const char* name, DType type, DType last) {
   }
 }
 
-/// gemm, layer, expand, matvec or all of them.
+/// Runs gemm, layer, expand, matvec or all.
 void bench(const std::string& what) {
   if (what == "all" || what == "gemm") bench_gemm();
   if (what == "all" || what == "matvec") {

@@ -1,5 +1,5 @@
-// Speed of what sparse methods do on a GPU while a prompt is read: best keys of tiles, votes, and
-// attention over masked pages; and the best keys that a generated token searches for.
+// Speed of the GPU work of sparse methods: best keys of tiles, votes, and attention over masked
+// pages in prefill, and the search of best keys in decode.
 
 #include <cuda_runtime.h>
 
@@ -34,7 +34,7 @@ T* on_device(const std::vector<T>& numbers) {
   return there;
 }
 
-/// Milliseconds of the median of some runs.
+/// Median milliseconds of some runs.
 double time_of(const std::function<void()>& run) {
   cudaEvent_t begin, end;
   ok(cudaEventCreate(&begin));
@@ -53,8 +53,8 @@ double time_of(const std::function<void()>& run) {
   return static_cast<double>(times[times.size() / 2]);
 }
 
-/// Pages of normal numbers in bf16 (one 16 MiB pattern again and again), in shuffled order; in
-/// blocks, of the same bits but those that would make scales endless.
+/// Pages of normally distributed bf16 values (one repeated 16 MiB pattern) in shuffled order. For
+/// block types, bits that would give infinite scales are cleared.
 struct Heads {
   explicit Heads(int64_t count, KvType kv_type = DType::BF16)
       : keys(count), type(kv_type), page(64 * (bytes_of(type.k, kDim) + bytes_of(type.v, kDim))) {
@@ -68,7 +68,7 @@ struct Heads {
       static_assert(sizeof bits == sizeof value);
       std::copy_n(reinterpret_cast<const char*>(&value), 4, reinterpret_cast<char*>(&bits));
       x = static_cast<uint16_t>(bits >> 16);
-      if (type.k != DType::BF16) x &= 0xbfffu;  // as f16 below 2
+      if (type.k != DType::BF16) x &= 0xbfffu;  // below 2 as f16
     }
     ok(cudaMalloc(&memory, all * page));
     for (size_t at = 0; at < all * page; at += pattern.size() * 2) {
@@ -141,7 +141,7 @@ void best_keys(const Heads& heads, int64_t rows, int64_t begin, bool engine) {
   ok(cudaFree(best));
 }
 
-/// The search of one generated token: all heads of a KV head read its keys once.
+/// The search of one decoded token. All heads of a KV head read its keys once.
 void search_of_few_rows(int64_t keys, KvType type) {
   constexpr int kBest = 4;
   const Heads heads(keys, type);
@@ -167,7 +167,7 @@ void search_of_few_rows(int64_t keys, KvType type) {
   ok(cudaFree(best));
 }
 
-/// Votes of 512 rows each, all on different numbers as far as chance has it.
+/// Votes of 512 rows each, with random and mostly different numbers.
 void votes(int chunks, int64_t numbers) {
   constexpr int64_t kCast = 512 * kHeads * 4, kMost = 127;
   std::mt19937 random(3);
@@ -203,13 +203,14 @@ void votes(int chunks, int64_t numbers) {
   std::fflush(stdout);
 }
 
-/// Rows that see about `percent` of the keys before them, drawn key by key or page by page.
+/// Rows that see about `percent` of the keys before them, chosen key by key or page by page.
 void masked(const Heads& heads, int64_t rows, int percent, bool by_page) {
   const int64_t before = heads.keys - rows, pages = heads.keys / 64;
   std::mt19937 random(4);
   std::vector<int32_t> index;
   std::vector<uint64_t> masks;
-  std::vector<int64_t> seen_before(static_cast<size_t>(pages + 1));  // keys, of a tile
+  // Number of keys that a tile sees.
+  std::vector<int64_t> seen_before(static_cast<size_t>(pages + 1));
   for (int32_t p = 0; p < pages; ++p) {
     uint64_t mask = 0;
     const bool page = random() % 100 < static_cast<uint32_t>(percent);

@@ -1,6 +1,6 @@
-// What it costs to add up numbers over all GPUs of a machine: written into each other's memory
-// (ops/core/gpu/one_shot.gpu.h) and over NCCL. Microseconds of one sum, of many in a row, by the
-// slowest GPU.
+// Cost of a sum over all GPUs of a machine: by writes into each other's memory
+// (ops/core/gpu/one_shot.gpu.h) and over NCCL. Prints microseconds per sum for many consecutive
+// sums on the slowest GPU.
 
 #include <algorithm>
 #include <chrono>
@@ -20,7 +20,7 @@ namespace {
 using Gpus = std::vector<std::shared_ptr<GpuQueue>>;
 constexpr int64_t kMostNumbers = int64_t{8192} * 4096;
 
-/// Threads of all GPUs hand over `calls` sums and wait for them.
+/// The threads of all GPUs queue `calls` sums and wait for them.
 double microseconds(const Gpus& gpus, Crew& crew, int calls, const std::function<void(int)>& sum) {
   double best = 1e30;
   for (int run = 0; run < 5; ++run) {

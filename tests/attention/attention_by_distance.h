@@ -1,5 +1,5 @@
 #pragma once
-// The definition of attention for methods that move keys: which keys a row sees, and how far away.
+// Reference for methods that move keys: which keys a row sees, and at which distance.
 
 #include <cmath>
 #include <optional>
@@ -46,7 +46,7 @@ std::vector<double> attention_by_distance(const ModelShape& shape, int layer, co
   return out;
 }
 
-/// Everything that `run` computed equals the definition with `distance(layer, kv_head, i, j)`.
+/// Checks that all outputs of `run` equal the definition with `distance(layer, kv_head, i, j)`.
 template <class Distance>
 void expect_by_distance(const MethodRun& run, Distance&& distance, double allowed = 3e-5) {
   for (int layer = 0; layer < run.shape.layers; ++layer) {

@@ -47,7 +47,7 @@ TEST(CheckMethod, RefusesATypeInWhichRowsCannotBeKept) {
 
 TEST(CheckMethod, RefusesWhatThePromptRulesOut) {
   EXPECT_TRUE(has(refused("citrus", 64, DType::BF16, {.tokens = 300}), {"--attention citrus"}));
-  // 32 + 127 * 32 + 4096 visible keys and more than the 4,096 trained tokens to read.
+  // 32 + 127 * 32 + 4096 visible keys, and more prompt tokens than the 4,096 trained ones.
   const char* wide = "reattention:fidelity=paper";
   EXPECT_TRUE(has(refused(wide, 64, DType::BF16, {.tokens = 4097}), {"reattention", "8192"}));
   EXPECT_NO_THROW(check_method(MethodSpec::parse(wide), small_shape(2, 2, 2, 64), DType::BF16,

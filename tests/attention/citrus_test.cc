@@ -15,7 +15,7 @@ struct Settings {
   const char* cache = "individual";
   int64_t k = 30, chunk = 16, sink = 0;
   bool paper = false;
-  bool all_sums = false;  ///< summed up since a row was read
+  bool all_sums = false;  ///< sums accumulate from the time a row was read
 
   std::unique_ptr<AttentionDriver> make(const ModelShape& shape) const {
     return MethodSpec::parse(
@@ -25,8 +25,8 @@ struct Settings {
   }
 };
 
-/// The three caches of docs/methods/citrus.md, one layer, in double precision: lists of tokens, and
-/// what every row of the prompt attends to.
+/// The three caches of docs/methods/citrus.md for one layer in double precision: lists of tokens,
+/// and the attention output of every row of the prompt.
 class ByDefinition {
  public:
   ByDefinition(const Settings& settings, const MethodRun& run, int layer)
@@ -37,7 +37,7 @@ class ByDefinition {
   void prompt(int64_t tokens, int64_t instruction) {
     const int64_t document = done_ + tokens - instruction, end = done_ + tokens;
     const std::string cache = o_.cache;
-    std::vector<int64_t> context = list;  // the list that the document is read with
+    std::vector<int64_t> context = list;  // the list used to read the document
     Totals context_totals = totals_;
     while (done_ < document) {
       const int64_t chunk_end = std::min(done_ + o_.chunk, document);
@@ -96,7 +96,8 @@ class ByDefinition {
     return sums;
   }
 
-  /// What tokens got in the cuts so far, where that counts: none before a list is too long.
+  /// Attention that tokens received in the evictions so far, if it counts. It is empty until a list
+  /// is too long.
   using Totals = std::map<int64_t, double>;
 
   void cut(std::vector<int64_t>& rows, std::vector<double> sums, Totals& totals) const {
@@ -140,7 +141,7 @@ class ByDefinition {
   Totals totals_;  ///< of `list`
 };
 
-/// Two prompts with generated tokens after each, compared row by row and list by list.
+/// Two prompts, each followed by generated tokens, compared row by row and list by list.
 void expect_definition(const Settings& settings, int group, int cap, int64_t first,
                        int64_t instruction, int64_t second) {
   SCOPED_TRACE(testing::Message() << settings.cache << " paper " << settings.paper << " group "
@@ -217,7 +218,7 @@ TEST(Citrus, WhateverTheChunkCapAndTheLengths) {
 TEST(Citrus, HoldsWhatThePaperSays) {
   struct Sizes {
     int64_t k, chunk, document;
-    std::vector<int64_t> after;  ///< each chunk
+    std::vector<int64_t> after;  ///< list length after each chunk
   };
   for (const Sizes& sizes : {Sizes{768, 256, 2048, {256, 512, 768, 1024, 1024, 1024, 1024, 1024}},
                              Sizes{8, 256, 1000, {256, 264, 264, 240}}}) {
@@ -254,17 +255,17 @@ TEST(Citrus, ACoveringBudgetReadsTheInstructionOnce) {
   }
 }
 
-/// A shared list keeps what a standard one keeps when the instruction is the chunk's text.
+/// A shared list keeps the rows of a standard list if the instruction equals the chunk's text.
 TEST(Citrus, AnInstructionThatIsTheChunkSelectsAsTheChunkDoes) {
   const ModelShape shape = small_shape(2, 2, 2, 32);
   std::vector<std::vector<int64_t>> kept;
   for (const char* cache : {"standard", "shared"}) {
     Settings settings;
     settings.cache = cache;
-    settings.k = 40;  // nothing leaves before the last of the four chunks
+    settings.k = 40;  // nothing is evicted before the last of the four chunks
     const auto method = settings.make(shape);
     MethodRun run(shape, *method, DType::F32, 80);
-    for (LayerInputs& in : run.inputs) {  // tokens 64 .. 79 are tokens 48 .. 63 again
+    for (LayerInputs& in : run.inputs) {  // tokens 64 .. 79 repeat tokens 48 .. 63
       for (auto* x : {&in.q, &in.k, &in.v}) {
         const auto width = static_cast<std::ptrdiff_t>(x->size() / 80);
         std::copy(x->begin() + 48 * width, x->begin() + 64 * width, x->begin() + 64 * width);
@@ -279,7 +280,7 @@ TEST(Citrus, AnInstructionThatIsTheChunkSelectsAsTheChunkDoes) {
   EXPECT_EQ(kept[0], kept[1]);
 }
 
-/// Worked by hand: rows P = [.5 .3 .2], [.1 .6 .1] of a list of three; of k = 2 rows 0 and 1 stay.
+/// Worked by hand: rows P = [.5 .3 .2], [.1 .6 .1] of a list of three; k = 2 keeps rows 0 and 1.
 TEST(Citrus, AveragesTheRowsOfAChunk) {
   ModelShape shape = small_shape(1, 1, 1, 32);
   std::fill(shape.rope.inverse_frequency.begin(), shape.rope.inverse_frequency.end(), 0.0);
@@ -330,7 +331,7 @@ TEST(Citrus, TheForecastBoundsEveryStream) {
     const auto method = settings.make(shape);
     MethodRun run(shape, *method, DType::F32, 2000);
     const size_t bound = method->most_kv_bytes(run.store.layout(), 2000, 64);
-    // A list with what enters it, and a page that the streams do not share.
+    // A list with the rows that enter it, and a page that the streams do not share.
     const size_t streams = std::string_view(cache) == "individual" ? 2 : 1;
     EXPECT_EQ(bound, streams * run.store.layout().bytes_for(100 + 64 + 512 + 64));
     EXPECT_EQ(bound, method->most_kv_bytes(run.store.layout(), 1 << 20, 64));
@@ -342,13 +343,14 @@ TEST(Citrus, TheForecastBoundsEveryStream) {
       most = std::max(most, part.store.live_bytes() * static_cast<size_t>(fresh->streams()));
     }
     EXPECT_LE(most, bound);
-    run.prompt(2000, 64, 1990);  // nearly all of it is the instruction
+    run.prompt(2000, 64, 1990);  // the instruction is nearly the whole prompt
     EXPECT_LE(run.most_bytes, bound);
     EXPECT_EQ(run.store.length(0, 0), 100 + 512);
   }
 }
 
-/// Where an instruction is read at once, what enters and leaves again is counted in one layer.
+/// An instruction that is read at once enters and is evicted layer by layer, so its rows count for
+/// one layer.
 TEST(Citrus, TheForecastHoldsForManyLayersAndLongInstructions) {
   ModelShape shape = small_shape(8, 1, 2, 32);
   shape.window.back() = 40;
@@ -368,8 +370,8 @@ TEST(Citrus, TheForecastHoldsForManyLayersAndLongInstructions) {
   }
 }
 
-/// Beside the tokens an instruction that is read once more may begin a page: 48 tokens in chunks of
-/// 16 and an instruction of 14 are one page of rows and two in memory.
+/// A repeated instruction may begin a page of its own. 48 tokens in chunks of 16 and an instruction
+/// of 14 are one page of rows, but two pages in memory.
 TEST(Citrus, TheForecastOfShortContextsCountsPagesOfCopies) {
   const ModelShape shape = small_shape(2, 2, 2, 32);
   Settings settings;

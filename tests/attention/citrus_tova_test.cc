@@ -9,7 +9,7 @@ namespace {
 
 using namespace testing_support;
 
-/// What a standard list holds of a document of 60 tokens, read one by one, with k = 12.
+/// Tokens in a standard list after a document of 60 tokens, read one by one with k = 12.
 std::vector<std::vector<int64_t>> kept_token_by_token(const ModelShape& shape, MethodRun& run) {
   run.prompt(61, 64, 1, 60);  // all but the instruction
   EXPECT_EQ(run.done, 60);
@@ -31,7 +31,7 @@ TEST(CitrusOfTokens, KeepsItselfAndWhatItAttendsToMost) {
   for (int layer = 0; layer < 2; ++layer) {
     std::vector<int64_t> list;
     for (int64_t token = 0; token < 60; ++token) {
-      std::vector<PlacedToken> keys;  // at their places in the list, the newest after them
+      std::vector<PlacedToken> keys;  // at their places in the list, followed by the newest
       for (const int64_t held : list) keys.push_back({held, std::ssize(keys)});
       keys.push_back({token, std::ssize(keys)});
       std::vector<double> paid(list.size());
@@ -51,8 +51,8 @@ TEST(CitrusOfTokens, KeepsItselfAndWhatItAttendsToMost) {
   }
 }
 
-/// Without rotation, so that it does not matter where a key stands, and with keys along their own
-/// queries, so that TOVA too keeps the newest.
+/// Without rotation a key's position does not matter. With keys along their own queries TOVA also
+/// keeps the newest.
 TEST(CitrusOfTokens, KeepsWhatTovaKeepsWhereTheNewestRanks) {
   ModelShape shape = small_shape(2, 2, 2, 32);
   std::fill(shape.rope.inverse_frequency.begin(), shape.rope.inverse_frequency.end(), 0.0);

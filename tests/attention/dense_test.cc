@@ -11,7 +11,7 @@ using testing_support::largest_difference;
 using testing_support::MethodRun;
 using testing_support::small_shape;
 
-/// What the stored form of keys and values may change.
+/// Error that the storage type of keys and values may cause.
 double tolerance(DType type) {
   switch (type) {
     case DType::F32:

@@ -31,7 +31,7 @@ TEST(DuoGates, SparsityIsAQuantileOverTheWholeModel) {
   EXPECT_EQ(count(full_by_sparsity(gates, 1)), 0);
   EXPECT_EQ(full_by_sparsity(gates, .75),
             (FullHeads{{false, false, true, false}, {false, true, false, false}}));
-  // The same as the thresholds that the quantiles are.
+  // The result equals that for the thresholds at these quantiles.
   for (const auto& [sparsity, quantile] : {std::pair{.25, .175}, {.5, .5}, {.75, .825}}) {
     EXPECT_EQ(full_by_sparsity(gates, sparsity), full_by_threshold(gates, quantile));
   }
@@ -80,7 +80,7 @@ TEST(DuoGates, RefusalsNameTheOption) {
       "--attention duo: gates=" + none + ": cannot open: No such file or directory");
 }
 
-// What models/nano/README.md says of the searched heads, and that no tie decides between them.
+// The searched heads of models/nano/README.md. No tie decides between them.
 TEST(DuoGates, NanosOwnKeepTheNineSearchedHeads) {
   const HeadGates gates = read_gates(LONGHAUL_MODELS "/nano/duo_gates.tsv", std::vector(12, 3));
   FullHeads nine(12, {false, false, false});
@@ -176,7 +176,7 @@ TEST_F(Duo, StreamingHeadsHoldNoMoreThanTheyKeep) {
       }
     }
   }
-  // Three of six heads hold 1,500 tokens, three at most 169: in whole pages.
+  // Three of six heads hold 1,500 tokens, three at most 169, in whole pages.
   const KvLayout& layout = run.store.layout();
   EXPECT_LT(run.store.bytes(), layout.bytes_for(1500) * 6 / 10);
   EXPECT_LT(method->most_kv_bytes(layout, 1500, 64), layout.bytes_for(1500) * 6 / 10);
@@ -201,7 +201,7 @@ TEST(DuoGates, AQuarterOfTheHeadsInFourBitsTakesLessThanATenthOfDenseBf16) {
   };
   EXPECT_LE(share(DType::Q4_0), 0.09);
   EXPECT_GE(share(DType::Q4_0), 0.07);  // a quarter of 18 bytes for 64
-  // A row's token number, 4 bytes, lies beside its key and value.
+  // A row's token number, 4 bytes, is stored beside its key and value.
   EXPECT_NEAR(share({DType::Q8_0, DType::Q4_0}) / share(DType::Q4_0), 108.0 / 76, 1e-3);
 }
 

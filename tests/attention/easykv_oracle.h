@@ -10,18 +10,19 @@ namespace longhaul::testing_support {
 
 struct CountedToken {
   PlacedToken at;
-  double sum = 0, squares = 0;  ///< of rows' probabilities, the mean over the heads, since counting
-  double seen = 0;              ///< rows that could see it
-  double last = 0;              ///< of the newest row
+  /// Sums of rows' probabilities (mean over heads) since counting began.
+  double sum = 0, squares = 0;
+  double seen = 0;  ///< rows that could see it
+  double last = 0;  ///< probability in the newest row
 };
 
 struct EasyKv {
   int64_t budget = 30, stride = 8, sink = 4, recent = 6;
-  bool in_list = false;  ///< tokens stand at their index in the list
+  bool in_list = false;  ///< tokens have their index in the list as position
 };
 
-/// The tokens kept of a prompt of n, judged by query heads [first_head, last_head). `evict` takes
-/// `stride` tokens out of a list.
+/// The tokens kept of a prompt of n tokens, scored by query heads [first_head, last_head). `evict`
+/// removes `stride` tokens from a list.
 inline std::vector<int64_t> easykv_by_definition(
     const MethodRun& run, int layer, int first_head, int last_head, int64_t n, const EasyKv& how,
     const std::function<void(std::vector<CountedToken>&)>& evict) {
@@ -56,7 +57,8 @@ inline std::vector<int64_t> easykv_by_definition(
   return tokens;
 }
 
-/// `count` times, the lowest score of positions [begin, size - end) leaves, of equals the last.
+/// Evicts the lowest score of positions [begin, size - end) `count` times. Of equal scores the last
+/// is evicted.
 inline void evict_lowest(std::vector<CountedToken>& kept, int64_t count, int64_t begin, int64_t end,
                          double CountedToken::*score) {
   for (int64_t i = 0; i < count; ++i) {

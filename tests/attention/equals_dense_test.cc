@@ -1,5 +1,5 @@
-// Every method of the registry, with options that cover everything, is dense attention. The
-// registry says which (MethodInfo::covers).
+// Every method of the registry equals dense attention with options that cover everything. The
+// registry has these options (MethodInfo::covers).
 
 #include <gtest/gtest.h>
 

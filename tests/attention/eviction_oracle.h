@@ -1,6 +1,6 @@
 #pragma once
-// What methods that forget keys should do, by definition: probabilities in double precision over
-// any kept tokens at any positions, and which tokens a list holds.
+// Reference for eviction methods: probabilities in double precision over any kept tokens at any
+// positions, and the tokens that a list holds.
 
 #include <algorithm>
 #include <cmath>
@@ -66,7 +66,7 @@ inline std::vector<int64_t> tokens_of(const KvStore& store, int layer, int list)
   return tokens;
 }
 
-/// Everything read so far equals dense attention, in every layer.
+/// Checks that all outputs so far equal dense attention in every layer.
 inline void expect_dense(const MethodRun& run, double tolerance = 2e-5) {
   for (int layer = 0; layer < run.shape.layers; ++layer) {
     const size_t l = static_cast<size_t>(layer);
@@ -76,8 +76,8 @@ inline void expect_dense(const MethodRun& run, double tolerance = 2e-5) {
   }
 }
 
-/// `spec` names a method with a budget that covers the run: equal to dense for every group size,
-/// chunk size and length, over two prompts with generated tokens after each.
+/// Checks that `spec`, a method with a budget that covers the run, equals dense attention. Covers
+/// every group size, chunk size and length, over two prompts each followed by generated tokens.
 inline void expect_dense_when_covering(const char* spec) {
   SCOPED_TRACE(spec);
   const auto check = [&](int group, int64_t prompt, int chunk) {

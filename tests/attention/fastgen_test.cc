@@ -16,7 +16,7 @@ using namespace testing_support;
 constexpr double kHeavyShare = 0.2, kWindowShare = 0.25;
 constexpr int64_t kGlobal = 2;
 
-/// A model whose token 0 is special, 1 and 2 are punctuation.
+/// A model in which token 0 is special and tokens 1 and 2 are punctuation.
 ModelShape shape_of(int group) {
   ModelShape shape = small_shape(2, 2, group, 32);
   shape.token_classes.assign(40, TokenClass::kOther);
@@ -42,9 +42,10 @@ void name_tokens(MethodRun& run) {
 struct HeadByDefinition {
   const MethodRun& run;
   int layer, head;
-  int64_t begin = 0;                    ///< of the prompt
-  std::vector<PlacedToken> held;        ///< in order
-  std::map<int64_t, double> paid = {};  ///< to a token, all rows and query heads since `begin`
+  int64_t begin = 0;              ///< the prompt's first token
+  std::vector<PlacedToken> held;  ///< in order
+  /// Attention that a token received from all rows and query heads since `begin`.
+  std::map<int64_t, double> paid = {};
   int rule = 4;
 
   TokenClass known(int64_t token) const {
@@ -81,7 +82,8 @@ struct HeadByDefinition {
     held = left;
   }
 
-  /// Row `token` sees what is held and itself; returns what its heads paid, by place in the list.
+  /// Row `token` sees the held tokens and itself. Returns its heads' attention by place in the
+  /// list.
   std::vector<double> read(int64_t token) {
     held.push_back({token, token});
     paid[token] += 0;

@@ -85,7 +85,7 @@ std::map<int64_t, std::set<int64_t>> blocks_by_definition(const ModelShape& shap
   return chosen;
 }
 
-/// One pass after another: their ends.
+/// `ends` are the ends of consecutive passes.
 void expect_by_definition(const ModelShape& shape, const std::string& text, const FlexSettings& s,
                           int64_t prompt, int chunk, const std::vector<int64_t>& ends,
                           std::set<bool>* kinds = nullptr) {

@@ -1,5 +1,5 @@
-// What a method says beforehand that it will hold in memory, against what it holds: over several
-// turns, with every kind of forgetting (MethodInfo::small).
+// Memory forecast of a method compared with its actual memory, over several turns and with every
+// kind of eviction (MethodInfo::small).
 
 #include <gtest/gtest.h>
 

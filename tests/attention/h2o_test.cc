@@ -49,7 +49,7 @@ TEST(H2o, StreamKeepsWhatTheDefinitionKeepsWhateverTheChunk) {
           }
           const int64_t size = run.store.length(0, 0);
           run.decode(3);
-          EXPECT_EQ(run.store.length(0, 0), size + 3);  // nothing leaves while generating
+          EXPECT_EQ(run.store.length(0, 0), size + 3);  // generating evicts nothing
         }
       }
     }
@@ -61,7 +61,7 @@ TEST(H2o, ReadsThePromptsFirstTokensAtOnceThenStrides) {
     const char* method;
     int64_t tokens, first, stride;
   };
-  // EasyKV's own: whole strides end with the prompt.
+  // EasyKV's own schedule: whole strides end with the prompt.
   for (const auto& [method, tokens, first, stride] :
        {Example{"h2o:budget=1024,stride=256", 5000, 904, 256},
         Example{"h2o:budget=1024,stride=256", 4096, 1024, 256},
@@ -118,8 +118,8 @@ TEST(H2o, SumsHoldAllAttentionThatWasCounted) {
   }
 }
 
-/// With equal attention to all, the newest keys were seen by the fewest rows. In a stream the rows
-/// before the first cut tie with one another, and of equal sums the earlier stays.
+/// With uniform attention the newest keys were seen by the fewest rows. In a stream, the rows
+/// before the first eviction tie with each other, and of equal sums the earlier row is kept.
 TEST(H2o, UniformAttentionForgetsWhatLiesBeforeTheRecentRows) {
   for (const int chunk : {5, 200}) {
     for (const auto& [spec, first] :

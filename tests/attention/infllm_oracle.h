@@ -1,6 +1,6 @@
 #pragma once
-// InfLLM step by step as docs/methods/infllm.md tells it, in double precision and with plain loops:
-// lists of tokens that age, blocks with their representatives, one softmax over what a row sees.
+// InfLLM step by step as in docs/methods/infllm.md, in double precision with plain loops: lists of
+// tokens that age, blocks with their representatives, one softmax over all visible keys.
 
 #include <algorithm>
 #include <cmath>
@@ -46,7 +46,7 @@ class BlockOracle {
   };
   std::vector<Block> blocks;
   int64_t init = 0;
-  std::vector<int32_t> chosen;  ///< by the last step
+  std::vector<int32_t> chosen;  ///< blocks chosen by the last step
   size_t remainder() const { return remainder_.size(); }
 
  protected:
@@ -123,7 +123,8 @@ class BlockOracle {
   OracleOptions o_;
   int kv_heads_, group_;
   std::vector<std::vector<double>> score_;  ///< [token][head]
-  std::vector<std::vector<double>> near_;   ///< [row][token]: probability in windows, over heads
+  /// [row][token]: probability within windows, summed over heads.
+  std::vector<std::vector<double>> near_;
 
  private:
   void row(int64_t i, int h) {

@@ -30,7 +30,7 @@ using testing_support::TempFolder;
 constexpr const char* kSmallBlocks =
     "infllm:n_init=8,n_local=40,block=16,topk=2,repr_topk=2,chunk=24,cached=2";
 
-/// The same steps as `run` made: prompts in chunks of `rows`, the last token alone.
+/// The steps of `run`: prompts in chunks of `rows`, with the last token separate.
 struct Steps {
   explicit Steps(const MethodRun& run, OracleOptions options = {}) {
     for (int layer = 0; layer < run.shape.layers; ++layer) {
@@ -122,7 +122,7 @@ TEST(InfLlm, CountsItsIndexAsMemory) {
   MethodRun run(shape, *method, DType::BF16, 330);
   EXPECT_EQ(method->index_bytes(), 0u);
   run.prompt(311, 512);
-  // 16 blocks in 2 layers: a vector of each of 6 heads in bf16, and its copy in Q4_0.
+  // 16 blocks in 2 layers, each with a bf16 vector per head (6 heads) and its copy in Q4_0.
   EXPECT_EQ(method->index_bytes(), 2u * 16 * 6 * (32 * 2 + 18));
 }
 
@@ -202,7 +202,7 @@ TEST(InfLlm, APromptThatWasCutShortGoesOn) {
 }
 
 TEST(InfLlm, WithoutBlocksTokensAreFarOrForgotten) {
-  // Blocks as long as the text never form: what is older than the window is init or aged.
+  // Blocks as long as the text never form: tokens older than the window are init or aged.
   const ModelShape shape = small_shape(1, 2, 2, 32);
   const auto method = make("infllm:n_init=6,n_local=40,block=65536,topk=0,chunk=29", shape);
   MethodRun run(shape, *method, DType::F32, 200);
@@ -214,8 +214,9 @@ TEST(InfLlm, WithoutBlocksTokensAreFarOrForgotten) {
 }
 
 TEST(InfLlm, IsLmInfiniteButForTheTokenThatAges) {
-  // Steps of one row and blocks of one token: all that is older than the window is init, forgotten,
-  // or the one token that ages in this step. It joins the softmax at the distance of init.
+  // With steps of one row and blocks of one token, every token older than the window is init,
+  // evicted, or the one token that ages in this step. That token joins the softmax at the distance
+  // of init.
   const ModelShape shape = small_shape(2, 2, 2, 32);
   const auto method = make("infllm:n_init=6,n_local=40,block=1,topk=0,chunk=1,repr_topk=1", shape);
   const auto other = make("lminfinite:global=6,local=40,limit=39", shape);
@@ -254,13 +255,13 @@ TEST(InfLlm, IsLmInfiniteButForTheTokenThatAges) {
 }
 
 TEST(InfLlm, MovingABlockDoesNotChangeWhatARowGetsFromIt) {
-  // All rows choose every block, so the order of two blocks' tokens cannot matter.
+  // All rows choose every block, so the order of two blocks' tokens must not matter.
   const ModelShape shape = small_shape(1, 1, 2, 32);
   std::vector<float> last[2];
   for (const int swapped : {0, 1}) {
     const auto method = make("infllm:n_init=4,n_local=20,block=16,topk=9,chunk=16", shape);
     MethodRun run(shape, *method, DType::F32, 120);
-    if (swapped == 1) {  // tokens of the blocks at 4 and at 36
+    if (swapped == 1) {  // the tokens of the blocks at 4 and at 36
       for (auto* x : {&run.inputs[0].k, &run.inputs[0].v}) {
         std::swap_ranges(x->begin() + 4 * 32, x->begin() + 20 * 32, x->begin() + 36 * 32);
       }
@@ -271,8 +272,8 @@ TEST(InfLlm, MovingABlockDoesNotChangeWhatARowGetsFromIt) {
   for (size_t i = 0; i < 64; ++i) EXPECT_NEAR(last[0][i], last[1][i], 2e-6);
 }
 
-/// Steps of a prompt and of generated tokens in which every list is shown the 16 rows from `row` on
-/// by number (first), and those in which some list is not. All lists are shown the same rows.
+/// Number of steps, in prompts and generation, in which every list contains the 16 rows from `row`
+/// on, and number of steps in which some list does not. All lists of a step see equal rows.
 std::pair<int, int> shown(const char* text, std::vector<int64_t> evidence, int32_t row) {
   const ModelShape shape = small_shape(2, 2, 2, 32);
   const auto method = make(text, shape);
@@ -298,8 +299,8 @@ std::pair<int, int> shown(const char* text, std::vector<int64_t> evidence, int32
 }
 
 TEST(InfLlm, EveryStepSeesTheEvidence) {
-  // Blocks begin at token 8: the evidence, tokens 102 to 104, lies in number 5 and goes on in
-  // number 6.
+  // Blocks begin at token 8. The evidence, tokens 102 to 104, begins in block 5 and continues in
+  // block 6.
   const char* ltri =
       "ltri:form=longhaul,n_init=8,n_local=40,block=16,topk=2,chunk=24,last=8,cached=2";
   for (const char* text : {kSmallBlocks, ltri}) {

@@ -23,7 +23,7 @@ TEST(LmInfinite, NearKeysStandAtTheirDistanceFarOnesAtTheLimit) {
     MethodRun run(shape, *method, DType::F32, 330);
     run.prompt(311, chunk);
     run.decode(19);
-    // Each key once: a first token within the local part is near only.
+    // Each key counts once: a first token within the local part is only near.
     expect_by_distance(run, [](int, int, int64_t i, int64_t j) -> std::optional<int64_t> {
       if (i - j < 40) return i - j;
       if (j < 6) return 30;
@@ -46,8 +46,8 @@ TEST(LmInfinite, BeforeTheLimitIsReachedTheNewestRowIsTheCap) {
 }
 
 TEST(LmInfinite, AFarKeyWeighsTheSameForEveryLaterRow) {
-  // One far key against one near key: with equal queries and the near distances equal, rows beyond
-  // the local part get equal outputs.
+  // One far key and one near key: with equal queries and equal near distances, rows beyond the
+  // local part get equal outputs.
   const ModelShape shape = small_shape(1, 1, 1, 32);
   const auto method = make_lminfinite(1, 1, 25, shape);
   MethodRun run(shape, *method, DType::F32, 60);
@@ -64,7 +64,7 @@ TEST(LmInfinite, AFarKeyWeighsTheSameForEveryLaterRow) {
                   run.out[0][static_cast<size_t>(25 * 32 + t)], 1e-5);
     }
   }
-  float change = 0;  // before the limit it moves
+  float change = 0;  // before the limit the output changes
   for (int t = 0; t < 32; ++t) {
     change = std::max(change, std::abs(run.out[0][static_cast<size_t>(25 * 32 + t)] -
                                        run.out[0][static_cast<size_t>(3 * 32 + t)]));

@@ -1,5 +1,5 @@
 #pragma once
-// Ltri-LLM's index, look-up and votes in double precision, on the oracle of InfLLM's context.
+// Ltri-LLM's index, look-up and votes in double precision, based on the oracle of InfLLM's context.
 
 #include <algorithm>
 #include <memory>
@@ -21,12 +21,13 @@ struct LtriRules {
   SpanNeighbours ratio = SpanNeighbours::kRow;
 };
 
-/// What the layers of a step tell each other.
+/// Votes that the layers of a step pass on to each other.
 struct Votes {
   std::vector<double> weight, latest;
 };
 
-/// Ltri-LLM's index and retrieval (arXiv:2412.04757, 3.2 to 3.5) on the oracle of the rest.
+/// Ltri-LLM's index and retrieval (arXiv:2412.04757, 3.2 to 3.5), based on the oracle of InfLLM's
+/// context.
 class LtriLayerOracle : public BlockOracle {
  public:
   LtriLayerOracle(const ModelShape& shape, int layer, const LayerInputs& in,
@@ -51,7 +52,7 @@ class LtriLayerOracle : public BlockOracle {
     const bool few = all.size() <= static_cast<size_t>(o_.topk);
     if (few || !decoding || !r_.persistent) known_ = blocks.size();
     if (few) return looked_up_ = all;
-    if (decoding && r_.persistent) {  // with the newest block, if the look-up did not know it
+    if (decoding && r_.persistent) {  // adds the newest block if the look-up did not include it
       std::vector<int32_t> shown = looked_up_;
       if (blocks.size() > known_) shown.push_back(static_cast<int32_t>(blocks.size()) - 1);
       return shown;
@@ -90,7 +91,7 @@ class LtriLayerOracle : public BlockOracle {
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
       const size_t x = static_cast<size_t>(a), y = static_cast<size_t>(b);
-      // Weights are sums in another precision.
+      // The method's weights are sums in another precision.
       if (std::abs(first[x] - first[y]) > 1e-5) return first[x] > first[y];
       return second[x] > second[y];
     });
@@ -99,7 +100,7 @@ class LtriLayerOracle : public BlockOracle {
     return order;
   }
 
-  /// The key of a token, of the retrieval head or of all KV heads laid end to end.
+  /// The key of a token: of the retrieval head, or of all KV heads concatenated.
   Vector key_of(int64_t t) const {
     Vector all;
     for (int h = 0; h < shape_.heads; h += group_) {
@@ -122,7 +123,7 @@ class LtriLayerOracle : public BlockOracle {
     return all;
   }
 
-  /// Tokens of each span of a tile [n, n]: those with most votes, or all.
+  /// Tokens of each span of a tile [n, n]: those with the most votes, or all.
   std::vector<std::vector<int>> span_tokens(const std::vector<float>& tile, int n,
                                             const Vector& votes, bool all = false) const {
     const BlockMap map{tile.data(), n, n};
@@ -209,7 +210,7 @@ class LtriLayerOracle : public BlockOracle {
   size_t known_ = 0;
 };
 
-/// The steps of `run`: prompts in chunks of `rows`, their last `last` tokens together.
+/// The steps of `run`: prompts in chunks of `rows`, with their last `last` tokens in one step.
 struct LtriSteps {
   LtriSteps(const MethodRun& run, const LtriRules& r, const OracleOptions& options = {})
       : rules(r) {

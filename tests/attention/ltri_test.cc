@@ -94,7 +94,7 @@ TEST(Ltri, AStepIsAtMostTheChunkThatIsAllowed) {
     steps.prompt(200, rows);
     steps.decode(5);
     steps.expect_equal(run);
-    EXPECT_GT(steps.layers[0]->blocks.size(), 8u);  // of which a step looks up two
+    EXPECT_GT(steps.layers[0]->blocks.size(), 8u);  // a step looks up two of them
   }
 }
 
@@ -158,7 +158,7 @@ TEST(Ltri, ASecondQuestionAfterSavingAndRestoring) {
   for (size_t l = 0; l < 2; ++l) {
     std::copy_n(run.out[l].begin(), run.done * shape.heads * 32, next.out[l].begin());
   }
-  next.decode(3);  // with the blocks that the prompt's last step chose
+  next.decode(3);  // uses the blocks that the prompt's last step chose
   next.prompt(70, 64);
   next.decode(10);
   steps.decode(3);

@@ -1,6 +1,6 @@
 #pragma once
-// Runs an attention method through LayerStep on random queries, keys and values of one prompt, pass
-// by pass and then token by token, as the decoder does; and the definition to compare with.
+// Runs an attention method through LayerStep on random queries, keys and values of one prompt: pass
+// by pass, then token by token, as the decoder does. Also has the definition to compare with.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 
 namespace longhaul::testing_support {
 
-/// The driver of a method written as on the command line.
+/// The driver of a method in command-line notation.
 inline std::unique_ptr<AttentionDriver> make(const std::string& text, const ModelShape& shape) {
   return MethodSpec::parse(text).make(shape);
 }
@@ -63,11 +63,11 @@ struct MethodRun {
     run(begin, {.count = count, .phase = decoding ? Phase::kDecode : Phase::kPrompt}, store);
   }
 
-  /// One pass whose first row is token `begin`, into `into`, computed by itself: that several
-  /// together leave the same is for tests/engine/passes_together_test.cc.
+  /// Runs one pass whose first row is token `begin` into `into`, on its own.
+  /// tests/engine/passes_together_test.cc tests that several passes together give equal results.
   void run(int64_t begin, const Pass& pass, KvStore& into) {
     const int64_t count = pass.count;
-    // Lists are longest when they are attended: what leaves does so behind that.
+    // Lists are longest when they are attended, since evictions come after that.
     if (!workspace.observer) workspace.observer = [this](const auto&, auto) { note_bytes(); };
     const auto rows_of = [&](std::vector<float>& x, int64_t width) {
       return View<float>(x.data() + begin * width, count * width);
@@ -108,8 +108,9 @@ struct MethodRun {
     most_bytes = std::max(most_bytes, bytes);
   }
 
-  /// A prompt in passes of at most `chunk` rows, after what was read before; of its tokens the last
-  /// `instruction` are the instruction. Returns after `most` passes that keep what they read.
+  /// Reads a prompt in passes of at most `chunk` rows after the previous tokens. The last
+  /// `instruction` of its tokens are the instruction. Returns after `most` passes that keep their
+  /// rows.
   void prompt(int64_t tokens, int chunk, int64_t instruction = 1, size_t most = SIZE_MAX) {
     const int64_t begin = done;
     const std::vector<Pass> passes = method.prepare({begin, tokens, instruction, chunk, evidence});
@@ -135,7 +136,7 @@ struct MethodRun {
     }
   }
 
-  /// The context, with room for others: `store` refers to it.
+  /// The context's stream. Reserves memory for others, since `store` refers to the first.
   std::vector<KvStore> first_stream(const KvType& type) const {
     std::vector<KvStore> all;
     all.reserve(4);
@@ -149,12 +150,12 @@ struct MethodRun {
   KvStore& store;  ///< the session's context: the first stream
   AttendCompute compute = AttendCompute::kF32;
   LayerStep::Workspace workspace;
-  std::vector<int32_t> ids;             ///< of the tokens; empty: not known
+  std::vector<int32_t> ids;             ///< token ids; empty: unknown
   std::vector<int64_t> evidence;        ///< PromptFacts::evidence of the prompts
   std::vector<LayerInputs> inputs;      ///< per layer
   std::vector<std::vector<float>> out;  ///< per layer, as q
   int64_t done = 0;
-  size_t most_bytes = 0;  ///< that all streams and the index held
+  size_t most_bytes = 0;  ///< most bytes that all streams and the index held
 };
 
 /// The definition of causal attention with rotary positions, in double precision, of one layer.
@@ -202,7 +203,7 @@ std::vector<double> attention_by_definition(const ModelShape& shape, int layer,
   return out;
 }
 
-/// Largest difference over the first `tokens` tokens of a layer; NaN counts as infinite.
+/// Largest difference over the first `tokens` tokens of a layer. NaN counts as infinite.
 inline double largest_difference(const std::vector<float>& got, const std::vector<double>& want) {
   double largest = 0;
   for (size_t i = 0; i < want.size(); ++i) {

@@ -38,7 +38,7 @@ struct SamplerOptions {
   }
 };
 
-/// Takes every kind of option; remembers those it was last made with.
+/// Has every kind of option. Remembers the options of its last construction.
 class Sampler final : public Method {
  public:
   SamplerOptions own;
@@ -57,7 +57,7 @@ class Plain final : public Method {
 const MethodInfo kMethods[] = {method_info<Plain>({.name = "plain"}),
                                method_info<Sampler>({.name = "sampler"})};
 
-/// The options that the method is made with.
+/// The options with which the method is constructed.
 SamplerOptions made(const MethodSpec& spec) {
   spec.make(small_shape(1, 1, 1, 32));
   return Sampler::last;
@@ -168,7 +168,7 @@ TEST(MethodSpec, AnOptionThatHasNoEffectIsRefused) {
             "--attention sampler: span has no effect with fidelity=repo");
   EXPECT_EQ(refusal_of("sampler:span=3,fidelity=repo"),
             "--attention sampler: span has no effect with fidelity=repo");
-  // Not given: a profile may say otherwise, so that this waits for the model.
+  // A profile may change `fidelity`, so the error must wait for the model.
   const MethodSpec spec = parse("sampler:span=3");
   EXPECT_EQ(spec.text(), "sampler:span=3");
   EXPECT_EQ(error_of([&] { spec.for_model(small_shape(1, 1, 1, 32)); }),

@@ -1,5 +1,4 @@
-// What follows from a plan that says nothing: passes, layout; and the two forms of
-// LayerStep::attend.
+// Defaults of a plan that sets nothing (passes, layout), and the two forms of LayerStep::attend.
 
 #include "attention/method.h"
 
@@ -16,7 +15,7 @@ using testing_support::has;
 using testing_support::MethodRun;
 using testing_support::small_shape;
 
-/// Says nothing about passes, layout or what leaves.
+/// A method that sets nothing about passes, layout or eviction.
 std::unique_ptr<AttentionDriver> plain_driver(const ModelShape& shape = small_shape(1, 1, 1, 64)) {
   return MethodSpec::parse("dense").make(shape);
 }
@@ -62,8 +61,8 @@ TEST(Layout, RefusesTypesThatCannotHoldTheRows) {
                   {"--kv-type q4_k", "f32, f16, bf16, q8_0 or q4_0"}));
 }
 
-/// Dense in two forms: one list per query head (each with a copy of its KV head), or tasks that cut
-/// the rows in two.
+/// Dense attention in two forms: one list per query head (each with a copy of its KV head), or
+/// tasks that split the rows in two.
 class DenseOtherwise final : public Method {
  public:
   explicit DenseOtherwise(bool by_tasks) : by_tasks_(by_tasks) {}

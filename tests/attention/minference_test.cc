@@ -14,7 +14,7 @@ namespace {
 
 using namespace testing_support;
 
-/// docs/methods/minference.md by loops: which keys the rows of a pass [begin, end) see.
+/// docs/methods/minference.md in plain loops: the keys that the rows of a pass [begin, end) see.
 class VerticalSlash {
  public:
   VerticalSlash(const SparseOracle& oracle, int heads, int64_t begin, int64_t end, int64_t vertical,
@@ -86,7 +86,7 @@ TEST(MInference, ForcedColumnsAndDiagonalsAreAlwaysThere) {
   run.prompt(500, 500);
   const SparseOracle oracle(run, 0);
   oracle.expect(run, 0, [](int, int64_t i, int64_t j) {
-    const int64_t end = i / 64 * 64 + 64;  // of the row's tile
+    const int64_t end = i / 64 * 64 + 64;  // end of the row's tile
     return j < 30 || j >= end - 99 - 64;
   });
 }
@@ -94,7 +94,8 @@ TEST(MInference, ForcedColumnsAndDiagonalsAreAlwaysThere) {
 TEST(MInference, BlocksAreThoseWithTheClosestMeans) {
   for (const int group : {1, 3}) {
     const ModelShape shape = small_shape(1, 2, group, 32);
-    for (const int chunk : {1000, 128}) {  // a choice of the rows of a tile: passes change nothing
+    // Choices are per tile of rows, so passes have no influence.
+    for (const int chunk : {1000, 128}) {
       const auto method = make("minference:dense_below=0,pattern=blocks,vertical=3", shape);
       MethodRun run(shape, *method, DType::F32, 450);
       run.prompt(450, chunk);
@@ -112,7 +113,7 @@ TEST(MInference, BlocksAreThoseWithTheClosestMeans) {
           chosen[{head, tile}] = best_by_definition(scores, 3);
         }
       }
-      // A row whose tile was not chosen by itself may see nothing of it.
+      // A row sees nothing of its own tile if the tile was not chosen.
       oracle.expect(run, 0, [&](int head, int64_t i, int64_t j) {
         const auto& blocks = chosen[{head, i / 64}];
         return std::find(blocks.begin(), blocks.end(), j / 64) != blocks.end();
@@ -160,7 +161,7 @@ TEST(MInference, PatternsComeFromAFile) {
   });
   second.expect(run, 1, [](int head, int64_t i, int64_t j) { return head == 0 || i - j < 30; });
 
-  // Numbers go before the file that the model's profile names.
+  // Numbers take precedence over the file that the model's profile names.
   const std::string numbers = "minference:dense_below=0,pattern=a_shape,vertical=3,slash=20";
   folder.write("minference.json", R"({"options": {"patterns": {"file": "p.json"}}})");
   ModelShape profiled = shape;
@@ -180,7 +181,7 @@ TEST(MInference, ThePublishedFileOfLlama31) {
   const auto file = std::filesystem::path(LONGHAUL_TEST_DATA) / "minference" /
                     "Llama_3.1_8B_Instruct_128k_kv_out_v32_fit_o_best_pattern.json";
   const HeadPatterns patterns = read_patterns(file, 32, 32);
-  std::map<std::pair<int64_t, int64_t>, int> mix;  // {vertical, slash}: heads
+  std::map<std::pair<int64_t, int64_t>, int> mix;  // number of heads per {vertical, slash}
   for (const auto& layer : patterns) {
     for (const HeadPattern& p : layer) {
       EXPECT_EQ(p.kind, PatternKind::kVerticalSlash);
@@ -267,7 +268,7 @@ TEST(MInference, APromptTooShortForTheSearchIsTold) {
   const std::string save = ",save=" + file.string();
   const std::string short_of = told(save, 89);
   EXPECT_TRUE(has(short_of, {"warning: ", file.string(), "not written", "search_at=90"}));
-  EXPECT_EQ(short_of.find('\n'), short_of.size() - 1);  // once
+  EXPECT_EQ(short_of.find('\n'), short_of.size() - 1);  // the warning appears once
   EXPECT_FALSE(std::filesystem::exists(file));
   EXPECT_EQ(told("", 89), "");
   EXPECT_EQ(told(save, 90), "");
@@ -288,12 +289,12 @@ TEST(MInference, ASearchFindsThePatternThatCatchesMost) {
   const HeadPatterns found = read_patterns(file, 2, 2);
   for (const auto& layer : found) {
     for (const HeadPattern& p : layer) {
-      EXPECT_EQ(p.vertical, 30);  // the first of the candidates that cover these 1,400 tokens
+      EXPECT_EQ(p.vertical, 30);  // the first candidate that covers these 1,400 tokens
       EXPECT_EQ(p.slash, 800);
       EXPECT_NEAR(p.score, 1, 1e-5);
     }
   }
-  // The pass of the search is dense; the next prompt uses what was found.
+  // The pass of the search is dense. The next prompt uses the result.
   const SparseOracle oracle(run, 1);
   const auto dense = oracle.attention([](int, int64_t, int64_t) { return true; });
   double largest = 0;

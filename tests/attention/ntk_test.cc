@@ -23,7 +23,7 @@ double base_after(double base, int64_t length) {
   RopeTable table;
   for (int t = 0; t < 64; ++t) table.inverse_frequency.push_back(std::pow(base, -t / 64.0));
   const RopeTable stretched = ntk_rope(table, 4, length, 8192);
-  // Every frequency tells the same base.
+  // All frequencies imply one base.
   const double found = std::pow(stretched.inverse_frequency[1], -64.0);
   EXPECT_NEAR(std::pow(stretched.inverse_frequency[63], -64.0 / 63), found, found * 1e-9);
   EXPECT_EQ(stretched.inverse_frequency[0], 1);
@@ -62,7 +62,7 @@ TEST(Ntk, ExactRotatesAllKeysWithTheBaseOfThePresentLength) {
   for (const int chunk : {1, 64, 300}) {
     const auto method = MethodSpec::parse("ntk").make(shape);
     MethodRun run(shape, *method, DType::F32, 160);
-    run.prompt(120, chunk);  // rows of early passes know the whole prompt's length
+    run.prompt(120, chunk);  // rows of early passes use the whole prompt's length
     run.decode(2);
     run.prompt(38, chunk);
     expect_rows(run, 120, 0, 120);

@@ -1,4 +1,4 @@
-// How passes are grouped, and which rows are taken back behind them.
+// Grouping of passes, and the rows that are taken back after them.
 
 #include "attention/parts/passes.h"
 
@@ -24,9 +24,9 @@ using Rows = std::vector<int64_t>;
 TEST(Passes, RowsAreTakenBackWhereWhatIsDiscardedEnds) {
   EXPECT_EQ(taken_back({kept(0, 20), kept(20, 10)}), (Rows{0, 0}));
   EXPECT_EQ(taken_back({kept(0, 20), discarded(50, 10), kept(20, 30)}), (Rows{0, 10, 0}));
-  // One that reads on where the one before ended is taken back with it.
+  // A pass that continues the previous one is taken back with it.
   EXPECT_EQ(taken_back({discarded(50, 4), discarded(54, 6), kept(50, 10)}), (Rows{0, 10, 0}));
-  // The same tokens once more, or in another stream.
+  // The tokens are equal or are in another stream.
   EXPECT_EQ(taken_back({discarded(50, 4), discarded(50, 4)}), (Rows{4, 4}));
   EXPECT_EQ(taken_back({discarded(50, 4), discarded(54, 4, 1)}), (Rows{4, 4}));
 }
@@ -41,13 +41,13 @@ TEST(Passes, AsManyAsTheChunkHasRoomForAreComputedTogether) {
   EXPECT_EQ(passes_together(std::span(passes).last(1), 1), 1u);
 }
 
-/// Between the two a prompt is not cancelled.
+/// A prompt is not cancelled between the two passes.
 TEST(Passes, WhatIsDiscardedWaitsForThePassThatItIsReadFor) {
   const std::vector<Pass> passes{kept(0, 20), discarded(50, 10), kept(20, 20), discarded(50, 10)};
   EXPECT_EQ(passes_together(passes, 30), 1u);
   EXPECT_EQ(passes_together(passes, 50), 3u);
-  EXPECT_EQ(passes_together(passes, 60), 4u);                        // nothing follows
-  EXPECT_EQ(passes_together(std::span(passes).subspan(1), 15), 1u);  // has no room for both
+  EXPECT_EQ(passes_together(passes, 60), 4u);                        // no pass follows
+  EXPECT_EQ(passes_together(std::span(passes).subspan(1), 15), 1u);  // both do not fit
   const std::vector<Pass> several{discarded(50, 4), discarded(54, 6), kept(0, 20)};
   EXPECT_EQ(passes_together(several, 12), 2u);
 }

@@ -17,7 +17,7 @@ struct ProbeOptions {
   bool deep = false;
   int64_t depth = 1;
 };
-ProbeOptions probed;  ///< those of the last method that was made
+ProbeOptions probed;  ///< options of the method constructed last
 
 class Probe final : public Method {
  public:
@@ -104,7 +104,7 @@ TEST(Profile, APartWritesWhereTheUserSaysSoHimself) {
   EXPECT_NO_THROW(MethodSpec::parse("trianglemix").make(shape));
   EXPECT_NO_THROW(
       MethodSpec::parse("trianglemix:dense_options=patterns=search+save=found.json").make(shape));
-  EXPECT_NO_THROW(MethodSpec::parse("trianglemix:dense=full").make(shape));  // it is not used
+  EXPECT_NO_THROW(MethodSpec::parse("trianglemix:dense=full").make(shape));  // the file is not used
 }
 
 TEST(Profile, AFileOfAPartIsPartOfTheFingerprint) {
@@ -140,13 +140,14 @@ TEST(Profile, TheTextSaysWhatDiffersFromTheBareNameForThisModel) {
     return MethodSpec::parse(given, kMethod).for_model(folder.shape).text();
   };
   EXPECT_EQ(text("probe"), "probe");
-  EXPECT_EQ(text("probe:share=0.5"), "probe:share=0.5");  // the default, but not the profile's
+  // This is the default, but not the profile's value.
+  EXPECT_EQ(text("probe:share=0.5"), "probe:share=0.5");
   EXPECT_EQ(text("probe:share=0.25"), "probe");
   EXPECT_EQ(text("probe:deep=true"), "probe:deep=true");
   EXPECT_EQ(MethodSpec::parse("probe:share=0.5", kMethod).text(), "probe");
 }
 
-/// As a part of another method, which has defaults of its own for it.
+/// The method is part of another method, which has its own defaults for it.
 TEST(Profile, ReplacesAnotherDefaultToo) {
   const Folder with(R"({"options": {"share": 0.25}})"), without(R"({"options": {}})");
   const auto make = [](const char* text, const ModelShape& shape) {

@@ -1,5 +1,5 @@
-// How far back a method says that rows see, against the positions that it shows the model.
-// The registry says what is expected (SmallSetting::reach).
+// How far back a method says that rows see, compared with the positions that it passes to the
+// model. The registry has the expected value (SmallSetting::reach).
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using testing_support::small_shape;
 constexpr int64_t kTokens = 700;
 constexpr int64_t kAll = int64_t{1} << 40;
 
-/// From the task's last row to the first key of the segment that it sees, both counted.
+/// Distance from the task's last row to the segment's first visible key, including both.
 int64_t span_of(const AttendTask& task, const KeySegment& keys) {
   const int64_t first = keys.position + (keys.indexed_positions ? host(keys.index)[0] : 0);
   const int64_t span = task.row_position + task.row_count - first;
@@ -40,7 +40,7 @@ TEST_P(Reach, IsTheFarthestPositionThatRowsOfAPromptAreShown) {
   run.workspace.observer = [&](const LayerStep&, std::span<const AttendTask> tasks) {
     for (const AttendTask& task : tasks) {
       for (const KeySegment& keys : task.segments) {
-        // Other keys were rotated at their places in the text, or stand at one distance.
+        // Other keys were rotated at their positions in the text, or have one fixed distance.
         const bool moved = keys.rotate && keys.query == 0 && keys.count > 0;
         if (moved) farthest = std::max(farthest, span_of(task, keys));
       }

@@ -92,8 +92,8 @@ TEST(Reattention, ReadsTheDenseTokensThenWholeChunksThenTheLastToken) {
   EXPECT_EQ(counts({0, 1, 0, 1024}), (Counts{1}));
   EXPECT_EQ(counts({0, 2000, 0, 8192}), (Counts{1999, 1}));
   EXPECT_EQ(counts({0, 2000, 0, 1024}), (Counts{1024, 975, 1}));
-  // mod' = (1999 - 32 + 1024) mod 128 = 47: 1056 - 81 = 975 tokens first, 1024 = 8 tiles follow.
-  EXPECT_EQ(counts({0, 2000, 0, 8192}, small), (Counts{975, 1024, 1}));  // two chunks a pass
+  // mod' = (1999 - 32 + 1024) mod 128 = 47. First 1056 - 81 = 975 tokens, then 1024 = 8 tiles.
+  EXPECT_EQ(counts({0, 2000, 0, 8192}, small), (Counts{975, 1024, 1}));  // two chunks per pass
   EXPECT_EQ(counts({0, 2000, 0, 1000}, small), (Counts{975, 512, 512, 1}));
   EXPECT_EQ(counts({0, 2000, 0, 300}, small), (Counts{300, 300, 300, 75, 300, 300, 300, 124, 1}));
   EXPECT_EQ(counts({1900, 100, 0, 1024}, small), (Counts{99, 1}));
@@ -107,8 +107,8 @@ struct Rules {
   enum { kAlways, kPrefill, kDecode } recall = kAlways;
 };
 
-/// docs/methods/reattention.md as loops, in double precision: the tokens that rows [begin, begin +
-/// rows) see, in order; those of the pass itself included.
+/// docs/methods/reattention.md in plain loops and double precision: the tokens that rows [begin,
+/// begin + rows) see, in order, including those of the pass itself.
 std::vector<int64_t> visible_by_definition(const ModelShape& shape, int layer,
                                            const LayerInputs& in, int64_t begin, int64_t rows,
                                            const Rules& rules) {
@@ -161,12 +161,12 @@ std::vector<int64_t> visible_by_definition(const ModelShape& shape, int layer,
   return {seen.begin(), seen.end()};
 }
 
-/// Everything that `run` computed in chunks of `counts` rows and one by one after them.
+/// Checks all outputs of `run`, which had chunks of `counts` rows and then single rows.
 void expect_definition(const MethodRun& run, const std::vector<int64_t>& counts,
                        const Rules& rules) {
   struct Seen {
     int64_t begin, rows;
-    std::map<int64_t, int64_t> place;  // of a token in the list
+    std::map<int64_t, int64_t> place;  // place of a token in the list
   };
   std::vector<std::vector<Seen>> pass_of(static_cast<size_t>(run.shape.layers));
   for (int layer = 0; layer < run.shape.layers; ++layer) {
@@ -191,7 +191,7 @@ void expect_definition(const MethodRun& run, const std::vector<int64_t>& counts,
   });
 }
 
-/// Rows of a prompt that vote together, at most `chunk`, in passes of at most `cap` rows.
+/// Rows of a prompt that vote together, at most `chunk` at a time, in passes of at most `cap` rows.
 std::vector<int64_t> counts_of(AttentionDriver& method, int64_t begin, int64_t tokens, int cap,
                                int64_t chunk) {
   std::vector<int64_t> counts;
@@ -234,7 +234,7 @@ TEST(Reattention, TheChunkFlagCapsChunksAndSaysHowManyAPassHas) {
   for (const int cap : {9, 32, 63, 64, 100, 1000}) {
     check("fidelity=paper,global=4,local=40,k=1,span=4,clip=3", rules, 2, 150, 32, cap);
   }
-  // The last chunk of a pass may be a row, which votes by its exact best.
+  // The last chunk of a pass may be a single row, which votes by its exact best keys.
   check("fidelity=paper,global=4,local=40,k=3,span=4,clip=3", {4, 40, 4, 3, 3, false}, 2,
         44 + 2 * 32 + 1 + 1, 32);
   check("fidelity=paper,global=0,local=1,k=3,span=1,clip=5", {0, 1, 1, 5, 3, false}, 2, 40, 1, 1);
@@ -293,7 +293,8 @@ TEST(Reattention, AKeyThatStandsOutIsSeen) {
           .make(shape);
   MethodRun run(shape, *method, DType::F32, 120);
   auto& in = run.inputs[0];
-  for (int64_t i = 100; i < 120; ++i) {  // both heads of the last rows point at token 57
+  // Queries of both heads in the last rows equal the key of token 57.
+  for (int64_t i = 100; i < 120; ++i) {
     for (int t = 0; t < 32; ++t) in.q[static_cast<size_t>(i * 32 + t)] = in.k[57 * 16 + t % 16];
   }
   for (int t = 0; t < 16; ++t) in.k[57 * 16 + static_cast<size_t>(t)] *= 10;
@@ -326,7 +327,7 @@ TEST(Reattention, RefusesOptionsThatDoNotFit) {
             std::string::npos);
   EXPECT_NE(refusal("reattention:k=9").find("8"), std::string::npos);
   EXPECT_NE(refusal("reattention:span=0").find("span"), std::string::npos);
-  // The model was trained for 4096 tokens; the defaults show 8192.
+  // The model was trained for 4096 tokens, and the defaults make 8192 keys visible.
   EXPECT_EQ(refusal("reattention", 4096), "");
   EXPECT_NE(refusal("reattention", 4097).find("8192 visible keys"), std::string::npos);
   EXPECT_EQ(refusal("reattention:clip=31,local=1024", 100000), "");

@@ -1,6 +1,6 @@
-// The recipe of docs/architecture.md, followed: a method is its file (the part of this one up to
+// The recipe of docs/architecture.md in practice. A method is its file (the part of this one up to
 // `newest_method`), its line in the registry (tested_methods.h) and its page. All suites of this
-// folder that go through the registry try it; nothing else names it.
+// folder that use the registry test it; no other code names it.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace longhaul {
 namespace {
 
-/// Once a prompt has been read, every head keeps its first rows and its newest.
+/// After a prompt, every head keeps its first rows and its newest rows.
 struct Newest final : Method {
   int64_t sink = 4, recent = 2044;
   void declare(OptionList& o) {
@@ -28,7 +28,7 @@ struct Newest final : Method {
         .keep = {.when = When::kPromptEnd, .budget = sink + recent, .sink = sink, .recent = recent},
         .rewinds = true};
   }
-  /// The budget has room for no others: none is better than another.
+  /// Scores are equal, since the budget has no room for other rows.
   void score(const Cut& cut) override {
     for (const View<float>& scores : cut.scores) fill(cut.queue, scores, 0.0f);
   }

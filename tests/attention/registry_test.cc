@@ -16,7 +16,7 @@ using testing_support::error_of;
 using testing_support::small_shape;
 using testing_support::TempFolder;
 
-/// Without options: the name alone, but for a form, which is always told.
+/// Without options the text is the name alone, except for `form`, which is always included.
 std::string usual_text(const MethodInfo& method) {
   const OptionSet set = method.describe();
   const Option* form = set.list.find("form");
@@ -79,7 +79,7 @@ TEST(Registry, AutoIsWhatANumberIsWithoutAValue) {
   EXPECT_EQ(tried, want);
 }
 
-/// Options that are given although others make them idle, and what is said of it.
+/// Options that other options make ineffective, and their error message.
 TEST(Registry, OptionsWithoutEffectAreRefused) {
   const TempFolder folder;
   const std::string gates = folder.write("gates.tsv", "1\n").string();
@@ -184,7 +184,7 @@ TEST(Registry, OnNanoItsProfilesDecideWhatHasAnEffect) {
 }
 
 TEST(Registry, LtriWithoutLaterOptionsIsWhatOlderSessionsWereSavedWith) {
-  // Written into session files by a program without form= and index= (commit f475a1e).
+  // These were written into session files by a program without form= and index= (commit f475a1e).
   const struct {
     const char* spec;
     uint64_t fingerprint;

@@ -1,5 +1,5 @@
-// What a session file brings to a method: its own state and store are taken, and whatever does not
-// fit together is refused before the method relies on it.
+// Restoring a method from a session file. The method's state and store are used. Inconsistent data
+// is refused before the method relies on it.
 
 #include <gtest/gtest.h>
 
@@ -23,14 +23,14 @@ using testing_support::TempFolder;
 
 constexpr int64_t kRestoredTokens = 61;
 
-/// Layers of two KV heads; the middle one has a window of its own.
+/// Layers of two KV heads. The middle layer has its own window.
 ModelShape shape() {
   ModelShape shape = testing_support::small_shape(3, 2, 2, 16);
   shape.window[1] = 12;
   return shape;
 }
 
-/// A context of kRestoredTokens tokens read by a method, which forgot, aged or looked up.
+/// A context of kRestoredTokens tokens after evictions, aging or look-ups of a method.
 struct Context {
   explicit Context(const char* text, const ModelShape& model = shape())
       : spec(MethodSpec::parse(text, testing_support::tested_methods())),
@@ -173,7 +173,7 @@ TEST(RestoredState, MInferenceTakesNoPatternThatIsNone) {
   }
 }
 
-/// Blocks of 4 tokens behind 3 initial ones and before a window of 12: 11 of them at 61 tokens.
+/// Blocks of 4 tokens after 3 initial ones and before a window of 12: there are 11 at 61 tokens.
 constexpr int64_t kBlocks = 11;
 
 TEST(RestoredState, InfLlmHasVectorsOfEveryBlockInTheTypeThatItAdds) {

@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing_support;
 
-/// RoCo's rule: of the steadiest tokens that are not protected, the lowest means leave.
+/// RoCo's rule: of the steadiest unprotected tokens, those with the lowest means are evicted.
 void evict_by_definition(std::vector<CountedToken>& kept, const EasyKv& how) {
   const int64_t size = std::ssize(kept);
   std::vector<std::pair<double, int64_t>> by_deviation;
@@ -46,7 +46,7 @@ TEST(Roco, KeepsWhatTheDefinitionKeepsWhateverTheChunk) {
         for (const bool in_list : {false, true}) {
           SCOPED_TRACE(testing::Message() << "group " << group << " stride " << stride << " chunk "
                                           << chunk << " in list " << in_list);
-          // A small feasible set, so that deviations decide.
+          // With a small feasible set, deviations decide.
           const EasyKv how{.budget = 40, .stride = stride, .recent = 20, .in_list = in_list};
           const ModelShape shape = small_shape(2, 2, group, 32);
           const auto roco =
@@ -66,7 +66,7 @@ TEST(Roco, KeepsWhatTheDefinitionKeepsWhateverTheChunk) {
           }
           const int64_t size = run.store.length(0, 0);
           run.decode(3);
-          EXPECT_EQ(run.store.length(0, 0), size + 3);  // nothing leaves while generating
+          EXPECT_EQ(run.store.length(0, 0), size + 3);  // generating evicts nothing
         }
       }
     }
@@ -80,8 +80,8 @@ TEST(Roco, CountsHowManyRowsCouldSeeAKey) {
   const auto passes = roco->prepare({0, 60, 0, 200});
   ASSERT_EQ(passes.front().count, 28);  // 60 - 4 * 8
   for (size_t i = 0; i < 2; ++i) run.run(passes[i].begin, passes[i], run.store);
-  run.pass(passes[2].begin, passes[2].count, false);  // ends no stride: nothing is cut
-  // Two strides: the first filled the list, the second is the first that is counted.
+  run.pass(passes[2].begin, passes[2].count, false);  // no stride ends here: nothing is evicted
+  // Two strides: the first fills the list, and counting begins with the second.
   const auto seen = host(run.store.column(0, 0, "seen"));
   ASSERT_EQ(seen.size(), 44u);
   for (int64_t row = 0; row < 44; ++row) {
@@ -100,9 +100,9 @@ TEST(Roco, SteadyAttentionIsJudgedByItsMean) {
   std::fill(in.q.begin(), in.q.end(), 0.0f);
   std::fill(in.k.begin(), in.k.end(), 0.0f);
   for (size_t token = 0; token < 56; ++token) {
-    in.q[token * 32] = 1 / shape.scale;  // every row likes key j as much
+    in.q[token * 32] = 1 / shape.scale;  // every row has equal logits for key j
     in.k[token * 32] = token < 48 ? static_cast<float>(std::abs(20 - static_cast<int>(token)))
-                                  : -40.0f;  // new ones change nothing
+                                  : -40.0f;  // new keys have no influence
   }
   run.prompt(56, 64);
   const auto kept = tokens_of(run.store, 0, 0);

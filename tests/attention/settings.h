@@ -1,5 +1,5 @@
 #pragma once
-// The settings by which every method of the registry is tried, as `--attention` takes them.
+// The settings with which every method of the registry is tested, in the notation of `--attention`.
 
 #include <cctype>
 #include <ostream>
@@ -18,7 +18,7 @@ inline std::string with_options(const MethodInfo& info, std::string_view options
   return text;
 }
 
-/// Under which a method equals dense attention (MethodInfo::covers).
+/// Settings under which a method equals dense attention (MethodInfo::covers).
 inline std::vector<std::string> covering_settings(
     std::span<const MethodInfo> methods = attention_methods()) {
   std::vector<std::string> all;
@@ -28,7 +28,7 @@ inline std::vector<std::string> covering_settings(
   return all;
 }
 
-/// Under which a method forgets, chooses or counts (MethodInfo::small).
+/// Settings under which a method evicts, chooses or counts (MethodInfo::small).
 struct Small {
   std::string spec;
   SmallSetting setting;
@@ -46,7 +46,8 @@ inline std::vector<Small> small_settings(
   return all;
 }
 
-/// What of a method's settings is no number: "h2o mode=oneshot" of "h2o:mode=oneshot,budget=60".
+/// The parts of a setting that are not numbers: "h2o mode=oneshot" for
+/// "h2o:mode=oneshot,budget=60".
 inline std::string kind_of(std::string_view spec) {
   const auto separates = [](char c) { return c == ':' || c == ',' || c == '+'; };
   std::string kind;
@@ -55,7 +56,7 @@ inline std::string kind_of(std::string_view spec) {
     while (end < spec.size() && !separates(spec[end])) ++end;
     const std::string_view item = spec.substr(0, end);
     spec.remove_prefix(std::min(end + 1, spec.size()));
-    const size_t value = item.rfind('=') + 1;  // the first option of a part stands behind two of it
+    const size_t value = item.rfind('=') + 1;  // the first option of a part follows two '='
     const bool number =
         value < item.size() && std::isdigit(static_cast<unsigned char>(item[value]));
     if (value == 0 || !number) kind.append(item).append(" ");

@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing_support;
 
-/// SnapKV's rule, written as a loop: the tokens that a KV head keeps of a prompt.
+/// SnapKV's rule in plain loops: the tokens that a KV head keeps of a prompt.
 std::vector<int64_t> kept_by_definition(const MethodRun& run, int layer, int first_head,
                                         int head_count, int64_t tokens, int64_t budget,
                                         int64_t window, int kernel, bool average) {
@@ -86,7 +86,7 @@ TEST(SnapKv, QueryHeadsMayChooseForThemselves) {
   }
 }
 
-/// One query decides in both. Only SnapKV keeps that row whatever it pays itself.
+/// One query decides in both methods. Only SnapKV keeps that row regardless of its own attention.
 TEST(SnapKv, WithAWindowOfOneAndNoPoolingItIsTovaOnceForAPrompt) {
   for (const size_t group : {1u, 3u}) {
     for (const bool ranks : {true, false}) {
@@ -95,7 +95,8 @@ TEST(SnapKv, WithAWindowOfOneAndNoPoolingItIsTovaOnceForAPrompt) {
       const auto kept = [&](const char* spec) {
         const auto method = MethodSpec::parse(spec).make(shape);
         MethodRun run(shape, *method, DType::F32, 90);
-        for (LayerInputs& in : run.inputs) {  // the newest key: along its own queries, or against
+        // The newest key is along its own queries, or opposite to them.
+        for (LayerInputs& in : run.inputs) {
           for (size_t t = 0; t < 32; ++t) {
             float sum = 0;
             for (size_t h = 0; h < group; ++h) sum += in.q[(89 * group + h) * 32 + t];
@@ -112,7 +113,7 @@ TEST(SnapKv, WithAWindowOfOneAndNoPoolingItIsTovaOnceForAPrompt) {
         ASSERT_EQ(snap[layer].back(), 89);
         if (ranks) {
           EXPECT_EQ(snap[layer], tova[layer]);
-        } else {  // TOVA gives the place of the newest to an earlier row
+        } else {  // TOVA keeps an earlier row instead of the newest
           EXPECT_LT(tova[layer].back(), 89);
           EXPECT_TRUE(std::includes(tova[layer].begin(), tova[layer].end(), snap[layer].begin(),
                                     snap[layer].end() - 1));
@@ -131,7 +132,7 @@ TEST(SnapKv, GeneratedTokensSeeTheKeptRowsAndEachOther) {
   run.decode(7);
   for (int layer = 0; layer < 2; ++layer) {
     const size_t l = static_cast<size_t>(layer);
-    EXPECT_EQ(run.store.length(layer, 0), 37);  // nothing leaves while generating
+    EXPECT_EQ(run.store.length(layer, 0), 37);  // generating evicts nothing
     const auto want =
         attention_by_definition(shape, layer, run.inputs[l], 97, [&](int64_t row, int64_t key) {
           return row < 90 || key >= 90 || std::binary_search(kept[l].begin(), kept[l].end(), key);
@@ -146,7 +147,7 @@ TEST(SnapKv, EveryPromptIsCompressedAndKeepsItsEnd) {
   MethodRun run(shape, *snap, DType::F32, 200);
   EXPECT_TRUE(snap->can_rewind());
   run.prompt(30, 16);
-  EXPECT_TRUE(snap->can_rewind());  // as long as nothing was forgotten
+  EXPECT_TRUE(snap->can_rewind());  // rewinding is possible until something is evicted
   EXPECT_EQ(run.store.length(0, 0), 30);
   run.decode(5);
   EXPECT_EQ(run.store.length(0, 0), 35);
@@ -224,7 +225,8 @@ TEST(PyramidKv, KeepsWhatTheDefinitionKeepsInEveryLayer) {
   const auto method = MethodSpec::parse("pyramidkv:capacity=30,window=8,beta=4").make(shape);
   MethodRun run(shape, *method, DType::F32, 133);
   run.prompt(130, 50);
-  const int64_t kept[] = {39 + 8, 28 + 8, 17 + 8, 6 + 8};  // 22 on average, step (39 - 5) / 3
+  // 22 on average, in steps of (39 - 5) / 3.
+  const int64_t kept[] = {39 + 8, 28 + 8, 17 + 8, 6 + 8};
   for (int layer = 0; layer < 4; ++layer) {
     for (int head = 0; head < 2; ++head) {
       EXPECT_EQ(tokens_of(run.store, layer, head),

@@ -1,5 +1,5 @@
-// Methods that read a prompt sparsely as a part of another: they attend the KV heads that they are
-// given and leave the others alone (LayerStep::only).
+// Methods that read a prompt sparsely as a part of another method. They attend only the KV heads
+// that they are given (LayerStep::only).
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using testing_support::TempFolder;
 
 constexpr int64_t kPromptTokens = 701;
 
-/// Outputs of a method on two layers of three KV heads, one pass and some generated tokens.
+/// Outputs of a method on two layers of three KV heads: one pass and some generated tokens.
 std::vector<std::vector<float>> outputs(const std::string& text) {
   const ModelShape shape = small_shape(2, 3, 2, 32);
   const auto method = MethodSpec::parse(text).make(shape);
@@ -32,7 +32,7 @@ class SparseHeads : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(SparseHeads, RetrievalHeadsReadThePromptByTheMethodAndTheOthersStream) {
   const TempFolder folder;
-  // The first layer keeps everything in the middle head, the second in the two others.
+  // The first layer keeps everything in the middle head, the second layer in the two others.
   const std::string gates = folder.write("gates.tsv", "0 1 0\n1 0 1\n").string();
   const bool full[2][3] = {{false, true, false}, {true, false, true}};
   const std::string options = GetParam(), name = options.substr(0, options.find(':'));
@@ -48,11 +48,11 @@ TEST_P(SparseHeads, RetrievalHeadsReadThePromptByTheMethodAndTheOthersStream) {
     for (size_t i = 0; i < both[layer].size(); ++i) {
       const size_t kv_head = i / 32 % 6 / 2;
       const auto& want = full[layer][kv_head] ? alone[layer] : streamed[layer];
-      // Heads that are attended together are summed up in another order.
+      // Heads that are attended together are summed in another order.
       ASSERT_NEAR(both[layer][i], want[i], 2e-6) << "layer " << layer << " KV head " << kv_head;
       differ += std::abs(alone[layer][i] - streamed[layer][i]) > 1e-4f;
     }
-    EXPECT_GT(differ, both[layer].size() / 4);  // the comparison says something
+    EXPECT_GT(differ, both[layer].size() / 4);  // ensures that the comparison is meaningful
   }
 }
 

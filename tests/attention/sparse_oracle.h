@@ -1,6 +1,6 @@
 #pragma once
-// Attention of a prompt by definition where every query head has its own mask: rotated queries and
-// keys, logits and probabilities in double precision.
+// Reference attention of a prompt in which every query head has its own mask. Queries and keys are
+// rotated, and logits and probabilities are in double precision.
 
 #include <functional>
 
@@ -73,7 +73,7 @@ class SparseOracle {
     return sum;
   }
 
-  /// Output [tokens, heads, head_dim] of rows that see what `sees(head, i, j)` says of j <= i.
+  /// Output [tokens, heads, head_dim] of rows that see the keys j <= i with sees(head, i, j).
   std::vector<double> attention(const std::function<bool(int, int64_t, int64_t)>& sees) const {
     const int dim = shape_.head_dim;
     std::vector<double> out(static_cast<size_t>(tokens_ * shape_.heads * dim));

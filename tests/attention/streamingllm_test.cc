@@ -12,8 +12,8 @@ using testing_support::largest_difference;
 using testing_support::MethodRun;
 using testing_support::small_shape;
 
-/// What a pass that begins at `begin` finds: sinks and recent tokens, their order is their
-/// position.
+/// The tokens kept when a pass begins at `begin`: sinks and recent tokens. Their order determines
+/// their positions.
 std::vector<int64_t> kept_list(int64_t begin, int64_t sink, int64_t recent) {
   std::vector<int64_t> kept;
   for (int64_t j = 0; j < begin; ++j) {
@@ -22,7 +22,7 @@ std::vector<int64_t> kept_list(int64_t begin, int64_t sink, int64_t recent) {
   return kept;
 }
 
-/// Distance within the kept list of the pass that row i belongs to, the pass behind it.
+/// Distance within the kept list, after which the pass of row i follows.
 std::optional<int64_t> kept_distance(int64_t begin, int64_t i, int64_t j, int64_t sink,
                                      int64_t recent) {
   if (j >= begin) return i - j;
@@ -39,9 +39,9 @@ std::unique_ptr<AttentionDriver> make_streamingllm(int sink, int recent, const M
 }
 
 TEST(StreamingLlm, TokenByTokenKeepsSinksAndRecentTokensAtTheirIndexInTheList) {
-  // The specification's example: of tokens 0..9, the next sees 0 1 2 3 6 7 8 9 at 0..7.
+  // The specification's example: after tokens 0..9, the next sees 0 1 2 3 6 7 8 9 at 0..7.
   EXPECT_EQ(kept_list(10, 4, 4), (std::vector<int64_t>{0, 1, 2, 3, 6, 7, 8, 9}));
-  EXPECT_EQ(kept_distance(10, 10, 6, 4, 4), 4);  // token 6 stands at 4, the row at 8
+  EXPECT_EQ(kept_distance(10, 10, 6, 4, 4), 4);  // token 6 has position 4, the row has 8
   const ModelShape shape = small_shape(2, 2, 2, 32);
   const auto method = make_streamingllm(4, 4, shape);
   MethodRun run(shape, *method, DType::F32, 150);
@@ -58,7 +58,7 @@ TEST(StreamingLlm, RowsOfAPassSeeTheListBeforeItAndThePassUpToThemselves) {
     MethodRun run(shape, *method, DType::F32, 400);
     run.prompt(389, chunk);
     run.decode(11);
-    std::vector<int64_t> begins;  // of the pass of each row
+    std::vector<int64_t> begins;  // begin of the pass of each row
     for (const Pass& pass : method->prepare({0, 389, 0, chunk})) {
       begins.resize(static_cast<size_t>(pass.begin + pass.count), pass.begin);
     }
@@ -81,7 +81,7 @@ TEST(StreamingLlm, TheStoreStaysWithinAPageOfTheBudget) {
     ASSERT_GE(run.store.longest(), 4 + 100);
   }
   EXPECT_LT(run.store.bytes(), bytes + bytes / 2);
-  // The kept tokens are the right ones.
+  // Checks which tokens were kept.
   const int64_t length = run.store.length(0, 0);
   for (int64_t row = 0; row < 4; ++row) EXPECT_EQ(run.store.token_of(0, 0, row), row);
   for (int64_t back = 1; back <= 100; ++back) {

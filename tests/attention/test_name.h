@@ -5,7 +5,7 @@
 
 namespace longhaul::testing_support {
 
-/// What names the test of a method's text: letters and digits of it.
+/// The letters and digits of a method's text, as the name of a test.
 inline std::string test_name(std::string text) {
   for (char& c : text) {
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';

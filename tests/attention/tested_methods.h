@@ -1,6 +1,6 @@
 #pragma once
-// The methods that the suites of this folder try: those of the registry, and the one of
-// recipe_test.cc, which was added as docs/architecture.md says.
+// The methods tested by the suites of this folder: those of the registry, and that of
+// recipe_test.cc, which was added by the recipe of docs/architecture.md.
 
 #include "attention/method_spec.h"
 #include "attention/settings.h"

@@ -10,8 +10,8 @@ namespace {
 
 using namespace testing_support;
 
-/// TOVA's rule as a loop: the tokens of one layer after `tokens` tokens, cut to `capacity` at
-/// each of `cuts` (tokens read so far).
+/// TOVA's rule in plain loops: the tokens of one layer after `tokens` tokens, cut to `capacity` at
+/// each of `cuts` (numbers of tokens read).
 std::vector<int64_t> kept_by_definition(const MethodRun& run, int layer, int64_t capacity,
                                         const std::vector<int64_t>& cuts) {
   std::vector<PlacedToken> kept;
@@ -97,7 +97,7 @@ TEST(Tova, TheEasyKvFormKeepsWhatItsDefinitionKeeps) {
         }
         const int64_t size = run.store.length(0, 0);
         run.decode(3);
-        EXPECT_EQ(run.store.length(0, 0), size + 3);  // nothing leaves while generating
+        EXPECT_EQ(run.store.length(0, 0), size + 3);  // generating evicts nothing
       }
     }
   }

@@ -15,7 +15,7 @@ using testing_support::make;
 using testing_support::MethodRun;
 using testing_support::small_shape;
 
-/// Row i sees j in a triangle layer of a prompt that ends at `end`.
+/// Whether row i sees j in a triangle layer of a prompt that ends at `end`.
 bool sees(int64_t i, int64_t j, int64_t sink, int64_t window, int64_t last, int64_t end) {
   return i >= end - last || j < sink || i - j < window;
 }
@@ -59,7 +59,7 @@ TEST(Triangle, ChunksMayCutAnywhereAndEachPromptHasItsOwnLastRows) {
 
 TEST(TriangleMix, LayersBelowTheStartAreDense) {
   ModelShape shape = small_shape(4, 1, 2, 32);
-  shape.window = {0, 0, 0, 6};  // a layer with a window of its own stays as it is
+  shape.window = {0, 0, 0, 6};  // a layer with its own window is unchanged
   for (const char* options : {"", ",start_layer=2"}) {
     const auto method = make(std::string("trianglemix:sink=3,window=11,last=7") + options, shape);
     MethodRun run(shape, *method, DType::F32, 130);

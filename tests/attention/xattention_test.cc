@@ -14,8 +14,8 @@ namespace {
 
 using namespace testing_support;
 
-/// docs/methods/xattention.md by loops: scores of the key blocks of a row block, from its whole
-/// groups.
+/// docs/methods/xattention.md in plain loops: scores of the key blocks of a row block, from its
+/// whole groups.
 std::vector<double> scores_by_definition(const ModelShape& shape, const SparseOracle& oracle,
                                          int head, int64_t block, int64_t tokens, int stride,
                                          double norm = 1) {
@@ -24,7 +24,7 @@ std::vector<double> scores_by_definition(const ModelShape& shape, const SparseOr
     if ((g + 1) * stride > tokens) break;
     std::vector<double> logits;
     for (int64_t b = 0; b <= g; ++b) {
-      double sum = 0;  // the antidiagonal of a stride x stride square
+      double sum = 0;  // sum over the antidiagonal of a stride x stride square
       for (int r = 0; r < stride; ++r) {
         sum += oracle.dot(head, g * stride + stride - 1 - r, b * stride + r);
       }
@@ -42,7 +42,7 @@ std::set<int64_t> chosen_by_definition(const std::vector<double>& scores, double
   const int64_t last = static_cast<int64_t>(scores.size()) - 1;
   const double total = std::accumulate(scores.begin(), scores.end(), 0.0);
   std::set<int64_t> chosen = {0, last};
-  if (total == 0) {  // no whole group: everything
+  if (total == 0) {  // without a whole group: all blocks
     for (int64_t b = 0; b <= last; ++b) chosen.insert(b);
   }
   double sum = 0;
@@ -106,7 +106,7 @@ TEST(XAttention, EveryStride) {
   }
 }
 
-/// Blocks by the attention that their rows pay them when they see everything.
+/// Chooses blocks by the attention from their rows in dense attention.
 TEST(XAttention, AStrideOfOneChoosesByTheExactMass) {
   const ModelShape shape = small_shape(1, 1, 2, 32);
   const auto method = make("xattention:dense_below=0,tau=0.5,stride=1", shape);
@@ -151,7 +151,8 @@ TEST(XAttention, ASecondPromptMayBeginWithinAGroupOfRows) {
   run.prompt(301, 256);
   run.decode(4);
   run.prompt(395, 256);
-  // tau = 0 leaves the first and the row's own block, but to row blocks without a whole group.
+  // tau = 0 keeps only the first block and the row's own, except for row blocks without a whole
+  // group.
   const SparseOracle oracle(run, 0);
   oracle.expect(run, 0, [](int, int64_t i, int64_t j) {
     return (i >= 301 && i < 305) || j / 128 == 0 || j / 128 == i / 128;

@@ -27,7 +27,7 @@ std::string contents(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// A file whose hash is right, whatever stands in it.
+/// Writes a file with a correct hash and any contents.
 std::filesystem::path sealed(const TempFolder& folder, std::string body) {
   const uint64_t hash = XXH3_64bits(body.data(), body.size());
   body.append(reinterpret_cast<const char*>(&hash), sizeof hash);
@@ -165,7 +165,8 @@ TEST(ByteStream, AFullDiskIsNamedAndLeavesNothingBehind) {
   TempFolder folder;
   const auto path = folder.path() / "file";
   const std::string big(8 << 20, 'x');
-  for (const std::string& data : {big, std::string("small")}) {  // fails in bytes(), in finish()
+  // One fails in bytes(), the other in finish().
+  for (const std::string& data : {big, std::string("small")}) {
     const FileSizeLimit full(3);
     EXPECT_EQ(error_of([&] {
                 ByteWriter out(path);

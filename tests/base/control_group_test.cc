@@ -21,7 +21,7 @@ TEST(ControlGroup, PageCacheIsNotHeldHoweverOftenItWasRead) {
   EXPECT_EQ(held_by_control_group(10'000'000, kStat, true), 1'000'000u);
   EXPECT_EQ(held_by_control_group(9'000'000, kStat, true), 0u);
   EXPECT_EQ(held_by_control_group(7'000'000, kStat, true), 0u) << "the files are read one by one";
-  // In version 1 figures without "total_" leave out the groups below.
+  // In version 1, figures without "total_" exclude the groups below.
   EXPECT_EQ(held_by_control_group(10'000'000, kStat, false), 10'000'000u);
   EXPECT_EQ(
       held_by_control_group(5'000, "total_active_file 1000\ntotal_inactive_file 2000\n", false),
@@ -35,7 +35,7 @@ TEST(ControlGroup, WithoutTheFigureAllIsHeld) {
   }
 }
 
-/// A system with its own /proc/self and groups, as files.
+/// A fake system with its own /proc/self and groups, as files.
 class FakeSystem {
  public:
   explicit FakeSystem(const std::string& memberships) { write("proc/cgroup", memberships); }
@@ -86,7 +86,7 @@ TEST(ControlGroup, TheTightestOfNestedGroupsOfVersionTwoCounts) {
   EXPECT_EQ(system.room(), 0u);
 }
 
-/// Beyond memory.high the kernel slows a process down to a hundredth and less.
+/// Beyond memory.high the kernel slows a process down to a hundredth or less.
 TEST(ControlGroup, WhatSlowsDownIsALimitToo) {
   FakeSystem system("0::/user.slice/job\n");
   system.mount("/", "cg", "cgroup2", "nsdelegate");

@@ -24,7 +24,7 @@ TEST(CpuLimit, WorkThatLooksIsStoppedWithTheLine) {
               for (;;) CpuLimit::check();
             }),
             "t.json: too slow");
-  CpuLimit::check();  // no limit holds any more
+  CpuLimit::check();  // the limit no longer applies
 }
 
 TEST(CpuLimit, WorkThatNeverLooksEndsTheProgramWithTheLine) {

@@ -1,4 +1,4 @@
-// Files that are replaced in one step, and what is left when that fails.
+// Files that are replaced atomically, and the files left after a failure.
 
 #include "base/durable_file.h"
 
@@ -35,7 +35,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-/// The current folder while it lasts.
+/// Changes the current folder for its lifetime.
 class Inside {
  public:
   explicit Inside(const fs::path& folder) : before_(fs::current_path()) {

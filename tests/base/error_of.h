@@ -1,5 +1,5 @@
 #pragma once
-// What a call complains about, for tests of messages.
+// Error messages of calls, for tests.
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 
 namespace longhaul::testing_support {
 
-/// The message of the UserError that `call` throws, "" when it throws none; fails the test when it
-/// is not a single line.
+/// Returns the message of the UserError that `call` throws, or "" if it throws none. Fails the test
+/// if the message is not a single line.
 template <class Call>
 std::string error_if_any(Call&& call) {
   try {
@@ -25,7 +25,7 @@ std::string error_if_any(Call&& call) {
   return {};
 }
 
-/// The same for a call that must throw: fails the test when it does not.
+/// Like error_if_any(), for a call that must throw: fails the test if it does not.
 template <class Call>
 std::string error_of(Call&& call) {
   const std::string message = error_if_any(call);
@@ -33,7 +33,7 @@ std::string error_of(Call&& call) {
   return message;
 }
 
-/// True when `message` holds each of `parts`.
+/// Whether `message` contains each of `parts`.
 inline ::testing::AssertionResult has(const std::string& message,
                                       std::initializer_list<std::string_view> parts) {
   for (const std::string_view part : parts) {

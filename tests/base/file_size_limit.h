@@ -1,5 +1,5 @@
 #pragma once
-// A disk that is full: while it lasts no file grows beyond so many bytes.
+// A full disk: during its lifetime no file grows beyond a number of bytes.
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -11,7 +11,7 @@ constexpr std::string_view kNames[] = {"dense", "streamingllm", "snapkv", "duo"}
 
 TEST(NearestName, FindsSlipsOfTheFingers) {
   EXPECT_EQ(nearest_name("dens", kNames), "dense");
-  EXPECT_EQ(nearest_name("dnese", kNames), "dense");  // a swap is one slip
+  EXPECT_EQ(nearest_name("dnese", kNames), "dense");  // a swap is one typing error
   EXPECT_EQ(nearest_name("xnese", kNames), "");       // two of five letters
   EXPECT_EQ(nearest_name("streaming_llm", kNames), "streamingllm");
   EXPECT_EQ(nearest_name("snapkw", kNames), "snapkv");

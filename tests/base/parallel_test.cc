@@ -97,7 +97,8 @@ TEST(ParallelRuns, ARunOfAThreadThatIsLateIsDoneByTheOthers) {
       ++others;
       return;
     }
-    // The first index waits for all others: those of its own run must be done elsewhere.
+    // The first index waits for all others, so those of its own run must be processed by other
+    // threads.
     for (int wait = 0; others < 99 && wait < 10000; ++wait)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     in_time = others == 99;
@@ -105,10 +106,10 @@ TEST(ParallelRuns, ARunOfAThreadThatIsLateIsDoneByTheOthers) {
   EXPECT_TRUE(in_time);
 }
 
-// A sanitizer needs addresses for its own tables of each thread.
+// Sanitizers reserve address space for per-thread tables.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-/// Bytes of addresses that this process has, from /proc/self/statm.
+/// Bytes of address space of this process, from /proc/self/statm.
 size_t addresses() {
   std::ifstream in("/proc/self/statm");
   size_t pages = 0;
@@ -116,14 +117,15 @@ size_t addresses() {
   return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// In a process of its own: says what it was refused with and ends.
+/// Runs in a process of its own: prints the refusal and exits.
 [[noreturn]] void start_too_many_threads() {
   set_thread_count(60);
   const rlimit tight = {addresses() + (size_t{32} << 20), RLIM_INFINITY};  // stacks of 8 MiB
   setrlimit(RLIMIT_AS, &tight);
   const auto loop = [] { parallel_for(100, [](int64_t, int) {}); };
   const std::string first = testing_support::error_of(loop);
-  const std::string again = testing_support::error_of(loop);  // those that started are not kept
+  // The threads that did start are not kept.
+  const std::string again = testing_support::error_of(loop);
   EXPECT_TRUE(testing_support::has(again, {"--threads 60: only"}));
   set_thread_count(1);
   loop();

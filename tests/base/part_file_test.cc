@@ -43,7 +43,7 @@ TEST(PartFile, ItIsPutInPlaceOrGone) {
   EXPECT_EQ(file_text(target), "text");
 }
 
-/// What stood at the names that parts once had.
+/// Links at the names that partial files had in earlier versions are not followed.
 TEST(PartFile, LinksLaidInTheWayAreNotFollowed) {
   const TempFolder folder;
   const fs::path victim = folder.write("victim", "precious");
@@ -100,7 +100,7 @@ TEST(PartFile, SaversOfOnePathDoNotFailEachOther) {
     });
   }
   for (std::thread& saver : savers) saver.join();
-  ByteReader in(target);  // one of them, whole
+  ByteReader in(target);  // the file of one saver, complete
   const int whose = in.number<int>();
   for (int n = 1; n < 100; ++n) EXPECT_EQ(in.number<int>(), whose);
   EXPECT_EQ(files_in(folder.path()), 1u);

@@ -5,7 +5,7 @@
 namespace longhaul {
 namespace {
 
-// The reference implementation's first numbers (https://prng.di.unimi.it/splitmix64.c, seed
+// The first values of the reference implementation (https://prng.di.unimi.it/splitmix64.c, seed
 // 1234567).
 TEST(SplitMix64, IsTheReference) {
   SplitMix64 random(1234567);

@@ -1,4 +1,4 @@
-// Pipes in the place of files, and files that change while they are read.
+// Pipes in place of files, and files that change while they are read.
 
 #include "base/regular_file.h"
 
@@ -44,7 +44,7 @@ TEST(RegularFile, ALinkToAFileIsThatFile) {
   EXPECT_EQ(MappedFile(folder.path() / "link").bytes().size(), 4u);
 }
 
-/// Reads the last byte of a mapping whose file was cut before.
+/// Reads the last byte of a mapping whose file was truncated before.
 [[noreturn]] void read_what_is_gone(const fs::path& file) {
   const MappedFile other(fs::path("/proc/self/exe"));
   const MappedFile mapped(file);

@@ -31,7 +31,7 @@ bool can_write(const fs::path& file) {
   return opened >= 0;
 }
 
-/// In a process of its own, which cannot come back; each check that fails has its own exit status.
+/// Runs in a process of its own, which cannot return. Each failed check has its own exit status.
 [[noreturn]] void stay_inside(const fs::path& own, const fs::path& other) {
   setenv("TMPDIR", own.c_str(), 1);
   const Sandbox sandbox = enter_sandbox({own});
@@ -43,7 +43,7 @@ bool can_write(const fs::path& file) {
   if (socket(AF_INET, SOCK_STREAM, 0) >= 0 || errno != EPERM) _exit(6);
   if (syscall(SYS_fork) >= 0 || errno != EPERM) _exit(7);
   if (execl("/bin/true", "true", nullptr) == 0 || errno != EPERM) _exit(8);
-  set_thread_count(3);  // threads are no processes
+  set_thread_count(3);  // threads are not processes
   std::atomic<int> sum{0};
   parallel_for(100, [&](int64_t i, int) { sum += static_cast<int>(i); });
   if (sum != 4950) _exit(9);
@@ -52,7 +52,7 @@ bool can_write(const fs::path& file) {
 
 TEST(Sandbox, ReadsEverythingWritesWhereItMayAndStartsNothing) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
-  // The process that stays inside runs this test from its beginning, in the same two folders.
+  // The sandboxed process runs this test from the beginning, in the same two folders.
   std::optional<TempFolder> own, other;
   if (std::getenv(kOwn) == nullptr) {
     setenv(kOwn, own.emplace().path().c_str(), 1);

@@ -19,7 +19,7 @@ TEST(SeededHash, IsKeyedWithNumbersOfThisProcess) {
 TEST(SeededHash, LowBitsOfNeighboursAreSpread) {
   std::set<uint64_t> low;
   for (uint64_t i = 0; i < 1024; ++i) low.insert(seeded_hash(i << 32, hash_secrets()) % 4096);
-  EXPECT_GT(low.size(), 700u);  // 906 on average where numbers fall at random
+  EXPECT_GT(low.size(), 700u);  // 906 is the mean for random values
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ TEST(SystemInfo, ThisProcessHasMemory) {
   EXPECT_GE(peak_resident_bytes(), anonymous_resident_bytes());
 }
 
-/// Where nothing limits this process's groups the machine has less. What others take meanwhile may
-/// change both.
+/// Without limits on this process's groups, the machine's memory decides. Other processes may
+/// change both meanwhile.
 TEST(SystemInfo, NoMoreMemoryThanTheControlGroupsLeave) {
   constexpr size_t kUnlimited = std::numeric_limits<size_t>::max(), kSlack = size_t{64} << 20;
   const size_t before = control_group_room().value_or(kUnlimited - kSlack);

@@ -1,4 +1,4 @@
-// Members that meet: what they show each other, and what becomes of the others when one fails.
+// Communicators: exchanges between members, and the effect on others if a member fails.
 
 #include "base/team.h"
 
@@ -43,7 +43,7 @@ class Teams : public testing::TestWithParam<int> {
     for (int i = 0; i < GetParam(); ++i) all.push_back(std::make_shared<PlainDevice>());
     return all;
   }
-  /// How many members threw TeamGaveUp, and how many anything else.
+  /// Number of members that threw TeamGaveUp, and of those that threw anything else.
   std::pair<int, int> thrown(const std::function<void(int)>& work) {
     std::pair<int, int> counts;
     for (const std::exception_ptr& each : crew_.run(work, [this] { team_.give_up(); })) {
@@ -102,7 +102,7 @@ TEST_P(Teams, AddUpGatherAndSayTheSame) {
   EXPECT_NEAR(sums.front()[0], 0.1 * size * (size + 1) / 2, 1e-5);
 }
 
-/// The others wait already, come later, or come to it from one meeting after the next.
+/// The other members wait already, arrive later, or arrive after another barrier.
 TEST_P(Teams, EndWhereOneFails) {
   for (int round = 0; round < 60; ++round) {
     const int failing = round % GetParam();
@@ -123,8 +123,8 @@ TEST_P(Teams, EndWhereOneFails) {
   }
 }
 
-/// Who has met goes on, whatever others do right after it: a GPU that adds up would wait for ever
-/// for one that was called back.
+/// A barrier that was reached by all completes, whatever members do right afterwards. Otherwise a
+/// GPU in an all-reduce would wait forever for one that was called back.
 TEST_P(Teams, AMeetingIsHeldForAllOrForNone) {
   for (int round = 0; round < 3000; ++round) {
     std::atomic<int> held{0};

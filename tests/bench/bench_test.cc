@@ -76,7 +76,7 @@ TEST(SpeedBench, APromptThatWasReadIsDecodedFrom) {
 
 TEST(SpeedBench, AMethodIsNotChargedWithTheMemoryOfTheOneBefore) {
   const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
-  if (!PeakResident().bytes()) return;  // the system has no such count
+  if (!PeakResident().bytes()) return;  // the system has no such counter
   SessionOptions dense;
   dense.kv_type = DType::F32;
   dense.chunk = 128;
@@ -100,8 +100,8 @@ TEST(SpeedBench, CancelledRunsGiveNothing) {
   EXPECT_TRUE(bench_decode(engine, SessionOptions{}, {0}, 3, 2, &cancel).empty());
 }
 
-// Operations or bytes in a second. The least product, 64 x 64 x 64, may wait for a scheduler's
-// slice (8 ms were seen, 6.5e7 operations in a second); a rate that is wrong by a unit is below
+// Operations or bytes per second. The smallest product, 64 x 64 x 64, may wait for a scheduler's
+// slice (8 ms were seen, 6.5e7 operations per second). A rate that is wrong by a unit is below
 // this.
 constexpr double kSlowest = 1e6;
 
@@ -124,7 +124,7 @@ TEST(MachinePeak, OfADeviceIsWhatItsOwnOperationsReach) {
   const MachinePeak peak =
       measure_device(testing_support::fake_queue(), engine->model(), Compute::kBest,
                      {.rows = 16, .large = 64, .copied_bytes = 1 << 20, .seconds = 0});
-  ASSERT_EQ(peak.gemms.size(), 4);  // a large one, q, gate and down
+  ASSERT_EQ(peak.gemms.size(), 4);  // a large product, q, gate and down
   EXPECT_EQ(peak.gemms[0].shape.n, 64);
   EXPECT_EQ(peak.gemms[2].shape.n, 1024);
   for (const GemmPeak& g : peak.gemms) {

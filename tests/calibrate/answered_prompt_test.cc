@@ -1,4 +1,4 @@
-// Prompts that gates are trained on: what is hidden is asked for and answered, within the length.
+// Prompts for the training of gates: hidden facts are asked for and answered, within the length.
 
 #include "calibrate/answered_prompt.h"
 

@@ -1,4 +1,4 @@
-// The maps of blocks against a plain softmax, and where evidence stands.
+// Maps of blocks compared with a plain softmax, and the place of evidence.
 
 #include "calibrate/block_maps.h"
 

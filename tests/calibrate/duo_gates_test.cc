@@ -1,4 +1,4 @@
-// Training of gates: it lowers what it minimises, goes on where it ended, and keeps the best.
+// Training of gates: it reduces its loss, resumes, and keeps the best gates.
 
 #include "calibrate/duo_gates.h"
 
@@ -42,7 +42,7 @@ TEST(DuoTrainer, ClosesHeadsThatNothingMissesAndGoesOnFromItsFile) {
   EXPECT_EQ(first.gates, 1);
   EXPECT_NEAR(first.loss, 0.05, 1e-4);
   while (!whole.finished()) whole.step();
-  // Layer 0 looks back nowhere; (5,0) and (8,2) read what is asked for (models/nano/README.md).
+  // Layer 0 has no long-range head. (5,0) and (8,2) read the answer (models/nano/README.md).
   const Gates& gates = whole.gates();
   EXPECT_LT(gates[0][0], 0.92f);
   EXPECT_GT(gates[5][0], gates[0][0]);

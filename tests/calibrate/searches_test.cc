@@ -1,5 +1,5 @@
-// The searches on nano: what they find there, that they go on from their files with the same
-// numbers, and that a cancelled step changes nothing.
+// The searches on nano: their results, resuming from files with equal numbers, and cancelled steps
+// without effect.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using testing_support::nano;
 using testing_support::TempFolder;
 using testing_support::test_data;
 
-/// Runs `whole` to its end, and a copy of it in two parts through a file.
+/// Runs `whole` to its end, and an equal search in two parts with a file in between.
 template <class Search>
 void in_parts(Search& whole, Search& first, Search& rest) {
   const TempFolder folder;
@@ -42,7 +42,7 @@ LtriSearchSettings ltri_settings() {
   s.samples = 1;
   s.chat = nano()->chat_template();
   s.spans.trials = 12;
-  s.init = 0;  // the first fact stands at the beginning
+  s.init = 0;  // the first fact is at the beginning
   s.block = 32;
   return s;
 }
@@ -62,7 +62,7 @@ TEST(LtriSearch, FindsHeadsAndThresholdsAndGoesOnFromItsFile) {
   EXPECT_EQ(whole.spans().best(6).blocks, 2);
   EXPECT_GE(whole.spans().best(6).f1, whole.spans().best(6).usual);
 
-  // The profile serves both forms.
+  // One profile serves both forms.
   const nlohmann::ordered_json options = whole.options();
   std::string text;
   for (const auto& [key, value] : options.items()) {

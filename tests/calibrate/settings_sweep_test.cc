@@ -1,4 +1,4 @@
-// Which setting answers best: halving, resuming, the best so far.
+// Search for the best setting: halving, resuming, the best so far.
 
 #include "calibrate/settings_sweep.h"
 
@@ -15,7 +15,7 @@ using testing_support::nano;
 using testing_support::TempFolder;
 using testing_support::test_data;
 
-/// Two that forget the text, and two that keep it, of which the second costs less.
+/// Two settings that forget the text, and two that keep it; the second of these costs less.
 SweepSettings four_settings() {
   SweepSettings s;
   s.method = "streamingllm";

@@ -1,4 +1,5 @@
-// The random search for theta and phi against a plain loop over its trials, and lambda's table.
+// The random search for theta and phi compared with a plain loop over its trials, and lambda's
+// table.
 
 #include "calibrate/threshold_search.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 constexpr int kSide = 32;
 
-/// Mass on the diagonal, and a triangle of tokens [begin, end) that attend to each other.
+/// A map with mass on the diagonal and a triangle of tokens [begin, end) that attend to each other.
 std::vector<float> map_with(int begin, int end, float noise) {
   std::vector<float> map(kSide * kSide, 0.0f);
   for (int i = 0; i < kSide; ++i) {

@@ -1,4 +1,4 @@
-// The probe on nano against what torch finds (docs/methods/trianglemix.md), and its ranking.
+// The probe on nano compared with torch's results (docs/methods/trianglemix.md), and its ranking.
 
 #include "calibrate/triangle_probe.h"
 
@@ -49,7 +49,7 @@ TEST(TriangleProbe, APromptTooShortForTwoLinesIsRefused) {
 TEST(TriangleProbe, RanksByTheSignedMeanOrByMagnitude) {
   ModelShape shape;
   shape.layers = 4;
-  shape.window = {0, 0, 64, 0};  // layer 2 has a window of its own
+  shape.window = {0, 0, 64, 0};  // layer 2 has its own window
   ProbedLayers found;
   found.layers.resize(4);
   found.layers[0].middle = {0.5, 0.6};

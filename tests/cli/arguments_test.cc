@@ -1,4 +1,4 @@
-// How arguments are told apart.
+// Classification of arguments.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// longhaul bench over the methods: what one refuses is told before any is measured.
+// longhaul bench with several methods: a refusal of one is reported before any is measured.
 
 #include <gtest/gtest.h>
 
@@ -14,14 +14,14 @@ using testing_support::Outcome;
 using testing_support::Program;
 using testing_support::refused;
 
-/// One line on standard error, so nothing was begun, and no table.
+/// Checks for one line on standard error and no table, which shows that nothing was measured.
 TEST(Bench, RefusesAnyBadMethodBeforeTheFirstIsMeasured) {
   Program program;
   const std::string gates = program.folder().write("g.tsv", "1 1\n").string();
   const struct {
     std::string method;
-    std::string part, other_part;             ///< of the error line
-    std::vector<std::string> arguments = {};  ///< further ones
+    std::string part, other_part;             ///< parts of the error line
+    std::vector<std::string> arguments = {};  ///< further arguments
   } cases[] = {
       {"ltri:heads=99.0", "--attention ltri: heads: 99.0", "layers 0 to 11"},
       {"snapkv:capacity=20", "--attention snapkv: capacity=20", "window=32"},
@@ -29,14 +29,15 @@ TEST(Bench, RefusesAnyBadMethodBeforeTheFirstIsMeasured) {
       {"duo:gates=", "--attention duo", "needs gates"},
       {"minference:patterns=/no/such", "--attention minference: patterns=/no/such", "No such file"},
       {"xattention:thresholds=/no/such", "--attention xattention: thresholds=/no/such", "No such"},
-      // Only beyond the trained length, which the longest of the prompts and depths passes.
+      // Refused only beyond the trained length, which the longest prompt or depth exceeds.
       {"reattention:local=16384", "--attention reattention", "8192", {"--depth", "0,9000"}},
       {"reattention:local=16384", "--attention reattention", "8192", {"--prompt", "9000,64"}},
   };
   for (const auto& c : cases) {
     Program::Arguments bench{"bench", "--attention", "dense," + c.method, "--gen", "1"};
     bench.insert(bench.end(), {"--prompt", "64", "--depth", "0", "--repeat", "1", "--no-machine"});
-    bench.insert(bench.end(), c.arguments.begin(), c.arguments.end());  // the last of a flag counts
+    // The last value of a flag counts.
+    bench.insert(bench.end(), c.arguments.begin(), c.arguments.end());
     EXPECT_TRUE(refused(program.run(bench), {c.part, c.other_part})) << c.method;
   }
 }
@@ -49,14 +50,14 @@ TEST(Bench, MeasuresEveryMethodOfTheRegistry) {
   const Outcome o = Program().run({"bench", "--attention", all, "--prompt", "64", "--gen", "2",
                                    "--depth", "64", "--repeat", "1", "--no-machine", "--json"});
   ASSERT_EQ(o.status, 0) << o.err;
-  std::map<std::string, int> rows;  // by method: its prefill and its decode
+  std::map<std::string, int> rows;  // rows per method: prefill and decode
   const auto printed = o.json();
   for (const auto& result : printed.at("results")) {
     const std::string method = result["attention"];
     SCOPED_TRACE(method);
-    rows[method.substr(0, method.find(':'))] += 1;  // ltri names its form, too
+    rows[method.substr(0, method.find(':'))] += 1;  // ltri also has its form in its name
     const auto& rate = result["tokens_per_second"]["median"];
-    ASSERT_TRUE(rate.is_number());  // infinite ones are null in JSON
+    ASSERT_TRUE(rate.is_number());  // infinite values are null in JSON
     EXPECT_GT(rate.get<double>(), 0);
     EXPECT_GT(result["kv_bytes"].get<int64_t>(), 0);
   }

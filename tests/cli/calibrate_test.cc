@@ -1,4 +1,4 @@
-// longhaul calibrate: what it saves is found by the methods, and Ctrl-C loses nothing.
+// longhaul calibrate: methods find what it saves, and Ctrl-C loses nothing.
 
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ TEST(Calibrate, CtrlCKeepsTheGatesAndTheStateGoesOn) {
   EXPECT_FALSE(stopped.json()["finished"]);
   EXPECT_GE(stopped.json()["steps"], 1);
   EXPECT_TRUE(fs::exists(gates));
-  train[6] = "--penalty";  // other settings: not the same training
+  train[6] = "--penalty";  // other settings: a different training
   train[7] = "1";
   EXPECT_TRUE(refused(program.run(train), {state.string(), "other settings"}));
 }
@@ -117,7 +117,7 @@ TEST(Calibrate, AllWritesProfilesAndAPageAndGoesOnWhereItEnded) {
   const std::string page{std::istreambuf_iterator<char>(in), {}};
   EXPECT_TRUE(
       has(page, {"<svg", "id=\"trianglemix\"", "id=\"ltri\"", "Pattern of every query head"}));
-  // The folder serves as profiles.
+  // The folder can be used as profiles.
   const Outcome used = program.run({"run", "-m", model, "--profiles", out.string(), "-p", "Where?",
                                     "-n", "1", "--json", "--attention", "ltri"});
   EXPECT_EQ(used.json()["attention"], "ltri:form=longhaul") << used.err;

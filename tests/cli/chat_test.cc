@@ -25,9 +25,9 @@ TEST(Chat, ReadsOnlyWhatIsNew) {
   const Outcome o = program.run({"run", "-i", "-f", file}, lines);
   EXPECT_EQ(o.status, 0);
   EXPECT_TRUE(has(o.out, {"4827163", "The pass key is 58213."}));
-  // "[22 of 1,312 tokens read, ...": the text was read before the first question
+  // The text was read before the first question: "[22 of 1,312 tokens read, ...".
   for (size_t at = o.err.find('['); at != std::string::npos; at = o.err.find('[', at + 1)) {
-    if (o.err.compare(at, 5, "[nano") == 0) continue;  // what the model is
+    if (o.err.compare(at, 5, "[nano") == 0) continue;  // the line that describes the model
     EXPECT_LT(std::stoi(o.err.substr(at + 1)), 100) << o.err;
   }
   EXPECT_TRUE(has(o.err, {" tokens read, first token "}));
@@ -102,9 +102,9 @@ TEST(Chat, ATurnThatIsDrawnNamesItsSeed) {
   EXPECT_TRUE(has(o.err, {" tokens/s, seed 417, KV "}));
 }
 
-/// Where the question has a say in what stays of a prompt, the text waits for it. What was read
-/// ahead leaves only the question to the first turn, which is told in a line ("[22 of 460 tokens
-/// read"); a turn that reads the text is told in full.
+/// Methods for which the question influences eviction read the text after the question. Otherwise
+/// the text is read ahead, and the first turn reads only the question and reports it in one line
+/// ("[22 of 460 tokens read"). A turn that reads the text reports it in full.
 TEST(Chat, ReadsAheadUnlessTheQuestionDecidesWhatStays) {
   Program program;
   const auto file = program.folder().write("text.txt", long_text().substr(0, 2000));
@@ -117,7 +117,7 @@ TEST(Chat, ReadsAheadUnlessTheQuestionDecidesWhatStays) {
     const auto attention = MethodSpec::parse(method).make(nano->model().shape);
     const bool wait = !serves_any_question(attention->prompt_choice());
     waiting += wait ? 1 : 0;
-    // These judge keys when all of the text has been read, but not by the question.
+    // These score keys after the whole text is read, but not by the question.
     EXPECT_FALSE(wait && (method == "keydiff" || method == "expectedattention"));
     const Outcome o = program.run({"run", "-i", "-f", file, "-n", "0", "--attention", method},
                                   "What is under water?\n");
@@ -139,7 +139,7 @@ TEST(Chat, ControlCStopsReadingTheTextsAndTellsHowFarItCame) {
   std::string text;
   for (int i = 0; i < 60; ++i) text += long_text();
   const auto file = program.folder().write("text.txt", text);
-  // The warning about the length is the last thing before reading begins.
+  // The warning about the length comes right before reading begins.
   const auto reading = [&] { return !program.errors_so_far().empty(); };
   const Outcome o = program.run_and_interrupt({"run", "-i", "-f", file, "--chunk", "64"}, reading);
   EXPECT_EQ(o.status, 0) << "the chat goes on, and its input is at its end";

@@ -76,7 +76,7 @@ TEST(Commands, BenchTellsEachMethodsMemory) {
   with_json.emplace_back("--json");
   const auto json = Program().run(with_json).json();
   const auto &dense = json["results"][0], &streaming = json["results"][1];
-  if (!dense.contains("peak_rss_bytes")) {  // the system does not let the count begin anew
+  if (!dense.contains("peak_rss_bytes")) {  // the system cannot reset the peak counter
     EXPECT_TRUE(has(table.out, {"peak memory: ", "begin anew"}));
     return;
   }

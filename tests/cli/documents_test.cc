@@ -1,4 +1,4 @@
-// Documents that are no plain text: through stand-ins for the tools that read them.
+// Documents that are not plain text, with stand-ins for the tools that read them.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@ using testing_support::Outcome;
 using testing_support::Program;
 using testing_support::refused;
 
-/// A program whose PATH holds only what a test puts there, and the shell that runs it.
+/// A program whose PATH holds only files that the test puts there, and the shell that runs them.
 class Documents : public ::testing::Test {
  protected:
   Documents() {
@@ -87,8 +87,7 @@ TEST_F(Documents, ToolsGetTheBytesAndNoName) {
   EXPECT_EQ(program_.run({"tokenize", "-f", text, "--count"}).err, "") << "no page";
 }
 
-/// Pages of a PDF, each with a line of text. Its table of contents is left to the reader to
-/// rebuild.
+/// A PDF with one line of text per page. The reader must rebuild its cross-reference table.
 std::string pdf_of(const std::vector<std::string>& lines) {
   std::string pages, objects;
   for (size_t i = 0; i < lines.size(); ++i) {

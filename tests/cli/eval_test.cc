@@ -58,7 +58,7 @@ TEST(Eval, TellsScoreIntervalAndCosts) {
   const auto json = again.json();
   EXPECT_EQ(json["answers"], 16);
   EXPECT_EQ(json["finished"], true);
-  EXPECT_EQ(json["engine_seconds"], 0);  // everything was there
+  EXPECT_EQ(json["engine_seconds"], 0);  // all answers existed
   std::ifstream in(std::filesystem::path(out) / "run.json");
   const auto info = nlohmann::json::parse(in);
   ASSERT_EQ(info["commands"].size(), 2u) << "both runs";
@@ -102,7 +102,7 @@ TEST(Eval, AsksAsRunDoes) {
   const nlohmann::json without{
       {"id", "without"}, {"prompt", question}, {"answers", {"x"}}, {"max_tokens", 12}};
   const auto cases = program.folder().write("cases.jsonl", with.dump() + "\n" + without.dump());
-  // citrus reads by the question: its replies depend on where that begins.
+  // citrus reads with the question, so its replies depend on where the question begins.
   for (const char* method : {"dense", "citrus:k=32,chunk=32,sink=4"}) {
     const std::string out = program.folder().path() / std::string_view(method).substr(0, 6);
     const Outcome evaluated = program.run(

@@ -1,4 +1,4 @@
-// What people type who come from llama.cpp and ollama.
+// Flags that users of llama.cpp and ollama type.
 
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ TEST(Habits, WhatMeansNothingHereIsTakenWithANote) {
       {"run", "nano", kPassKeyQuestion, "-q", "--verbose", "--keepalive", "5m", "--nowordwrap"});
   EXPECT_EQ(ollama.out, kReply);
   EXPECT_TRUE(has(ollama.err, {"note: --verbose: ", "note: --keepalive: "}));
-  // Not -n with a value of its own, as which a parser reads them.
+  // A parser could read these as -n with a value.
   const Outcome placed = Program().run(
       {"run", "-q", "-p", kPassKeyQuestion, "-np", "2", "-nkvo", "-fit", "on", "-kvu"});
   EXPECT_EQ(placed.out, kReply) << placed.err;
@@ -103,7 +103,7 @@ TEST(Habits, NoHelpInsteadOfAnError) {
   for (const char* flag : {"-hx", "-hello", "-h=1"}) {
     EXPECT_TRUE(refused(Program().run({"run", flag}), {"unknown flag", "longhaul run --help"}));
   }
-  for (const char* flag : {"-cx", "-to5", "-nn"}) {  // no numbers of -c, -t and -n
+  for (const char* flag : {"-cx", "-to5", "-nn"}) {  // these are not numbers of -c, -t and -n
     EXPECT_TRUE(refused(Program().run({"run", flag}), {"unknown flag", flag}));
   }
   EXPECT_TRUE(refused(Program().run({"pull", "-hf", "x"}), {"unknown flag"}));
@@ -170,7 +170,7 @@ TEST(Habits, PipedTextIsTheDocumentAndTheReportSaysSo) {
   const auto json = Program().run({"run", "--json", "-n", "0", "-p", "x"}, "A text.").json();
   EXPECT_EQ(json["texts"][0]["name"], "standard input");
   EXPECT_EQ(json["texts"][0]["bytes"], 7);
-  // Beside files it is left alone: a loop may feed on it.
+  // With files, standard input is not read: a surrounding loop may need it.
   Program program;
   const std::string file = program.folder().write("a.txt", "Another text.");
   const auto beside = program.run({"run", "--json", "-n", "0", "-f", file, "-p", "x"}, "A text.");

@@ -1,5 +1,4 @@
-// How the program was built: what an attacker who finds a mistake with memory still has to get
-// past.
+// Hardening of the build, which limits attackers who find a memory error.
 #ifdef LONGHAUL_HARDENED
 
 #include <elf.h>
@@ -29,7 +28,7 @@ class Binary {
 
   Elf64_Ehdr header() const { return at<Elf64_Ehdr>(0); }
 
-  /// Null when it has none of that type.
+  /// Returns nothing if there is no segment of the type.
   std::vector<Elf64_Phdr> segments(uint32_t type) const {
     std::vector<Elf64_Phdr> found;
     for (size_t i = 0; i < header().e_phnum; ++i) {
@@ -92,7 +91,7 @@ TEST(Hardening, StacksHaveCanariesAndCopiesAreChecked) {
               binary.names("__fread_chk") || binary.names("__strncpy_chk"));
 }
 
-/// The library of every room, as the build left it beside the program.
+/// Checks the library of every room, which the build leaves beside the program.
 TEST(Hardening, EveryRoomHasCanariesAndChecksIndices) {
   const fs::path build = fs::path(LONGHAUL_BINARY).parent_path().parent_path().parent_path();
   int rooms = 0;

@@ -1,4 +1,4 @@
-// longhaul heads: what it finds on nano, and that the methods find what it saves.
+// longhaul heads: its results on nano, and methods finding what it saves.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ TEST(Heads, AreFoundAndSavedWhereMethodsFindThem) {
   EXPECT_TRUE(has(o.out, {"head  score\n", "of 72 query heads", "of 6 facts were found",
                           "--attention ltri:heads="}));
   EXPECT_TRUE(has(o.err, {"written: ", "ltri.json", "duo.json"}));
-  // The line to be copied is what the file says.
+  // The printed line equals the contents of the file.
   const size_t line = o.out.find("ltri:heads=");
   const std::string method = o.out.substr(line, o.out.find('\n', line) - line);
 
@@ -32,7 +32,7 @@ TEST(Heads, AreFoundAndSavedWhereMethodsFindThem) {
   const Outcome named =
       program.run({"run", "-m", model, "-p", question, "-n", "1", "--json", "--attention", method});
   EXPECT_EQ(ltri.json()["attention"], named.json()["attention"]);
-  // Without gates duo is refused, so it found them.
+  // duo is refused without gates, so it found them.
   const Outcome duo =
       program.run({"run", "-m", model, "-p", question, "-n", "1", "--attention", "duo"});
   EXPECT_EQ(duo.status, 0) << duo.err;

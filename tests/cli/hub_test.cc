@@ -1,4 +1,4 @@
-// longhaul pull from a server that plays the hub (hub_server.py): ranges, redirects, faults.
+// longhaul pull from a server that simulates the hub (hub_server.py): ranges, redirects, faults.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -23,7 +23,7 @@ using testing_support::TempFolder;
 
 const std::string kModel = LONGHAUL_TEST_DATA "/tiny_models/gguf/qwen2.gguf";
 
-/// The server with one model; it ends with the test.
+/// The server with one model. It ends with the test.
 class Hub : public testing::Test {
  protected:
   Hub() {
@@ -60,7 +60,7 @@ class Hub : public testing::Test {
     std::ifstream in(files_.path() / ".log");
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  /// Models and parts of them.
+  /// Names of models and of partial files.
   std::vector<std::string> left() const {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(cache())) {
@@ -93,7 +93,7 @@ TEST_F(Hub, PullsCheckedAndByName) {
   EXPECT_EQ(o.json()["fetched"], true);
   EXPECT_TRUE(same_file(cache() / "tiny-Q8_0.gguf", kModel));
   EXPECT_EQ(program_.run({"tokenize", "-m", "tiny-Q8_0", "a", "--json"}).status, 0);
-  // Known again without a server, by the repository too.
+  // The model is found without a server, also by its repository.
   program_.set_environment("HF_ENDPOINT", "http://127.0.0.1:9");
   EXPECT_EQ(program_.run({"pull", "hf:some/model:q8_0", "--json"}).json()["fetched"], false);
   for (const char* flag : {"-hf", "--hf-repo"}) {

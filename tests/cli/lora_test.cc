@@ -1,4 +1,4 @@
-// --lora and what models say of themselves, end to end.
+// --lora and the descriptions of models, end to end.
 
 #include <gtest/gtest.h>
 

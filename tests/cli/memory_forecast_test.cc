@@ -1,5 +1,5 @@
-// What `longhaul run` says beforehand that a prompt will take, against the most that its process
-// held: each in a process of its own, with every method as it comes.
+// The memory forecast of `longhaul run` for a prompt compared with the peak of its process. Each
+// method runs in a process of its own with its defaults.
 
 #include <gtest/gtest.h>
 
@@ -22,8 +22,8 @@ std::vector<std::string> methods() {
   return methods;
 }
 
-/// Some 3,000 tokens with the question: in f32 their keys and values take as much as program and
-/// weights, so that nothing else can hide what is wrong with a method's share.
+/// Some 3,000 tokens with the question. In f32 their keys and values need as much memory as program
+/// and weights, so an error in a method's share is visible.
 std::string text() {
   std::string text;
   for (int i = 0; i < 110; ++i) {
@@ -33,7 +33,7 @@ std::string text() {
   return text;
 }
 
-/// As long as the longest that `citrus` expects, which makes room for one.
+/// As long as the longest question that `citrus` expects; it reserves memory for that.
 std::string question() {
   std::string question = "What lay under water";
   for (int i = 0; i < 200; ++i) question += " and what did not";
@@ -55,7 +55,7 @@ TEST_P(MemoryForecasts, HoldAndAreClose) {
   const auto forecast = json["forecast_bytes"]["total"].get<double>();
   EXPECT_GE(json["prompt_tokens"], 2900);
   EXPECT_LE(peak, forecast) << json["forecast_bytes"].dump();
-  // Lists that are cut while the text is read rarely hold what they may hold at most.
+  // Lists that are reduced during reading rarely reach their maximum.
   const bool cut = GetParam().starts_with("h2o") || GetParam().starts_with("citrus") ||
                    GetParam().starts_with("roco") || GetParam() == "tova:mode=easykv";
   EXPECT_LE(forecast, (cut ? 1.2 : 1.15) * peak) << json["forecast_bytes"].dump();
@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(Registry, MemoryForecasts, ::testing::ValuesIn(methods(
                            return testing_support::test_name(tested.param);
                          });
 
-/// The limit is one for the whole process.
+/// The limit applies to the whole process.
 TEST(MemoryForecast, ALimitThatIsAcceptedHolds) {
   Program program;
   const auto file = program.folder().write("text.txt", text());

@@ -26,7 +26,7 @@ nlohmann::json tokens_of(const std::string& model, const std::vector<std::string
   return o.status == 0 ? o.json()["tokens"] : nlohmann::json();
 }
 
-/// Everything that lies in a folder.
+/// Names of all files in a folder.
 std::vector<std::string> names_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -97,15 +97,15 @@ TEST(Merge, OfAFolderIsAFolder) {
   const Outcome o = program.run({"merge", "-m", kFolder, "--lora", factors, out.string() + "/"});
   ASSERT_EQ(o.status, 0) << o.err;
   EXPECT_TRUE(has(o.out, {"merged: 20 tensors", "14 matrices", "BF16 as they were"}));
-  EXPECT_EQ(names_in(out).size(), names_in(kFolder).size());  // nothing is left of its parts
+  EXPECT_EQ(names_in(out).size(), names_in(kFolder).size());  // no partial files are left
   EXPECT_EQ(tokens_of(out), tokens_of(kFolder, {"--lora", factors}));
   EXPECT_NE(tokens_of(out), tokens_of(kFolder));
   EXPECT_TRUE(refused(program.run({"merge", "-m", kFolder, "--lora", factors, out}),
                       {"merged", "cannot be written: is a folder"}));
 }
 
-/// In what perhaps is given away no file of the user's may stand because a model's folder linked
-/// it.
+/// The merged folder may be given away. It must not contain a user's file only because a link in
+/// the model's folder pointed to it.
 TEST(Merge, LinksOutOfTheFolderAreRefusedAndThoseIntoAHubsBlobsAreNot) {
   namespace fs = std::filesystem;
   Program program;
@@ -128,7 +128,7 @@ TEST(Merge, LinksOutOfTheFolderAreRefusedAndThoseIntoAHubsBlobsAreNot) {
   EXPECT_FALSE(fs::exists(program.folder().path() / "two"));
 }
 
-/// What breaks off leaves nothing behind.
+/// An aborted merge leaves no files.
 TEST(Merge, FilesThatCannotBeWrittenWholeAreNot) {
   Program program;
   const testing_support::TempFolder target;

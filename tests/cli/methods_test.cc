@@ -1,4 +1,4 @@
-// longhaul methods NAME: everything about one method.
+// longhaul methods NAME: details of one method.
 
 #include <gtest/gtest.h>
 
@@ -40,7 +40,8 @@ TEST(MethodsCommand, EndsWithAnExampleThatParses) {
     std::string example = out.substr(out.rfind(flag) + flag.size());
     ASSERT_EQ(example.find('\n'), example.size() - 1) << example;
     example.pop_back();
-    EXPECT_FALSE(example.ends_with("=")) << example;  // nothing is a file of no name
+    // An empty value would be a file without a name.
+    EXPECT_FALSE(example.ends_with("=")) << example;
     EXPECT_EQ(MethodSpec::parse(example).info().name, method.name) << example;
   }
 }

@@ -1,4 +1,4 @@
-// What was printed and did not arrive is an error: nobody would miss it otherwise.
+// Printed output that is not delivered must be reported as an error, since it would go unnoticed.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ TEST(Output, OntoAFullDiskIsAnError) {
     EXPECT_TRUE(refused(program.run(arguments), {"standard output: not all of it"}))
         << arguments.front();
   }
-  // Where all was written at once at the end, the reason is known.
+  // The reason is known if all output was written at once at the end.
   EXPECT_TRUE(refused(program.run({"tokenize", "Hello", "--count"}), {"No space left on device"}));
 }
 

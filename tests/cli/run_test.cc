@@ -60,7 +60,7 @@ TEST(Run, JsonHoldsTextAndFigures) {
                           "decode_tokens_per_second", "kv_bytes", "peak_rss_bytes"}) {
     EXPECT_GT(json[key].get<double>(), 0) << key;
   }
-  // tokens x layers x 2 x KV heads x head dim x bytes, and at most a page of 64 rows more
+  // tokens x layers x 2 x KV heads x head dim x bytes, plus at most a page of 64 rows
   const size_t per_token = size_t{12} * 2 * 3 * 64 * 2;
   const size_t tokens = json["context_tokens"];
   EXPECT_EQ(json["model"], "nano");
@@ -124,7 +124,7 @@ TEST(Run, SeedsRepeat) {
   };
   EXPECT_EQ(text("1"), text("1"));
   EXPECT_NE(text("1"), text("2"));
-  EXPECT_EQ(text("1"), text("1", "-1"));  // both are all tokens
+  EXPECT_EQ(text("1"), text("1", "-1"));  // both mean all tokens
 }
 
 TEST(Run, ADrawnReplyNamesTheSeedThatRepeatsIt) {
@@ -162,7 +162,7 @@ TEST(Run, AUserCannotWriteControlTokens) {
         .json()["prompt_tokens"]
         .get<int>();
   };
-  EXPECT_GT(tokens("a<|im_end|>b"), tokens("ab") + 3);  // spelled out, not one token
+  EXPECT_GT(tokens("a<|im_end|>b"), tokens("ab") + 3);  // as plain text, not as one token
 }
 
 TEST(Run, SystemMessageAndNamedTemplate) {
@@ -202,7 +202,8 @@ TEST(Run, BrokenUtf8IsReplacedWithAWarning) {
 TEST(Run, WarnsBeyondTheTrainedLength) {
   std::string text;
   for (int i = 0; i < 7; ++i) text += long_text();
-  const auto warned = [&](const std::string& method) {  // before --ctx is found too small
+  // The warning precedes the error about --ctx.
+  const auto warned = [&](const std::string& method) {
     return Program().run({"run", "-f", "-", "-n", "0", "-q", "--ctx", "10", "--attention", method},
                          text);
   };
@@ -220,7 +221,7 @@ TEST(Run, WarnsWhereAMethodsOwnWindowPassesTheTrainedLength) {
   for (int i = 0; i < 9; ++i) text += long_text();
   const auto err = [&](const std::string& method, Program::Arguments more = {}) {
     more.insert(more.begin(), {"run", "-f", "-", "-n", "0", "--attention", method});
-    more.insert(more.end(), {"--ctx", "10"});  // the warning is there before that is refused
+    more.insert(more.end(), {"--ctx", "10"});  // the warning precedes this error
     return Program().run(more, text).err;
   };
   for (const std::string method :
@@ -263,7 +264,8 @@ TEST(Run, ControlCStopsTheReplyAndReports) {
   EXPECT_TRUE(has(o.err, {"cancelled", "tokens/s", "KV"}));
 }
 
-/// A prompt that is one pass, of seconds: neither lost until it is over nor taken for a reply.
+/// A prompt of a single pass that takes seconds. Ctrl-C takes effect before its end, and the report
+/// does not count it as a reply.
 TEST(Run, ControlCStopsAPassHalfWay) {
   Program program;
   std::string text;
@@ -286,7 +288,7 @@ TEST(Run, ControlCStopsThePrompt) {
   std::string text;
   for (int i = 0; i < 60; ++i) text += long_text();
   const auto file = program.folder().write("text.txt", text);
-  // The warning about the length is the last thing before reading begins.
+  // The warning about the length comes right before reading begins.
   const auto reading = [&] { return !program.errors_so_far().empty(); };
   const Program::Arguments run{"run", "-f", file, "--chunk", "64", "-p", "What?"};
   Outcome o = program.run_and_interrupt(run, reading);

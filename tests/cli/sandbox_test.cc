@@ -1,4 +1,4 @@
-// The walls around commands that read a model (base/sandbox.h), from outside.
+// The sandbox of commands that read a model (base/sandbox.h), seen from outside.
 
 #include <dirent.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ using testing_support::Outcome;
 using testing_support::Program;
 using testing_support::refused;
 
-/// A line of /proc/PID/status; "" where there is none.
+/// The value of a line in /proc/PID/status, or "" if there is none.
 std::string status_of(const std::string& pid, const std::string& key) {
   std::ifstream in("/proc/" + pid + "/status");
   for (std::string line; std::getline(in, line);) {
@@ -34,7 +34,7 @@ std::string status_of(const std::string& pid, const std::string& key) {
   return "";
 }
 
-/// Of the children of this process: "2" where a filter of system calls is in force.
+/// Whether a child of this process has Seccomp "2": a system call filter is active.
 bool a_child_has_a_filter() {
   DIR* processes = opendir("/proc");
   bool found = false;
@@ -63,7 +63,7 @@ bool seen_while_it_answers(Program::Arguments more) {
 #if !defined(__SANITIZE_ADDRESS__)
 TEST(SandboxFlag, TheWallsAreUpByThemselves) {
   if (status_of("self", "Seccomp") == "2") {
-    EXPECT_TRUE(seen_while_it_answers({}));  // as this process and its children
+    EXPECT_TRUE(seen_while_it_answers({}));  // this process and its children have it, too
     return;
   }
   EXPECT_TRUE(seen_while_it_answers({}));
@@ -71,7 +71,7 @@ TEST(SandboxFlag, TheWallsAreUpByThemselves) {
 }
 #endif
 
-/// From here on, in this process, putting up walls is answered so.
+/// From now on, requests for a sandbox in this process get this result.
 void answer_walls_with(uint32_t answer) {
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -85,7 +85,7 @@ void answer_walls_with(uint32_t answer) {
   if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) != 0) _exit(126);
 }
 
-/// One of every command that reads a model.
+/// One call of every command that reads a model.
 std::vector<Program::Arguments> walled_commands(const std::string& text) {
   return {{"run", "-p", "What is the sea?", "-n", "2"},
           {"perplexity", "-f", text, "-c", "256"},

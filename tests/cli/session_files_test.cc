@@ -37,13 +37,13 @@ TEST(SessionFiles, SavedSessionsAreNotReadAgain) {
   EXPECT_TRUE(refused(o, {"text.session"}));
 }
 
-/// Also methods that cannot go back: what was saved is what stays whatever is asked.
+/// Includes methods that cannot rewind: the saved context stays for any question.
 TEST(SessionFiles, ATextThatWasReadIsNotReadAgainWithAnyMethod) {
   Program program;
   const auto file = program.folder().write("text.txt", long_text(20));
   const std::string session = program.folder().path() / "text.session";
   for (const MethodInfo& method : attention_methods()) {
-    if (method.name == "citrus") continue;  // reads nothing without a question: see below
+    if (method.name == "citrus") continue;  // reads nothing without a question; see below
     SCOPED_TRACE(method.name);
     const std::string name(method.name);
     Outcome o = program.run(
@@ -92,7 +92,7 @@ TEST(SessionFiles, AFileServesTheQuestionThatItWasSavedWith) {
   }
 }
 
-/// What citrus has read, it has read by a question: it goes on from where that ended.
+/// citrus has read a text with a question and continues after its end.
 TEST(SessionFiles, ATextReadByAQuestionIsGoneOnWith) {
   Program program;
   const std::string question = "Tell me of the quiet harbor";
@@ -114,7 +114,7 @@ TEST(SessionFiles, ATextReadByAQuestionIsGoneOnWith) {
   EXPECT_EQ(o.err, "");
 }
 
-/// And what to do instead, which then serves.
+/// The message says what to do instead, and that works.
 TEST(SessionFiles, ASessionThatIsOfNoUseIsToldOf) {
   Program program;
   const auto file = program.folder().write("text.txt", long_text(24));

@@ -1,4 +1,4 @@
-// longhaul run --sources, on models/nano: the passage that holds the answer comes first.
+// longhaul run --sources on models/nano: the passage that contains the answer comes first.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Runs the real program on a pseudo terminal: types keys and sees what a user sees.
+// Runs the real program on a pseudo terminal: types keys and reads the user's screen.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -46,8 +46,8 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  /// Reads what the program shows until `text` has come, after all that earlier calls waited for.
-  /// False when the program ends before, or shows nothing new for a minute.
+  /// Reads output until `text` appears after everything that earlier calls waited for. Returns
+  /// false if the program ends first or shows nothing new for a minute.
   bool wait_for(const std::string& text) {
     for (;;) {
       const size_t at = seen_.find(text, waited_);
@@ -59,8 +59,8 @@ class Terminal {
     }
   }
 
-  /// wait_for(), then until the line editor reads keys one by one: it shows its prompt before that,
-  /// and what is typed in between is edited by the kernel, byte by byte.
+  /// Like wait_for(), then waits until the line editor reads single keys. The editor shows its
+  /// prompt before that, and earlier input would be edited by the kernel byte by byte.
   bool wait_for_prompt(const std::string& prompt) {
     if (!wait_for(prompt)) return false;
     for (int i = 0; i < 10'000; ++i) {
@@ -80,7 +80,8 @@ class Terminal {
     }
   }
 
-  /// Exit status, 128 + signal when killed, when the program ends by itself; -1 when it does not.
+  /// Returns the exit status (128 + signal if killed) when the program ends by itself, or -1 if it
+  /// does not.
   int finish() {
     while (read_more()) {
     }
@@ -89,7 +90,7 @@ class Terminal {
     return WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
   }
 
-  /// All that came, with its escape sequences.
+  /// All output, with its escape sequences.
   const std::string& seen() const { return seen_; }
 
  private:
@@ -112,7 +113,7 @@ class Terminal {
     char buffer[4096];
     const ssize_t n = count > 0 ? read(screen_, buffer, sizeof buffer) : -1;
     if (n < 0 && errno == EINTR) return true;
-    if (n <= 0) {  // EIO: nobody has the other side open any more
+    if (n <= 0) {  // EIO: the other side is closed
       ended_ = true;
       return false;
     }

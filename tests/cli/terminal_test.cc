@@ -1,4 +1,4 @@
-// What shows only on a terminal: line editing, the progress bar, Ctrl-C by the key.
+// Behaviour on terminals: line editing, the progress bar, the Ctrl-C key.
 
 #include "cli/terminal.h"
 
@@ -24,10 +24,10 @@ constexpr const char* kControlC = "\x03";
 constexpr const char* kControlD = "\x04";
 constexpr const char* kUp = "\x1b[A";
 
-/// A chat without replies: its turns tell only how many tokens they have.
+/// A chat without replies. Its turns report only their numbers of tokens.
 const std::vector<std::string> kSilentChat = {"run", "-i", "-n", "0"};
 
-/// "of 25 tokens read" for a first turn of `line`.
+/// Returns "of 25 tokens read" for a first turn of `line`.
 std::string tokens_report(const std::string& line) {
   const std::string report = Program().run(kSilentChat, line + "\n").err;
   const size_t at = report.find("of ");
@@ -125,7 +125,7 @@ TEST(Terminal, BytesThatAreNoTextAreReplacedAndTheNextLetterStays) {
   ASSERT_TRUE(chat.wait_for(want)) << want << ": " << chat.seen();
 }
 
-/// Some 24,000 tokens: seconds of reading on any machine with the flags below.
+/// Some 24,000 tokens, which take seconds on any machine with the flags below.
 std::string many_sentences() {
   std::string text;
   for (int i = 0; i < 1200; ++i) {
@@ -153,7 +153,7 @@ TEST(Terminal, APerplexityThatWasStoppedSaysSo) {
   const std::string file = files.folder().write("text.txt", many_sentences());
   Terminal program({"perplexity", file, "--ctx", "128", "--isa", "generic", "--compute", "f32",
                     "--threads", "1"});
-  ASSERT_TRUE(program.wait_for(" so far")) << program.seen();  // a window has been scored
+  ASSERT_TRUE(program.wait_for(" so far")) << program.seen();  // one window has been scored
   program.type(kControlC);
   EXPECT_TRUE(program.wait_for("stopped")) << program.seen();
   EXPECT_TRUE(program.wait_for(" windows: the figures are theirs")) << program.seen();
@@ -163,7 +163,7 @@ TEST(Terminal, APerplexityThatWasStoppedSaysSo) {
 TEST(Terminal, QuietAndJsonShowNoBar) {
   Program files;
   const std::string file = files.folder().write("text.txt", many_sentences().substr(0, 4'000));
-  for (const char* flag : {"--quiet", "--json"}) {  // a second or two without them
+  for (const char* flag : {"--quiet", "--json"}) {  // a bar would appear after a second or two
     Terminal program({"run", "-f", file, "-p", "What?", "-n", "0", flag, "--isa", "generic",
                       "--compute", "f32", "--chunk", "16", "--threads", "1"});
     EXPECT_EQ(program.finish(), 0) << program.seen();
@@ -173,7 +173,8 @@ TEST(Terminal, QuietAndJsonShowNoBar) {
 
 TEST(Terminal, AnEvaluationShowsABarWithTheRunningScore) {
   Terminal program({"eval", "passkey", "--lengths", "300", "--samples", "3", "--opening", "on"});
-  ASSERT_TRUE(program.wait_for("\r1 / 3 answers")) << program.seen();  // and the time left, if slow
+  // Followed by the remaining time if slow.
+  ASSERT_TRUE(program.wait_for("\r1 / 3 answers")) << program.seen();
   ASSERT_TRUE(program.wait_for(": dense 100 %\x1b[K")) << program.seen();
   ASSERT_TRUE(program.wait_for("\r3 / 3 answers")) << program.seen();
   ASSERT_TRUE(program.wait_for(": dense ")) << program.seen();
@@ -207,7 +208,7 @@ TEST(Terminal, ControlCTakesBackAHalfTypedLine) {
   EXPECT_EQ(chat.finish(), 130) << chat.seen();
 }
 
-/// nano, but the token with which its replies begin is an escape sequence that renames a window.
+/// nano with a changed first reply token: an escape sequence that renames a window.
 std::filesystem::path model_that_speaks_in_escapes(const std::filesystem::path& folder) {
   const std::filesystem::path nano = std::filesystem::path(LONGHAUL_MODELS) / "nano";
   std::filesystem::copy(nano, folder / "m", std::filesystem::copy_options::recursive);

@@ -1,11 +1,11 @@
 #pragma once
-// A text to ask about and its question.
+// A text and a question about it.
 
 #include <string>
 
 namespace longhaul::testing_support {
 
-/// Filler with a fact in the middle: 20 tokens a sentence.
+/// Filler with a fact in the middle, 20 tokens per sentence.
 inline std::string long_text(int sentences = 60) {
   const std::string filler =
       "The rain had not stopped since the morning, and the road to the harbour lay under water. ";

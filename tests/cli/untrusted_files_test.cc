@@ -1,5 +1,5 @@
-// Files that others wrote, through the whole program: pipes where files should be, and names that a
-// terminal would obey.
+// Files from others, through the whole program: pipes in place of files, and names with terminal
+// escapes.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ using testing_support::RunMaker;
 using testing_support::small_run;
 using testing_support::Terminal;
 
-/// A model's folder that lacks the file `name`.
+/// A model's folder without the file `name`.
 fs::path without(const fs::path& folder, const std::string& name) {
   const fs::path model = folder / ("m_" + name);
   fs::create_directories((model / name).parent_path());
@@ -38,7 +38,7 @@ fs::path without(const fs::path& folder, const std::string& name) {
   return model;
 }
 
-/// A model's folder in which `name` is a pipe that nobody writes to.
+/// A model's folder in which `name` is a pipe without a writer.
 fs::path with_pipe(const fs::path& folder, const std::string& name) {
   fs::path model = without(folder, name);
   if (mkfifo((model / name).c_str(), 0600) != 0) throw std::runtime_error("no pipe");
@@ -47,10 +47,10 @@ fs::path with_pipe(const fs::path& folder, const std::string& name) {
 
 void make_huge(const fs::path& file) {
   std::ofstream(file) << "{}";
-  fs::resize_file(file, uintmax_t{3} << 30);  // sparse
+  fs::resize_file(file, uintmax_t{3} << 30);  // sparse file
 }
 
-/// Whoever would read such a file as a whole gets no memory for it.
+/// Limits memory, so that reading such a file as a whole fails.
 void limit_memory() {
   const rlimit limit = {rlim_t{1} << 30, rlim_t{1} << 30};
   setrlimit(RLIMIT_DATA, &limit);
@@ -58,7 +58,7 @@ void limit_memory() {
 
 TEST(UntrustedFiles, APipeInAModelsFolderIsRefusedWithoutWaiting) {
   Program program;
-  program.before_exec([] { alarm(30); });  // whoever waits for a writer is killed: status 142
+  program.before_exec([] { alarm(30); });  // waiting for a writer is killed: status 142
   for (const std::string name :
        {"config.json", "model.safetensors", "model.safetensors.index.json", "tokenizer.json",
         "tokenizer_config.json", "generation_config.json", "special_tokens_map.json",
@@ -107,7 +107,7 @@ TEST(UntrustedFiles, EveryTextFileBesideAModelHasALimit) {
   }
 }
 
-/// Writes to a pipe as long as it lives.
+/// Writes to a pipe during its lifetime.
 class EndlessWriter {
  public:
   explicit EndlessWriter(const fs::path& pipe)
@@ -125,7 +125,7 @@ class EndlessWriter {
     const std::string words(4096, 'x');
     while (!done_) {
       if (write(file_, words.data(), words.size()) > 0) continue;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // it is full
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the pipe is full
     }
   }
 
@@ -151,7 +151,7 @@ TEST(UntrustedFiles, TextsTogetherHaveTheLimitOfOne) {
                       {"text: more than 440.4 KiB", "with the texts before it", "--ctx 100"}));
 }
 
-/// What a window would be renamed by, in one byte and in two.
+/// Escape sequences that would rename a window, as one byte and as two.
 constexpr const char* kEscapes = "a\x1b]0;x\x07\u009b31mb";
 
 void expect_no_command(Terminal& program) {

@@ -1,5 +1,5 @@
-// Attention of a token that is appended by the kernel before, which may still run when it begins.
-// Slots that nobody has written to hold no numbers, so that reading too early is seen.
+// Attention of a token that the previous kernel appends, and which may still run when attention
+// starts. Slots without written rows hold NaN, so that reading too early is detected.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ struct Chain {
   std::vector<OnDevice<const std::byte*>> listed;
 };
 
-/// Each token's query, key and value are what attention gave for the one before.
+/// Each token's query, key and value are the attention output of the previous token.
 std::vector<float> last_output(KvType type, bool wait, int64_t sinks) {
   Chain chain(type);
   std::vector<float> first(kHeads * kDim);

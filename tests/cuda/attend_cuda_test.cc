@@ -1,5 +1,5 @@
-// Attention on a GPU against a double-precision loop on the host. Without a GPU the program says so
-// and tests nothing; it needs the ops' device code and none of the engine.
+// Attention on a GPU compared with a double-precision loop on the host. Without a GPU the program
+// says so and tests nothing. It needs the device code of ops, but not the engine.
 
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 namespace longhaul::cuda {
 namespace {
 
-/// Segments as methods make them: a sink, a list, and what is near; sometimes one of them only.
+/// Segments like those of methods: a sink, a list, and nearby keys, or only one of these.
 std::vector<KeySegment> random_segments(const AttendShape& shape, const Pages& pages,
                                         size_t kv_head, int64_t row_position,
                                         std::vector<int32_t>& index, std::mt19937& random) {
@@ -112,8 +112,8 @@ Wanted by_definition(const AttendShape& shape, const Pages& pages, const AttendT
   return want;
 }
 
-/// One call of several tasks, a KV head each; every (row, head) of some rows is compared. `joins`:
-/// two calls, of which the first sees one segment and the second joins it with the others.
+/// One call with several tasks, one per KV head. Compares every (row, head) of some rows. `joins`:
+/// two calls; the first sees one segment, and the second merges it with the others.
 void compare(const AttendShape& shape, bool sm90, uint32_t seed, bool joins = false) {
   std::mt19937 random(seed);
   const int kv_heads = shape.heads / shape.group;
@@ -131,7 +131,7 @@ void compare(const AttendShape& shape, bool sm90, uint32_t seed, bool joins = fa
       .sine = sine.data()};
 
   const size_t width = static_cast<size_t>(shape.heads * shape.head_dim);
-  const int pad = 3;  // rows before the tasks, which must stay as they are
+  const int pad = 3;  // rows before the tasks, which must not change
   const size_t rows = static_cast<size_t>(shape.rows + pad);
   std::vector<std::vector<float>> queries(2, std::vector<float>(rows * width));
   std::normal_distribution<float> normal;
@@ -148,7 +148,8 @@ void compare(const AttendShape& shape, bool sm90, uint32_t seed, bool joins = fa
   for (size_t h = 0; h < index.size(); ++h) {
     segments.push_back(random_segments(shape, pages, h, row_position, index[h], random));
   }
-  // The device's form of the same: lists of rows and of pages there, in every second case.
+  // The device form of the segments. In every second case, lists of rows and pages are device
+  // memory.
   std::vector<std::vector<KeySegment>> given = segments;
   std::vector<OnDevice<int32_t>> device_lists;
   std::vector<OnDevice<const std::byte*>> device_pages;
@@ -236,8 +237,8 @@ void compare(const AttendShape& shape, bool sm90, uint32_t seed, bool joins = fa
 
 class OfShape : public ::testing::TestWithParam<std::tuple<KvType, int>> {
  protected:
-  /// Tasks of several forms: heads in groups, rows from one to some tiles; a third of them with
-  /// caps, and as many with sinks.
+  /// Tasks of several forms: heads in groups, rows from one to some tiles. A third has caps, and as
+  /// many have sinks.
   void run(bool plain, bool sm90) {
     const auto [type, dim] = GetParam();
     if (!can_attend(dim, 64, type)) return;
@@ -248,7 +249,7 @@ class OfShape : public ::testing::TestWithParam<std::tuple<KvType, int>> {
         for (const int64_t keys : {7, 200, 1500}) {
           if (keys < rows && keys != 7) continue;
           AttendShape shape{type, dim, rotary[++seed % 3], heads, group, rows, keys, plain};
-          if (seed % 4 == 1) shape.cap = 1.5f;  // of logits up to 4
+          if (seed % 4 == 1) shape.cap = 1.5f;  // logits reach 4
           if (seed % 5 < 2) shape.sinks = true;
           compare(shape, sm90, seed, seed % 4 < 2);
           if (HasFatalFailure()) return;
@@ -290,8 +291,8 @@ TEST(Attend, KeysAreSplitWhereThereAreFewRows) {
   }
 }
 
-/// A large card makes more parts than its shared memory holds at once: up to 264 of one head, in
-/// 110 KB, where a part takes 4 (D + 2) bytes a head.
+/// A large card makes more parts than its shared memory holds at once: up to 264 for one head, in
+/// 110 KB. A part needs 4 (D + 2) bytes per head.
 TEST(Attend, ManyPartsAreMergedSomeAtATime) {
   for (const int dim : {128, 256}) {
     compare({DType::BF16, dim, dim, 1, 1, 1, 90000, true}, true, 8);
@@ -300,8 +301,8 @@ TEST(Attend, ManyPartsAreMergedSomeAtATime) {
   }
 }
 
-/// Stretches that begin anywhere in a page and lists, in parts, beside segments that do not rotate;
-/// heads that rotate as a whole and in part.
+/// Stretches that begin anywhere in a page, and lists, divided into parts, with further segments
+/// that do not rotate. Heads rotate as a whole or partly.
 TEST(Attend, KeysRotateAsTheyAreRead) {
   const KvType types[] = {DType::BF16, DType::F16, DType::Q8_0, DType::Q4_0};
   for (const KvType& type : types) {
@@ -317,7 +318,7 @@ TEST(Attend, KeysRotateAsTheyAreRead) {
   }
 }
 
-/// By the last part of a unit that arrives, or (many parts, many rows) by a kernel of its own.
+/// The merge runs in a unit's last part, or in a kernel of its own (many parts, many rows).
 TEST(Attend, ASinkIsCountedOnceHoweverTheKeysAreSplit) {
   for (const int dim : {64, 256}) {
     for (const int rows : {1, 4, 128}) {
@@ -330,7 +331,7 @@ TEST(Attend, ASinkIsCountedOnceHoweverTheKeysAreSplit) {
   }
 }
 
-/// Parts of a unit arrive in any order, and the counts by which they know the last start anew.
+/// Parts of a unit arrive in any order, and the counters that identify the last one are reset.
 void same_bits(int rows) {
   std::mt19937 random(3);
   Pages pages(DType::BF16, 128, 2, 5000, random);

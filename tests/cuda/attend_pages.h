@@ -1,5 +1,5 @@
 #pragma once
-// Numbers and pages of keys and values in device memory, beside what the kernels' products read,
+// Values and pages of keys and values in device memory, a copy of what the kernels' products read,
 // and rotations.
 
 #include <cuda_runtime.h>
@@ -27,7 +27,7 @@ inline void ok(cudaError_t error) {
   }
 }
 
-/// Device memory with a copy of host numbers.
+/// Device memory with a copy of host values.
 template <class T>
 class OnDevice {
  public:
@@ -53,18 +53,18 @@ class OnDevice {
 
 inline float rounded(float x) { return bf16_to_f32(f32_to_bf16(x)); }
 
-/// Writes a row, of which `x` then says what it holds.
+/// Writes a row, and stores the row's values as read back in `x`.
 inline void encode(DType type, bool key, std::vector<float>& x, std::byte* at) {
   write_row(type, key, x.data(), std::ssize(x), at);
   read_row(type, key, at, std::ssize(x), x.data());
 }
 
-/// Pages of several heads in one range of device memory, in shuffled order. What no row has been
-/// written to holds bytes that are no number in any type.
+/// Pages of several heads in one range of device memory, in shuffled order. Bytes without a written
+/// row are NaN in every type.
 struct Pages {
   Pages(KvType page_type, int dim, int heads, int64_t count, std::mt19937& random)
       : type(page_type), head_dim(dim), rows(count) {
-    // As the KV store lays pages: each at a multiple of a power of two.
+    // Each page is at a multiple of a power of two, as in the KV store.
     const size_t key = bytes_of(type.k, dim), value = bytes_of(type.v, dim);
     const size_t page = std::bit_ceil(64 * (key + value));
     const size_t per_head = static_cast<size_t>((count + 63) / 64);
@@ -118,7 +118,7 @@ struct Pages {
 
 /// Cosines and sines of positions first_position, ...
 struct Tables {
-  /// `factor` as RopeTable::attention_factor.
+  /// `factor` is RopeTable::attention_factor.
   Tables(int rotary_dim, int64_t first_position, int64_t n, float factor)
       : half(rotary_dim / 2), first(first_position) {
     for (int64_t i = 0; i < n; ++i) {

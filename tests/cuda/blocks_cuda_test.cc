@@ -1,5 +1,5 @@
-// What blocks of old tokens are looked up by on a GPU (InfLLM), and blocks that are chosen by
-// means, against the host's: without a wait.
+// Look-up of blocks of old tokens on a GPU (InfLLM), and blocks chosen by means, compared with the
+// host's, without a wait.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ TEST_F(CudaBlocks, VectorsAreStoredAsOnTheHost) {
   for (const DType type : {DType::F32, DType::BF16, DType::Q4_0}) {
     for (const size_t count : {size_t{32}, size_t{4096}, size_t{32 * 33}}) {
       std::vector<float> x = random_floats(count, 1, 3);
-      x[7] = x[9] = -x[5];  // the largest twice: the sign of the first counts
+      x[7] = x[9] = -x[5];  // the largest magnitude occurs twice; the sign of the first counts
       for (size_t i = 0; i < 32; ++i) x[count - 32 + i] = 0;
       if (type == DType::Q4_0) x[3] = NAN, x[20] = INFINITY;
       std::vector<uint8_t> bytes(bytes_of(type, static_cast<int64_t>(count)));
@@ -97,7 +97,7 @@ TEST_F(CudaBlocks, RepresentativesAreTheHosts) {
     const PagedRows on_host[] = {lists.on_host(0), lists.on_host(1)};
     const PagedRows on_device[] = {lists.on_device(0), lists.on_device(1)};
     std::vector<float> votes = random_floats(kBlocks * kTokens * kHeads, 5);
-    for (float& x : votes) x = std::round(4 * x);  // ties
+    for (float& x : votes) x = std::round(4 * x);  // makes ties
     const View<float> votes_there = there(votes);
     for (const int64_t count : {1, 4, 128}) {
       for (const bool mean : {true, false}) {

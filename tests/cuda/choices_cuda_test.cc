@@ -1,4 +1,4 @@
-// Choices of keys and rows on a GPU, and the scores that they are made by, against the host's.
+// Choices of keys and rows on a GPU, and the scores that they use, compared with the host's.
 
 #include <gtest/gtest.h>
 

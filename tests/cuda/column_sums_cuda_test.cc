@@ -1,4 +1,4 @@
-// Column sums of softmax maps on a GPU against the same on the host, in f32.
+// Column sums of softmax maps on a GPU compared with the host's in f32.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace longhaul::cuda {
 namespace {
 
-/// Sums and squares of a setting, by the host and by all kernels that the device has for them.
+/// Sums and squares of a setting from the host and from all kernels that the device has for them.
 void expect_columns(ScoreSetting& s, bool per_head, bool squares, double off) {
   const int64_t lists = per_head ? s.shape.group : 1;
   const auto each = static_cast<size_t>(lists * s.keys());
@@ -68,8 +68,8 @@ TEST(CudaColumnSums, RotateOnRead) {
   }
 }
 
-/// What the wgmma kernel takes, in every way that its 128 flat rows and 128 keys can end; flat rows
-/// of 1,024 and more are cut into parts.
+/// Shapes for the wgmma kernel that end in every way within its 128 (row, head) rows and 128 keys.
+/// 1,024 and more (row, head) rows are divided into parts.
 TEST(CudaColumnSums, OfManyRowsEqualTheHosts) {
   const ScoreShape shapes[] = {
       {DType::BF16, 128, 2, 4, 512, 700},       {DType::BF16, 64, 1, 3, 700, 900},
@@ -85,8 +85,7 @@ TEST(CudaColumnSums, OfManyRowsEqualTheHosts) {
   }
 }
 
-/// Rows of the call that are no task's: nothing of them is read, or what is read counts for
-/// nothing.
+/// Rows of the call that belong to no task are not read, or do not affect the result.
 TEST(CudaColumnSums, DoNotSeeOtherRows) {
   for (const ScoreShape& shape : {ScoreShape{DType::BF16, 128, 2, 4, 400, 300},
                                   ScoreShape{DType::BF16, 64, 2, 3, 300, 100}}) {
@@ -119,7 +118,7 @@ TEST(CudaColumnSums, DoNotSeeOtherRows) {
   }
 }
 
-/// The sums of every task's only segment, which `rounded` queries make, or those as they are.
+/// The sums of every task's only segment, with `rounded` queries or with the call's own.
 std::vector<float> sums_of_first(ScoreSetting& s, View<const uint8_t> rounded) {
   const auto keys = static_cast<size_t>(s.keys());
   std::vector<OnDevice<float>> sums;
@@ -147,7 +146,7 @@ TEST(CudaColumnSums, ReadQueriesThatAreRoundedAlready) {
       return std::vector<KeySegment>{all};
     });
     for (auto* tasks : {&s.tasks, &s.tasks_there}) {
-      for (AttendTask& task : *tasks) {  // not from the call's first row on
+      for (AttendTask& task : *tasks) {  // does not begin at the call's first row
         task.row_begin = 5;
         task.row_count -= 5;
         task.row_position += 5;
@@ -184,7 +183,7 @@ void expect_the_same_every_time(const ScoreShape& shape) {
 
 TEST(CudaColumnSums, AreTheSameEveryTime) {
   expect_the_same_every_time(kScoreShapes[0]);
-  expect_the_same_every_time({DType::BF16, 128, 1, 4, 1000, 0});  // parts
+  expect_the_same_every_time({DType::BF16, 128, 1, 4, 1000, 0});  // with several parts
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Products of many rows, and that what cublas_library.h declares again is what cublasLt.h says.
+// Prefill products, and a comparison of cublas_library.h's declarations with cublasLt.h.
 
 #include <cublasLt.h>
 #include <cublas_v2.h>
@@ -109,7 +109,7 @@ TEST(CudaGemm, EqualsTheDoubleLoop) {
   }
 }
 
-/// Operands that lie the other way round, and several products whose rows lie between each other's.
+/// Transposed operands, and several products with interleaved rows.
 TEST(CudaGemm, TurnedOperandsAndBatches) {
   Gemm gemm(open_cublas());
   constexpr int64_t kRows = 50, kOutputs = 72, kCols = 40, kBatch = 3;
@@ -122,7 +122,7 @@ TEST(CudaGemm, TurnedOperandsAndBatches) {
       call.add = true;
       call.x_batch = x_turned ? kRows : kCols;  // side by side
       call.x_stride = kBatch * call.x_batch;
-      call.w_stride = w_turned ? kOutputs : kCols;  // one behind the other
+      call.w_stride = w_turned ? kOutputs : kCols;  // one after the other
       call.w_batch = kOutputs * kCols;
       call.y_batch = kOutputs;
       call.y_stride = kBatch * kOutputs;

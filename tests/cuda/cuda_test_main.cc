@@ -1,4 +1,4 @@
-// Runs the tests where there is a GPU. Elsewhere says so and ends with 77, which ctest counts as
+// Runs the tests if there is a GPU. Otherwise says so and exits with 77, which ctest counts as
 // skipped.
 
 #include <cuda_runtime_api.h>

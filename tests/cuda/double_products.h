@@ -1,5 +1,5 @@
 #pragma once
-// What products of few rows are compared with: sums in double over x as kernels round it.
+// Reference for decode products: double-precision sums over x as kernels round it.
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@ inline void round_to_int8(std::vector<double>& x) {
   }
 }
 
-/// y[m, n] of a row of x, with the size of its terms.
+/// y[m, n] for a row of x, and the sum of magnitudes of its terms.
 struct Product {
   double sum = 0, size = 1e-6;
 };

@@ -1,4 +1,4 @@
-// Elementwise kernels, norms and rotations against the operations of the host.
+// Elementwise kernels, norms and rotations compared with the host's operations.
 
 #include <cmath>
 #include <limits>
@@ -22,7 +22,7 @@ namespace {
 
 struct Shape {
   int64_t rows, n, stride;
-  size_t shift;  // off the 16-byte alignment
+  size_t shift;  // elements off the 16-byte alignment
 };
 const Shape kShapes[] = {{1, 1, 1, 0},       {3, 5, 7, 1},       {2, 576, 576, 0},
                          {7, 4096, 4100, 0}, {5, 33, 33, 2},     {1, 14336, 14336, 0},
@@ -30,7 +30,7 @@ const Shape kShapes[] = {{1, 1, 1, 0},       {3, 5, 7, 1},       {2, 576, 576, 0
 
 size_t size_of(int64_t count) { return static_cast<size_t>(count); }
 
-/// All but the first n of each row of `stride` are as they were.
+/// Checks that each row of `stride` is unchanged after its first n elements.
 void expect_between(const std::vector<float>& got, const std::vector<float>& before, int64_t n,
                     int64_t stride) {
   for (size_t i = 0; i < got.size(); ++i) {
@@ -74,7 +74,7 @@ TEST_P(CudaGating, EqualsTheHost) {
     longhaul::swiglu(gate.data(), up.data(), s.rows, s.n, s.stride, expected.data(), gating);
     const OnDevice<float> y(expected.size(), s.shift);
     swiglu(nullptr, gate_there.data(), up_there.data(), s.rows, s.n, s.stride, y.data(), gating);
-    // Where an exponent is large its last bit shows.
+    // Errors in the last bit of a large exponent are visible.
     expect_close(y.get(), expected, gating == Gating{} ? 1e-6 : 3e-5, 1e-30);
     const OnDevice<uint16_t> y_bf16(expected.size(), s.shift);
     swiglu(nullptr, gate_there.data(), up_there.data(), s.rows, s.n, s.stride, y_bf16.data(),
@@ -85,7 +85,7 @@ TEST_P(CudaGating, EqualsTheHost) {
   }
 }
 
-/// bf16 numbers take a faster exponential, in runs of 8, 4 and 1; rounding to bf16 hides its error.
+/// bf16 values use a faster exponential, in runs of 8, 4 and 1. Rounding to bf16 hides its error.
 TEST_P(CudaGating, OfBf16EqualsTheHost) {
   const Gating& gating = GetParam();
   for (const auto& [n, shift] : {std::pair<int64_t, size_t>{72, 0}, {36, 0}, {7, 0}, {72, 1}}) {
@@ -116,7 +116,7 @@ TEST_P(CudaGating, OfBf16EqualsTheHost) {
 
 INSTANTIATE_TEST_SUITE_P(All, CudaGating, ::testing::Values(Gating{}, kGeluGating, kClampedGating));
 
-/// What is written for products is what the same operation writes in f32, rounded by itself.
+/// Rows written for products equal the f32 result of the operation, rounded separately.
 TEST(CudaElementwise, RowsForProducts) {
   const float eps = 1e-5f;
   for (const auto& [rows, n] :

@@ -1,4 +1,4 @@
-// Choices of experts, what moves by them, and the whole mixture against the host's.
+// Choices of experts, the rows that they move, and the whole mixture compared with the host's.
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +25,7 @@ std::vector<ExpertChoice> host_choices(const std::vector<float>& logits, int64_t
   return chosen;
 }
 
-/// Some of which are equal.
+/// Some logits are equal.
 std::vector<float> logits_of(int64_t rows, int experts, uint32_t seed) {
   std::vector<float> logits = random_floats(size_of(rows * experts), seed, 2);
   for (size_t i = 0; i + 3 < logits.size(); i += 5) logits[i + 3] = logits[i];
@@ -75,7 +75,7 @@ TEST(CudaExperts, SortedByExpertAndMoved) {
     ASSERT_EQ(places_there.get(), places);
     ASSERT_EQ(begins_there.get(), begins);
 
-    // Results in sorted order, to which the biases of their experts are added.
+    // Results in sorted order; the biases of their experts are added.
     std::vector<float> results = random_floats(order.size() * size_of(n), 5);
     const std::vector<float> bias = random_floats(size_of(experts * n), 7);
     std::vector<uint16_t> rounded;
@@ -100,7 +100,7 @@ TEST(CudaExperts, SortedByExpertAndMoved) {
   }
 }
 
-/// The same sums in the same order as with one expert's matrix alone.
+/// The sums equal those with one expert's matrix alone, in the same order.
 TEST(CudaExperts, ProductsWithAChosenMatrix) {
   const int experts = 5;
   const int64_t outputs = 70, rows = 3;
@@ -168,7 +168,7 @@ class CudaExpertMix : public OnQueue {
     }
   }
 
-  /// The distance of what the device adds to what the host does, as a share of that.
+  /// Relative distance between the amounts that the device and the host add.
   double difference(DType type, int64_t rows, bool biases, const Gating& gating, bool add) {
     const Role gate(type, kFfn, kHidden, 1, biases), up(type, kFfn, kHidden, 3, biases),
         down(type, kHidden, kFfn, 5, biases);
@@ -223,8 +223,8 @@ TEST_F(CudaExpertMix, EqualsTheHost) {
   }
 }
 
-/// With 10,000 rows for each of 6 experts every product has more tiles than the card has
-/// processors: they follow each other, each with up to 63 rows more than its own.
+/// With 10,000 rows for each of 6 experts, every product has more tiles than the card has
+/// processors. Products then run one after the other, each with up to 63 padding rows.
 TEST_F(CudaExpertMix, ProductsThatFillTheCardFollowEachOther) {
   EXPECT_LT(difference(DType::Q4_K, 30'001, true, kClampedGating, true), 0.02);
 }

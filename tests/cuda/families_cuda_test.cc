@@ -1,5 +1,5 @@
-// The forward pass of the tiny model of every family on a GPU against the host's logits.
-// LONGHAUL_TEST_DATA in the environment says where tests/data is on a machine that did not build
+// The forward pass of every family's tiny model on a GPU compared with the host's logits.
+// LONGHAUL_TEST_DATA in the environment is the path of tests/data on a machine that did not build
 // this.
 
 #include <fmt/format.h>
@@ -25,14 +25,14 @@ std::filesystem::path test_data() {
   return elsewhere == nullptr ? LONGHAUL_TEST_DATA : elsewhere;
 }
 
-/// Without them there is one test, which says so and fails.
+/// Without the models there is one test, which fails and says so.
 std::vector<TinyModel> models() {
   if (!std::filesystem::exists(test_data() / "tiny_models")) return {};
   return testing_support::tiny_models(test_data());
 }
 
-/// Where a model is read: on a GPU; by two queues of it that have the heads between them and add up
-/// by way of the host; and so by two GPUs (without NCCL: of so few numbers), where there are two.
+/// Devices for a model: one GPU, two queues of it that share the heads and all-reduce through the
+/// host, and two GPUs if there are two (without NCCL for so few values).
 struct GpuPlace {
   const char* name;
   Queue queue;
@@ -50,7 +50,7 @@ const std::vector<GpuPlace>& places() {
   return all;
 }
 
-/// Whether two devices cannot have the model's heads between them.
+/// Whether two devices cannot share the model's heads.
 bool is_whole(const Engine& engine, const Queue& queue) {
   if (queue.members() == 1) return false;
   try {
@@ -63,7 +63,7 @@ bool is_whole(const Engine& engine, const Queue& queue) {
 
 class FamilyOnTheGpu : public testing::TestWithParam<TinyModel> {};
 
-/// The distance of each row of `got` from `want`, as a share of that, ascending.
+/// Relative distance of each row of `got` from `want`, in ascending order.
 std::vector<double> differences(const std::vector<float>& got, const std::vector<float>& want,
                                 size_t vocab) {
   std::vector<double> shares;
@@ -79,9 +79,9 @@ std::vector<double> differences(const std::vector<float>& got, const std::vector
   return shares;
 }
 
-/// What is multiplied is rounded to bf16, and to int8 where few rows meet block types: the worst
-/// row of any family was 0.06 and 0.11 apart on an H100. With experts it decides for some rows
-/// which of two nearly equal ones they are sent to: for at most 5 of 64.
+/// Operands are rounded to bf16, and to int8 for decode rows with block types. The worst rows of
+/// any family differed by 0.06 and 0.11 on an H100. With experts, rounding decides for some rows
+/// between two nearly equal experts: for at most 5 of 64.
 TEST_P(FamilyOnTheGpu, LogitsAreNearTheHosts) {
   const auto engine = Engine::open(GetParam().model);
   const auto vocab = static_cast<size_t>(engine->model().config.vocab);
@@ -112,8 +112,8 @@ TEST_P(FamilyOnTheGpu, LogitsAreNearTheHosts) {
 INSTANTIATE_TEST_SUITE_P(All, FamilyOnTheGpu, testing::ValuesIn(models()),
                          [](const auto& test) { return test.param.name; });
 
-/// Every method that covers the prompt reads it as dense attention does, there: capped logits,
-/// layers with angles of their own.
+/// Every method that covers the prompt equals dense attention on the GPU, also with capped logits
+/// and with layers that have their own angles.
 class CoveringOnTheGpu : public testing::TestWithParam<const char*> {};
 
 TEST_P(CoveringOnTheGpu, ReadsAsDenseAttention) {
@@ -137,7 +137,7 @@ TEST_P(CoveringOnTheGpu, ReadsAsDenseAttention) {
     int read_by = 0;
     for (const std::string& method :
          testing_support::first_of_each_kind(testing_support::covering_settings())) {
-      if (method.starts_with("ntk:mode=fixed")) continue;  // of nano's trained length, not of these
+      if (method.starts_with("ntk:mode=fixed")) continue;  // that is for nano's trained length
       std::vector<float> got;
       try {
         got = last_logits(method, place.queue);

@@ -1,5 +1,5 @@
-// Products of 8-bit floats on a GPU: rows as they are rounded, and their products against sums in
-// double precision.
+// Products of 8-bit floats on a GPU: rounded rows, and their products compared with
+// double-precision sums.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@
 namespace longhaul::cuda {
 namespace {
 
-/// Four bits of exponent with a bias of 7 and three of fraction; 0x7f is no number.
+/// Four bits of exponent with a bias of 7 and three of fraction. 0x7f is NaN.
 double float_of_e4m3(uint8_t bits) {
   const int exponent = bits >> 3 & 15, fraction = bits & 7;
   if (exponent == 15 && fraction == 7) return NAN;
@@ -30,7 +30,7 @@ double float_of_e4m3(uint8_t bits) {
   return (bits & 0x80) != 0 ? -size : size;
 }
 
-/// Rows in 8-bit floats on the device, and what they say.
+/// Rows in 8-bit floats on the device, and their values.
 struct Rounded {
   Rounded(const std::vector<float>& x, int64_t rows, int64_t cols)
       : memory(fp8_bytes(rows, cols)), there(fp8_rows_in(memory.data(), rows, cols)) {
@@ -67,7 +67,7 @@ TEST_F(Fp8Test, RowsAreRoundedToTheNearestOfTheirScale) {
     x[static_cast<size_t>(2 * kCols + i)] = 0;
     x[static_cast<size_t>(3 * kCols + i)] *= 1e30f;
   }
-  x[7] = 3000;  // one number far above the others of its row
+  x[7] = 3000;  // one value far above the others in its row
   const Rounded rounded(x, kRows, kCols);
   for (int64_t r = 0; r < kRows; ++r) {
     float top = 0;
@@ -76,14 +76,14 @@ TEST_F(Fp8Test, RowsAreRoundedToTheNearestOfTheirScale) {
     }
     for (int64_t i = r * kCols; i < (r + 1) * kCols; ++i) {
       const double want = bf16_to_f32(f32_to_bf16(x[static_cast<size_t>(i)]));
-      // Half of the last bit, of numbers and of the smallest steps.
+      // Half of the last bit of values, and of the smallest step.
       const double off = std::max(std::abs(want) / 16, double{top} / 448 / 1024) * 1.001;
       ASSERT_NEAR(rounded.values[static_cast<size_t>(i)], want, off) << r << " " << i;
     }
   }
 }
 
-/// f32 and bf16 results, and results that are added to.
+/// f32 and bf16 results, and results with add.
 TEST_F(Fp8Test, ProductsAreThoseOfTheRoundedRows) {
   Gemm gemm(open_cublas());
   for (const auto& [rows, outputs, cols] : {std::array<int64_t, 3>{100, 256, 512},
@@ -128,8 +128,8 @@ TEST_F(Fp8Test, ProductsAreThoseOfTheRoundedRows) {
   }
 }
 
-/// Stored weights: the product is that of bf16 but for what 8 bits lose, few rows are multiplied as
-/// ever, and a copy of the weights changes nothing.
+/// Stored weights: the product equals that of bf16 except for the 8-bit error. Decode rows do not
+/// use 8-bit floats, and a copy of the weights does not change results.
 TEST_F(Fp8Test, InputsChooseTheirProducts) {
   constexpr int64_t kRows = 200, kOutputs = 512, kColumns = 256;
   DeviceOps& ops = queue().device().ops();

@@ -1,5 +1,5 @@
-// Gate and up of many rows in bf16 beside the operations that it stands for, whose numbers between
-// are f32 and which other tests compare with the host.
+// Gated gate and up products of prefill rows in bf16, compared with the separate operations. Their
+// intermediate values are f32, and other tests compare them with the host.
 
 #include <gtest/gtest.h>
 

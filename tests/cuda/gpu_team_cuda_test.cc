@@ -1,5 +1,5 @@
-// Sums and lists of two GPUs, few numbers and many (over NCCL), and what becomes of them when one
-// member fails. Without two GPUs there is nothing to test.
+// Sums and lists of two GPUs, with few values and many (over NCCL), and the effect of a failed
+// member. Without two GPUs nothing is tested.
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ class GpuTeams : public testing::Test {
   }
   GpuQueue& gpu(int member) { return *gpus_[static_cast<size_t>(member)]; }
 
-  /// What members threw; afterwards they can begin anew.
+  /// Returns the exceptions of the members, which can then begin anew.
   std::vector<std::exception_ptr> run(const std::function<void(int)>& work) {
     const auto thrown = crew_.run(
         [&](int member) {
@@ -33,7 +33,7 @@ class GpuTeams : public testing::Test {
     if (std::ranges::any_of(thrown, failed)) team_->begin_anew();
     return thrown;
   }
-  /// Of `count` numbers, of each member.
+  /// Checks a sum of `count` values of each member.
   void expect_sums(size_t count) {
     SCOPED_TRACE(count);
     std::vector<std::vector<float>> of;

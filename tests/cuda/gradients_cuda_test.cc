@@ -1,5 +1,5 @@
-// Gradients on a GPU against the host's: every operation, and those of nano's gates.
-// LONGHAUL_MODELS in the environment says where models/ is on a machine that did not build this.
+// Gradients on a GPU compared with the host's: every operation, and those of nano's gates.
+// LONGHAUL_MODELS in the environment is the path of models/ on a machine that did not build this.
 
 #include <cmath>
 #include <cstdlib>
@@ -26,7 +26,7 @@ View<const float> view_of(const std::vector<float>& numbers) {
   return View<const float>(std::span<const float>(numbers));
 }
 
-/// How far `got` lies from `want`, as a share of that.
+/// Relative distance of `got` from `want`.
 double apart(const std::vector<float>& got, const std::vector<float>& want) {
   EXPECT_EQ(got.size(), want.size());
   double difference = 0, size = 0;
@@ -41,7 +41,7 @@ std::vector<float> random_rows(int64_t count, uint32_t seed) {
   return random_floats(static_cast<size_t>(count), seed);
 }
 
-/// A text's attention: what the host reads, writes and finds.
+/// A text's attention: inputs, outputs and results of the host.
 struct Text {
   explicit Text(const TextAttention& of)
       : shape(of),
@@ -138,7 +138,7 @@ TEST_F(GradientsOnTheGpu, OfNormsAndActivationsAreTheHosts) {
                weight = random_rows(n, 3);
     for (const bool add : {false, true}) {
       std::vector<float> dx = dy;
-      const View<float> found = there(dy);  // in place, or added to
+      const View<float> found = there(dy);  // in place, or with add
       rms_norm_backward(host_queue(), view_of(x), view_of(weight), 1e-5f, view_of(dy), rows, n,
                         view_of(dx), add);
       rms_norm_backward(queue(), there(x), there(weight), 1e-5f, add ? there(dy) : found, rows, n,
@@ -205,8 +205,8 @@ struct GateGradients {
   std::vector<float> states, plain, gates, embeddings;
 };
 
-/// Of the last rows' normed states, with gates and without, and of the sum of those with gates each
-/// times a number of `d`, which is empty where no gradient is asked for.
+/// Gradients of the last rows' normalised states with gates and without, and of their sum with
+/// gates, weighted by `d`. `d` is empty if no gradient is needed.
 GateGradients gradients_of(FrozenDecoder& decoder, AttendCompute compute,
                            std::span<const int32_t> tokens, const Gates& gates, bool of_model,
                            const std::vector<float>& d) {
@@ -235,10 +235,10 @@ GateGradients gradients_of(FrozenDecoder& decoder, AttendCompute compute,
   return result;
 }
 
-/// What is multiplied is bf16, whose rounding a model of 12 layers carries on: the host's own bf16
-/// products come out 0.009 (states), 0.013 (gates) and 0.014 (embeddings) apart from f32. Both pass
-/// the same back, the difference that training makes smaller: the GPU's own is a small one of two
-/// rounded numbers.
+/// Operands are bf16, and a model of 12 layers accumulates the rounding errors. The host's own bf16
+/// products differ from f32 by 0.009 (states), 0.013 (gates) and 0.014 (embeddings). Both backward
+/// passes start from the host's gradient, the difference that training reduces. On the GPU it would
+/// be a small difference of two rounded values.
 TEST_F(GradientsOnTheGpu, OfNanosGatesAreTheHosts) {
   const char* const models = std::getenv("LONGHAUL_MODELS");
   const auto engine =

@@ -1,4 +1,5 @@
-// Rows of KV pages against KvStore's conversions and plain loops over a model of the pages.
+// Rows of KV pages compared with KvStore's conversions and with plain loops over a model of the
+// pages.
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +18,7 @@ struct Form {
   int head_dim, page_rows;
 };
 
-/// A row of the form, its keys or its values, as the host stores it, and what it reads.
+/// A row of the form, of keys or values, as the host stores it and as it is read back.
 std::vector<std::byte> stored(const Form& f, bool value, const float* x) {
   const DType type = value ? f.type.v : f.type.k;
   std::vector<std::byte> row(bytes_of(type, f.head_dim));
@@ -30,7 +31,7 @@ std::vector<float> read_back(const Form& f, bool value, const std::byte* row) {
   return x;
 }
 
-/// Pages of several lists in one piece of device memory, taken in a mixed order.
+/// Pages of several lists in one piece of device memory, in shuffled order.
 class Pages {
  public:
   Pages(const Form& form, int lists, int pages_per_list)
@@ -46,7 +47,7 @@ class Pages {
   PageTable list(int i) const { return table_.data() + i * per_list_; }
   std::vector<std::byte> get() const { return memory_.get(); }
   void set(const std::vector<std::byte>& bytes) { memory_.set(bytes); }
-  /// Where a row begins in get().
+  /// Offset of a row in get().
   size_t at(int list, int64_t row, bool value) const {
     const int64_t page = row / form_.page_rows, in_page = row % form_.page_rows;
     return page_at(list, page) + (value ? rows_of_page() * key_bytes_ : 0) +
@@ -137,7 +138,7 @@ TEST_P(CudaKv, RotatesKeysOnTheWay) {
   added.cosine = c.data();
   added.sine = s.data();
   added.rotary_dim = 2 * half;
-  // Queries of five heads beside them.
+  // Adds queries of five heads.
   const int heads = 5;
   const OnDevice<float> q(random_floats(static_cast<size_t>(rows * heads * f.head_dim), 5));
   const OnDevice<float> expected_q(q.get().size()), rotated_q(q.get().size());
@@ -152,7 +153,7 @@ TEST_P(CudaKv, RotatesKeysOnTheWay) {
   EXPECT_EQ(rotated_q.get(), expected_q.get());
 }
 
-/// Bytes that make sense as rows of the type.
+/// Bytes that are valid rows of the type.
 std::vector<std::byte> some_rows(const Pages& pages, const Form& f, int64_t rows, int lists) {
   std::vector<std::byte> bytes = pages.get();
   const std::vector<float> x = random_floats(static_cast<size_t>(rows * 2 * lists * f.head_dim), 9);
@@ -278,7 +279,7 @@ TEST(CudaKvColumns, KeepListedNumbers) {
       {a.data(), length, 0, a.data(), 100, rows_there.data(), nullptr, most},
       {b.data(), length, 0, b.data(), 0, rows_there.data(), chosen.data(), most},
       {from.data(), 20000, 77, told.data(), 0, rows_there.data(), nullptr, most}};
-  moves.resize(70, {nullptr, 0, 0, nullptr, 0, nullptr, nullptr, 0});  // more than go with a launch
+  moves.resize(70, {nullptr, 0, 0, nullptr, 0, nullptr, nullptr, 0});  // more than one launch takes
   move_columns(nullptr, moves);
   std::vector<uint32_t> expected_a = values, expected_b = values, expected_told = values;
   for (size_t i = 0; i < rows.size(); ++i) {

@@ -1,4 +1,4 @@
-// The best logits against a sort by the sampler's order.
+// The best logits compared with a sort in the sampler's order.
 
 #include <algorithm>
 #include <cfloat>
@@ -16,7 +16,7 @@ struct Candidate {
   int32_t id;
 };
 
-/// As engine/sampler.cc collects and orders them.
+/// Collects and orders like engine/sampler.cc.
 std::vector<Candidate> by_definition(const float* logits, size_t n) {
   std::vector<Candidate> all;
   for (size_t i = 0; i < n; ++i) {
@@ -31,13 +31,13 @@ std::vector<Candidate> by_definition(const float* logits, size_t n) {
 
 std::vector<float> logits_with_ties(size_t n, uint32_t seed, int kind) {
   std::vector<float> x = random_floats(n, seed, 8);
-  if (kind == 1) {  // few different ones
+  if (kind == 1) {  // few different values
     for (float& v : x) v = std::round(v / 8) * 3;
   }
   if (kind == 2) {
     for (size_t i = 0; i < n; ++i) x[i] = i % 2 == 0 ? -0.0f : 0.0f;
   }
-  if (kind == 3) {  // hardly any candidate
+  if (kind == 3) {  // few candidates
     for (size_t i = 0; i < n; ++i) x[i] = i % 97 == 5 ? x[i] : i % 2 == 0 ? NAN : -INFINITY;
   }
   if (kind == 4) x[n / 2] = x[n / 3] = INFINITY, x[n / 4] = FLT_MAX;

@@ -1,4 +1,5 @@
-// Products of one row that make its form themselves, and the gated product, against double loops.
+// Products of one row that convert it themselves, and the gated product, compared with double
+// loops.
 
 #include <string>
 
@@ -10,8 +11,8 @@
 namespace longhaul::cuda {
 namespace {
 
-/// What the kernel makes of x, each number in the order of the kernel's own operations; sums of
-/// squares of such numbers are exact in any order.
+/// The kernel's normalised x, with each value in the kernel's order of operations. Sums of squares
+/// of these values are exact in any order.
 std::vector<float> normalised(const std::vector<float>& x, const std::vector<float>& norm,
                               float eps) {
   float sum = 0;
@@ -22,7 +23,7 @@ std::vector<float> normalised(const std::vector<float>& x, const std::vector<flo
   return y;
 }
 
-/// A row that the product makes itself: `cols` numbers, with a norm or without.
+/// A row of `cols` elements that the product converts itself, with or without a norm.
 void run_made(DType type, int64_t cols, bool with_norm) {
   constexpr float kEps = 1e-5f;
   const int64_t outputs = 77;
@@ -62,7 +63,7 @@ TEST_P(CudaMadeRow, IsNormalisedAndRounded) {
   if (traits(GetParam()).block_size <= 32) run_made(GetParam(), 96, true);
 }
 
-/// gated(gate x, up x) of rows of both kinds, against the double loop.
+/// gated(gate x, up x) for rows of both kinds, compared with the double loop.
 TEST_P(CudaMadeRow, GatesTwoProducts) {
   const int64_t outputs = 333;
   for (const int64_t cols : {256, 4096}) {
@@ -113,7 +114,7 @@ TEST_P(CudaMadeRow, GatesOnlyPairsOfOneKind) {
 INSTANTIATE_TEST_SUITE_P(All, CudaMadeRow, testing::ValuesIn(device_types()),
                          [](const auto& test) { return std::string(name_of(test.param)); });
 
-/// Each product makes its row of what the one before wrote, while they begin early.
+/// Each product converts the previous product's output. Kernels start early.
 TEST(CudaMadeRowChain, MakesRowsOfWhatTheKernelBeforeWrote) {
   const int64_t n = 2048, steps = 60;
   const HostMatrix block(DType::Q8_0, n, n, 5), plain(DType::BF16, n, n, 6);

@@ -1,4 +1,4 @@
-// Upload, expansion and embedding against ops/matmul/dequantize.h: the same bits.
+// Upload, expansion and embedding compared with ops/matmul/dequantize.h, bit for bit.
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,5 @@
-// Few rows against the double loop over x as the CPU rounds it, and against ops/matmul/matvec.h.
+// Decode rows compared with the double loop over x as the CPU rounds it, and with
+// ops/matmul/matvec.h.
 
 #include <cmath>
 #include <string>
@@ -20,7 +21,7 @@ std::vector<uint16_t> to_bf16(const std::vector<float>& x) {
   return y;
 }
 
-/// Memory of a test for rows in int8; the end of what belongs to them is checked.
+/// Memory of a test for int8 rows. It checks that nothing is written past its end.
 class RoundedRows {
  public:
   RoundedRows(int64_t rows, int64_t cols)
@@ -69,7 +70,7 @@ void run_case(DType type, const Case& c) {
   if (is_block_type(type)) {
     c.bf16 ? int8.make(x_bf16.data(), x_stride) : int8.make(x_f32.data(), x_stride);
     input.int8 = int8.rows();
-    input.x = nullptr;  // is not read
+    input.x = nullptr;  // not read
   }
   MatvecJob job;
   job.weight = m.view();
@@ -97,7 +98,7 @@ void run_case(DType type, const Case& c) {
           << "row " << r << " output " << n << " of " << c.outputs << 'x' << c.cols;
     }
   }
-  for (size_t i = 0; i < got.size(); ++i) {  // between the rows of y nothing is written
+  for (size_t i = 0; i < got.size(); ++i) {  // the gaps between rows of y must be unchanged
     if (static_cast<int64_t>(i) % y_stride >= c.outputs) {
       ASSERT_EQ(got[i], before[i]);
     }
@@ -117,13 +118,13 @@ TEST_P(CudaMatvec, EqualsTheDoubleLoop) {
     run_case(GetParam(), {.outputs = 5, .cols = 4096, .rows = rows, .bf16 = true, .add = true});
     run_case(GetParam(), {.outputs = 67, .cols = 4096, .rows = rows, .shift = 1});
     run_case(GetParam(), {.outputs = 3, .cols = odd, .rows = rows, .bf16 = true, .shift = 1});
-    // More columns than fit into shared memory at once.
+    // More columns than fit in shared memory at once.
     run_case(GetParam(), {.outputs = 35, .cols = 40960, .rows = rows, .bias = true});
   }
   run_case(GetParam(), {.outputs = 3, .cols = 163840, .rows = 1});
 }
 
-/// At a level where every type's products are of activations as GPUs round them.
+/// Uses an instruction set for which all types round activations as GPUs do.
 TEST_P(CudaMatvec, EqualsTheCpu) {
   const RestoreIsaAndThreads restore;
   set_isa(Isa::kGeneric);
@@ -195,7 +196,7 @@ TEST(CudaInt8Rows, HaveTheBitsOfTheCpu) {
   }
 }
 
-/// Each product reads what the kernel before it wrote, while they begin early.
+/// Each product reads the previous product's output. Kernels start early.
 TEST(CudaMatvecChain, SeesWhatTheKernelBeforeWrote) {
   const int64_t n = 2048, steps = 60;
   const HostMatrix block(DType::Q4_K, n, n, 5), plain(DType::BF16, n, n, 6);

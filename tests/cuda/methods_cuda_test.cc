@@ -1,5 +1,5 @@
-// Every method on a GPU against the host, on nano. LONGHAUL_MODELS in the environment says where
-// the models are on a machine that did not build this.
+// Every method on a GPU compared with the host, on nano. LONGHAUL_MODELS in the environment is the
+// path of the models on a machine that did not build this.
 
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@ namespace {
 
 using testing_support::Small;
 
-/// What still waits for the GPU in every layer: the methods, by what their settings hold, and what
-/// for. Whoever mends one takes it out.
+/// Methods that still wait for the GPU in every layer, by a part of their settings, and the reason.
+/// Remove an entry once its method is fixed.
 struct Waiting {
   std::string_view settings, because;
 };
@@ -27,8 +27,8 @@ constexpr Waiting kWaiting[] = {
     {"patterns=search", "the search for patterns reads back what each of them catches"},
 };
 
-/// Methods whose heads keep as many rows as the numbers say: the host asks once for all layers,
-/// when a prompt has been read and, where `replies`, for every token.
+/// Methods in which data determines how many rows heads keep. The host waits once for all layers
+/// after a prompt, and with `replies` for every token.
 struct Asking {
   std::string_view settings;
   bool replies;
@@ -57,8 +57,8 @@ class OnTheGpu : public ::testing::TestWithParam<Small> {
 
 TEST_P(OnTheGpu, AnswersAsOnTheHostAndSessionsMove) { places().expect_same_answers_and_sessions(); }
 
-/// The logits of a prompt's last row, and of each generated token, are read back. Nothing else is:
-/// with a wait in one layer of every pass there would be more than these.
+/// Only the logits of a prompt's last row and of each generated token are read back. A wait in one
+/// layer of every pass would exceed this number.
 TEST_P(OnTheGpu, WaitsForLogitsAlone) {
   const testing_support::Waits waits = places().waits();
   if (const Waiting* expected = waiting()) {
@@ -82,14 +82,14 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::ValuesIn(testing_support::first_of_each_kind(testing_support::small_settings())),
     [](const auto& test) { return testing_support::test_name(test.param.spec); });
 
-/// Blocks of four groups of rows: the device lays the queries out, rounded, and the host weighs
-/// them.
+/// Blocks of four groups of rows: the device lays out the rounded queries, and the host computes
+/// the scores.
 TEST(XAttentionOnTheGpu, AnswersAsOnTheHostWithItsWidestStride) {
   places_of("xattention:dense_below=0,stride=32").expect_same_answers_and_sessions();
 }
 
-/// Methods whose operations read keys each in its own way: as attention does, by columns, by their
-/// likeness, with their values' lengths, raw and by votes, in blocks, in spans.
+/// Methods whose operations read keys in different ways: as attention does, by columns, by
+/// similarity, with the norms of values, raw and by votes, in blocks, and in spans.
 class KvTypesOnTheGpu : public ::testing::TestWithParam<std::tuple<const char*, KvType>> {
  protected:
   static testing_support::TwoPlaces places() {
@@ -123,8 +123,8 @@ INSTANTIATE_TEST_SUITE_P(
         ::testing::ValuesIn(kTypes)),
     name_of_test);
 
-/// Methods that read prompts sparsely, in a pass of so many rows that a Hopper card gathers lists
-/// in blocks for it.
+/// Methods that read prompts sparsely, in a pass with so many rows that a Hopper card gathers lists
+/// in block types.
 class SparseKvTypesOnTheGpu : public KvTypesOnTheGpu {
  protected:
   static testing_support::TwoPlaces long_pass() {
@@ -133,7 +133,7 @@ class SparseKvTypesOnTheGpu : public KvTypesOnTheGpu {
 };
 
 TEST_P(SparseKvTypesOnTheGpu, LongPassesAnswerAsOnTheHost) {
-  // Of keys in Q4_0 some blocks come so close that bf16 chooses between them.
+  // With keys in Q4_0 some blocks are so close that bf16 rounding decides between them.
   const bool close = std::get<1>(GetParam()).k == DType::Q4_0;
   long_pass().expect_same_answers_and_sessions(close ? 0.95 : 0.98);
 }

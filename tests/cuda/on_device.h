@@ -1,6 +1,6 @@
 #pragma once
-// Arrays of tests in device memory, between stretches of spare memory that no kernel may write.
-// Unset numbers are NaN.
+// Arrays of tests in device memory between guard areas that no kernel may write. Unset values are
+// NaN.
 
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
@@ -19,9 +19,9 @@ namespace longhaul::cuda {
 template <class T>
 class OnDevice {
  public:
-  static constexpr size_t kSpare = 1024;  // bytes on each side
+  static constexpr size_t kSpare = 1024;  // bytes of each guard area
 
-  /// `count` numbers of bytes 0xff; `shift` elements off the 16-byte alignment.
+  /// `count` values of bytes 0xff, `shift` elements off the 16-byte alignment.
   explicit OnDevice(size_t count, size_t shift = 0)
       : count_(count), first_(kSpare + shift * sizeof(T)), memory_(bytes()) {
     check(cudaMemset(memory_.data(), 0xff, bytes()), "cudaMemset");
@@ -37,7 +37,7 @@ class OnDevice {
     if (count_ == 0) return;
     check(cudaMemcpy(data(), values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice), "set");
   }
-  /// Waits, expects the spare memory as it was, and gives the numbers.
+  /// Waits, checks that the guard areas are unchanged, and returns the values.
   std::vector<T> get() const {
     check(cudaDeviceSynchronize(), "kernel");
     std::vector<std::byte> all(bytes());
@@ -69,7 +69,7 @@ inline std::vector<float> random_floats(size_t count, uint32_t seed, float size 
   return values;
 }
 
-/// Whether kernels for compute capability 9.0 run here.
+/// Whether kernels for compute capability 9.0 run on this machine.
 inline bool is_hopper() {
   int major = 0, minor = 0;
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "attribute");
@@ -77,7 +77,7 @@ inline bool is_hopper() {
   return major == 9 && minor == 0;
 }
 
-/// Every |got - expected| <= relative * |expected| + absolute.
+/// Checks |got - expected| <= relative * |expected| + absolute for every element.
 inline void expect_close(const std::vector<float>& got, const std::vector<float>& expected,
                          double relative, double absolute) {
   ASSERT_EQ(got.size(), expected.size());
