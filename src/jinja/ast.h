@@ -14,7 +14,7 @@ namespace longhaul::jinja {
 struct Expression;
 using ExpressionPtr = std::unique_ptr<Expression>;
 
-/// What stands between the brackets of a call, filter or test.
+/// The arguments of a call, filter or test.
 struct CallArguments {
   std::vector<ExpressionPtr> positional;
   std::vector<std::pair<std::string, ExpressionPtr>> named;
@@ -29,23 +29,23 @@ struct Expression {
     tuple,                ///< parts
     dict,                 ///< parts: key, value, key, value, ...
     attribute,            ///< parts[0], text
-    namespace_attribute,  ///< of an assignment: name `text`, attribute `more_text`
+    namespace_attribute,  ///< in assignments: name `text`, attribute `more_text`
     item,                 ///< parts[0], parts[1]
     slice,                ///< parts[0..2], which may be null; only as parts[1] of an item
     call,                 ///< parts[0], arguments
-    filter,               ///< parts[0] (null: what a filter block makes), text, arguments
+    filter,               ///< parts[0] (null: the text of a filter block), text, arguments
     test,                 ///< parts[0], text, arguments
     unary,                ///< text: - + not
     binary,               ///< text: + - * / // % **
     concatenate,          ///< parts
-    compare,              ///< parts[0], then for each of `operators` one more
+    compare,              ///< parts[0], then one more part for each of `operators`
     logical_and,          ///< parts[0], parts[1]
     logical_or,           ///< parts[0], parts[1]
     condition,            ///< parts[0] if parts[1] else parts[2] (may be null)
   };
   Kind kind;
   int line = 0;
-  int height = 1;  ///< of the tree below, this included
+  int height = 1;  ///< height of the tree below, including this node
   Value value;
   std::string text, more_text;
   std::vector<ExpressionPtr> parts;
@@ -59,7 +59,7 @@ using Body = std::vector<Statement>;
 /// Parameters of a macro or of a call block.
 struct Signature {
   std::vector<std::string> names;
-  std::vector<ExpressionPtr> defaults;  ///< of the last ones
+  std::vector<ExpressionPtr> defaults;  ///< for the last names
 };
 
 struct Statement {
@@ -74,7 +74,7 @@ struct Statement {
     call_block,    ///< value (a call), signature, body
     filter_block,  ///< value (a filter), body
     with_block,    ///< expressions (target, value, target, ...), body
-    scope,         ///< body with variables of its own
+    scope,         ///< body with its own variables
     break_loop,
     continue_loop,
   };
@@ -87,7 +87,7 @@ struct Statement {
   bool recursive = false;
   std::string text;
   ExpressionPtr target, value, condition;
-  std::vector<ExpressionPtr> expressions;  ///< of with_block
+  std::vector<ExpressionPtr> expressions;  ///< for with_block
   std::vector<Branch> branches;
   Signature signature;
   Body body, other;

@@ -1,5 +1,4 @@
-// Attributes, items and methods of values: as the immutable sandbox of jinja2 lets templates see
-// them.
+// Attributes, items and methods of values, as exposed by the immutable sandbox of jinja2.
 
 #include <fmt/format.h>
 
@@ -14,7 +13,7 @@
 namespace longhaul::jinja {
 namespace {
 
-/// Methods that would change their value, which the sandbox forbids.
+/// Whether the method would modify its value, which the sandbox forbids.
 bool changes(const Value& object, std::string_view name) {
   constexpr std::array<std::string_view, 8> kOfLists = {"append", "clear", "pop",    "reverse",
                                                         "insert", "sort",  "extend", "remove"};

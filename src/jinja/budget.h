@@ -1,6 +1,6 @@
 #pragma once
-// What a template may cost. Templates come with models and may be hostile: every operation is
-// charged before it is done.
+// Resource limits of a template. Templates come with models and may be hostile, so every operation
+// is charged before it runs.
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 
 namespace longhaul::jinja {
 
-/// What goes wrong while a template is parsed or run. Template adds its name and the line.
+/// An error while a template is parsed or run. Template adds its name and the line.
 class Fault : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -24,27 +24,27 @@ template <class... Args>
 
 class Budget {
  public:
-  static constexpr int kDeepestCalls = 100;   ///< macros and recursive loops in each other
-  static constexpr int kDeepestNodes = 1000;  ///< statements and expressions in each other
-  static constexpr int kDeepestValues = 100;  ///< lists and dicts in each other
+  static constexpr int kDeepestCalls = 100;   ///< nesting of macros and recursive loops
+  static constexpr int kDeepestNodes = 1000;  ///< nesting of statements and expressions
+  static constexpr int kDeepestValues = 100;  ///< nesting of lists and dicts
 
-  /// `input`: bytes of everything that is given.
+  /// `input` is the size in bytes of all arguments.
   explicit Budget(size_t input)
       : most_steps_(10'000'000 + static_cast<int64_t>(input) * 4),
         most_bytes_(16 * input + (size_t{1} << 20)) {}
 
-  /// One operation that looks at `amount` bytes or values: a step for every 16 of them.
+  /// Charges one operation on `amount` bytes or values: an additional step for every 16 of them.
   void spend(size_t amount = 0) {
     steps_ += 1 + static_cast<int64_t>(amount / 16);
     if (steps_ > most_steps_) fault("needs more than {} steps", most_steps_);
   }
 
-  /// Before a string of that length, or output, is made.
+  /// Call before creating a string, or output, of that length.
   void check_length(size_t bytes) const {
     if (bytes > most_bytes_) fault("makes a text of more than {} bytes", most_bytes_);
   }
 
-  /// Counts nesting as long as it lives.
+  /// Counts nesting during its lifetime.
   class Nested {
    public:
     Nested(int& depth, int most, const char* what) : depth_(depth) {

@@ -6,7 +6,8 @@
 namespace longhaul::jinja {
 namespace {
 
-/// One directive such as %d or %-d. A clock without a time zone, as Python's datetime.now().
+/// Formats one directive such as %d or %-d, for a time without time zone like Python's
+/// datetime.now().
 std::string written(const std::string& directive, const std::tm& now) {
   const char what = directive.back();
   if (what == 'f') return "000000";
@@ -46,7 +47,7 @@ std::tm day(int year, int month, int day_of_month) {
   wanted.tm_year = year - 1900;
   wanted.tm_mon = month - 1;
   wanted.tm_mday = day_of_month;
-  const std::time_t seconds = timegm(&wanted);  // fills in the day of the week and of the year
+  const std::time_t seconds = timegm(&wanted);  // also fills in the day of the week and of the year
   std::tm complete{};
   gmtime_r(&seconds, &complete);
   return complete;

@@ -1,5 +1,5 @@
 #pragma once
-// strftime_now(format), by which templates write a date.
+// strftime_now(format), with which templates write a date.
 
 #include <ctime>
 
@@ -10,8 +10,8 @@ namespace longhaul::jinja {
 /// The beginning of a day.
 std::tm day(int year, int month, int day_of_month);
 
-/// `defined`: what `strftime_now is defined` says. Templates that have a date of their own for
-/// when there is no clock ask that; others just call it.
+/// `defined` is the result of `strftime_now is defined`. Some templates have a fallback date for
+/// this case and test it; others call the function without testing.
 Value strftime_now(const std::tm& now, bool defined);
 
 }  // namespace longhaul::jinja

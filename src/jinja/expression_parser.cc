@@ -1,4 +1,4 @@
-// Tokens and operators; operand_parser.cc has what stands between operators.
+// Tokens and operators; operand_parser.cc parses operands.
 
 #include "jinja/expression_parser.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// The tokens of a template and the expressions that they make.
+// Parser of a template's tokens into expressions.
 
 #include <initializer_list>
 #include <string>
@@ -16,7 +16,7 @@ class ExpressionParser {
   explicit ExpressionParser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
 
  protected:
-  static constexpr int kDeepest = 100;  ///< brackets, or blocks, in each other
+  static constexpr int kDeepest = 100;  ///< nesting of brackets or blocks
   static constexpr int kHighest = 400;  ///< operators in a row
 
   const Token& token() const { return tokens_[at_]; }
@@ -35,14 +35,14 @@ class ExpressionParser {
 
   ExpressionPtr make(Expression::Kind kind, int line, std::vector<ExpressionPtr> parts = {}) const;
   ExpressionPtr expression(bool with_condition = true);
-  /// One expression, or several with commas between them.
+  /// One expression, or several separated by commas.
   ExpressionPtr tuple(bool with_condition = true, bool may_be_empty = false);
   /// Names, tuples of names, or (`with_namespace`) `name.attribute`.
   ExpressionPtr target(bool with_namespace);
-  /// Filters behind `subject` (null in blocks); `inside`: the first has no | before it.
+  /// Filters after `subject` (null in blocks). With `inside` the first one has no | before it.
   ExpressionPtr filters(ExpressionPtr subject, bool inside);
 
-  /// Counts nesting as long as it lives.
+  /// Counts nesting during its lifetime.
   class Deeper {
    public:
     explicit Deeper(ExpressionParser& parser);

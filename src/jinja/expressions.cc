@@ -1,4 +1,4 @@
-// What a template's expressions give.
+// Evaluation of a template's expressions.
 
 #include <fmt/format.h>
 

@@ -9,10 +9,10 @@
 namespace longhaul::jinja {
 namespace {
 
-/// What stands behind % or behind the colon in braces.
+/// A format specification after %, or after the colon in braces.
 struct Spec {
   std::string_view fill = " ";
-  char align = 0;  ///< < > ^ or, between sign and digits, =
+  char align = 0;  ///< < > ^, or = for padding between sign and digits
   char sign = '-';
   bool alternate = false, commas = false;
   size_t width = 0;
@@ -20,7 +20,7 @@ struct Spec {
   char type = 0;
 };
 
-/// A number of at most 9,999; anything else is no useful width.
+/// Parses a number of at most 9,999; larger ones are not useful as widths.
 size_t small_number(std::string_view text, size_t& at) {
   size_t number = 0;
   const size_t begin = at;
@@ -150,7 +150,7 @@ class PercentFormat {
   }
 
  private:
-  /// Whether it names its value.
+  /// Returns whether the conversion names its value.
   bool conversion(size_t& at) {
     const std::string_view text = format_.bytes();
     Spec spec;
@@ -260,7 +260,7 @@ Spec brace_spec(std::string_view text) {
   return spec;
 }
 
-/// The value that a field of braces names: nothing (the next one), a number or a name.
+/// The value named by a field in braces: empty (the next one), a number or a name.
 const Value& field_value(std::string_view name, const Arguments& arguments, size_t& next) {
   size_t at = 0;
   const bool number = !name.empty() && name.find_first_not_of("0123456789") == name.npos;

@@ -1,4 +1,4 @@
-// Functions that every template finds.
+// Functions available in every template.
 
 #include <map>
 
@@ -28,7 +28,8 @@ Value range(Interpreter& interpreter, const Arguments& arguments) {
   return Value::list(std::move(items));
 }
 
-/// The one positional argument of dict() and namespace(), a dict or a list of pairs, and the named.
+/// The items of dict() and namespace(): from one positional argument, which is a dict or a list of
+/// pairs, and from the named arguments.
 std::vector<std::pair<Value, Value>> pairs_of(Interpreter& interpreter,
                                               const Arguments& arguments) {
   Budget& budget = interpreter.budget();

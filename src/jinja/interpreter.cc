@@ -1,4 +1,4 @@
-// Statements. expressions.cc has what they compute.
+// Execution of statements; expressions.cc evaluates expressions.
 
 #include "jinja/interpreter.h"
 
@@ -24,7 +24,7 @@ ScopePtr inside(const ScopePtr& scope) {
   return inner;
 }
 
-/// Puts `value` in place of `variable` as long as it lives.
+/// Replaces `variable` by `value` during its lifetime.
 template <class T>
 class Replaced {
  public:
@@ -138,7 +138,7 @@ Interpreter::Flow Interpreter::run_if(const Statement& statement) {
   return run_statements(statement.other);
 }
 
-/// What is left of the items by the loop's own condition.
+/// The items that satisfy the loop's own condition.
 std::vector<Value> Interpreter::chosen(const Statement& loop, std::vector<Value> items) {
   if (!loop.condition) return items;
   std::vector<Value> left;

@@ -16,7 +16,7 @@
 
 namespace longhaul::jinja {
 
-/// Variables of a block that has its own, and the blocks around it.
+/// Variables of a block with its own scope, and a link to the enclosing scope.
 struct Scope {
   std::shared_ptr<Scope> parent;
   std::map<std::string, Value, std::less<>> names;
@@ -25,10 +25,10 @@ struct Scope {
 };
 using ScopePtr = std::shared_ptr<Scope>;
 
-/// One run of a template. Throws Fault; line() is then the line where it happened.
+/// One run of a template. Throws Fault; line() is then the line of the error.
 class Interpreter {
  public:
-  /// `globals`: what the template finds beside the functions that every template has.
+  /// `globals` are available to the template in addition to the built-in functions.
   Interpreter(Budget& budget, std::map<std::string, Value, std::less<>> globals);
   ~Interpreter();
   Interpreter(const Interpreter&) = delete;
@@ -37,20 +37,20 @@ class Interpreter {
   String run(const Body& body);
   int line() const { return line_; }
 
-  // What filters, tests and functions use.
+  // For filters, tests and functions.
   Budget& budget() { return budget_; }
   Value call(const Value& callee, const Arguments& arguments);
   Value filter(std::string_view name, const Value& subject, const Arguments& arguments);
   bool test(std::string_view name, const Value& subject, const Arguments& arguments);
-  /// `object.name` and `object[key]`; undefined where there is none.
+  /// `object.name` and `object[key]`; undefined if it does not exist.
   Value attribute(const Value& object, std::string_view name);
   Value item(const Value& object, const Value& key);
-  /// An object that may come to hold itself.
+  /// Registers an object that may come to contain itself.
   Value keep(std::shared_ptr<Object> object);
 
-  // What loops and macros use.
+  // For loops and macros.
   String run_body(const Body& body, ScopePtr scope);
-  /// A macro's or call block's body with its parameters.
+  /// Runs a macro's or call block's body with its parameters.
   String run_macro(const Signature& signature, const Body& body, const ScopePtr& scope,
                    const Arguments& arguments);
   String run_loop(const Statement& loop, const Value& over, const ScopePtr& scope, int depth);
@@ -84,13 +84,13 @@ class Interpreter {
   Budget& budget_;
   ScopePtr scope_;
   String* out_ = nullptr;
-  const Value* block_text_ = nullptr;  ///< what a filter of a block begins with
+  const Value* block_text_ = nullptr;  ///< input of a block's filter
   int line_ = 1;
   std::vector<std::weak_ptr<Object>> kept_;
   size_t kept_limit_ = 64;
 };
 
-/// A function that every template has, such as range; null where there is none.
+/// A built-in function such as range; null if there is none.
 const Value* find_function(std::string_view name);
 
 }  // namespace longhaul::jinja

@@ -56,7 +56,7 @@ class JsonWriter {
 
   static std::string escape(uint32_t unit) { return fmt::format("\\u{:04x}", unit); }
 
-  /// What a character is written as, if not as itself.
+  /// The escape sequence of a character; empty if it is written as it is.
   std::string escaped(uint32_t c) const {
     constexpr std::string_view kMeanings = "\"\\\b\f\n\r\t", kNames = "\"\\bfnrt";
     const size_t known = c < 0x80 ? kMeanings.find(static_cast<char>(c)) : kMeanings.npos;

@@ -1,5 +1,5 @@
 #pragma once
-// JSON into values and values into JSON.
+// Conversion between JSON and values.
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -8,18 +8,19 @@
 
 namespace longhaul::jinja {
 
-/// Every text in it is of that origin. Fault where it is nested too deep.
+/// All texts in the result have that origin. Fault if it is nested too deep.
 Value from_json(const nlohmann::ordered_json& json, Origin origin = Origin::kGiven);
 
-/// What json.dumps() takes.
+/// Options of json.dumps().
 struct JsonStyle {
   bool ascii = false;
   bool sorted = false;
-  std::optional<String> indent;  ///< of one level; none: everything on one line
+  std::optional<String> indent;  ///< indentation of one level; none: everything on one line
   std::optional<String> item_separator, key_separator;
 };
 
-/// As Python's json.dumps() writes it; texts keep their origin. Fault for what JSON cannot hold.
+/// Formats like Python's json.dumps(); texts keep their origin. Fault for values that JSON cannot
+/// represent.
 String to_json(const Value& value, const JsonStyle& style, Budget& budget);
 
 }  // namespace longhaul::jinja

@@ -43,7 +43,7 @@ std::string in_case(uint32_t c, Case wanted) {
   return {reinterpret_cast<const char*>(bytes), static_cast<size_t>(count)};
 }
 
-/// Every character in the case that `choose(character)` names; broken UTF-8 as it is.
+/// Converts every character to the case chosen by `choose(character)`; broken UTF-8 is unchanged.
 template <class Choose>
 String recased(const String& text, const Choose& choose) {
   String out;
@@ -61,7 +61,7 @@ String recased(const String& text, const Choose& choose) {
   return out;
 }
 
-/// Whether `holds` is true of every character, and there is one.
+/// Whether `holds` is true for every character, and the text is not empty.
 template <class Holds>
 bool all(std::string_view text, const Holds& holds) {
   for (size_t at = 0; at < text.size();) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kNone = std::string_view::npos;
 
-/// Line ends as \n; one at the very end is left out.
+/// Converts line ends to \n and removes one at the very end.
 std::string normalized(std::string_view source) {
   std::string out;
   out.reserve(source.size());
@@ -62,12 +62,12 @@ class Lexer {
     line_ += static_cast<int>(std::count(text.begin(), text.end(), '\n'));
   }
 
-  /// Without the white space that the tag takes away: all of it with `-`; without a sign, what
-  /// stands before a block or comment on its line.
+  /// The text before a tag without the white space that the tag removes: all of it with `-`;
+  /// without a sign, the part before a block or comment on its line.
   std::string_view kept(std::string_view text, char sign, bool is_variable) const {
     if (sign == '-') return text.substr(0, without_space(text, false, true).end);
     if (sign == '+' || is_variable) return text;
-    const size_t line = text.rfind('\n') + 1;  // 0 where there is none
+    const size_t line = text.rfind('\n') + 1;  // 0 if there is none
     if (line == 0 && !line_begins_) return text;
     const bool blank = without_space(text.substr(line), false, true).end == 0;
     return blank ? text.substr(0, line) : text;
@@ -94,7 +94,7 @@ class Lexer {
     close(!variable);
   }
 
-  /// Goes past the end of a tag, at which `at_` stands, and the white space that it takes away.
+  /// Advances past the end of a tag at `at_`, and past the white space that it removes.
   void close(bool trims_line_break) {
     const char sign = byte(at_);
     const size_t begin = at_;
@@ -119,7 +119,8 @@ class Lexer {
     close(true);
   }
 
-  /// Where `word` stands alone in a tag whose inside begins at `at`: the place of its end; else 0.
+  /// If `word` stands alone in a tag whose inside begins at `at`, returns the offset of its end;
+  /// otherwise 0.
   size_t lone_word(size_t at, std::string_view word) const {
     at += without_space(source_.substr(at), true, false).begin;
     if (!source_.substr(at).starts_with(word)) return 0;
@@ -155,7 +156,7 @@ class Lexer {
   std::string_view source_;
   size_t at_ = 0;
   int line_ = 1;
-  bool line_begins_ = true;  // what was read last ends with a line break
+  bool line_begins_ = true;  // the text read last ends with a line break
   std::vector<Token> out_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// A template's text as tokens. White space is taken away as jinja2 does it with the settings of
+// Converts a template's text to tokens. White space is removed as in jinja2 with the settings of
 // Hugging Face transformers: trim_blocks and lstrip_blocks.
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace longhaul::jinja {
 
 enum class TokenKind : uint8_t {
-  data,  ///< text that is written as it is
+  data,  ///< literal text
   variable_begin,
   variable_end,
   block_begin,
@@ -25,11 +25,11 @@ enum class TokenKind : uint8_t {
 
 struct Token {
   TokenKind kind = TokenKind::end;
-  std::string text;  ///< of strings without quotes and escapes
+  std::string text;  ///< for strings without quotes and escapes
   int line = 0;
 };
 
-/// A mistake in a template's text, with its line. Template makes a UserError of it.
+/// A syntax error in a template's text, with its line. Template turns it into a UserError.
 struct SyntaxError {
   std::string message;
   int line;

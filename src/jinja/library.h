@@ -1,5 +1,5 @@
 #pragma once
-// The filters, tests, functions and methods that templates find.
+// The filters, tests, functions and methods available to templates.
 
 #include <initializer_list>
 #include <string_view>
@@ -14,25 +14,24 @@ namespace longhaul::jinja {
 using Filter = Value (*)(Interpreter&, const Value& subject, const Arguments&);
 using Test = bool (*)(Interpreter&, const Value& subject, const Arguments&);
 
-/// Null where there is none of that name.
+/// Null if there is none of that name.
 Filter find_filter(std::string_view name);
 Filter find_text_filter(std::string_view name);
 Filter find_list_filter(std::string_view name);
 Test find_test(std::string_view name);
-/// A method of a text, list or dict as a value that can be called; undefined where there is none.
+/// A method of a text, list or dict as a callable value; undefined if there is none.
 Value find_method(const Value& object, std::string_view name);
 Filter find_text_method(std::string_view name);
 Filter find_container_method(const Value& object, std::string_view name);
 
-/// A call's arguments under the names of the parameters. Fault for one that is not known or given
-/// twice.
+/// A call's arguments by parameter name. Fault for an unknown or repeated one.
 class Parameters {
  public:
   Parameters(const Arguments& arguments, std::initializer_list<const char*> names);
 
   bool has(size_t i) const { return values_[i] != nullptr; }
-  const Value& operator[](size_t i) const;  ///< Fault when it is not given
-  /// The value of a parameter that is given and not none.
+  const Value& operator[](size_t i) const;  ///< Fault if not given
+  /// The value of a parameter, or null if it is missing or none.
   const Value* given(size_t i) const;
   int64_t integer(size_t i, int64_t when_absent) const;
   bool flag(size_t i, bool when_absent) const;
@@ -43,7 +42,7 @@ class Parameters {
   std::vector<const Value*> values_;
 };
 
-/// Adds to a dict, or replaces what has the same key.
+/// Adds an item to a dict, or replaces the one with the same key.
 void put(std::vector<std::pair<Value, Value>>& items, Value key, Value value, Budget& budget);
 
 }  // namespace longhaul::jinja

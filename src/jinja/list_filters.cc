@@ -1,4 +1,4 @@
-// Filters that go through the items of a value.
+// Filters that iterate over the items of a value.
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 namespace longhaul::jinja {
 namespace {
 
-/// "a.b.0" of an item; an absent one becomes `when_absent`, if given.
+/// The attribute "a.b.0" of an item; a missing one becomes `when_absent`, if given.
 Value attribute_of(Interpreter& interpreter, Value item, const Value& path,
                    const Value* when_absent = nullptr) {
   if (path.integer()) return interpreter.item(item, path);
@@ -27,8 +27,7 @@ Value attribute_of(Interpreter& interpreter, Value item, const Value& path,
   return item;
 }
 
-/// What items are ordered by: one of their attributes or several, in small letters unless case
-/// counts.
+/// The sort key of an item: one or several of its attributes, in lower case unless case counts.
 Value sort_key(Interpreter& interpreter, const Value& item, const Value* path, bool with_case) {
   const auto folded = [&](const Value& value) {
     if (with_case || !value.is(Kind::string)) return value;
@@ -52,7 +51,7 @@ std::vector<Value> sort_keys(Interpreter& interpreter, const std::vector<Value>&
   return keys;
 }
 
-/// Indices in the order of their keys; those with equal keys stay in order.
+/// Indices in the order of their keys; the sort is stable.
 std::vector<size_t> order_of(Interpreter& interpreter, const std::vector<Value>& keys,
                              bool reverse) {
   std::vector<size_t> order(keys.size());
@@ -219,11 +218,11 @@ Value attr(Interpreter& interpreter, const Value& subject, const Arguments& argu
   const Parameters given(arguments, {"name"});
   const String name = given.text(0, "", interpreter.budget());
   if (!subject.is(Kind::dict)) return interpreter.attribute(subject, name.bytes());
-  const Value method = find_method(subject, name.bytes());  // not its items
+  const Value method = find_method(subject, name.bytes());  // methods only, not its items
   return method.is(Kind::undefined) ? Value::undefined("a dict has no such attribute") : method;
 }
 
-/// Arguments from the `from`-th on.
+/// Arguments from index `from` on.
 Arguments rest_of(const Arguments& arguments, size_t from) {
   Arguments rest = arguments;
   const size_t count = std::min(from, rest.positional.size());
@@ -232,7 +231,7 @@ Arguments rest_of(const Arguments& arguments, size_t from) {
   return rest;
 }
 
-/// jinja2's map and select go through nothing where a value is false, even if it is no sequence.
+/// jinja2's map and select iterate over nothing if a value is false, even if it is not a sequence.
 std::vector<Value> items_or_none(Interpreter& interpreter, const Value& value) {
   return value.truth() ? items_of(value, interpreter.budget()) : std::vector<Value>{};
 }
@@ -251,7 +250,7 @@ Value map(Interpreter& interpreter, const Value& subject, const Arguments& argum
   return Value::list(std::move(out), ListKind::generator);
 }
 
-/// select, reject and, by an attribute of the items, selectattr and rejectattr.
+/// Implements select, reject and, by an attribute of the items, selectattr and rejectattr.
 template <bool wanted, bool by_attribute>
 Value select(Interpreter& interpreter, const Value& subject, const Arguments& arguments) {
   const size_t before = by_attribute ? 1 : 0;

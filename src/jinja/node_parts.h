@@ -1,5 +1,5 @@
 #pragma once
-// What the parser needs to put nodes together.
+// Helpers for constructing nodes in the parser.
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 #pragma once
-// What a running template has beside plain values: the loop, namespaces, macros, functions and
+// Objects of a running template besides plain values: the loop, namespaces, macros, functions and
 // methods of values.
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace longhaul::jinja {
 
-/// `loop` inside of a for block.
+/// `loop` inside a for block.
 class LoopObject : public Object {
  public:
   LoopObject(const Statement& statement, std::vector<Value> items, ScopePtr around, int depth)
@@ -70,7 +70,7 @@ class MacroObject : public Object {
   ScopePtr scope_;
 };
 
-/// A function of the program.
+/// A built-in function.
 class FunctionObject : public Object {
  public:
   using Code = std::function<Value(Interpreter&, const Arguments&)>;

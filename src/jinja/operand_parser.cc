@@ -1,4 +1,4 @@
-// What stands between operators: literals, names, subscripts, calls, filters and tests.
+// Parses operands: literals, names, subscripts, calls, filters and tests.
 
 #include <fmt/format.h>
 

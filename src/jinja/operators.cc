@@ -90,11 +90,12 @@ Value joined(const Value& left, const Value& right, Budget& budget) {
   return Value::list(std::move(items), left.list().kind);
 }
 
-/// A text or list `count` times.
+/// A text or list repeated `count` times.
 Value repeated(const Value& value, int64_t count, Budget& budget) {
   const size_t size = value.is(Kind::string) ? value.string().size() : value.list().items.size();
   const size_t times = size == 0 ? 0 : static_cast<size_t>(std::max<int64_t>(0, count));
-  constexpr size_t kMost = size_t{1} << 40;  // far beyond any budget; the product stays in range
+  // far beyond any budget, and small enough for the product
+  constexpr size_t kMost = size_t{1} << 40;
   if (times > kMost / std::max<size_t>(1, size)) fault("makes a text that is too long");
   if (value.is(Kind::string)) {
     budget.check_length(size * times);
@@ -117,7 +118,7 @@ bool repeats(const Value& value, const Value& count) {
   return sequence && count.integer().has_value();
 }
 
-/// Where Python's slices begin and end, in a sequence of `size`.
+/// The bounds of Python's slices in a sequence of `size` elements.
 struct SliceRange {
   int64_t begin, end, step;
 };

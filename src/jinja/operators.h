@@ -1,5 +1,5 @@
 #pragma once
-// Python's operators over values. Each throws Fault where Python would throw a TypeError.
+// Python's operators on values. Each throws Fault where Python would throw a TypeError.
 
 #include <string_view>
 
@@ -14,12 +14,12 @@ Value binary(std::string_view op, const Value& left, const Value& right, Budget&
 bool compare(std::string_view op, const Value& left, const Value& right, Budget& budget);
 bool contains(const Value& container, const Value& item, Budget& budget);
 
-/// object[begin:end:step]; null pointers for what is not given.
+/// object[begin:end:step]; null pointers for missing parts.
 Value slice(const Value& object, const Value* begin, const Value* end, const Value* step,
             Budget& budget);
 
-/// The character or element at `index`, counted from the end where it is negative; an undefined
-/// value where there is none.
+/// The character or element at `index`, counted from the end if negative; undefined if it does not
+/// exist.
 Value element(const Value& object, int64_t index, Budget& budget);
 
 }  // namespace longhaul::jinja

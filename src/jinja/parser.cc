@@ -24,8 +24,8 @@ class StatementParser : public ExpressionParser {
   }
 
  private:
-  /// Statements up to a tag that begins with one of `ends`, whose name is taken; `found`, if
-  /// given, receives it.
+  /// Parses statements up to a tag that begins with one of `ends`, whose name is consumed and
+  /// stored in `found`, if given.
   Body body_until(std::initializer_list<std::string_view> ends, std::string* found = nullptr) {
     const Deeper deeper(*this);
     Body body;
@@ -46,7 +46,7 @@ class StatementParser : public ExpressionParser {
 
   void end_of_tag() { expect(TokenKind::block_end); }
 
-  /// The body of a block and its last tag.
+  /// The body of a block and its closing tag.
   Body block(std::string_view end) {
     end_of_tag();
     Body body = body_until({end});
@@ -54,7 +54,7 @@ class StatementParser : public ExpressionParser {
     return body;
   }
 
-  /// The body after `else`, if that is the tag whose name was taken; else that tag ends here.
+  /// The body after `else`, if that is the consumed tag; otherwise only the end of the tag.
   Body otherwise(std::string_view taken, std::string_view end) {
     if (taken == "else") return block(end);
     end_of_tag();
@@ -168,7 +168,7 @@ class StatementParser : public ExpressionParser {
     return found;
   }
 
-  /// A body that is run elsewhere: the loops around it are not its own.
+  /// Macro body: break/continue must not see the enclosing loops.
   Body own_body(std::string_view end) {
     const int loops = std::exchange(loops_, 0);
     Body body = block(end);
@@ -224,7 +224,7 @@ class StatementParser : public ExpressionParser {
     return statement;
   }
 
-  int loops_ = 0;  // around the statement
+  int loops_ = 0;  // number of enclosing loops
 };
 
 }  // namespace

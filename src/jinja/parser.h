@@ -1,5 +1,5 @@
 #pragma once
-// From tokens to a tree: Jinja's grammar with the loop controls and the `generation` block that
+// Parses tokens into a tree: Jinja's grammar with loop controls and the `generation` block that
 // transformers adds.
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace longhaul::jinja {
 
-/// Throws SyntaxError (jinja/lexer.h); also for tags that would need other files.
+/// Throws SyntaxError (jinja/lexer.h), also for tags that would need other files.
 Body parse_template(std::string_view source);
 
 }  // namespace longhaul::jinja

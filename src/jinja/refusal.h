@@ -4,7 +4,7 @@
 
 namespace longhaul::jinja {
 
-/// What a template says by raise_exception(): it cannot hold these messages.
+/// Error from a template's raise_exception(): it does not support these messages.
 class Refusal : public Fault {
  public:
   using Fault::Fault;

@@ -1,6 +1,6 @@
 #pragma once
-// A text that remembers which of its parts the template wrote and which were given to it, so that
-// only the template's own can become control tokens. Comparison looks at the bytes alone.
+// A text that records which parts come from the template and which from its arguments. Only the
+// template's own parts can become control tokens. Comparison uses the bytes only.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,12 +13,13 @@ namespace longhaul::jinja {
 
 enum class Origin : uint8_t {
   kTemplate,  ///< literals and text of the template, numbers, names of roles, tokens of the model
-  kGiven,     ///< messages, tools and documents, and whatever was made from them
+  kGiven,     ///< messages, tools and documents, and all texts derived from them
 };
 
 class String {
  public:
-  /// Bytes from the run before up to `end` have one origin. Neighbours have different ones.
+  /// Bytes from the end of the previous run up to `end` have one origin. Neighbouring runs have
+  /// different origins.
   struct Run {
     size_t end;
     Origin origin;
@@ -32,13 +33,13 @@ class String {
   bool empty() const { return bytes_.empty(); }
   std::span<const Run> runs() const { return runs_; }
 
-  /// Markup of HTML, as the filters `safe` and `escape` make it: what + joins to it is escaped.
+  /// HTML markup, as made by the filters `safe` and `escape`: text added with + is escaped.
   bool markup() const { return markup_; }
   void set_markup() { markup_ = true; }
 
   void append(std::string_view bytes, Origin origin);
   void append(const String& other) { append(other, 0, other.size()); }
-  /// Bytes [begin, end) of `other`, which is another string.
+  /// Appends bytes [begin, end) of `other`, which must be another string.
   void append(const String& other, size_t begin, size_t end);
 
   /// Bytes [begin, end).
@@ -47,19 +48,19 @@ class String {
 
  private:
   std::string bytes_;
-  std::vector<Run> runs_;  // ascending; the last ends with the bytes
+  std::vector<Run> runs_;  // ascending; the last one ends at the end of the bytes
   bool markup_ = false;
 };
 
-/// Markup: & < > ' and " as HTML's entities, or what is markup as it is.
+/// Markup: replaces & < > ' and " by HTML entities; markup is returned unchanged.
 String escaped(const String& text);
 
-/// Bytes of the character at `at` < text.size(); broken UTF-8 counts as characters, too.
+/// Bytes of the character at `at` < text.size(); broken UTF-8 also counts as characters.
 size_t character_bytes(std::string_view text, size_t at);
 size_t count_characters(std::string_view text);
 
-/// The byte at which each character begins. Nothing is stored for ASCII text, where the byte is the
-/// character's number.
+/// The byte offset of each character. For ASCII text nothing is stored, because the offset equals
+/// the index.
 class CharacterOffsets {
  public:
   explicit CharacterOffsets(std::string_view text);
@@ -70,12 +71,12 @@ class CharacterOffsets {
 
  private:
   size_t count_;
-  std::vector<size_t> offsets_;  // none for ASCII; else one more than there are characters
+  std::vector<size_t> offsets_;  // empty for ASCII; otherwise one more than there are characters
 };
 
-/// What Python's str.isspace() is true of: Unicode's White_Space and U+001C to U+001F.
+/// Characters for which Python's str.isspace() is true: Unicode's White_Space and U+001C to U+001F.
 bool is_python_space(uint32_t code_point);
-/// The bytes of `text` that str.lstrip() and str.rstrip() leave: [begin, end).
+/// The bytes of `text` that remain after str.lstrip() and str.rstrip(): [begin, end).
 struct ByteRange {
   size_t begin, end;
 };

@@ -18,7 +18,7 @@ std::vector<Value> split_at_space(const String& text, int64_t most, bool from_en
   while (left.begin < left.end && (most < 0 || std::ssize(parts) < most)) {
     budget.spend(1);
     if (from_end) {
-      size_t word = left.end;  // the beginning of the last word
+      size_t word = left.end;  // beginning of the last word
       while (word > left.begin &&
              without_space(text.bytes().substr(left.begin, word - left.begin), false, true).end ==
                  word - left.begin) {
@@ -30,7 +30,7 @@ std::vector<Value> split_at_space(const String& text, int64_t most, bool from_en
       left.end = left.begin +
                  without_space(text.bytes().substr(left.begin, word - left.begin), false, true).end;
     } else {
-      size_t word = left.begin;  // the end of the first word
+      size_t word = left.begin;  // end of the first word
       while (word < left.end) {
         const Utf8Sequence next = read_utf8(text.bytes().substr(word));
         if (next.status == Utf8Status::complete && is_python_space(next.code_point)) break;
@@ -41,7 +41,7 @@ std::vector<Value> split_at_space(const String& text, int64_t most, bool from_en
       left.begin += without_space(rest(), true, false).begin;
     }
   }
-  if (left.begin < left.end) {  // what is left keeps its space on the side away from the cuts
+  if (left.begin < left.end) {  // the rest keeps its white space on the side without splits
     const ByteRange outer = from_end ? ByteRange{0, left.end} : ByteRange{left.begin, text.size()};
     parts.emplace_back(text.slice(outer.begin, outer.end));
   }
@@ -166,7 +166,8 @@ String justified(const String& text, int64_t width, const String& fill, char ali
   const auto missing = static_cast<size_t>(width - length);
   budget.check_length(missing);
   budget.spend(4 * missing);
-  // Of an odd number Python's center() puts the larger part to the left where the width is odd.
+  // For an odd number of fill characters Python's center() puts the larger part to the left if the
+  // width is odd.
   const size_t middle = missing / 2 + (missing & static_cast<size_t>(width) & 1);
   const size_t before = align == '<' ? 0 : align == '>' ? missing : middle;
   String out;

@@ -20,7 +20,7 @@ bool is_name_byte(char c) {
 
 void append_code_point(std::string& out, uint32_t c) {
   if (c >= 0xD800 && c <= 0xDFFF) {
-    out += kReplacementCharacter;  // halves of a pair are no characters
+    out += kReplacementCharacter;  // halves of a surrogate pair are not characters
   } else if (c < 0x80) {
     out += static_cast<char>(c);
   } else if (c < 0x800) {
@@ -34,7 +34,7 @@ void append_code_point(std::string& out, uint32_t c) {
   }
 }
 
-/// A string literal's text: Python's unicode_escape.
+/// Decodes a string literal: Python's unicode_escape.
 class Unescape {
  public:
   Unescape(std::string_view text, int line) : text_(text), line_(line) {}
@@ -158,7 +158,7 @@ class TagScanner {
     out_.push_back({TokenKind::string, std::move(text), line});
   }
 
-  /// The digits at `at_`, with single _ between them.
+  /// Reads digits at `at_`, with single _ between them.
   std::string digits(std::string_view allowed) {
     std::string found;
     for (;;) {
@@ -174,7 +174,7 @@ class TagScanner {
 
   void number() {
     constexpr std::string_view kDecimal = "0123456789";
-    const bool attribute = at_ > 0 && source_[at_ - 1] == '.';  // of `x.1.2`, which is no float
+    const bool attribute = at_ > 0 && source_[at_ - 1] == '.';  // in `x.1.2`, which is not a float
     if (source_[at_] == '0' && at_ + 1 < source_.size()) {
       const char base = static_cast<char>(source_[at_ + 1] | 0x20);
       if (base == 'x') return based(16, "0123456789abcdefABCDEF");
@@ -245,7 +245,7 @@ class TagScanner {
   size_t at_;
   int line_;
   std::vector<Token>& out_;
-  std::string brackets_;  // that are open: what closes them
+  std::string brackets_;  // closing brackets of the open ones
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// Tokens inside of {{ }} and {% %}.
+// Tokens inside {{ }} and {% %}.
 
 #include <string_view>
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace longhaul::jinja {
 
-/// Reads tokens from `at` on until `close` ("}}" or "%}", perhaps with - or + before it) stands
-/// outside of brackets; appends them and leaves `at` there. `line` is kept up to date.
+/// Reads tokens from `at` on up to `close` ("}}" or "%}", possibly with - or + before it) outside
+/// of brackets. Appends them, leaves `at` there and updates `line`.
 void scan_tag(std::string_view source, size_t& at, int& line, std::string_view close,
               std::vector<Token>& out);
 

@@ -10,7 +10,7 @@
 namespace longhaul::jinja {
 namespace {
 
-/// Messages quote values, which may be long.
+/// Shortens messages, because they quote values that may be long.
 std::string shortened(std::string_view message) {
   constexpr size_t kMost = 300;
   return message.size() <= kMost ? one_line(message) : one_line(message.substr(0, kMost)) + "...";

@@ -1,8 +1,8 @@
 #pragma once
-// A Jinja template as Hugging Face transformers runs chat templates: jinja2's immutable sandbox
-// with trim_blocks, lstrip_blocks, loop controls, the `generation` block, raise_exception and a
-// tojson that escapes nothing for HTML. Every string that comes out remembers what was given to the
-// template. Language: https://jinja.palletsprojects.com/templates/
+// A Jinja template with the semantics of Hugging Face transformers' chat templates: jinja2's
+// immutable sandbox with trim_blocks, lstrip_blocks, loop controls, the `generation` block,
+// raise_exception, and a tojson without HTML escapes. Output strings record which parts came from
+// the arguments. Language: https://jinja.palletsprojects.com/templates/
 
 #include <map>
 #include <memory>
@@ -20,13 +20,13 @@ class Template {
  public:
   static constexpr size_t kMostBytes = size_t{1} << 20;
 
-  /// `where` names it in messages ("model.gguf: chat template"). UserError with the line for what
-  /// is no template, and for `include`, `import`, `extends`, `block` and `autoescape`.
+  /// `where` names the template in messages ("model.gguf: chat template"). UserError with the line
+  /// for syntax errors, and for `include`, `import`, `extends`, `block` and `autoescape`.
   Template(std::string_view source, std::string where);
 
-  /// UserError with the line when it cannot be run with these variables, when it refuses them
-  /// (raise_exception) or needs more than is allowed: 10 million steps and four for every byte of
-  /// `given`, calls nested 100 deep, 16 times `given` and 1 MiB of output.
+  /// UserError with the line if it fails with these variables, refuses them (raise_exception) or
+  /// exceeds a limit: 10 million steps and four for every byte of `given`, calls nested 100 deep,
+  /// 16 times `given` and 1 MiB of output.
   String render(const Variables& variables, size_t given) const;
 
  private:

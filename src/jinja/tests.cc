@@ -1,4 +1,4 @@
-// What may stand behind `is`.
+// The tests that can follow `is`.
 
 #include <algorithm>
 #include <array>

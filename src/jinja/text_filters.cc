@@ -1,4 +1,4 @@
-// Filters that look at one value: texts, numbers, JSON.
+// Filters on single values: texts, numbers, JSON.
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 namespace longhaul::jinja {
 namespace {
 
-/// A filter of the form text -> text; other values become text first.
+/// A filter from text to text; other values are converted to text first.
 template <String (*change)(const String&)>
 Value changed(Interpreter& interpreter, const Value& subject, const Arguments& arguments) {
   const Parameters none(arguments, {});
@@ -167,7 +167,7 @@ Value absolute(Interpreter&, const Value& subject, const Arguments&) {
   return subject.real() < 0 ? unary("-", subject) : unary("+", subject);
 }
 
-/// A number as float() reads it; underscores are not known.
+/// Parses a number like float(); underscores are not supported.
 std::optional<double> parsed_real(std::string_view text) {
   const ByteRange inside = without_space(text, true, true);
   text = text.substr(inside.begin, inside.end - inside.begin);

@@ -12,7 +12,7 @@
 namespace longhaul::jinja {
 namespace {
 
-/// A method of the form text -> text that looks at every byte.
+/// A method from text to text that reads every byte.
 template <String (*change)(const String&)>
 Value changed_by(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   const Parameters none(arguments, {});
@@ -39,7 +39,7 @@ Value splitlines(Interpreter& interpreter, const Value& self, const Arguments& a
   return Value::list(lines_of(self.string(), given.flag(0, false), interpreter.budget()));
 }
 
-/// str.startswith and its like take one text or a tuple of them.
+/// Implements str.startswith and similar, which take one text or a tuple of them.
 template <bool at_end>
 Value affix(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   const Parameters given(arguments, {"affix", "start", "end"});

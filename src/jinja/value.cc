@@ -151,7 +151,7 @@ bool equal(const Value& a, const Value& b, Budget& budget) {
     case Kind::object:
       return a.object() == b.object();
     default:
-      return true;  // undefined and none are alike
+      return true;  // undefined and none compare equal
   }
 }
 

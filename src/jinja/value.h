@@ -1,6 +1,6 @@
 #pragma once
-// The values that templates compute with. They behave as Python's do, which Jinja hands to its
-// templates: lists and dicts of the sandbox cannot be changed, so values share what they hold.
+// The values in templates. They behave like Python's values as exposed by Jinja. Lists and dicts in
+// the sandbox are immutable, so values share their contents.
 
 #include <cstdint>
 #include <memory>
@@ -26,23 +26,23 @@ struct Arguments {
   std::vector<std::pair<std::string, Value>> named;
 };
 
-/// What has attributes or can be called: loop, namespace, macros, functions, methods.
+/// A value with attributes or that can be called: loop, namespace, macros, functions, methods.
 class Object {
  public:
   virtual ~Object() = default;
   virtual const char* type() const = 0;
   virtual bool attribute(std::string_view /*name*/, Value& /*out*/) const { return false; }
   virtual bool callable() const { return false; }
-  virtual bool defined() const { return true; }  ///< what `is defined` says of it
+  virtual bool defined() const { return true; }  ///< result of `is defined`
   virtual Value call(Interpreter& interpreter, const Arguments& arguments);
-  /// Lets go of other values, so that objects that hold each other can go.
+  /// Releases references to other values, to break reference cycles.
   virtual void release() {}
 };
 
 enum class ListKind : uint8_t {
   list,
   tuple,
-  generator,  ///< Python's generators and iterators: true even when empty, without a length
+  generator,  ///< Python's generators and iterators: true even if empty, and without a length
 };
 
 enum class Kind : uint8_t { undefined, none, boolean, integer, real, string, list, dict, object };
@@ -58,10 +58,10 @@ class Value {
   explicit Value(const char*) = delete;
 
   static Value none();
-  /// `message`: what using it says.
+  /// `message` is the error message on use.
   static Value undefined(std::string message);
   static Value text(std::string_view bytes, Origin origin = Origin::kTemplate);
-  /// Fault where values are nested too deep.
+  /// Fault if values are nested too deep.
   static Value list(std::vector<Value> items, ListKind kind = ListKind::list);
   static Value dict(std::vector<std::pair<Value, Value>> items);
 
@@ -70,9 +70,9 @@ class Value {
   bool is_number() const { return is(Kind::boolean) || is(Kind::integer) || is(Kind::real); }
 
   bool boolean() const { return std::get<bool>(data_); }
-  /// Also of booleans.
+  /// Also defined for booleans.
   std::optional<int64_t> integer() const;
-  double real() const;  ///< of any number
+  double real() const;  ///< for any number
   const String& string() const { return *std::get<std::shared_ptr<const String>>(data_); }
   std::string_view bytes() const { return string().bytes(); }
   const List& list() const { return *std::get<std::shared_ptr<const List>>(data_); }
@@ -81,8 +81,8 @@ class Value {
   const std::string& undefined_message() const;
 
   bool truth() const;
-  const char* type() const;  ///< Python's name of it
-  int depth() const;         ///< of lists and dicts in each other
+  const char* type() const;  ///< Python's type name
+  int depth() const;         ///< nesting depth of lists and dicts
 
  private:
   struct Undefined {
@@ -101,7 +101,7 @@ struct List {
 };
 
 struct Dict {
-  std::vector<std::pair<Value, Value>> items;  // in the order in which they came; keys once
+  std::vector<std::pair<Value, Value>> items;  // in insertion order, with unique keys
   int depth = 1;
 
   const Value* find(std::string_view key) const;
@@ -111,17 +111,17 @@ struct Dict {
 /// Fault for undefined values, with their message.
 void check_defined(const Value& value);
 
-/// Python's == and <. less() faults where Python has no order.
+/// Python's == and <. less() faults if Python defines no order.
 bool equal(const Value& a, const Value& b, Budget& budget);
 bool less(const Value& a, const Value& b, Budget& budget);
 
-/// str(value): what {{ value }} writes.
+/// str(value): the output of {{ value }}.
 String to_text(const Value& value, Budget& budget);
-/// repr(value): what lists write of their items.
+/// repr(value): the form of items within lists.
 void append_repr(String& out, const Value& value, Budget& budget);
 std::string float_text(double value);
 
-/// The values that a for loop goes through. Fault where there are none to go through.
+/// The values over which a for loop iterates. Fault if the value is not iterable.
 std::vector<Value> items_of(const Value& value, Budget& budget);
 
 }  // namespace longhaul::jinja

@@ -1,4 +1,4 @@
-// Values as text, as Python writes them.
+// Conversion of values to text as in Python.
 
 #include <fmt/format.h>
 #include <utf8proc.h>

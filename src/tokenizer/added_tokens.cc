@@ -28,7 +28,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, std::string_view where)
 }
 
 std::vector<AddedTokenMatch> AddedTokens::find_all(std::string_view text, bool with_special) const {
-  // The last place first.
+  // Candidates come last place first.
   std::vector<AddedTokenMatch> candidates;
   automaton_.from_the_end(text, with_special, [&](size_t begin, uint32_t index) {
     const AddedToken& token = tokens_[index];

@@ -1,6 +1,5 @@
 #pragma once
-// Tokens that are looked for in the text before anything else happens to it: control tokens and
-// user-defined ones.
+// Tokens that are searched in the text before any other step: control tokens and user-defined ones.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,9 +14,10 @@ namespace longhaul {
 struct AddedToken {
   std::string text;
   int32_t id = 0;
-  bool special = false;  ///< control: only where the caller says that text may name such tokens
-  bool lstrip = false;   ///< swallows white space before it
-  bool rstrip = false;   ///< swallows white space after it
+  /// control token: matched only if the caller allows text to contain such tokens
+  bool special = false;
+  bool lstrip = false;  ///< swallows white space before it
+  bool rstrip = false;  ///< swallows white space after it
 };
 
 struct AddedTokenMatch {
@@ -31,12 +31,12 @@ class AddedTokens {
   static constexpr size_t kMostBytes = size_t{8} << 20;
 
   AddedTokens() = default;
-  /// Empty texts are left out; of equal texts the first counts. UserError (naming `where`) when
-  /// they are longer than kMostBytes together.
+  /// Empty texts are skipped; of equal texts the first counts. UserError (with `where`) if they
+  /// exceed kMostBytes together.
   explicit AddedTokens(std::vector<AddedToken> tokens, std::string_view where = "added tokens");
 
-  /// From the text's beginning on: the leftmost token, there the longest, then the same behind it.
-  /// Time grows with the text's length alone.
+  /// Matches from the text's beginning on: the leftmost token, the longest at that place, then the
+  /// same for the rest. Time depends only on the text's length.
   std::vector<AddedTokenMatch> find_all(std::string_view text, bool with_special) const;
   const AddedToken* with_text(std::string_view text) const;
 

@@ -1,11 +1,11 @@
 #pragma once
-// A conversation as chat APIs send it, for ChatTemplate::segments().
+// A conversation in the format of chat APIs, for ChatTemplate::segments().
 
 #include <nlohmann/json.hpp>
 
 namespace longhaul {
 
-/// Texts in it are given: none becomes a control token, but for the known names of roles.
+/// Texts in it count as arguments: none becomes a control token, except the known names of roles.
 struct ChatRequest {
   /// A list of objects: "role", "content" (a text, a list of parts, or null), "tool_calls", ...
   nlohmann::ordered_json messages;

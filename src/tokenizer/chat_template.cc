@@ -22,7 +22,7 @@ std::string_view name_of(ChatRole role) {
   return role == ChatRole::system ? "system" : role == ChatRole::user ? "user" : "assistant";
 }
 
-/// Some templates make control tokens of roles: '<|' + message.role + '|>'.
+/// Some templates build control tokens from roles: '<|' + message.role + '|>'.
 bool is_known_role(std::string_view role) {
   constexpr std::array<std::string_view, 9> kRoles = {"system",  "user",      "assistant",
                                                       "tool",    "developer", "function",
@@ -42,7 +42,7 @@ Value value_of(const nlohmann::ordered_json& message, size_t number) {
   std::vector<std::pair<Value, Value>> items;
   for (const auto& [key, field] : message.items()) {
     const bool own = key == "role" && is_known_role(field.get_ref<const std::string&>());
-    // Keys are what templates ask for; what is in them is what users write.
+    // Templates look up the keys; users write the contents.
     items.emplace_back(Value::text(key, Origin::kGiven),
                        jinja::from_json(field, own ? Origin::kTemplate : Origin::kGiven));
   }
@@ -66,7 +66,7 @@ size_t bytes_of(std::span<const ChatMessage> messages) {
   return bytes;
 }
 
-/// How many bytes at the end of both are the same.
+/// Number of equal bytes at the end of both.
 size_t common_end(std::string_view a, std::string_view b) {
   const auto [end, ignored] = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend());
   return static_cast<size_t>(end - a.rbegin());
@@ -90,13 +90,13 @@ bool ChatTemplate::find_whether_it_holds_system() const {
                                             ChatMessage{ChatRole::user, "Hello"}};
   try {
     return rendered(probe, true).bytes().find(kText) != std::string_view::npos;
-  } catch (const UserError&) {  // whoever gives a system message will read it
+  } catch (const UserError&) {  // the error is reported when a system message is given
     return false;
   }
 }
 
 jinja::Variables ChatTemplate::variables(bool add_generation_prompt) const {
-  constexpr int kFixedYear = 2024, kFixedMonth = 7, kFixedDay = 26;  // Llama 3's own
+  constexpr int kFixedYear = 2024, kFixedMonth = 7, kFixedDay = 26;  // Llama 3's default date
   jinja::Variables found;
   const auto token = [&](const char* name, const std::string& text) {
     if (!text.empty()) found[name] = Value::text(text);
@@ -164,7 +164,7 @@ std::string ChatTemplate::render(std::span<const ChatMessage> messages,
 
 std::vector<TextSegment> ChatTemplate::further_turn(
     std::string_view user_text, const std::optional<std::string>& system) const {
-  // What stands behind a reply is the same whatever it says, and the two share no end.
+  // The text after a reply does not depend on the reply, and these two replies share no ending.
   const auto behind = [&](const char* reply) {
     std::vector<ChatMessage> messages;
     if (system) messages.push_back({ChatRole::system, *system});

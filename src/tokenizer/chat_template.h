@@ -1,6 +1,6 @@
 #pragma once
-// A model's chat template, run as Hugging Face transformers runs it (jinja/template.h). What
-// messages say stays apart from what the template writes around it.
+// A model's chat template, run as in Hugging Face transformers (jinja/template.h). The texts of
+// messages stay separate from the template's own text.
 
 #include <ctime>
 #include <memory>
@@ -32,43 +32,43 @@ struct ChatTokens {
 
 class ChatTemplate {
  public:
-  /// By name (`chat_template_names()`), which brings tokens of its own where the model has none;
+  /// A template by name (`chat_template_names()`), with its own tokens if the model has none;
   /// UserError lists the names.
   static ChatTemplate named(std::string_view name, ChatTokens tokens = {});
 
   /// Such a name, or the name of a file with Jinja text.
   static ChatTemplate chosen(const std::string& name_or_file, ChatTokens tokens);
 
-  /// From Jinja text; `where` names it in messages. UserError where it is no template.
+  /// From Jinja text; `where` names it in messages. UserError if it is not a template.
   static ChatTemplate from_text(std::string_view jinja, ChatTokens tokens,
                                 const std::string& where);
 
   /// From the model's metadata, chat_template.jinja, tokenizer_config.json or chat_template.json.
-  /// UserError names `--chat-template NAME` and `--raw` when it has none.
+  /// If there is none, UserError names `--chat-template NAME` and `--raw`.
   static ChatTemplate of(const Checkpoint& checkpoint);
 
-  /// Whether a system message can be given at all.
+  /// Whether the template supports a system message.
   bool holds_system() const { return holds_system_; }
 
-  /// Gives the template today's date. Without this call a prompt does not depend on the day, so
-  /// that a session saved today serves tomorrow: strftime_now is not "defined", and templates use
-  /// the date that they have for this case; to those that call it without asking it gives 26 July
-  /// 2024.
+  /// Sets the template's date. Without this call a prompt does not depend on the day, so that a
+  /// session saved today can be used tomorrow: strftime_now is not "defined", and templates use
+  /// their fallback date. Templates that call it without testing get 26 July 2024.
   void use_clock(const std::tm& now) { clock_ = now; }
 
-  /// The whole conversation. BOS is part of it where the template writes it: encode it with
-  /// `add_special = false`. UserError when the template cannot hold the messages.
+  /// The whole conversation. It includes BOS if the template writes it, so encode it with
+  /// `add_special = false`. UserError if the template does not support the messages.
   std::vector<TextSegment> segments(std::span<const ChatMessage> messages,
                                     bool add_generation_prompt) const;
-  /// The same with tools, documents and whatever else the template knows. Of a model with several
-  /// templates the one named tool_use counts when there are tools. UserError also for messages
-  /// that are no objects with a role.
+  /// Variant with tools, documents and other variables of the template. If the model has several
+  /// templates and there are tools, the template named tool_use is used. UserError also for
+  /// messages that are not objects with a role.
   std::vector<TextSegment> segments(const ChatRequest& request) const;
   std::string render(std::span<const ChatMessage> messages, bool add_generation_prompt) const;
 
-  /// What a further user message adds behind the model's reply, up to the next reply's beginning;
-  /// it begins with what ends the reply. `system`: of the conversation, if it has one. (A template
-  /// that drops thinking from earlier replies would render the whole conversation differently.)
+  /// The text that a further user message adds after the model's reply, up to the beginning of the
+  /// next reply; it begins with the end of the reply. `system` is the conversation's system
+  /// message, if any. (A template that drops thinking from earlier replies would render the whole
+  /// conversation differently.)
   std::vector<TextSegment> further_turn(std::string_view user_text,
                                         const std::optional<std::string>& system = {}) const;
 

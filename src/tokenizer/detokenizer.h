@@ -1,5 +1,5 @@
 #pragma once
-// Tokens to text as they come: a UTF-8 character is given out only when all its bytes are there.
+// Incremental detokenizer: a UTF-8 character is returned only when all its bytes have arrived.
 
 #include <cstdint>
 #include <string>
@@ -10,8 +10,8 @@ namespace longhaul {
 
 struct DetokenizerOptions {
   bool skip_special = true;  ///< control tokens give no text
-  /// The tokens begin a text (a reply) and do not continue one: the one space that SentencePiece
-  /// puts before a text is dropped.
+  /// The tokens begin a text (a reply) instead of continuing one: the space that SentencePiece puts
+  /// before a text is dropped.
   bool starts_text = false;
 };
 
@@ -19,18 +19,18 @@ class Detokenizer {
  public:
   explicit Detokenizer(Tokenizer tokenizer, DetokenizerOptions options = {});
 
-  /// The text that is now complete: valid UTF-8, perhaps empty. Bytes that can no longer become a
-  /// character are given as U+FFFD.
+  /// The text that is now complete: valid UTF-8, possibly empty. Bytes that can no longer become a
+  /// character are returned as U+FFFD.
   std::string push(int32_t id);
 
-  /// What is still held back, as U+FFFD; the detokenizer is then as new.
+  /// Returns the pending bytes as U+FFFD and resets the detokenizer.
   std::string flush();
 
  private:
   Tokenizer tokenizer_;
   DetokenizerOptions options_;
   bool strip_space_;
-  std::string held_;  // at most 3 bytes: the beginning of a character
+  std::string held_;  // at most 3 bytes: an incomplete character
 };
 
 }  // namespace longhaul

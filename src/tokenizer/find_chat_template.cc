@@ -1,4 +1,4 @@
-// Where a model's own chat template stands.
+// Locates a model's own chat template.
 
 #include <fmt/ranges.h>
 
@@ -17,13 +17,14 @@ namespace longhaul {
 
 namespace {
 
-constexpr std::string_view kToolUse = "tool_use";  // of several templates, the one for tools
+// name of the template for tools, if there are several
+constexpr std::string_view kToolUse = "tool_use";
 
 struct Sources {
   std::string main, with_tools, where;
 };
 
-/// A text, or a list of {"name", "template"}.
+/// Reads a text, or a list of {"name", "template"}.
 void add_field(const JsonField& field, Sources& found) {
   if (!field.value().is_array()) {
     found.main = field.text_or("");
@@ -37,7 +38,7 @@ void add_field(const JsonField& field, Sources& found) {
   }
 }
 
-/// A file of its own counts before tokenizer_config.json, as in transformers.
+/// A separate file takes precedence over tokenizer_config.json, as in transformers.
 Sources sources_in(const HfDocuments& files) {
   Sources found;
   const auto read = [&](const std::filesystem::path& file, std::string& text) {

@@ -11,7 +11,7 @@ namespace longhaul {
 
 namespace {
 
-/// A chain of hashes: each thing is hashed with what was before as its seed.
+/// A chain of hashes: each item is hashed with the previous hash as its seed.
 class Chain {
  public:
   void text(std::string_view value) {
@@ -29,7 +29,7 @@ class Chain {
   uint64_t hash_ = 0;
 };
 
-/// The pairs have no order: the sum of their hashes has none either.
+/// The pairs are unordered, so the result is the sum of their hashes.
 uint64_t hash_of(const MergeTable& merges) {
   uint64_t sum = 0;
   merges.for_each([&sum](int32_t left, int32_t right, const Merge& merge) {

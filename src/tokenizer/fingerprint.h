@@ -6,8 +6,8 @@
 
 namespace longhaul {
 
-/// A hash: equal for tokenizers that give the same ids and texts, whatever file they come from, and
-/// different, collisions aside, where a token, a merge, a pattern or a step differs.
+/// A hash: equal for tokenizers that produce the same ids and texts, from any kind of file. It
+/// differs (except for collisions) if a token, a merge, a pattern or a step differs.
 uint64_t tokenizer_fingerprint(const Tokenizer& tokenizer);
 
 }  // namespace longhaul

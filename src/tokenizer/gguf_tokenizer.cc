@@ -1,5 +1,5 @@
-// A tokenizer from GGUF metadata (the tokenizer.ggml.* keys; facts: the GGUF specification and
-// what llama.cpp's converter writes).
+// Builds a tokenizer from GGUF metadata (the tokenizer.ggml.* keys; source: the GGUF specification
+// and the output of llama.cpp's converter).
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ constexpr size_t kMaxTokens = size_t{1} << 26;
 
 struct GgufVocabulary {
   std::vector<std::string_view> texts;
-  std::vector<int64_t> types;  // as in the file; all normal when it has none
+  std::vector<int64_t> types;  // as in the file; all normal if it has none
 };
 
 GgufVocabulary read_vocabulary(const GgufMetadata& metadata) {
@@ -38,7 +38,7 @@ GgufVocabulary read_vocabulary(const GgufMetadata& metadata) {
   }
   out.types = types ? *std::move(types) : std::vector<int64_t>(out.texts.size(), 1);
   for (size_t id = 0; id < out.texts.size(); ++id) {
-    // Some converters leave them as normal or user-defined tokens.
+    // Some converters mark them as normal or user-defined tokens.
     if (is_known_turn_mark(out.texts[id])) out.types[id] = kTypeControl;
   }
   return out;
@@ -74,7 +74,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-/// Phi-3's tokenizer swallows white space behind its control tokens; GGUF has no key for that.
+/// Phi-3's tokenizer removes white space after its control tokens; GGUF has no key for that.
 bool strips_after_control(const GgufMetadata& metadata) {
   const std::string name = lower(metadata.find_string("general.name").value_or(""));
   return metadata.find_string("general.architecture").value_or("") == "phi3" ||
@@ -95,7 +95,7 @@ AddedTokens make_added(const GgufMetadata& metadata, const GgufVocabulary& vocab
   return AddedTokens(std::move(added), metadata.file());
 }
 
-/// The order of merging that scores mean: the highest first, equal ones alike.
+/// The merge order implied by scores: highest first, equal scores get equal ranks.
 std::vector<int32_t> ranks_of_scores(const std::vector<float>& scores, const std::string& file) {
   std::vector<float> order = scores;
   for (const float score : order) {
@@ -133,7 +133,7 @@ void fill_sentencepiece(TokenizerModel& model, const GgufMetadata& metadata) {
   if (blanks_only_begin_tokens(model.vocabulary)) model.pre_tokenizer.cut_before_blanks();
 }
 
-/// Returns whether BOS is added when the file does not say.
+/// Returns whether BOS is added if the file does not specify it.
 bool fill_byte_level(TokenizerModel& model, const GgufMetadata& metadata,
                      const GgufVocabulary& vocabulary) {
   const auto name = metadata.find_string("tokenizer.ggml.pre");
@@ -168,7 +168,7 @@ void fill_special_ids(TokenizerModel& model, const GgufMetadata& metadata, bool 
   model.bos = token_id(metadata, "tokenizer.ggml.bos_token_id", size);
   model.eos = token_id(metadata, "tokenizer.ggml.eos_token_id", size);
   const auto unknown = token_id(metadata, "tokenizer.ggml.unknown_token_id", size);
-  // Byte-level vocabularies have no use for it: a byte without a token is left out.
+  // Byte-level vocabularies do not use it: a byte without a token is skipped.
   if (unknown && model.merges.byte_fallback) model.merges.unknown = *unknown;
   add_bos = metadata.find_bool("tokenizer.ggml.add_bos_token").value_or(add_bos);
   if (add_bos && model.bos) model.prefix = {*model.bos};

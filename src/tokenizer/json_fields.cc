@@ -12,7 +12,7 @@ const nlohmann::json kNull;
 }
 
 void JsonField::wrong(std::string_view wanted) const {
-  // Scalars only: printing a value that is nested a million deep would overflow the stack.
+  // Scalars only: printing a value nested a million deep would overflow the stack.
   std::string found =
       value_.is_structured() ? "an " + std::string(value_.type_name()) : value_.dump(-1, ' ', true);
   if (found.size() > 60) found = found.substr(0, 60) + "...";
@@ -71,7 +71,7 @@ nlohmann::json parse_json(std::string_view text, const std::string& where) {
     return nlohmann::json::parse(text);
   } catch (const UserError& problem) {
     user_error("{}: {}", where, problem.what());
-  } catch (const nlohmann::json::parse_error& error) {  // whose message quotes the text
+  } catch (const nlohmann::json::parse_error& error) {  // its message would quote the text
     user_error("{}: not valid JSON at byte {} of {}", where, error.byte, text.size());
   } catch (const nlohmann::json::exception&) {
     user_error("{}: not valid JSON: has a number beyond f64", where);

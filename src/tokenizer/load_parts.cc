@@ -74,7 +74,7 @@ void add_merge_line(MergeTable& table, const TextIds& ids, const Vocabulary& voc
 
 namespace {
 
-/// Gives characters that occur in tokens, and are none, symbols beyond the vocabulary.
+/// Assigns symbols beyond the vocabulary to characters that occur in tokens but are not tokens.
 void collect_extra_characters(MergeModel& model, const Vocabulary& vocabulary) {
   auto next = static_cast<int32_t>(vocabulary.size());
   for (size_t id = 0; id < vocabulary.size(); ++id) {

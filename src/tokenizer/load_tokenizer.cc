@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The JSON files beside the vocabulary; null when absent.
+/// The JSON files beside the vocabulary; null if absent.
 struct FolderConfig {
   nlohmann::json config, generation, tokenizer, special_map;
   std::string folder;
@@ -51,7 +51,7 @@ std::optional<int32_t> special_id(const TokenizerModel& model, const FolderConfi
   return id_of_text(model, text);
 }
 
-/// A token id or a list of them under `key`; nothing when absent.
+/// A token id or a list of them under `key`; empty if absent.
 std::vector<int64_t> id_list(const JsonField& document, std::string_view key) {
   if (document.is_null()) return {};
   const JsonField field = document[key];
@@ -70,7 +70,7 @@ std::optional<int32_t> first_in_vocabulary(const TokenizerModel& model,
   return static_cast<int32_t>(ids[0]);
 }
 
-/// add_bos_token and add_eos_token, when given, overrule the post-processor.
+/// add_bos_token and add_eos_token, if given, override the post-processor.
 void apply_add_flags(TokenizerModel& model, const FolderConfig& files) {
   if (files.tokenizer.is_null()) return;
   const JsonField config = files.of(files.tokenizer, "tokenizer_config.json");
@@ -154,7 +154,7 @@ std::unique_ptr<TokenizerModel> load_vocabulary(const fs::path& folder, const Fo
 }
 
 CpuLimit loading_limit(const std::string& where) {
-  constexpr double kSeconds = 120;  // the largest of known ones take two
+  constexpr double kSeconds = 120;  // the slowest known ones take two
   return CpuLimit(kSeconds, one_line(fmt::format(
                                 "{}: reading this tokenizer takes more than {:.0f} s of processor "
                                 "time; ordinary ones take two",

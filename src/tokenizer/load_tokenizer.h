@@ -1,5 +1,5 @@
 #pragma once
-// Where tokenizers come from. All throw UserError with one line that names the file or key.
+// Loads tokenizers. All functions throw UserError with one line that names the file or key.
 
 #include <filesystem>
 
@@ -13,7 +13,7 @@ class Checkpoint;
 /// folder (tokenizer.json, else vocab.json + merges.txt, else a tiktoken file tokenizer.model).
 Tokenizer load_tokenizer(const Checkpoint& checkpoint);
 
-/// The same for a Hugging Face folder alone; weights need not be there.
+/// Variant for a Hugging Face folder without weights.
 Tokenizer load_tokenizer_folder(const std::filesystem::path& folder);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Which neighbours merge, into what, and in which order: pair of symbols -> (rank, symbol).
+// The merges of neighbouring symbols and their order: pair of symbols -> (rank, symbol).
 
 #include <array>
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace longhaul {
 
 struct Merge {
   int32_t rank;    ///< lower merges first
-  int32_t result;  ///< symbol; token id, or beyond the vocabulary for characters without a token
+  int32_t result;  ///< symbol: a token id, or beyond the vocabulary for characters without a token
 };
 
 class MergeTable {
@@ -19,10 +19,10 @@ class MergeTable {
 
   /// The first rank given to a pair counts.
   void add(int32_t left, int32_t right, Merge merge);
-  /// Null when the two do not merge. Symbols below zero never do.
+  /// Null if the two do not merge. Negative symbols never do.
   const Merge* find(int32_t left, int32_t right) const;
   size_t size() const { return size_; }
-  /// visit(left, right, merge) for every pair, in no order that means anything.
+  /// Calls visit(left, right, merge) for every pair, in unspecified order.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const Slot& slot : slots_) {
@@ -41,8 +41,8 @@ class MergeTable {
   size_t home(uint64_t key) const;
   void grow();
 
-  std::array<uint64_t, 2> secrets_;  // pairs come from files, which may choose them to collide
-  std::vector<Slot> slots_;          // a power of two, at most half full, linear probing
+  std::array<uint64_t, 2> secrets_;  // pairs come from files, which could be made to collide
+  std::vector<Slot> slots_;          // size is a power of two, at most half full, linear probing
   size_t size_ = 0;
 };
 

@@ -7,7 +7,7 @@ namespace longhaul {
 
 namespace {
 
-/// `system`: what is written when the conversation has no system message; none where it is empty.
+/// `system` is written if the conversation has no system message; if empty, nothing is written.
 NamedChatTemplate chatml(const char* name, const std::string& system) {
   const std::string usual = system.empty()
                                 ? ""
@@ -20,7 +20,7 @@ NamedChatTemplate chatml(const char* name, const std::string& system) {
           "", "<|im_end|>"};
 }
 
-/// The system message stands before the turns, bare.
+/// The system message precedes the turns without marks.
 NamedChatTemplate yi() {
   return {"yi-1.5", R"({% for message in messages %}
 {% if message.role == 'system' %}
@@ -33,7 +33,7 @@ NamedChatTemplate yi() {
           "", "<|im_end|>"};
 }
 
-/// Replies lose what they thought, but for one at the end.
+/// Thinking is removed from replies, except one at the end.
 NamedChatTemplate qwen3(const char* name, const std::string& reply_begins) {
   return {name,
           R"({% for message in messages %}
@@ -52,7 +52,7 @@ NamedChatTemplate qwen3(const char* name, const std::string& reply_begins) {
           "", "<|im_end|>"};
 }
 
-/// `begin` may take the system message away and set its own text before the turns.
+/// `begin` may remove the system message and put its own text before the turns.
 NamedChatTemplate llama3(const char* name, const std::string& begin) {
   return {name, "{{ bos_token }}" + begin + R"({% for message in messages %}
 {{ '<|start_header_id|>' + message.role + '<|end_header_id|>\n\n' + message.content | trim + '<|eot_id|>' }}
@@ -61,7 +61,7 @@ NamedChatTemplate llama3(const char* name, const std::string& begin) {
           "<|begin_of_text|>", "<|eot_id|>"};
 }
 
-/// The system turn is always there, with two dates.
+/// The system turn is always present, with two dates.
 NamedChatTemplate llama31() {
   return llama3("llama3.1", R"(
 {%- set date = strftime_now('%d %b %Y') if strftime_now is defined else '26 Jul 2024' %}
@@ -74,8 +74,8 @@ NamedChatTemplate llama31() {
 )");
 }
 
-/// Turns in [INST] ... [/INST]. `user` and `reply` write a message; they find the text of a system
-/// message in `system`, which is empty where there is none.
+/// Turns in [INST] ... [/INST]. `user` and `reply` write a message; they find the text of the
+/// system message in `system`, which is empty if there is none.
 NamedChatTemplate instruct(const char* name, const std::string& begin, const std::string& user,
                            const std::string& reply) {
   return {name, R"({%- set system = '' %}
@@ -105,7 +105,8 @@ NamedChatTemplate llama2() {
                   "{{- ' ' + content.strip() + ' ' + eos_token }}\n");
 }
 
-/// `where`: the user's message that the system message stands before: "first", "last" or none.
+/// `where` selects the user message before which the system message stands: "first", "last" or
+/// none.
 NamedChatTemplate mistral(const char* name, const std::string& before, const std::string& after,
                           const std::string& where, const std::string& reply) {
   const std::string with_system =
@@ -131,7 +132,7 @@ NamedChatTemplate mistral_v7() {
           "<s>", "</s>"};
 }
 
-/// Turns that `<|user|>` and its like begin and `end`, an expression, ends.
+/// Turns that begin with `<|user|>` etc. and end with the expression `end`.
 NamedChatTemplate marked(const char* name, const std::string& end, bool system,
                          const std::string& finish, const char* eos) {
   const std::string chosen = system ? "" : " if message.role != 'system'";

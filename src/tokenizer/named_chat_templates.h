@@ -1,5 +1,5 @@
 #pragma once
-// Chat templates for models that come without one, by name (`--chat-template NAME`).
+// Named chat templates for models without one (`--chat-template NAME`).
 
 #include <span>
 #include <string>
@@ -10,11 +10,11 @@ namespace longhaul {
 struct NamedChatTemplate {
   std::string name;
   std::string jinja;
-  std::string bos, eos;  ///< when the model does not say
+  std::string bos, eos;  ///< used if the model has none
 };
 
 std::span<const NamedChatTemplate> named_chat_templates();
-/// Null when there is none of that name.
+/// Null if there is none of that name.
 const NamedChatTemplate* find_named_chat_template(std::string_view name);
 
 }  // namespace longhaul

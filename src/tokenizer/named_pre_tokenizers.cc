@@ -1,5 +1,5 @@
-// Patterns by the names that GGUF files use. Sources: the models' own tokenizer.json files and
-// OpenAI's tiktoken; names as llama.cpp's converter writes them.
+// Patterns by their names in GGUF files. Sources: the models' own tokenizer.json files and OpenAI's
+// tiktoken; names as written by llama.cpp's converter.
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ constexpr std::string_view kLlama3 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kQwen2 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kSeed =  // as Qwen2, but line ends are no part of punctuation
+constexpr std::string_view kSeed =  // like Qwen2, but punctuation does not include line ends
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kTekken =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
@@ -27,8 +27,8 @@ constexpr std::string_view kO200k =
 const std::vector<NamedPreTokenizer>& table() {
   static const std::vector<NamedPreTokenizer> entries = {
       {"llama-bpe llama3 llama-v3 falcon3 smaug-bpe", {kLlama3}, true, true, false},
-      {"dbrx glm4 chatglm-bpe", {kLlama3}},  // OLMo 2 and Phi-4; GLM-4
-      {"gpt-4o", {kO200k}},                  // gpt-oss, Phi-4-mini
+      {"dbrx glm4 chatglm-bpe", {kLlama3}},  // also OLMo 2, Phi-4 and GLM-4
+      {"gpt-4o", {kO200k}},                  // also gpt-oss and Phi-4-mini
       {"qwen2 deepseek-r1-qwen", {kQwen2}, false, false, true},
       {"seed-coder", {kSeed}},
       {"smollm starcoder refact command-r codeshell", {R"(\p{N})", kGpt2Pattern}},

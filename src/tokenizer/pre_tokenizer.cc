@@ -13,7 +13,7 @@ struct Stretch {
   bool matched;
 };
 
-/// The piece cut into matched and unmatched stretches, without gaps.
+/// Divides the piece into matched and unmatched ranges, without gaps.
 std::vector<Stretch> stretches(const Split& split, std::string_view piece) {
   std::vector<Stretch> out;
   size_t done = 0, from = 0;
@@ -21,20 +21,21 @@ std::vector<Stretch> stretches(const Split& split, std::string_view piece) {
     CpuLimit::check();
     const std::optional<RegexMatch> match = split.pattern.find(piece, from);
     if (!match || match->begin >= piece.size()) break;
-    if (match->end == match->begin) {  // an empty match cuts nothing; look on behind a character
+    // an empty match does not split; continue after one character
+    if (match->end == match->begin) {
       from = match->begin + read_utf8(piece.substr(match->begin)).bytes;
       continue;
     }
     if (match->begin > done) out.push_back({done, match->begin, split.invert});
     out.push_back({match->begin, match->end, !split.invert});
-    LH_ASSERT(match->end > from);  // each round is farther on, or this never ends
+    LH_ASSERT(match->end > from);  // guarantees progress
     done = from = match->end;
   }
   if (done < piece.size()) out.push_back({done, piece.size(), split.invert});
   return out;
 }
 
-/// Joins or drops stretches as the behaviour asks; in place.
+/// Joins or drops ranges according to the behaviour, in place.
 void apply(SplitBehaviour behaviour, std::vector<Stretch>& list) {
   std::vector<Stretch> out;
   for (const Stretch& stretch : list) {
@@ -45,7 +46,7 @@ void apply(SplitBehaviour behaviour, std::vector<Stretch>& list) {
           !out.back().matched) ||
          (behaviour == SplitBehaviour::merged_with_next && out.back().matched && !stretch.matched));
     if (join) {
-      // A joined stretch takes no further part in joins of its kind.
+      // A joined range takes no part in further joins of its kind.
       out.back().end = stretch.end;
       if (behaviour != SplitBehaviour::contiguous) {
         out.back().matched = behaviour == SplitBehaviour::merged_with_previous;

@@ -1,6 +1,6 @@
 #pragma once
-// Cutting text into the words that merging may not cross. A list of splits, each applied to every
-// piece that the one before left.
+// Splits text into words, across which no merges happen. It is a list of splits, each applied to
+// every piece from the previous one.
 
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace longhaul {
 
-/// What becomes of the stretches that a split's pattern matches (names of Hugging Face tokenizers).
+/// Treatment of the ranges that a split's pattern matches (names of Hugging Face tokenizers).
 enum class SplitBehaviour {
   removed,
   isolated,  ///< each match is a piece
@@ -22,14 +22,14 @@ enum class SplitBehaviour {
 struct Split {
   Regex pattern;
   SplitBehaviour behaviour = SplitBehaviour::isolated;
-  bool invert = false;  ///< what lies between matches counts as matched
+  bool invert = false;  ///< text between matches counts as matched
 };
 
 class PreTokenizer {
  public:
   void add(Split split) { splits_.push_back(std::move(split)); }
-  /// Also cut before every blank that follows something else. Only for vocabularies none of whose
-  /// tokens could stand across such a place: then it changes no result and makes words short.
+  /// Also split before every blank that follows another character. Only for vocabularies whose
+  /// tokens cannot cross such a place: it then changes no result and makes words short.
   void cut_before_blanks() { cut_before_blanks_ = true; }
 
   const std::vector<Split>& splits() const { return splits_; }
@@ -46,16 +46,16 @@ class PreTokenizer {
 inline constexpr std::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-/// What llama.cpp's `tokenizer.ggml.pre` names stand for.
+/// Meaning of llama.cpp's `tokenizer.ggml.pre` names.
 struct NamedPreTokenizer {
   std::string_view names;  ///< separated by blanks
   std::vector<std::string_view> patterns;
-  bool ignore_merges = false;  ///< a whole word that is a token is that token
-  bool add_bos = false;        ///< when the file does not say
-  bool nfc = false;            ///< the model's own tokenizer normalizes
+  bool ignore_merges = false;  ///< a word that is a token is not split further
+  bool add_bos = false;        ///< if the file does not specify it
+  bool nfc = false;            ///< the model's own tokenizer normalizes to NFC
 };
 
-/// Throws UserError (naming `where` and the known names) for a name that is not known.
+/// Throws UserError (with `where` and the known names) for an unknown name.
 const NamedPreTokenizer& named_pre_tokenizer(std::string_view name, std::string_view where);
 PreTokenizer make_pre_tokenizer(const NamedPreTokenizer& named);
 

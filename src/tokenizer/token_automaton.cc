@@ -7,12 +7,12 @@ namespace longhaul {
 
 namespace {
 
-/// The byte `depth` places before the last.
+/// The byte at distance `depth` from the last.
 uint8_t from_behind(std::string_view text, size_t depth) {
   return static_cast<uint8_t>(text[text.size() - 1 - depth]);
 }
 
-/// Entries [low, high), in the order of their texts read backwards, that share their last bytes.
+/// Entries [low, high), sorted by their reversed texts, that share their last bytes.
 struct Range {
   uint32_t low, high;
 };
@@ -30,9 +30,9 @@ TokenAutomaton::TokenAutomaton(std::span<const Entry> entries) {
         [](char c, char d) { return static_cast<uint8_t>(c) < static_cast<uint8_t>(d); });
   });
 
-  // Level by level, so that a state's fail state and parent are complete before it.
+  // Breadth-first, so that a state's fail state and parent are complete before it.
   std::vector<Range> level = {{0, static_cast<uint32_t>(order.size())}}, next;
-  uint32_t parent = 0;  // the state of level[0]
+  uint32_t parent = 0;  // state of level[0]
   states_.emplace_back();
   for (size_t depth = 0; !level.empty(); ++depth) {
     next.clear();
@@ -41,7 +41,7 @@ TokenAutomaton::TokenAutomaton(std::span<const Entry> entries) {
       const auto state = parent + static_cast<uint32_t>(i);
       auto [low, high] = level[i];
       states_[state].first_edge = static_cast<uint32_t>(edges_.size());
-      if (entries[order[low]].text.size() == depth) ++low;  // ends here: it is its own state
+      if (entries[order[low]].text.size() == depth) ++low;  // ends here and is its own state
       while (low < high) {
         const uint8_t byte = from_behind(entries[order[low]].text, depth);
         uint32_t end = low + 1;
@@ -72,7 +72,7 @@ uint32_t TokenAutomaton::child(uint32_t state, uint8_t byte) const {
   const auto end = edges_.begin() + states_[state + 1].first_edge;
   const auto found = std::lower_bound(begin, end, byte);
   if (found == end || *found != byte) return kNone;
-  return static_cast<uint32_t>(found - edges_.begin()) + 1;  // each edge made one state
+  return static_cast<uint32_t>(found - edges_.begin()) + 1;  // each edge created one state
 }
 
 uint32_t TokenAutomaton::step(uint32_t state, uint8_t byte) const {

@@ -1,8 +1,8 @@
 #pragma once
-// Finds where the texts of a list begin in another text: an Aho-Corasick automaton (Aho and
-// Corasick 1975) over the texts written backwards, which walks the other text from its end to its
-// beginning. Walking backwards tells the longest text that begins at a place, which is wanted here;
-// walking forwards would tell the longest that ends there.
+// Finds the places in a text where the texts of a list begin. It is an Aho-Corasick automaton (Aho
+// and Corasick 1975) over the reversed texts, which reads the text from its end to its beginning.
+// Reading backwards yields the longest entry that begins at a place, as needed here; reading
+// forwards would yield the longest that ends there.
 
 #include <array>
 #include <cstddef>
@@ -16,16 +16,16 @@ namespace longhaul {
 class TokenAutomaton {
  public:
   struct Entry {
-    std::string_view text;  ///< not empty; no two are the same
+    std::string_view text;  ///< not empty, and unique
     bool special = false;
   };
 
   TokenAutomaton() = default;
-  /// Keeps no views. 20 bytes of memory for each byte of text.
+  /// Stores no views. Needs 20 bytes of memory for each byte of text.
   explicit TokenAutomaton(std::span<const Entry> entries);
 
-  /// visit(begin, index) for every place where an entry begins, last place first, with the longest
-  /// that does; special ones only `with_special`.
+  /// Calls visit(begin, index) for every place where an entry begins, last place first, with the
+  /// longest entry. Special entries count only with `with_special`.
   template <class Visit>
   void from_the_end(std::string_view text, bool with_special, Visit&& visit) const {
     if (states_.empty()) return;
@@ -42,14 +42,14 @@ class TokenAutomaton {
   static constexpr uint32_t kNone = ~uint32_t{0};
   struct State {
     uint32_t fail = 0;
-    uint32_t first_edge = 0;  // edges_[first_edge, first_edge of the next state): by byte
+    uint32_t first_edge = 0;  // edges_[first_edge, first_edge of the next state), sorted by byte
     uint32_t longest = kNone, longest_plain = kNone;
   };
-  /// kNone where there is none. Edges lead to states in their own order, the first edge to state 1.
+  /// kNone if there is none. Edges lead to states in the same order, the first edge to state 1.
   uint32_t child(uint32_t state, uint8_t byte) const;
   uint32_t step(uint32_t state, uint8_t byte) const;
 
-  std::vector<State> states_;  // the root first, then by length; one more at the end
+  std::vector<State> states_;  // root first, then by length; one extra at the end
   std::vector<uint8_t> edges_;
   std::array<uint32_t, 256> from_root_{};
 };

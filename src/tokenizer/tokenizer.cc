@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMaxTextBytes = size_t{1} << 31;
 
-/// Processor time for a text: a hundred times what the slowest of known tokenizers takes.
+/// Processor time limit for a text: a hundred times that of the slowest known tokenizer.
 constexpr double kLeastSeconds = 30, kSecondsPerMiB = 30;
 
 double seconds_for(size_t bytes) {
@@ -35,7 +35,8 @@ struct Fragment {
   std::string text;
 };
 
-/// Collects fragments; neighbouring text is joined, white space that a token swallows is dropped.
+/// Collects fragments. Neighbouring texts are joined, and white space that a token removes is
+/// dropped.
 class FragmentList {
  public:
   void add_text(std::string_view text) {
@@ -72,14 +73,14 @@ void collect(const AddedTokens& added, std::string_view text, bool parse_special
   out.add_text(text.substr(done));
 }
 
-/// `bytes`: of the text that the fragments are of.
+/// `bytes` is the size of the text that the fragments come from.
 std::vector<int32_t> encode_fragments(const TokenizerModel& model, const FragmentList& fragments,
                                       bool add_special, size_t bytes) {
   std::vector<int32_t> ids;
   if (add_special) ids = model.prefix;
   WordEncoder words(model.vocabulary, model.merges);
   bool at_start = true;
-  size_t normal_bytes = 0;  // of all fragments
+  size_t normal_bytes = 0;  // total of all fragments
   for (const Fragment& fragment : fragments.list()) {
     if (fragment.id >= 0) {
       ids.push_back(fragment.id);

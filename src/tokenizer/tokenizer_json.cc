@@ -12,14 +12,14 @@ namespace longhaul {
 
 namespace {
 
-/// The vocabulary as the file writes it: texts by id; ids without a token have an empty text.
+/// The vocabulary as stored in the file: texts by id; ids without a token have an empty text.
 struct JsonVocabulary {
   std::vector<std::string> texts;
   std::vector<const AddedToken*> added;  // by id; null for tokens of the model itself
 };
 
 int32_t checked_id(int64_t id, size_t entries, const std::string& where) {
-  // Ids may have holes, but a file of n entries has no business with ids far beyond n.
+  // Ids may have gaps, but ids far beyond the number of entries are invalid.
   if (id < 0 || static_cast<uint64_t>(id) > uint64_t{4} * entries + 65536) {
     user_error("{}: token id {} is out of range for {} entries", where, id, entries);
   }

@@ -14,14 +14,15 @@ namespace {
 using StepKind = NormalizeStep::Kind;
 
 constexpr size_t kMaxSteps = 64;
-constexpr size_t kMostTokensAround = 1024;  // a text; real ones have one or two
+constexpr size_t kMostTokensAround = 1024;  // per text; real ones have one or two
 constexpr std::string_view kPunctuation =
     R"([\p{P}\x{21}-\x{2f}\x{3a}-\x{40}\x{5b}-\x{60}\x{7b}-\x{7e}])";
-/// "\w+|[^\w\s]+" where combining marks are of words, as in Hugging Face.
+/// "\w+|[^\w\s]+" with combining marks counted as part of words, as in Hugging Face.
 constexpr std::string_view kWordsAndSigns =
     R"([\p{L}\p{M}\p{N}\p{Pc}]+|[^\p{L}\p{M}\p{N}\p{Pc}\s]+)";
 
-/// The steps of a part: itself, or the members of a Sequence (`list_key`), which may nest once.
+/// Visits the steps of a part: itself, or the members of a Sequence (`list_key`), which may nest
+/// once.
 void for_each_step(const JsonField& part, std::string_view list_key,
                    const std::function<void(const JsonField&)>& visit, int depth = 0) {
   if (part.is_null()) return;
@@ -42,7 +43,8 @@ std::string blanks(std::string_view text, const TokenizerJsonStyle& style) {
   return style.visible_blanks ? with_spaces(text) : std::string(text);
 }
 
-/// "{1,3}+": with PCRE2 a count that gives nothing back, with Oniguruma one or more of such.
+/// Whether a pattern contains "{1,3}+", a possessive count in PCRE2 but a repeated count in
+/// Oniguruma.
 bool repeats_a_count(std::string_view pattern) {
   for (size_t end = 0; (end = pattern.find("}+", end)) != std::string_view::npos; ++end) {
     const size_t begin = pattern.rfind('{', end);
@@ -53,8 +55,8 @@ bool repeats_a_count(std::string_view pattern) {
   return false;
 }
 
-/// Patterns are Oniguruma's, where ^ and $ are of lines. What it reads otherwise than PCRE2, and no
-/// model of a supported family has, is refused.
+/// Patterns use Oniguruma syntax, where ^ and $ match at lines. Constructs with another meaning in
+/// PCRE2, which no model of a supported family uses, are refused.
 Regex pattern_of(const JsonField& pattern) {
   const JsonField regex = pattern["Regex"];
   if (!regex.is_null()) {
@@ -80,7 +82,7 @@ SplitBehaviour behaviour_of(const JsonField& step) {
 }
 
 void add_metaspace(TokenizerModel& model, const JsonField& step, bool is_first) {
-  // Text has spaces where Hugging Face has U+2581: what is left is the space in front.
+  // Text has spaces where Hugging Face has U+2581, so only the leading space remains to be added.
   const bool old_prefix = step["add_prefix_space"].flag(true);
   const std::string scheme = step["prepend_scheme"].text_or(old_prefix ? "always" : "never");
   if (scheme != "never" && !is_first) unsupported(step);
@@ -217,7 +219,7 @@ void add_post_processor(TokenizerModel& model, const JsonField& part) {
     const std::string type = step.type();
     if (type == "TemplateProcessing") {
       add_template(model, step);
-    } else if (type != "ByteLevel") {  // that one only trims offsets
+    } else if (type != "ByteLevel") {  // ByteLevel only trims offsets
       unsupported(step);
     }
   });

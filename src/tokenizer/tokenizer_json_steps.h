@@ -1,25 +1,25 @@
 #pragma once
 // The parts of tokenizer.json that are lists of steps: normalizer, pre_tokenizer, post_processor.
-// Each adds to the model and throws UserError for a step that is not supported.
+// Each function adds to the model and throws UserError for an unsupported step.
 
 #include "tokenizer/json_fields.h"
 #include "tokenizer/tokenizer_model.h"
 
 namespace longhaul {
 
-/// What decides how the vocabulary is to be read.
+/// Properties that determine how the vocabulary is read.
 struct TokenizerJsonStyle {
   bool byte_level = false;      ///< GPT-2's alphabet
   bool visible_blanks = false;  ///< SentencePiece's U+2581 for a space
 };
 
-/// From every part of the file that shows it.
+/// Determined from every part of the file that shows it.
 TokenizerJsonStyle find_style(const JsonField& root);
 
 void add_normalizer(TokenizerModel& model, const JsonField& step, const TokenizerJsonStyle& style);
 void add_pre_tokenizer(TokenizerModel& model, const JsonField& step);
 void add_post_processor(TokenizerModel& model, const JsonField& step);
-/// Whether decoding takes one space from the beginning of a text.
+/// Whether decoding removes one space from the beginning of a text.
 bool decoder_drops_first_space(const JsonField& decoder);
 
 }  // namespace longhaul

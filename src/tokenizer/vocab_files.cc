@@ -1,5 +1,5 @@
-// Vocabularies in older files of their own: GPT-2's vocab.json + merges.txt, and the tiktoken file
-// that Llama 3 calls tokenizer.model.
+// Older vocabulary files: GPT-2's vocab.json + merges.txt, and the tiktoken file that Llama 3 calls
+// tokenizer.model.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int32_t kMaxRank = 1 << 24;
 
-/// Calls `visit` with each line, without its end.
+/// Calls `visit` with each line, without its line end.
 template <class Visit>
 void for_each_line(std::string_view text, Visit visit) {
   while (!text.empty()) {
@@ -48,7 +48,7 @@ int base64_digit(char c) {
   return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/// Empty when it is not base64.
+/// Empty if it is not base64.
 std::string from_base64(std::string_view text) {
   while (text.ends_with('=')) text.remove_suffix(1);
   std::string out;
@@ -63,8 +63,8 @@ std::string from_base64(std::string_view text) {
   return out;
 }
 
-/// Llama 3.1's control tokens, from id `first` on (Meta's model card; Llama 3 has the same ids
-/// where it names them).
+/// Llama 3.1's control tokens, from id `first` on (Meta's model card; the tokens of Llama 3 have
+/// the same ids).
 std::vector<AddedToken> llama3_control_tokens(int32_t first) {
   const std::vector<std::string> named = {"begin_of_text",
                                           "end_of_text",

@@ -1,5 +1,5 @@
 #pragma once
-// The tokens: what bytes each stands for and of what kind it is.
+// The tokens: their bytes and kinds.
 
 #include <cstdint>
 #include <optional>
@@ -15,14 +15,14 @@ namespace longhaul {
 enum class TokenKind : uint8_t {
   normal,
   unknown,
-  control,       ///< special: never comes from plain text, gives no text
-  user_defined,  ///< matched as a whole before anything else, gives its text
+  control,       ///< special: never produced from plain text, decodes to no text
+  user_defined,  ///< matched as a whole before any other step, decodes to its text
   unused,        ///< an id without a token
   byte,          ///< one byte, for characters that the vocabulary lacks
 };
 
 struct Token {
-  std::string bytes;  ///< what it decodes to; a control token's name
+  std::string bytes;  ///< decoded bytes; a control token's name
   TokenKind kind = TokenKind::unused;
 };
 
@@ -37,9 +37,10 @@ class Vocabulary {
   bool contains(int32_t id) const { return id >= 0 && size_t(id) < tokens_.size(); }
   const Token& operator[](int32_t id) const { return tokens_[size_t(id)]; }
 
-  /// The normal token of these bytes; -1 when there is none. Of two the lower id counts.
+  /// The normal token with these bytes; -1 if there is none. Of two the lower id counts.
   int32_t find(std::string_view bytes) const;
-  /// The token for one byte: kind byte, else the normal token of that byte; -1 when neither is.
+  /// The token for one byte: of kind byte, otherwise the normal token of that byte; -1 if there is
+  /// neither.
   int32_t byte_token(uint8_t byte) const { return byte_tokens_[byte]; }
 
  private:

@@ -5,7 +5,7 @@
 namespace longhaul {
 
 namespace {
-constexpr size_t kMaxWords = size_t{1} << 18;  // with their words below 64 MiB in all
+constexpr size_t kMaxWords = size_t{1} << 18;  // less than 64 MiB in total, including their words
 uint64_t hash_of(std::string_view word) { return seeded_hash(word); }
 }  // namespace
 

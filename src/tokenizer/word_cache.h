@@ -1,5 +1,5 @@
 #pragma once
-// Words seen before and what they became. Text repeats its words: most are merged only once.
+// Cache of words and their ids. Text repeats its words, so most are merged only once.
 
 #include <cstdint>
 #include <optional>
@@ -12,9 +12,9 @@ namespace longhaul {
 
 class WordCache {
  public:
-  /// The ids of the word, valid until the next put(); nothing if it is not known.
+  /// The ids of the word, valid until the next put(); empty if it is unknown.
   std::optional<std::span<const int32_t>> find(std::string_view word) const;
-  /// For a word that is not there. Forgets everything when it has grown large.
+  /// Adds a word that is not in the cache. Clears the cache when it has grown large.
   void put(std::string_view word, std::span<const int32_t> ids);
 
   static bool worth_keeping(std::string_view word) { return word.size() <= 64; }
@@ -22,14 +22,14 @@ class WordCache {
  private:
   struct Entry {
     uint64_t hash = 0;
-    uint32_t key_begin = 0, key_bytes = 0;  // bytes of keys_; 0 bytes: the slot is free
+    uint32_t key_begin = 0, key_bytes = 0;  // range in keys_; 0 bytes: the slot is free
     uint32_t ids_begin = 0, ids_count = 0;
   };
   size_t slot_of(std::string_view word, uint64_t hash) const;
   void grow();
   void clear();
 
-  std::vector<Entry> slots_ = std::vector<Entry>(512);  // a power of two, linear probing
+  std::vector<Entry> slots_ = std::vector<Entry>(512);  // size is a power of two, linear probing
   size_t size_ = 0;
   std::string keys_;
   std::vector<int32_t> ids_;

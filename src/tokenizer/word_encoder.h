@@ -1,5 +1,5 @@
 #pragma once
-// One word to token ids: symbols (bytes or characters), merges, and what to do with the rest.
+// Encodes one word to token ids: symbols (bytes or characters), merges, and fallbacks.
 
 #include <cstdint>
 #include <string>
@@ -18,24 +18,24 @@ namespace longhaul {
 struct MergeModel {
   enum class Start { bytes, characters };
 
-  Start start = Start::bytes;  ///< what a word's symbols are before the first merge
+  Start start = Start::bytes;  ///< a word's symbols before the first merge
   MergeTable merges;
-  bool ignore_merges = false;  ///< a whole word that is a token is that token
+  bool ignore_merges = false;  ///< a word that is a token is not split further
   bool byte_fallback = false;  ///< characters without a token become their bytes' tokens
   bool fuse_unknown = false;   ///< a run of unknown characters is one unknown token
-  int32_t unknown = -1;        ///< token for what cannot be written; -1: it is left out
+  int32_t unknown = -1;        ///< token for text that cannot be encoded; -1: it is skipped
   /// Characters that occur in tokens but have no token of their own. They get symbols beyond the
   /// vocabulary, so that they can take part in merges.
   std::unordered_map<std::string, int32_t, SeededHash> extra_characters;
 };
 
-/// Scratch and cache for one thread; the vocabulary and the model must outlive it.
+/// Scratch memory and cache for one thread; the vocabulary and the model must outlive it.
 class WordEncoder {
  public:
   WordEncoder(const Vocabulary& vocabulary, const MergeModel& model)
       : vocabulary_(vocabulary), model_(model) {}
 
-  /// Appends the word's ids. `word` is not empty and valid UTF-8.
+  /// Appends the word's ids. `word` must be non-empty, valid UTF-8.
   void encode(std::string_view word, std::vector<int32_t>& ids);
 
  private:
