@@ -6,7 +6,7 @@
 
 namespace longhaul {
 
-/// Runs per second of the fastest of several runs; the first one only warms up.
+/// Runs per second of the fastest of several runs; the first run is a warm-up.
 template <class Work>
 double best_rate(double seconds, int fewest, Work&& work) {
   work();

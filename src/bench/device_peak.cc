@@ -11,9 +11,10 @@ namespace longhaul {
 namespace {
 
 constexpr int kFewestDeviceRuns = 3;
-constexpr int kAtOnce = 8;  // pieces of work that the host hands over before it waits
+constexpr int kAtOnce = 8;  // operations queued by the host before it waits
 
-/// Numbers of +-1: multiplied constants take less power, and clocks rise by a tenth.
+/// Random numbers within +-1. Constants would use less power when multiplied, and clocks would rise
+/// by a tenth.
 std::vector<float> random_numbers(int64_t count) {
   std::vector<float> numbers(static_cast<size_t>(count));
   uint32_t x = 1;
@@ -24,7 +25,7 @@ std::vector<float> random_numbers(int64_t count) {
   return numbers;
 }
 
-/// Weights of the shape, as the device keeps them.
+/// Weights of the shape, in the device's format.
 std::shared_ptr<const DeviceMatrix> weights_of(DeviceOps& ops, int64_t outputs, int64_t columns) {
   std::vector<bf16_t> numbers;
   for (const float n : random_numbers(outputs * columns)) numbers.push_back(f32_to_bf16(n));

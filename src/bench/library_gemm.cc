@@ -16,7 +16,7 @@ using dnnl::memory;
 
 constexpr int kFewestRuns = 3;
 
-/// Small numbers that are no denormals in either type.
+/// Small numbers that are not denormal in either type.
 void fill(memory& m) { std::memset(m.get_data_handle(), 0x3c, m.get_desc().get_size()); }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// Matrix products of the GEMM library (oneDNN) alone: the yardstick for the engine's own.
+// Matrix products of the GEMM library (oneDNN) alone, as the reference for the engine's own.
 
 #include <cstdint>
 
@@ -12,9 +12,9 @@ struct GemmShape {
 
 enum class GemmType : uint8_t { kF32, kBf16 };
 
-/// FLOP/s of the fastest of several runs, for so many seconds, on all threads, B in the form that
-/// the library likes best (packed beforehand, not timed); C is f32. 0 when the library cannot
-/// multiply that type here.
+/// FLOP/s of the fastest of several runs within `seconds`, on all threads. B is in the library's
+/// preferred format (packed beforehand, not timed); C is f32. Returns 0 if the library does not
+/// support the type here.
 double library_gemm_flops(const GemmShape& shape, GemmType type, double seconds);
 
 }  // namespace longhaul

@@ -22,7 +22,7 @@ namespace {
 constexpr int kReadRuns = 5;
 constexpr int kEngineRuns = 3;
 
-/// linear() with weights in bf16, the packing of its input included.
+/// FLOP/s of linear() with bf16 weights, including the packing of its input.
 double engine_gemm_flops(const GemmShape& s, Compute compute, double seconds) {
   Buffer<float> x(static_cast<size_t>(s.m * s.k)), y(static_cast<size_t>(s.m * s.n));
   Buffer<bf16_t> w(static_cast<size_t>(s.n * s.k));
@@ -49,7 +49,7 @@ GemmPeak measure_gemm(const GemmShape& shape, Compute compute, double seconds, b
 
 double measure_reading(size_t bytes) {
   const int64_t words = static_cast<int64_t>(bytes / sizeof(uint64_t));
-  constexpr int64_t kGrain = 1 << 12;  // words: stretches are whole pages
+  constexpr int64_t kGrain = 1 << 12;  // words: ranges are whole pages
   Buffer<uint64_t> buffer(static_cast<size_t>(words));
   parallel_ranges(words, kGrain, [&](int64_t begin, int64_t end) {
     std::memset(buffer.data() + begin, 1, static_cast<size_t>(end - begin) * sizeof(uint64_t));

@@ -7,7 +7,7 @@ namespace longhaul {
 ModelWork work_of(const Model& model) {
   ModelWork work;
   const auto add = [&](const TensorView& matrix, int times) {
-    if (matrix.data == nullptr) return;  // the model has none such
+    if (matrix.data == nullptr) return;  // the model has no such matrix
     work.layer_weights += times * matrix.elements();
     work.weight_bytes += static_cast<size_t>(times) * matrix.bytes();
   };
@@ -17,7 +17,7 @@ ModelWork work_of(const Model& model) {
       add(*matrix, 1);
     }
     add(layer.router, 1);
-    // As many experts as a row is sent to; they are all of one size.
+    // Counts as many experts as a row uses; all have the same size.
     if (layer.experts.empty()) continue;
     const ExpertWeights& expert = layer.experts.front();
     for (const TensorView* matrix : {&expert.gate, &expert.up, &expert.down}) {

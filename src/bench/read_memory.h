@@ -1,5 +1,5 @@
 #pragma once
-// The kernel that only reads: how fast memory is at best.
+// A kernel that only reads, for measuring the peak memory bandwidth.
 
 #include <cstdint>
 

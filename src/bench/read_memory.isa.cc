@@ -3,7 +3,7 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Many independent sums, so that no load waits for an addition.
+/// Uses many independent sums, so that no load waits for an addition.
 uint64_t sum_words(const uint64_t* words, int64_t count) {
   constexpr int kSums = 64;
   uint64_t sums[kSums] = {};

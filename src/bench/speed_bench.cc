@@ -12,7 +12,7 @@ namespace longhaul {
 namespace {
 
 constexpr int64_t kWarmUpTokens = 64;
-constexpr int32_t kDecodedToken = 11;  // any will do; the peers' scripts feed this one too
+constexpr int32_t kDecodedToken = 11;  // arbitrary; the peers' scripts use the same token
 
 int32_t greedy(const Session& session) {
   return Sampler(SamplerOptions{}).sample(session.logits(), {});
@@ -29,11 +29,12 @@ PrefillHooks bench_hooks(int64_t tokens, const CancelFlag* cancel) {
   return hooks;
 }
 
-/// Brings the context to exactly the first `depth` bench tokens. False when cancelled.
+/// Sets the context to exactly the first `depth` bench tokens. Returns false if cancelled.
 bool go_to_depth(Session& session, std::span<const int32_t> tokens, int64_t depth,
                  const CancelFlag* cancel) {
   std::vector<int32_t> wanted(tokens.begin(), tokens.begin() + depth);
-  wanted.push_back(decoded_token(session) == 0 ? 1 : 0);  // not what was decoded: `depth` is kept
+  // differs from the decoded token, so that exactly `depth` tokens are kept
+  wanted.push_back(decoded_token(session) == 0 ? 1 : 0);
   const int64_t kept = session.reuse_prefix(wanted);
   if (kept == depth) return true;
   return session.prefill(
@@ -41,12 +42,12 @@ bool go_to_depth(Session& session, std::span<const int32_t> tokens, int64_t dept
       bench_hooks(depth - kept, cancel));
 }
 
-/// std::max, with none below everything: the most of several repetitions.
+/// std::max that treats none as the lowest value: the maximum of several repetitions.
 void raise(std::optional<size_t>& most, const std::optional<size_t>& bytes) {
   most = std::max(most, bytes);
 }
 
-/// Tokens per second of some steps; notes what a step reads.
+/// Tokens per second of some steps; also records the bytes that a step reads.
 double decode_rate(Session& session, DecodeSpeed& speed) {
   const PeakResident peak;
   const Stopwatch watch;
@@ -84,7 +85,7 @@ PrefillSpeed bench_prefill(const std::shared_ptr<const Engine>& engine,
   speed.flops = prefill_flops(engine->model(), 0, prompt);
   const auto tokens = bench_tokens(prompt, engine->model().config.vocab);
   std::vector<double> rates, firsts, attention, decode_rates;
-  give_back_freed_memory();  // once: each repetition would pay for getting it again
+  give_back_freed_memory();  // only once, because each repetition would have to allocate it again
   for (int i = 0; i < repeat && !requested(cancel); ++i) {
     const PeakResident peak;
     Session session(engine, options);

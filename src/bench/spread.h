@@ -1,5 +1,5 @@
 #pragma once
-// A figure measured several times.
+// A value measured several times.
 
 #include <vector>
 
@@ -11,7 +11,7 @@ struct Spread {
   double max = 0;
 };
 
-/// All zero when there are no values.
+/// All zero if there are no values.
 Spread spread_of(std::vector<double> values);
 
 }  // namespace longhaul

@@ -15,7 +15,7 @@
 namespace longhaul {
 namespace {
 
-// The vault's words, sentences and their spelling are those of the published prompts.
+// The words, sentences and their spelling are those of the published prompts.
 constexpr const char* kWords[] = {
     "alpha",  "bravo", "charlie", "delta",  "echo",     "foxtrot", "golf",   "hotel",  "india",
     "juliet", "kilo",  "lima",    "mike",   "november", "oscar",   "papa",   "quebec", "romeo",
@@ -107,7 +107,7 @@ AnsweredPrompt ten_passkeys(const PromptRequest& request, int words) {
     user_error("--lengths {}: ten passkeys of {} words, asked for and answered, take {} tokens",
                request.length, words, count(fitting));
   }
-  // Two steps of a straight line come within a few tokens.
+  // Two steps of linear interpolation come within a few tokens.
   double bytes = kLeastBytes, per_token = kBytesPerToken;
   for (int i = 0; i < 4; ++i) {
     const double next = bytes + per_token * static_cast<double>(request.length - count(fitting)) *

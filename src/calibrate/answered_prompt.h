@@ -1,5 +1,5 @@
 #pragma once
-// Long prompts whose replies are known: what gates are trained on.
+// Long prompts with known replies, for training gates.
 
 #include <cstdint>
 #include <functional>
@@ -16,7 +16,7 @@ namespace longhaul {
 
 struct AnsweredPrompt {
   std::vector<int32_t> tokens;
-  int64_t answer = 0;  ///< from this token on it is questions and answers, or an answer
+  int64_t answer = 0;  ///< first token of the questions and answers, or of the answer
 };
 
 struct PromptRequest {
@@ -24,20 +24,20 @@ struct PromptRequest {
   std::optional<ChatTemplate> chat;  ///< none: bare text, as published
   const EvalData* data = nullptr;
   uint64_t seed = 1;
-  int64_t length = 0;  ///< tokens, as near as the text allows, and no more
-  int64_t index = 0;   ///< another prompt for every number
+  int64_t length = 0;  ///< tokens: the prompt comes as near as the text allows without exceeding it
+  int64_t index = 0;   ///< selects a different prompt for every number
 };
 
-/// Ten random sequences of `words` words hidden in a book, each asked for and answered at the end
-/// (DuoAttention, section 2.2 and its code: its sentences, depths in 1,000 points from 0.05 to
-/// 0.95). With a chat template each question is a message and each answer a reply. UserError when
+/// Ten random sequences of `words` words hidden in a book, with a question and answer for each at
+/// the end (DuoAttention, section 2.2 and its code: its sentences, depths at 1,000 points from 0.05
+/// to 0.95). With a chat template each question is a message and each answer a reply. UserError if
 /// `length` is too short for the sequences.
 AnsweredPrompt ten_passkeys(const PromptRequest& request, int words);
 
-/// Tokens of the shortest such prompt, and some for another draw of words.
+/// Tokens of the shortest such prompt, with a margin for other draws of words.
 int64_t least_passkey_tokens(const PromptRequest& request, int words);
 
-/// A task of `longhaul eval` with its reply, of which the answers count and not the opening.
+/// A task of `longhaul eval` with its reply; the answers count, not the opening.
 AnsweredPrompt answered_task(const PromptRequest& request, const TaskInfo& task);
 
 }  // namespace longhaul

@@ -20,7 +20,8 @@ Sample asked_sample(const SampleRequest& request, int64_t index, const PromptCom
                     const EvalData& data) {
   const int64_t lengths = std::ssize(request.lengths), tasks = std::ssize(request.tasks);
   const TaskInfo& task = eval_task(nth(request.tasks, index / lengths % tasks));
-  // Depths go on from task to task, and shift where a round of tasks and lengths is one of depths.
+  // Depths continue from task to task. They shift if a round of tasks and lengths is also a round
+  // of depths.
   const int64_t number = index + index / (lengths * tasks);
   return numbered_sample(task, number, nth(request.lengths, index % lengths), request.seed,
                          composer, data);

@@ -36,7 +36,7 @@ void BlockMaps::observe(LayerStep step) {
   }
 }
 
-/// Adds what rows [from, to) pay to the tokens of the block that begins at `first`.
+/// Adds the attention of rows [from, to) to the tokens of the block that begins at `first`.
 void BlockMaps::look(LayerStep& step, int64_t from, int64_t to, int64_t first,
                      std::span<float> map) {
   const int row = static_cast<int>(from - step.begin), count = static_cast<int>(to - from);

@@ -1,7 +1,7 @@
 #pragma once
-// The attention maps of some blocks of a text while a dense session reads it: what ltri divides
-// into spans (ops/blocks/span_division.h), the probabilities of a block's own pairs summed over the
-// heads.
+// The attention maps of some blocks of a text during the prefill of a dense session. ltri divides
+// these maps into spans (ops/blocks/span_division.h). They are the probabilities of a block's own
+// pairs, summed over the heads.
 
 #include <cstdint>
 #include <vector>
@@ -13,15 +13,15 @@ namespace longhaul {
 
 class BlockMaps {
  public:
-  /// Blocks of `block` tokens, each from one of `firsts` on. `shape` must outlive this.
+  /// Blocks of `block` tokens, each beginning at one of `firsts`. `shape` must outlive this object.
   BlockMaps(const ModelShape& shape, int block, std::vector<int64_t> firsts);
 
-  /// For Session::observe of a dense session on the host, while it reads the prompt.
+  /// For Session::observe of a dense session on the host, during prefill.
   void observe(LayerStep step);
 
   size_t blocks() const { return firsts_.size(); }
   int64_t first(size_t block) const { return firsts_[block]; }
-  /// Zeros in layers with a sliding window of the model's own, where nothing is looked up.
+  /// Zeros in layers with the model's own sliding window, which have no look-ups.
   BlockMap of(int layer, size_t block) const;
 
  private:

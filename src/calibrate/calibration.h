@@ -1,6 +1,6 @@
 #pragma once
-// What all searches of `longhaul calibrate` are: prompts read one after the other, a result that is
-// there after any of them, and a file by which a later run goes on.
+// Common interface of the searches of `longhaul calibrate`: prompts are read one after the other, a
+// result is available after each of them, and a file allows a later run to continue.
 
 #include <filesystem>
 #include <string>
@@ -13,20 +13,21 @@ class Calibration {
  public:
   virtual ~Calibration() = default;
 
-  /// Steps in all, and those done.
+  /// Number of all steps, and of completed ones.
   virtual int64_t total() const = 0;
   virtual int64_t done() const = 0;
   bool finished() const { return done() >= total(); }
 
-  /// The next step. False: cancelled, and nothing has changed.
+  /// Runs the next step. False: cancelled, without any change.
   virtual bool advance(const CancelFlag* cancel) = 0;
-  /// How it stands, in a few words; may be empty.
+  /// The state in a few words; may be empty.
   virtual std::string note() const { return {}; }
-  /// The steps that are left, as tokens of a prompt that take as long to be read. A guess.
+  /// Estimated remaining work, in prompt tokens that take as long to read.
   virtual double tokens_left() const = 0;
 
-  /// All that a later run needs to go on with the same numbers, as JSON. restore() throws UserError
-  /// where the file is of another model, of other settings or of another kind.
+  /// The complete state as JSON, so that a later run continues with the same numbers. restore()
+  /// throws UserError if the file belongs to another model, other settings or another kind of
+  /// search.
   virtual void save(const std::filesystem::path& file) const = 0;
   virtual void restore(const std::filesystem::path& file) = 0;
 };

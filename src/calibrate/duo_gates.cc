@@ -16,7 +16,8 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kLengths = 50;  // different lengths of prompts, each once in as many steps
+// number of different prompt lengths, each used once in that many steps
+constexpr int64_t kLengths = 50;
 constexpr std::string_view kPasskeys = "passkeys";
 
 Gates all_open(const ModelShape& shape) {
@@ -41,8 +42,8 @@ double mean_of(const std::vector<double>& numbers) {
   return std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(numbers.size());
 }
 
-/// The mean squared difference of two stretches of normed hidden states, and its gradient with
-/// respect to the second, in place of it.
+/// The mean squared difference of two ranges of normed hidden states. Replaces the second by the
+/// gradient with respect to it.
 double difference(const Buffer<float>& wanted, Buffer<float>& found) {
   double sum = 0;
   const double count = static_cast<double>(found.size());
@@ -160,7 +161,7 @@ void DuoTrainer::descend(const Gates& gradient) {
   ++done_;
 }
 
-/// The gates of this step, if the last steps are the best stretch so far.
+/// Stores the gates of this step if the last steps are the best stretch so far.
 void DuoTrainer::remember(double loss) {
   losses_.push_back(loss);
   const size_t stretch = std::max<size_t>(10, settings_.tasks.size());

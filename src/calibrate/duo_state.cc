@@ -1,4 +1,4 @@
-// A training that goes on later: DuoTrainer's state as a file.
+// DuoTrainer's state as a file, for continuing a training.
 
 #include <algorithm>
 

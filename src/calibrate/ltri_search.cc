@@ -14,7 +14,7 @@
 namespace longhaul {
 namespace {
 
-constexpr size_t kMostEvidence = 4;  // sentences of a prompt: a chain of variables has more
+constexpr size_t kMostEvidence = 4;  // sentences per prompt: a chain of variables has more
 
 HeadSearch head_search(const LtriSearchSettings& settings) {
   HeadSearch search;
@@ -36,8 +36,8 @@ void fill_scores(const std::vector<double>& from, HeadScores& scores) {
   }
 }
 
-/// Blocks of the prompt that are looked at: those with evidence, and before each (behind it where
-/// none is before) another, so that lambda is not counted on evidence alone.
+/// Blocks of the prompt to examine: those with evidence, and before each (or after it if there is
+/// none before) another one, so that lambda is not determined from evidence alone.
 std::vector<int64_t> blocks_to_map(const std::vector<TokenRange>& evidence, int64_t init,
                                    int64_t block, int64_t tokens) {
   std::vector<int64_t> firsts;

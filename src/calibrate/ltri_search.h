@@ -1,8 +1,8 @@
 #pragma once
-// What ltri must know of one model (Ltri-LLM, arXiv:2412.04757): its retrieval heads, and per layer
-// theta, phi and lambda. Prompts of several tasks are read densely and answered: the replies tell
-// the heads (eval/retrieval_heads.h), the sentences that they are copied from the thresholds
-// (calibrate/threshold_search.h).
+// Search for ltri's settings for one model (Ltri-LLM, arXiv:2412.04757): its retrieval heads, and
+// theta, phi and lambda per layer. Prompts of several tasks are read densely and answered. The
+// replies determine the heads (eval/retrieval_heads.h). The sentences from which they are copied
+// determine the thresholds (calibrate/threshold_search.h).
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -20,30 +20,30 @@
 namespace longhaul {
 
 struct LtriSearchSettings {
-  std::vector<std::string> tasks;  ///< of `longhaul eval`, in turn
+  std::vector<std::string> tasks;  ///< tasks of `longhaul eval`, in turn
   std::vector<int64_t> lengths;    ///< tokens of a prompt and its reply, in turn
-  int samples = 4;                 ///< prompts of every task and length
+  int samples = 4;                 ///< prompts per task and length
   uint64_t seed = 1;
-  SessionOptions session;            ///< its method is dense
+  SessionOptions session;            ///< its method must be dense
   std::optional<ChatTemplate> chat;  ///< none: bare text, with the reply's first words
   ThresholdSearchSettings spans;
-  int64_t init = 128, block = 128;  ///< as ltri's n_init and block
-  double compression = 12;          ///< tokens of an index vector, at least
-  double least = 0.1;               ///< score of a retrieval head
-  std::string form = "longhaul";    ///< that the profile names
+  int64_t init = 128, block = 128;  ///< ltri's n_init and block
+  double compression = 12;          ///< least number of tokens per index vector
+  double least = 0.1;               ///< least score of a retrieval head
+  std::string form = "longhaul";    ///< form to write to the profile
 };
 
 class LtriSearch final : public Calibration {
  public:
-  /// UserError for a task that is not known.
+  /// UserError for an unknown task.
   LtriSearch(std::shared_ptr<const Engine> engine, const EvalData& data,
              const LtriSearchSettings& settings);
-  LtriSearch(const LtriSearch&) = delete;  // heads_ looks at head_search_
+  LtriSearch(const LtriSearch&) = delete;  // heads_ refers to head_search_
   LtriSearch& operator=(const LtriSearch&) = delete;
 
   int64_t total() const override;
   int64_t done() const override { return done_; }
-  /// Asks a prompt. UserError where the length is too short for the task.
+  /// Runs a prompt. UserError if the length is too short for the task.
   bool advance(const CancelFlag* cancel) override;
   std::string note() const override;
   double tokens_left() const override;
@@ -52,11 +52,11 @@ class LtriSearch final : public Calibration {
 
   const ThresholdSearch& spans() const { return spans_; }
   FoundHeads found() const { return heads_.means(); }
-  /// Best first.
+  /// Sorted by score, best first.
   std::vector<RetrievalHead> retrieval() const;
   double lambda(int layer) const { return spans_.lambda(layer, settings_.compression); }
-  /// Of ltri, for a profile: heads, form, block, and theta, phi and lambda of every layer, which
-  /// form=paper goes by.
+  /// Options of ltri for a profile: heads, form, block, and theta, phi and lambda of every layer,
+  /// which form=paper uses.
   nlohmann::ordered_json options() const;
 
  private:

@@ -14,7 +14,7 @@
 namespace longhaul {
 namespace {
 
-/// A file for what the method writes; gone with this.
+/// A temporary file for the method's output, removed on destruction.
 class ScratchFile {
  public:
   ScratchFile()
@@ -106,7 +106,7 @@ HeadPatterns PatternSearch::patterns() const {
 }
 
 double PatternSearch::tokens_left() const {
-  constexpr double kMore = 4;  // attention seven times
+  constexpr double kMore = 4;  // attention runs seven times
   double tokens = 0;
   for (int64_t i = done(); i < total(); ++i) {
     tokens +=

@@ -1,8 +1,8 @@
 #pragma once
-// MInference's pattern of every query head, searched for on whole prompts (arXiv:2407.02490, 3.2):
-// each is read in one pass, so that the last rows that choose columns and diagonals are the
-// prompt's, and every row from token 2,500 on has a say. Of several prompts the pattern is taken
-// that caught most attention, summed over the prompts where it was the best.
+// Search for MInference's pattern of every query head on whole prompts (arXiv:2407.02490, 3.2).
+// Each prompt is read in one pass, so that the prompt's last rows select columns and diagonals, and
+// every row from token 2,500 on counts. Of several prompts the search takes the pattern that
+// captured most attention, summed over the prompts where it was the best.
 
 #include <memory>
 #include <string>
@@ -18,11 +18,11 @@
 namespace longhaul {
 
 struct PatternSearchSettings {
-  std::vector<std::string> tasks;  ///< of `longhaul eval`, in turn
+  std::vector<std::string> tasks;  ///< tasks of `longhaul eval`, in turn
   std::vector<int64_t> lengths;    ///< tokens of a prompt and its reply, in turn
   int prompts = 2;
   uint64_t seed = 1;
-  SessionOptions session;  ///< its method and chunk are not looked at
+  SessionOptions session;  ///< its method and chunk are ignored
   std::optional<ChatTemplate> chat;
 };
 
@@ -38,8 +38,8 @@ class PatternSearch final : public Calibration {
   void save(const std::filesystem::path& file) const override;
   void restore(const std::filesystem::path& file) override;
 
-  /// [layer][query head]; the score is the mean share of attention where it was the best. Layers
-  /// with a window of the model's own have the published fallback. At least one step is done.
+  /// [layer][query head]; the score is the mean share of attention where the pattern was the best.
+  /// Layers with the model's own window get the published fallback. At least one step must be done.
   HeadPatterns patterns() const;
 
  private:
@@ -48,10 +48,10 @@ class PatternSearch final : public Calibration {
   std::shared_ptr<const Engine> engine_;
   const EvalData& data_;
   PatternSearchSettings settings_;
-  std::vector<HeadPatterns> found_;  ///< of each prompt
+  std::vector<HeadPatterns> found_;  ///< per prompt
 };
 
-/// The pattern of one head from those of several prompts: by the sum of their scores.
+/// The pattern of one head from those of several prompts, by the sum of their scores.
 HeadPattern most_caught(std::span<const HeadPattern> of_prompts);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// The settings of reattention that are tried for a model.
+// Candidate settings of reattention for a model.
 
 #include <vector>
 
@@ -8,13 +8,13 @@
 
 namespace longhaul {
 
-/// Visible lists of a half, a quarter and all of `window` tokens, half or a quarter of each the
-/// most recent ones, and spans of 16 and 64 beside 32: the published setting (8,192, half of it,
-/// 32) in proportion, and what is near it. `window`: what the model was trained for, or less where
-/// prompts are so short that they would be seen whole. UserError below 640.
+/// Visible lists of half, a quarter and all of `window` tokens, with half or a quarter of each as
+/// most recent tokens, and spans of 16 and 64 besides 32. This is the published setting (8,192,
+/// half of it, 32) in proportion, and variants close to it. `window` is the trained context, or
+/// less if prompts are so short that they would be visible as a whole. UserError below 640.
 std::vector<SweptSetting> reattention_settings(int64_t window);
 
-/// "reattention:local=1024,..." as JSON options for a profile.
+/// Converts "reattention:local=1024,..." to JSON options for a profile.
 nlohmann::ordered_json options_of(const std::string& attention);
 
 }  // namespace longhaul

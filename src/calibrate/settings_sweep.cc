@@ -14,7 +14,7 @@
 namespace longhaul {
 namespace {
 
-/// Rounds until halving leaves one.
+/// Number of rounds until halving leaves one setting.
 int rounds_of(size_t settings) {
   int rounds = 0;
   for (; settings > 1; settings = (settings + 1) / 2) ++rounds;
@@ -60,7 +60,7 @@ int64_t SettingsSweep::total() const {
   return answers;
 }
 
-/// Prompts in turn, each put to all settings that are left.
+/// Prompts in turn, each with all remaining settings.
 SettingsSweep::Turn SettingsSweep::next() const {
   const std::vector<size_t> all = left();
   const int64_t at = done() - round_begin_, settings = std::ssize(all);
@@ -92,7 +92,7 @@ void SettingsSweep::add(double score) {
   if (left_in_round() == 0) halve();
 }
 
-/// The better half of those that are left goes on, and whatever is as good as the best.
+/// Keeps the better half of the remaining settings, and all that are as good as the best.
 void SettingsSweep::halve() {
   std::vector<size_t> all = left();
   std::ranges::stable_sort(all, [&](size_t a, size_t b) {
@@ -135,7 +135,7 @@ std::string SettingsSweep::note() const {
 double SettingsSweep::tokens_left() const {
   double tokens = 0;
   for (const int64_t length : settings_.lengths) tokens += static_cast<double>(length);
-  constexpr double kMore = 1.5;  // the reply, and what chooses
+  constexpr double kMore = 1.5;  // the reply, and the selection
   return kMore * tokens / static_cast<double>(settings_.lengths.size()) *
          static_cast<double>(total() - done());
 }

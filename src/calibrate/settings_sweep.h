@@ -1,7 +1,8 @@
 #pragma once
-// Which of some settings of a method answers best: all are asked the same prompts, and after each
-// round the better half goes on (successive halving, Jamieson and Talwalkar 2016,
-// arXiv:1502.07943), with those that are as good as the best: easy prompts tell nothing apart.
+// Finds the best of several settings of a method. All settings answer the same prompts, and after
+// each round the better half continues (successive halving, Jamieson and Talwalkar 2016,
+// arXiv:1502.07943). Settings as good as the best also continue, because easy prompts do not
+// separate settings.
 
 #include <memory>
 #include <string>
@@ -15,18 +16,18 @@
 namespace longhaul {
 
 struct SweptSetting {
-  std::string attention;  ///< as --attention says it
-  double cost = 0;        ///< of equally good ones the cheapest is taken
+  std::string attention;  ///< value of --attention
+  double cost = 0;        ///< the cheapest of equally good settings wins
 };
 
 struct SweepSettings {
-  std::string method;               ///< whose settings they are
-  std::vector<SweptSetting> tried;  ///< the first is what is taken before anything is known
-  std::vector<std::string> tasks;   ///< of `longhaul eval`, in turn
+  std::string method;               ///< method of the settings
+  std::vector<SweptSetting> tried;  ///< the first is the default before any result
+  std::vector<std::string> tasks;   ///< tasks of `longhaul eval`, in turn
   std::vector<int64_t> lengths;     ///< tokens of a prompt and its reply, in turn
-  int prompts = 4;                  ///< of a round, for every setting that is left
+  int prompts = 4;                  ///< prompts per round for every remaining setting
   uint64_t seed = 1;
-  SessionOptions session;            ///< its method is not looked at
+  SessionOptions session;            ///< its method is ignored
   std::optional<ChatTemplate> chat;  ///< none: bare text, with the reply's first words
 };
 
@@ -35,18 +36,18 @@ class SettingsSweep final : public Calibration {
   struct Scored {
     SweptSetting setting;
     int64_t asked = 0;
-    double sum = 0;  ///< of scores in 0..1
+    double sum = 0;  ///< sum of scores in 0..1
     bool left = true;
     double mean() const { return asked > 0 ? sum / static_cast<double>(asked) : 0; }
   };
 
-  /// UserError for a task that is not known, or a setting that the model cannot have.
+  /// UserError for an unknown task, or for a setting that the model does not support.
   SettingsSweep(std::shared_ptr<const Engine> engine, const EvalData& data,
                 const SweepSettings& settings);
 
-  int64_t total() const override;  ///< more where settings turn out to be equally good
+  int64_t total() const override;  ///< increases if settings turn out to be equally good
   int64_t done() const override { return static_cast<int64_t>(scores_.size()); }
-  /// Puts a prompt to one of the settings.
+  /// Runs a prompt with one of the settings.
   bool advance(const CancelFlag* cancel) override;
   std::string note() const override;
   double tokens_left() const override;
@@ -54,7 +55,7 @@ class SettingsSweep final : public Calibration {
   void restore(const std::filesystem::path& file) override;
 
   const std::vector<Scored>& scored() const { return scored_; }
-  /// The best so far: of those that are left, as far as all of them have been asked alike.
+  /// The best remaining setting so far, comparing only prompts that all of them have answered.
   size_t best() const;
 
  private:
@@ -73,9 +74,10 @@ class SettingsSweep final : public Calibration {
   const EvalData& data_;
   SweepSettings settings_;
   std::vector<Scored> scored_;
-  std::vector<double> scores_;  ///< of all answers, in their order: everything else follows
-  int rounds_left_ = 0;         ///< with the one at hand
-  int64_t round_begin_ = 0;     ///< answers before the round at hand
+  /// scores of all answers in order; all other state follows from them
+  std::vector<double> scores_;
+  int rounds_left_ = 0;      ///< including the present one
+  int64_t round_begin_ = 0;  ///< number of answers before the present round
 };
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// The file by which a calibration goes on: which one it is, of what settings, and numbers.
+// State files of calibrations: the kind of calibration, its settings, and numbers.
 
 #include <cstdint>
 #include <filesystem>
@@ -12,20 +12,21 @@ namespace longhaul {
 
 struct StateKey {
   std::string_view method;  ///< "duo"
-  std::string settings;     ///< what makes two states different, the model among it
+  std::string settings;     ///< settings that distinguish states, including the model
 };
 
 void write_state(const std::filesystem::path& file, const StateKey& key,
                  const nlohmann::json& numbers);
 
-/// UserError where the file is of another method, another model or other settings.
+/// UserError if the file belongs to another method, another model or other settings.
 nlohmann::json read_state(const std::filesystem::path& file, const StateKey& key);
 
-/// Key `name` of a state: a list of `count` finite numbers (any number of them for -1). UserError.
+/// Reads key `name` of a state: a list of `count` finite numbers (-1: any number of them).
+/// UserError otherwise.
 std::vector<double> state_numbers(const nlohmann::json& state, const char* name, int64_t count,
                                   const std::filesystem::path& file);
 
-/// Key `name`: a whole number from 0 to `most`. UserError.
+/// Reads key `name`: a whole number from 0 to `most`. UserError otherwise.
 int64_t state_integer(const nlohmann::json& state, const char* name, int64_t most,
                       const std::filesystem::path& file);
 

@@ -11,9 +11,9 @@ namespace longhaul {
 namespace {
 
 constexpr float kLambdas[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20};
-constexpr size_t kBlocks = 0, kTokens = 1, kSums = 2;  // places in a layer's numbers
+constexpr size_t kBlocks = 0, kTokens = 1, kSums = 2;  // positions in a layer's numbers
 
-/// map_quantile() of many levels of one map.
+/// Computes map_quantile() for many levels of one map.
 class Quantiles {
  public:
   explicit Quantiles(const BlockMap& map) {

@@ -17,7 +17,7 @@
 namespace longhaul {
 namespace {
 
-/// Full attention whose backward pass adds up the regions of every layer.
+/// Full attention whose backward pass sums the regions of every layer.
 class ProbedAttention final : public AttentionRule {
  public:
   ProbedAttention(const FrozenDecoder& decoder, AttendCompute compute, const ProbedRegions& regions,
@@ -31,7 +31,8 @@ class ProbedAttention final : public AttentionRule {
                 const AttentionRowGradients& d) override {
     full_.backward(layer, rows, d_mixed, d);
     const TextAttention shape = decoder_.causal(layer);
-    if (shape.window < shape.tokens) return;  // the model's own window: no triangle either
+    // a layer with the model's own window gets no triangle
+    if (shape.window < shape.tokens) return;
     const RegionSums found = attention_regions(
         decoder_.queue(), shape, {rows.q, rows.k, rows.v, {}, full_.lse(), d_mixed}, regions_);
     LayerGradients& sum = nth(sums_, layer);
@@ -41,7 +42,7 @@ class ProbedAttention final : public AttentionRule {
   }
 
  private:
-  /// Pairs of a region and all query heads: 0 streaming, 1 last, 2 middle.
+  /// Number of pairs in a region for all query heads: 0 streaming, 1 last, 2 middle.
   double pairs(const TextAttention& shape, int region) const {
     double count = 0;
     for (int64_t row = 0; row < shape.tokens; ++row) {
@@ -64,7 +65,7 @@ class ProbedAttention final : public AttentionRule {
   std::vector<LayerGradients>& sums_;
 };
 
-/// The likeliest token behind a row, and the output matrix's row of the wanted one.
+/// The most likely token after a row.
 int32_t likeliest(const Model& model, const float* normed, Compute compute) {
   LinearInput input;
   input.assign(normed, 1, model.config.hidden);
@@ -74,7 +75,7 @@ int32_t likeliest(const Model& model, const float* normed, Compute compute) {
   return static_cast<int32_t>(std::ranges::max_element(logits) - logits.begin());
 }
 
-/// Row `token` of the output matrix with its adapter: the gradient of that logit.
+/// Row `token` of the output matrix including its adapter: the gradient of that logit.
 std::vector<float> head_row(const Model& model, int32_t token) {
   const auto hidden = static_cast<size_t>(model.config.hidden);
   std::vector<float> row(hidden);
@@ -91,7 +92,7 @@ std::vector<float> head_row(const Model& model, int32_t token) {
   return row;
 }
 
-/// Adds a prompt's means; whether its likeliest token was the wanted one.
+/// Adds a prompt's means. Returns whether its most likely token was the expected one.
 bool probe_prompt(const Model& model, FrozenDecoder& decoder, const TrianglePrompt& prompt,
                   const TriangleProbe& probe, std::vector<LayerGradients>& sums) {
   const int64_t hidden = model.config.hidden;
@@ -110,7 +111,7 @@ bool probe_prompt(const Model& model, FrozenDecoder& decoder, const TriangleProm
   return right;
 }
 
-/// Every layer's sums, in one order.
+/// Calls act for every layer's sums, in a fixed order.
 template <class Layers, class Do>
 void for_each_sum(Layers& layers, Do&& act) {
   for (auto& layer : layers) {

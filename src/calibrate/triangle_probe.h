@@ -1,6 +1,6 @@
 #pragma once
-// Which layers may read the middle of a prompt by triangles: gradient probing (TriangleMix 2025,
-// section 3).
+// Gradient probing for layers that can read the middle of a prompt with triangles (TriangleMix
+// 2025, section 3).
 
 #include <memory>
 #include <optional>
@@ -17,34 +17,35 @@ namespace longhaul {
 
 struct TriangleProbe {
   int prompts = 100;
-  int64_t tokens = 2000;  ///< of a prompt, about
+  int64_t tokens = 2000;  ///< approximate tokens per prompt
   uint64_t seed = 1;
   std::optional<ChatTemplate> chat;  ///< none: bare text, as published
   Compute compute = Compute::kF32;
-  Queue queue;  ///< where it runs
+  Queue queue;  ///< device of the probing
   ProbedRegions regions;
 };
 
-/// How much the logit of the wanted value's first token changes when a layer's softmax weights in a
-/// region are scaled: the mean over the region's pairs, query heads and prompts.
+/// Change of the logit of the expected value's first token when a layer's softmax weights in a
+/// region are scaled, averaged over the region's pairs, query heads and prompts.
 struct LayerGradients {
   PairSums streaming, last, middle;
 };
 
 struct ProbedLayers {
   std::vector<LayerGradients> layers;
-  int asked = 0, right = 0;  ///< prompts; those whose likeliest token was the wanted one
-  int64_t tokens = 0;        ///< of all prompts
+  /// number of prompts, and of those whose most likely token was the expected one
+  int asked = 0, right = 0;
+  int64_t tokens = 0;  ///< total of all prompts
 };
 
 class TriangleSearch final : public Calibration {
  public:
-  /// UserError for a model that computes more than the backward pass knows (FrozenDecoder).
+  /// UserError for a model that the backward pass does not support (FrozenDecoder).
   TriangleSearch(std::shared_ptr<const Engine> engine, const TriangleProbe& probe);
 
   int64_t total() const override { return probe_.prompts; }
   int64_t done() const override { return sums_.asked; }
-  /// Probes with a prompt, which is not cancelled. UserError when `tokens` is too short for one.
+  /// Probes with one prompt, which cannot be cancelled. UserError if `tokens` is too short for one.
   bool advance(const CancelFlag* cancel) override;
   double tokens_left() const override;
   void save(const std::filesystem::path& file) const override;
@@ -62,9 +63,9 @@ class TriangleSearch final : public Calibration {
   ProbedLayers sums_;
 };
 
-/// Layers by the gradient of their middle, the least first: its signed mean, or that of magnitudes.
-/// Those with a window of the model's own are left out, and so is the last layer where magnitudes
-/// count: only its last row is read, so that its middle is zero whatever it does.
+/// Layers sorted by the gradient of their middle, smallest first: by its signed mean, or by that of
+/// magnitudes. Layers with the model's own window are excluded. With magnitudes so is the last
+/// layer: only its last row is read, so its middle is always zero.
 std::vector<int> rank_layers(const ProbedLayers& found, const ModelShape& shape, bool magnitudes);
 
 }  // namespace longhaul

@@ -67,7 +67,7 @@ TrianglePrompt triangle_prompt(const TrianglePromptRequest& request, int index) 
   prompt.tokens = tokens_of(request, lines, asked.key, "");
   const std::vector<int32_t> whole = tokens_of(request, lines, asked.key, " " + asked.value);
   size_t at = static_cast<size_t>(std::ranges::mismatch(prompt.tokens, whole).in2 - whole.begin());
-  // A blank that is a token of its own asks nothing.
+  // A blank that is a token of its own carries no information.
   if (at + 1 < whole.size() && request.tokenizer->piece(whole[at]) == " ") ++at;
   LH_ASSERT(at < whole.size());
   prompt.wanted = whole[at];

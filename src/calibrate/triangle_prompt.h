@@ -1,5 +1,5 @@
 #pragma once
-// TriangleMix's prompts of keys and values (2025, section 3), by which layers are probed.
+// TriangleMix's prompts of keys and values (2025, section 3) for probing layers.
 
 #include <cstdint>
 #include <optional>
@@ -12,17 +12,17 @@ namespace longhaul {
 
 struct TrianglePrompt {
   std::vector<int32_t> tokens;
-  int32_t wanted = 0;  ///< the first token of the value that says something
+  int32_t wanted = 0;  ///< first informative token of the value
 };
 
 struct TrianglePromptRequest {
   const Tokenizer* tokenizer = nullptr;
   std::optional<ChatTemplate> chat;  ///< none: bare text, as published
   uint64_t seed = 1;
-  int64_t tokens = 0;  ///< at most
+  int64_t tokens = 0;  ///< upper bound
 };
 
-/// Another one for every index. UserError when `tokens` is too short for two lines.
+/// A different prompt for every index. UserError if `tokens` is too short for two lines.
 TrianglePrompt triangle_prompt(const TrianglePromptRequest& request, int index);
 
 }  // namespace longhaul

@@ -8,10 +8,10 @@
 namespace longhaul {
 namespace {
 
-constexpr size_t kShortestAnswer = 3;  // bytes of an answer
+constexpr size_t kShortestAnswer = 3;  // bytes per answer
 constexpr size_t kMostTokens = 256;
 
-/// The list's row that holds the token, or the first one after it.
+/// The list's row that holds the token, or the first row after it.
 int64_t row_at(const LayerStep& step, int list, int64_t token) {
   int64_t low = 0, high = step.store->length(step.layer, list);
   while (low < high) {
@@ -43,7 +43,7 @@ int64_t ContextText::token_at(size_t byte) const {
 
 std::vector<int64_t> answer_tokens(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
                                    std::span<const std::string> answers) {
-  if (answers.empty()) return {};  // a text that is predicted may be long
+  if (answers.empty()) return {};  // for a predicted text, which may be long
   return answer_tokens(ContextText(tokenizer, prompt), answers);
 }
 

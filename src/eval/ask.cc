@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kFirstStretch = 1024;
 
-/// Runs `work`; what this sample cannot have is told in the record, and the run goes on.
+/// Runs `work`; a UserError for this sample is stored in the record, and the run continues.
 template <class Work>
 void note_errors(Record& record, Work&& work) {
   try {
@@ -32,8 +32,8 @@ void note_errors(Record& record, Work&& work) {
   }
 }
 
-/// The place of the first passage that holds one of `prompt.answer` among those that `reply`, the
-/// tokens behind the prompt, looked at (engine/passages.h): 1 the first; 0: not among the first 10.
+/// Rank of the first passage with one of `prompt.answer` among those that `reply`, the tokens after
+/// the prompt, attended to (engine/passages.h): 1 is the first, 0 means not among the first 10.
 int64_t source_rank(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
                     const SourceWatch& watch, std::span<const int32_t> reply) {
   constexpr size_t kMost = 10;
@@ -52,11 +52,11 @@ int64_t source_rank(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
 
 struct Reading {
   bool finished = false;
-  double spent = 0;    ///< here
-  double seconds = 0;  ///< by all who read a part of it
+  double spent = 0;    ///< seconds spent in this call
+  double seconds = 0;  ///< including the shared reading
 };
 
-/// Goes on from `shared`, where there is room for it and for what the session will hold.
+/// Continues from `shared`, if there is memory for it and for the rows of the session.
 Reading read(Session& session, const ComposedPrompt& prompt, int64_t reply,
              const CancelFlag* cancel, SharedReading* shared) {
   const Stopwatch watch;
@@ -106,8 +106,8 @@ double read_shared(const std::shared_ptr<const Engine>& engine, const SessionOpt
       shared.copy.emplace(session.copy_context());
       shared.seconds = reading.seconds;
     }
-  } catch (const UserError&) {       // each method will tell in its own record
-  } catch (const std::bad_alloc&) {  // likewise; some need less than this reading
+  } catch (const UserError&) {       // each method will report it in its own record
+  } catch (const std::bad_alloc&) {  // likewise; some methods need less memory than this reading
   }
   return watch.seconds();
 }
@@ -185,7 +185,7 @@ Asked predict(const std::shared_ptr<const Engine>& engine, const SessionOptions&
   record.metric = "nll";
   record.prompt_hash = prompt_hash(tokens);
   record.prompt_tokens = count;
-  NextTokenLosses losses(tokens, vocab, 1, count);  // nothing predicts the first token
+  NextTokenLosses losses(tokens, vocab, 1, count);  // the first token is not predicted
   bool cancelled = false;
   note_errors(record, [&] {
     Session session(engine, options);
@@ -201,7 +201,7 @@ Asked predict(const std::shared_ptr<const Engine>& engine, const SessionOptions&
   });
   if (cancelled) return asked;
   const std::vector<int64_t> begins = position_stretches(count);
-  const size_t told = record.error.empty() ? begins.size() : 1;  // a failure is told once
+  const size_t told = record.error.empty() ? begins.size() : 1;  // report a failure only once
   for (size_t i = 0; i < told; ++i) {
     const int64_t end = i + 1 < begins.size() ? begins[i + 1] : count;
     double sum = 0;

@@ -18,12 +18,13 @@ std::string user_text(const Sample& sample) {
   return sample.context + sample.separator + sample.question;
 }
 
-/// Published prompts hold their cue once: one that a bare prompt ends with is not put there again.
+/// Published prompts contain their cue once; it is not added to a bare prompt that already ends
+/// with it.
 bool ends_with_cue(std::string_view text, const Sample& sample) {
   return trim_back(text).ends_with(trim_back(sample.opening));
 }
 
-/// The opening behind a bare prompt.
+/// Appends the opening to a bare prompt.
 void open_bare(std::string& text, const Sample& sample) {
   if (ends_with_cue(text, sample)) return;
   const bool apart = !text.empty() && text.back() != ' ' && text.back() != '\n' &&
@@ -81,12 +82,13 @@ ComposedPrompt PromptComposer::compose(const Sample& sample, bool opening) const
 }
 
 bool PromptComposer::opens(const Sample& sample) const {
-  if (sample.opening.empty() || sample.perplexity) return false;  // a text has no reply to open
+  // a predicted text has no reply to open
+  if (sample.opening.empty() || sample.perplexity) return false;
   return in_chat(sample) || !ends_with_cue(user_text(sample), sample);
 }
 
-/// None where the end of the prompt is not that of a template, or does not begin at the control
-/// token that it is taken to begin at.
+/// None if the end of the prompt is not part of a template, or does not begin at the expected
+/// control token.
 std::optional<std::vector<int32_t>> PromptComposer::opened_tokens(
     const Sample& sample, const std::vector<int32_t>& unopened) const {
   if (!in_chat(sample)) return std::nullopt;

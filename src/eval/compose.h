@@ -1,5 +1,5 @@
 #pragma once
-// From a sample to the tokens that the model reads.
+// Converts a sample to the tokens of a prompt.
 
 #include <cstdint>
 #include <optional>
@@ -14,33 +14,33 @@
 namespace longhaul {
 
 struct ComposedPrompt : PromptTokens {
-  int64_t generated = 0;  ///< tokens at its end that are read one by one, as generated ones are
-  int64_t context_begin = 0, context_end = 0;  ///< tokens that hold nothing but context
-  std::vector<int64_t> answer;    ///< of them, those that hold it, where that was looked for
-  std::vector<int64_t> evidence;  ///< of them, those that look-ups of blocks are made to find
+  int64_t generated = 0;  ///< tokens at the end that are read one by one like generated ones
+  int64_t context_begin = 0, context_end = 0;  ///< tokens that contain only context
+  std::vector<int64_t> answer;    ///< context tokens that contain the answer, if it was searched
+  std::vector<int64_t> evidence;  ///< context tokens that block look-ups must find
 };
 
 class PromptComposer {
  public:
-  /// Without a template every prompt is bare text, and names of control tokens in it count, as with
-  /// `run --raw`.
+  /// Without a template every prompt is bare text, and control token names in it are recognised, as
+  /// with `run --raw`.
   PromptComposer(const Tokenizer& tokenizer, std::optional<ChatTemplate> chat)
       : tokenizer_(tokenizer), chat_(std::move(chat)) {}
 
-  /// System message, context, separator and question in the chat template, then, with `opening`,
-  /// the reply's first words behind the assistant mark; in bare text behind `before_opening`,
-  /// unless the question ends with them. Where there is a template, text of a sample never becomes
-  /// a control token. UserError when it is empty.
+  /// Builds system message, context, separator and question in the chat template. With `opening` it
+  /// adds the reply's first words after the assistant mark; in bare text after `before_opening`,
+  /// unless the question ends with them. With a template, text of a sample never becomes a control
+  /// token. UserError if the prompt is empty.
   ComposedPrompt compose(const Sample& sample, bool opening) const;
 
-  /// Whether the sample's opening changes the prompt that compose() makes.
+  /// Whether the sample's opening changes the result of compose().
   bool opens(const Sample& sample) const;
 
-  /// Tokens of the sample's longest prompt: with its opening, where it has one.
+  /// Tokens of the sample's longest prompt: with its opening, if it has one.
   int64_t most_tokens(const Sample& sample) const;
 
-  /// compose(sample, true) from compose(sample, false): what stands before the template's last
-  /// control token, where tokens never run across, is not tokenized again.
+  /// Computes compose(sample, true) from compose(sample, false). Text before the template's last
+  /// control token, across which no tokens extend, is not tokenized again.
   ComposedPrompt opened(const Sample& sample, const ComposedPrompt& unopened) const;
 
  private:
@@ -53,15 +53,15 @@ class PromptComposer {
   std::optional<ChatTemplate> chat_;
 };
 
-/// The prompt with the middle of its context taken out, so that `tokens` are left (or, where the
-/// rest alone is longer, no context).
+/// The prompt without the middle of its context, so that `tokens` tokens remain (or without any
+/// context, if the rest alone is longer).
 ComposedPrompt cut_middle(const ComposedPrompt& prompt, int64_t tokens);
 
 /// The same question without any context.
 Sample without_context(const Sample& sample);
 
-/// Hex xxh3 of all texts of a sample that compose() reads: tells without tokenizing whether a
-/// prompt is the same. The text before an opening in a bare prompt is left out; prompt_hash()
+/// Hex xxh3 of all texts of a sample that compose() uses. It shows without tokenizing whether a
+/// prompt has changed. The text before an opening in a bare prompt is not included; prompt_hash()
 /// covers it.
 std::string sample_hash(const Sample& sample, bool opening);
 

@@ -10,9 +10,9 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kFewTokens = 64;  // as short as a case of the user's may be
+constexpr int64_t kFewTokens = 64;  // as short as a user's case may be
 
-/// Whether some task fills the lengths that are asked for.
+/// Whether any task fills the requested lengths.
 bool has_filled(std::span<const PlannedTask> tasks) {
   return std::any_of(tasks.begin(), tasks.end(),
                      [](const PlannedTask& task) { return task.scales; });
@@ -24,7 +24,7 @@ bool begins_densely(const MethodSpec& method, const ModelShape& shape) {
   return method.make(shape)->dense_prefix(kSomePrompt) > 0;
 }
 
-/// Lengths that nobody gave. The benchmarks cut texts of their own length to the model's.
+/// Sets default lengths. Benchmarks cut texts with their own lengths to the model's.
 void choose_lengths(EvalSettings& settings, const ModelShape& shape,
                     std::span<const PlannedTask> tasks) {
   if (!settings.lengths.empty()) {
@@ -35,8 +35,8 @@ void choose_lengths(EvalSettings& settings, const ModelShape& shape,
   if (has_filled(tasks)) settings.lengths = {kUsualLength};
 }
 
-/// What every method must be able to read. Only tasks of any length have prompts as long as they
-/// are asked for.
+/// Length that every method must be able to read. Only tasks of any length have prompts as long as
+/// requested.
 int64_t shortest_prompt(const std::vector<int64_t>& lengths, std::span<const PlannedTask> tasks) {
   return has_filled(tasks) && !lengths.empty() ? *std::min_element(lengths.begin(), lengths.end())
                                                : kFewTokens;

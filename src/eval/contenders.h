@@ -1,5 +1,5 @@
 #pragma once
-// What a run compares: attention methods, and controls.
+// The methods and baselines that a run compares.
 
 #include <span>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace longhaul {
 
-/// A method, or dense attention on a changed prompt.
+/// A method, or dense attention on a modified prompt.
 struct Contender {
   enum class Reads { kWhole, kQuestionOnly, kWithoutMiddle };
   std::string name;
@@ -21,18 +21,19 @@ struct Contender {
   bool shown_evidence = false;
 };
 
-/// The settings with each method as this model's profiles make it, and with lengths where none were
-/// given. UserError: a method that is given twice, or that could not even read a prompt of the
-/// shortest length (of a few tokens, where every task has lengths of its own). What it refuses of
-/// longer ones is told in their records.
+/// The settings with each method resolved by this model's profiles, and with default lengths if
+/// none were given. UserError for a method given twice, or one that cannot even read a prompt of
+/// the shortest length (a few tokens, if every task has its own lengths). Failures with longer
+/// prompts are stored in their records.
 EvalSettings for_model(EvalSettings settings, const ModelShape& shape,
                        std::span<const PlannedTask> tasks);
 
-/// Of for_model()'s settings: dense attention, from whose readings others go on, then the other
-/// methods in their order, then the controls.
+/// For the result of for_model(): dense attention, whose prefills others share, then the other
+/// methods in order, then the baselines.
 std::vector<Contender> contenders_of(const EvalSettings& settings, const ModelShape& shape);
 
-/// Whether it is asked this sample. Controls take no perplexity samples: nothing is asked.
+/// Whether the contender runs this sample. Baselines skip perplexity samples, because these have no
+/// question.
 bool concerns(const Contender& contender, const Sample& sample);
 
 }  // namespace longhaul

@@ -1,4 +1,4 @@
-// run.json of a folder: a new one, or one that a further run is put into.
+// run.json of a folder: a new one, or one to which a further run is added.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -29,7 +29,7 @@ bool is_count(const ordered_json& value) {
   return value.is_number_integer() && value.get<int64_t>() >= 0;
 }
 
-/// As asked_by() makes it.
+/// Whether the value has the form made by asked_by().
 bool is_asked(const ordered_json& value) {
   const auto has = [&](const char* key, bool (*fits)(const ordered_json&)) {
     return value.contains(key) && fits(value[key]);
@@ -38,7 +38,7 @@ bool is_asked(const ordered_json& value) {
          has("lengths", is_list) && has("samples", is_count) && has("openings", is_text);
 }
 
-/// A run.json that people or other programs have written must not be believed.
+/// Checks a run.json, which may have been edited by people or other programs.
 void check_kinds(const fs::path& path, const ordered_json& held) {
   constexpr struct {
     const char* key;
@@ -63,7 +63,7 @@ void check_kinds(const fs::path& path, const ordered_json& held) {
   }
 }
 
-/// The name of the run's model, as its user wrote it.
+/// The name of the run's model, as written by its user.
 std::string model_of(const ordered_json& run) {
   const auto model = run.find("model");
   if (model == run.end() || !model->is_object()) return "unknown";
@@ -78,7 +78,7 @@ void check_same_conditions(const fs::path& folder, const ordered_json& earlier,
   for (const auto& [key, value] : now.items()) {
     const auto held = before.find(key);
     if (held != before.end() && *held == value) continue;
-    if (key == "model") {  // whose value is a fingerprint
+    if (key == "model") {  // its value is a fingerprint
       user_error("{} holds a run of another model ({}; this one is of {}): give another --out",
                  folder.string(), model_of(earlier), model_of(run));
     }
@@ -92,14 +92,14 @@ void check_same_conditions(const fs::path& folder, const ordered_json& earlier,
   }
 }
 
-/// Whether two tasks have the key with the same value, or both have none.
+/// Whether two tasks have the same value for the key, or neither has it.
 bool agree(const ordered_json& a, const ordered_json& b, const char* key) {
   const ordered_json none;
   return a.value(key, none) == b.value(key, none);
 }
 
-/// A task of the same name is scored by the same rule and reads the same files of the user's. Words
-/// about its source may change: where the texts have, the records' hashes tell.
+/// Tasks of the same name must have the same scoring rule and user files. The description of the
+/// source may change, because the records' hashes detect changed texts.
 void check_same_task(const fs::path& folder, const ordered_json& before, const ordered_json& now) {
   if (!agree(before, now, "rule")) {
     user_error("{} holds a run of {} with another rule of scoring, {}: give another --out",
@@ -137,7 +137,7 @@ ordered_json merged_methods(const fs::path& folder, const ordered_json& before, 
   return now;
 }
 
-/// What `more` has beyond `held`, put behind it.
+/// `held` followed by the new elements of `more`.
 ordered_json merged_list(ordered_json held, const ordered_json& more) {
   for (const auto& item : more) {
     const bool known = std::any_of(held.begin(), held.end(), [&](const ordered_json& h) {
@@ -149,7 +149,7 @@ ordered_json merged_list(ordered_json held, const ordered_json& more) {
   return held;
 }
 
-/// All that have contributed, in their order. Earlier versions kept the last one only.
+/// All commands that have contributed, in order. Earlier versions stored only the last one.
 ordered_json commands_of(const ordered_json& run) {
   if (run.contains("commands")) return run["commands"];
   ordered_json commands = ordered_json::array();
@@ -157,7 +157,7 @@ ordered_json commands_of(const ordered_json& run) {
   return commands;
 }
 
-/// "c1d3045, 2c7ab6b": the programs that have contributed, in their order.
+/// "c1d3045, 2c7ab6b": the builds of the program that have contributed, in order.
 std::string merged_builds(const std::string& held, const std::string& now) {
   for (size_t begin = 0; begin <= held.size();) {
     const size_t end = std::min(held.find(", ", begin), held.size());
@@ -169,7 +169,7 @@ std::string merged_builds(const std::string& held, const std::string& now) {
 
 std::string builds_of(const ordered_json& run) { return run.value("build", "unknown"); }
 
-/// What two runs ask for, the first one's part before the other's, into `both`.
+/// Merges the requests of two runs into `both`, the first one's part before the other's.
 void put_together(const ordered_json& first, const ordered_json& second, ordered_json& both) {
   const ordered_json empty = ordered_json::array();
   for (const char* key : {"tasks", "methods", "lengths"}) {
@@ -181,7 +181,7 @@ void put_together(const ordered_json& first, const ordered_json& second, ordered
   if (first.value("openings", "") != second.at("openings")) both["openings"] = "both";
 }
 
-/// What this run asks for, put to what the folder's run.json holds.
+/// Merges this run's request with the contents of the folder's run.json.
 ordered_json merged_run(const ordered_json& held, const ordered_json& run, ordered_json settings) {
   ordered_json merged = run;
   merged["settings"] = std::move(settings);
@@ -198,7 +198,7 @@ ordered_json merged_run(const ordered_json& held, const ordered_json& run, order
   return merged;
 }
 
-/// The folder's run.json, with values of the kinds that are expected.
+/// The folder's run.json, with the types of its values checked.
 ordered_json held_run(const fs::path& folder) {
   const fs::path path = folder / kFile;
   ordered_json held = ordered_json::parse(read_json_file(path).dump());
@@ -216,7 +216,8 @@ void make_run_folder(const fs::path& folder) {
 
 bool has_begun(const fs::path& folder) {
   if (is_there(folder / kFile)) return true;
-  // An empty one is what a run leaves that ended before its first line, and what locks the folder.
+  // An empty file remains from a run that ended before its first line, or serves as the folder's
+  // lock.
   std::error_code error;
   const uintmax_t bytes = fs::file_size(folder / "samples.jsonl", error);
   if (!error && bytes > 0) {

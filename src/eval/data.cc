@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr size_t kLargestFile = size_t{1} << 30;
 constexpr std::string_view kPacked = ".gz";
 
-/// Names come from our own tasks, but a test or a later caller must not walk out of the folder.
+/// Names come from our own tasks, but a test or a later caller must not leave the folder.
 bool stays_inside(std::string_view name) {
   const fs::path path{std::string(name)};
   if (path.empty() || path.is_absolute()) return false;
@@ -50,7 +50,7 @@ std::vector<std::filesystem::path> data_folders() {
 }
 
 std::string read_packed_file(const std::filesystem::path& path) {
-  // gzread hands plain files through.
+  // gzread passes plain files through.
   if (is_folder(path)) user_error("{}: is a folder, a file is expected", path.string());
   size_t packed_bytes = 0;
   const int opened = open_regular_file(path, &packed_bytes);

@@ -26,7 +26,7 @@ std::string as_text(const nlohmann::json& json, const std::string& where, std::s
   user_error("{}: key \"{}\" is no text", where, key);
 }
 
-/// The next line, without its end; moves `rest` behind it.
+/// Removes the next line from `rest` and returns it without its line end.
 std::string_view take_line(std::string_view& rest) {
   const size_t end = std::min(rest.find('\n'), rest.size());
   std::string_view line = rest.substr(0, end);

@@ -1,6 +1,5 @@
 #pragma once
-// JSON in data files, which may come from anywhere: every message names the file, the entry and the
-// key.
+// JSON in untrusted data files: every message names the file, the entry and the key.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -12,29 +11,29 @@
 
 namespace longhaul {
 
-/// A value in a data file, and where it stands ("qa/xquad.en.json entry 3").
+/// A value in a data file, and its location ("qa/xquad.en.json entry 3").
 struct DataValue {
   nlohmann::json json;
   std::string where;
 };
 
-/// A whole file. UserError: missing, no JSON, nested deeper than 64, more than 64 MiB.
+/// Reads a whole file. UserError if missing, not JSON, nested deeper than 64, or more than 64 MiB.
 DataValue data_json(const EvalData& data, std::string_view name);
 
-/// A file of JSON lines whose objects are parsed when they are asked for: a task that takes a few
-/// of many does not pay for the others. `data` must outlive it.
+/// A file of JSON lines whose objects are parsed on access, so that a task that uses a few of many
+/// does not parse the others. `data` must outlive it.
 class DataJsonLines {
  public:
-  /// UserError: missing, or without any line. Empty lines are skipped.
+  /// UserError if missing, or without any line. Empty lines are skipped.
   DataJsonLines(const EvalData& data, std::string_view name);
   size_t size() const { return lines_.size(); }
-  /// The bounds of data_json() hold for every line.
+  /// The limits of data_json() apply to every line.
   DataValue at(size_t index) const;
 
  private:
   struct Line {
     std::string_view text;
-    int64_t number = 0;  ///< in the file
+    int64_t number = 0;  ///< line number in the file
   };
   std::string name_;
   std::vector<Line> lines_;
@@ -47,9 +46,9 @@ std::vector<DataValue> data_json_lines(const EvalData& data, std::string_view na
 /// The lines of a text file, without carriage returns and empty lines.
 std::vector<std::string_view> data_lines(const EvalData& data, std::string_view name);
 
-// UserError when the key is missing or of another kind.
+// These throw UserError if the key is missing or has another type.
 
-/// The value of a key of any kind.
+/// The value of a key, of any type.
 DataValue member(const DataValue& value, std::string_view key);
 /// A text, or a number as text.
 std::string text_member(const DataValue& value, std::string_view key);

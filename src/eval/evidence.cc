@@ -13,7 +13,7 @@ bool ends_sentence(std::string_view text, size_t at) {
   return mark && (at + 1 == text.size() || text[at + 1] == ' ' || text[at + 1] == '\n');
 }
 
-/// Bytes [begin, end) widened to whole sentences, without the blanks before them.
+/// Bytes [begin, end) extended to whole sentences, without the blanks before them.
 std::pair<size_t, size_t> widened(std::string_view text, size_t begin, size_t end) {
   while (begin > 0 && !ends_sentence(text, begin - 1)) --begin;
   while (begin < end && (text[begin] == ' ' || text[begin] == '\n')) ++begin;

@@ -1,5 +1,5 @@
 #pragma once
-// Where in a prompt the sentence stands that holds what is asked for.
+// Location, in a prompt, of the sentence that contains the answer.
 
 #include <cstdint>
 #include <span>
@@ -17,17 +17,19 @@ struct TokenRange {
   bool operator==(const TokenRange&) const = default;
 };
 
-/// The sentences of the prompt's context that hold an answer word for word: from behind one end of
-/// a sentence or line to the next. Ascending, each once. Empty where answer_tokens() finds none.
+/// The sentences of the prompt's context that contain an answer word for word, each from the end of
+/// the previous sentence or line to its own. Ascending, without duplicates. Empty if
+/// answer_tokens() finds none.
 std::vector<TokenRange> evidence_in(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
                                     std::span<const std::string> answers);
 
-/// Their tokens, ascending.
+/// The tokens of these sentences, ascending.
 std::vector<int64_t> evidence_tokens(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
                                      std::span<const std::string> answers);
 
-/// The block of `block` tokens, counted from token `init` on, that holds most of the range: its
-/// first token. -1 where the range begins before `init`, or the block is not whole in `tokens`.
+/// The first token of the block of `block` tokens, counted from token `init` on, that contains most
+/// of the range. -1 if the range begins before `init`, or the block is not complete within
+/// `tokens`.
 int64_t block_of(const TokenRange& range, int64_t init, int64_t block, int64_t tokens);
 
 }  // namespace longhaul

@@ -12,7 +12,7 @@
 namespace longhaul {
 namespace {
 
-// Named here and not listed from the folder: samples must not change when a book is added.
+// Listed here instead of from the folder, because samples must not change when a book is added.
 constexpr std::string_view kBooks[] = {
     "books/frankenstein.txt",
     "books/the-moonstone.txt",
@@ -25,7 +25,7 @@ constexpr int kTries = 24;
 
 bool is_space(char c) { return c == ' ' || c == '\n'; }
 
-/// A sentence ends before `at`: its mark, perhaps a closing quote, then white space.
+/// Whether a sentence ends before `at`: its mark, optionally a closing quote, then white space.
 bool starts_sentence(std::string_view text, size_t at) {
   if (at == 0) return true;
   if (!is_space(text[at - 1]) || at >= text.size() || is_space(text[at])) return false;
@@ -114,7 +114,7 @@ std::string hide(std::string_view haystack, std::vector<Hidden> hidden, std::str
 }
 
 double grid_depth(int sample) {
-  // 3 and 10 have no common divisor: the points come spread, 0, 3, 6, 9, 2, ...
+  // 3 and 10 have no common divisor, so the points are spread: 0, 3, 6, 9, 2, ...
   return static_cast<double>(int64_t{sample} * 3 % kDepths) / (kDepths - 1);
 }
 
@@ -132,12 +132,12 @@ void fit_to_length(const TaskRequest& request, Sample& sample, double units_per_
         request.length, fitting_tokens + sample.max_tokens);
   }
   const int64_t close_enough = std::max<int64_t>(4, request.length / 1024);
-  int64_t too_many = 0;  // 0: not known yet
+  int64_t too_many = 0;  // 0: unknown so far
   double rate = units_per_token;
   for (int i = 0; i < kTries && limit - fitting_tokens > close_enough; ++i) {
     int64_t next = fits + std::max<int64_t>(
                               1, std::llround(rate * static_cast<double>(limit - fitting_tokens)));
-    // An estimate that keeps landing on one side would creep: every third step halves.
+    // An estimate that always lands on one side would converge slowly, so every third step bisects.
     if (too_many > 0 && (next >= too_many || i % 3 == 2)) next = fits + (too_many - fits) / 2;
     if (next <= fits) break;
     const int64_t tokens = tokens_with(next);

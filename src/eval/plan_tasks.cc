@@ -1,4 +1,4 @@
-// From the names that a user gave to the tasks of a run.
+// Resolves the task names of a run.
 
 #include <fmt/ranges.h>
 
@@ -13,7 +13,7 @@
 namespace longhaul {
 namespace {
 
-/// A task, or those of a family that can be made from the data that is there.
+/// A task, or the tasks of a family for which data is available.
 std::vector<const TaskInfo*> tasks_at_hand(std::string_view name, const EvalData& data) {
   const std::vector<const TaskInfo*> tasks = eval_tasks_named(name);
   if (tasks.size() == 1) return tasks;

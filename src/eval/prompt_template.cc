@@ -11,7 +11,7 @@ constexpr std::string_view kContext = "{context}";
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-/// The first and the last `half` bytes, moved outwards to whole characters.
+/// The first and the last `half` bytes, extended outwards to whole characters.
 std::string without_middle(std::string_view text, size_t half) {
   size_t front = std::min(half, text.size());
   size_t back = text.size() - front;

@@ -13,18 +13,18 @@ namespace longhaul {
 
 using PromptField = std::pair<std::string_view, std::string_view>;
 
-/// Every {name} that is a field is replaced by it, once; other braces stay.
+/// Replaces every {name} that is a field, without recursion; other braces are unchanged.
 std::string fill_in(std::string_view text, std::span<const PromptField> fields);
 
-/// Sets context, separator and question so that they make `text` with {context} and the fields
-/// filled in: the context begins with what stands before it, white space behind it is the
-/// separator. Without {context} all of it is the question.
+/// Sets context, separator and question so that they form `text` with {context} and the fields
+/// filled in. The context includes the text before it, and the white space after it is the
+/// separator. Without {context} the whole text is the question.
 void place_prompt(Sample& sample, std::string_view text, std::string_view context,
                   std::span<const PromptField> fields);
 
-/// Takes out the middle of a context whose prompt and reply do not fit request.length (0: no
-/// limit), as LongBench and InfiniteBench do, and notes in the sample how much that was. UserError
-/// when the rest alone is too long.
+/// Removes the middle of a context if prompt and reply exceed request.length (0: no limit), as
+/// LongBench and InfiniteBench do, and records the removed amount in the sample. UserError if the
+/// rest alone is too long.
 void cut_to_length(const TaskRequest& request, Sample& sample);
 
 }  // namespace longhaul

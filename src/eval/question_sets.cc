@@ -12,7 +12,7 @@ namespace {
 
 using Key = std::pair<std::string, std::string>;  // title, text
 
-/// Collects documents while a file is read; indices are known once all have been seen.
+/// Collects documents while a file is read; indices are known at the end.
 class Pool {
  public:
   void add(const Key& key) { known_.emplace(key, 0); }
@@ -39,7 +39,7 @@ std::string joined_sentences(const DataValue& list) {
   return text;
 }
 
-/// HotpotQA's [title, [sentence, ...]].
+/// Parses HotpotQA's [title, [sentence, ...]].
 Key hotpot_paragraph(const DataValue& pair) {
   const std::vector<DataValue> parts = elements(pair);
   if (parts.size() != 2 || !parts[0].json.is_string()) {

@@ -1,6 +1,5 @@
 #pragma once
-// Questions and a common pool of paragraphs that answer them: what multi-document tasks are made
-// of.
+// Questions and a common pool of paragraphs that answer them, for multi-document tasks.
 
 #include <cstdint>
 #include <string>
@@ -19,26 +18,25 @@ struct QuestionDocument {
 struct Question {
   std::string text;
   std::vector<std::string> answers;
-  std::vector<size_t> gold;  ///< documents that hold the answer
-  std::vector<size_t> own;   ///< gold and those given with the question, gold first
-  std::vector<size_t> near;  ///< others of the same article: the first distractors
+  std::vector<size_t> gold;  ///< documents that contain the answer
+  std::vector<size_t> own;   ///< gold documents first, then others given with the question
+  std::vector<size_t> near;  ///< others from the same article: the first distractors
 };
 
 struct QuestionSet {
-  std::vector<QuestionDocument>
-      documents;                    ///< all different, in the order of their titles and texts
-  std::vector<Question> questions;  ///< in the order of the file
+  std::vector<QuestionDocument> documents;  ///< without duplicates, sorted by titles and texts
+  std::vector<Question> questions;          ///< in file order
 };
 
-/// SQuAD 1.1 questions of qa/xquad.en.json.
+/// SQuAD 1.1 questions from qa/xquad.en.json.
 QuestionSet xquad(const EvalData& data);
-/// HotpotQA questions with ten paragraphs each of qa/hotpotqa.json; the paragraphs of
+/// HotpotQA questions with ten paragraphs each from qa/hotpotqa.json; the paragraphs of
 /// qa/hotpotqa_paragraphs.json are in the pool too.
 QuestionSet hotpotqa(const EvalData& data);
-/// Natural Questions of qa/nq_open.jsonl, one passage each.
+/// Natural Questions from qa/nq_open.jsonl, one passage each.
 QuestionSet natural_questions(const EvalData& data);
 
-/// Documents that are not among `without`, in random order.
+/// Documents that are not in `without`, in random order.
 std::vector<size_t> distractors(const QuestionSet& set, const std::vector<size_t>& without,
                                 Random& random);
 

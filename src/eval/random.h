@@ -1,6 +1,6 @@
 #pragma once
-// What tasks draw. Each sample has a sequence of its own, so that sample i does not depend on how
-// many samples there are.
+// Random numbers for tasks. Each sample has its own sequence, so that sample i does not depend on
+// the number of samples.
 
 #include <xxhash.h>
 
@@ -24,7 +24,7 @@ class Random {
 
   uint64_t bits() { return numbers_.next(); }
 
-  /// From 0 to count - 1; the bias of the remainder is below 2^-32 for every count that is used.
+  /// From 0 to count - 1; the bias of the remainder is below 2^-32 for every count in use.
   uint64_t below(uint64_t count) {
     LH_ASSERT(count > 0);
     return bits() % count;

@@ -16,13 +16,14 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr double kLargestFigure = 1e12;  // of seconds, rates and losses: no real one comes near
+// limit for seconds, rates and losses, far beyond real values
+constexpr double kLargestFigure = 1e12;
 constexpr int64_t kMostCount = int64_t{1} << 60;
-constexpr char kPart = '\x1f';  // a control character, which names do not hold
+constexpr char kPart = '\x1f';  // a control character, which names do not contain
 
 double finite(double value) { return std::isfinite(value) ? value : 0; }
 
-/// Typed access to the keys of one line; every refusal names the key.
+/// Typed access to the keys of one line; every error names the key.
 class Fields {
  public:
   explicit Fields(const json& object) : object_(object) {}

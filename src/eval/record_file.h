@@ -1,5 +1,5 @@
 #pragma once
-// DIR/samples.jsonl: all records of a run, also of one that was killed while it wrote.
+// DIR/samples.jsonl: all records of a run, including one that was killed while writing.
 
 #include <cstdint>
 #include <filesystem>
@@ -11,16 +11,16 @@
 namespace longhaul {
 
 struct RecordFile {
-  std::vector<Record> records;  ///< in the file's order
-  /// Bytes of whole lines. A kill can leave a torn line behind them, without its newline: it is no
-  /// record, and a run that continues cuts the file here before it appends.
+  std::vector<Record> records;  ///< in file order
+  /// Size of the complete lines. A killed run can leave an incomplete line after them, without
+  /// newline. It is not a record, and a continuing run truncates the file here before it appends.
   uint64_t whole_bytes = 0;
   bool torn = false;
 };
 
-/// No file: no records, but UserError where it lies there packed (.gz). UserError "FILE line N: key
-/// ..." for a whole line that is no record, and for a second record of the same (task, opening,
-/// length, id, method).
+/// Without a file there are no records, but it is a UserError if a packed one (.gz) exists.
+/// UserError "FILE line N: key ..." for a complete line that is not a record, and for a second
+/// record with the same (task, opening, length, id, method).
 RecordFile read_records(const std::filesystem::path& path);
 
 }  // namespace longhaul

@@ -16,8 +16,8 @@
 namespace longhaul {
 namespace {
 
-/// Whether the name is still that file's: another run may have put a rewritten one in its place
-/// between opening and locking.
+/// Whether the name still refers to that file: another run may have replaced it between opening and
+/// locking.
 bool is_named(int file, const std::filesystem::path& path) {
   struct stat opened = {};
   struct stat named = {};
@@ -72,7 +72,7 @@ void RecordWriter::begin() {
 }
 
 void RecordWriter::rewrite() {
-  std::optional<PartFile> part = PartFile::create(path_);  // locked, as the file that it replaces
+  std::optional<PartFile> part = PartFile::create(path_);  // locked, like the file that it replaces
   if (!part) refuse_write(path_);
   std::string lines;
   for (const Record& record : records_) lines += to_json(record) + "\n";
@@ -126,7 +126,8 @@ void RecordWriter::add(const std::vector<Record>& records) {
   if (!lines.empty()) append(lines);
 }
 
-/// All of it or nothing: no other thread may write behind the half line that a full disk leaves.
+/// Appends all lines or none: no other thread may write after an incomplete line left by a full
+/// disk.
 void RecordWriter::append(const std::string& lines) {
   if (torn_) user_error("{}: ends in half a line", path_.string());
   const off_t held = lseek(file_, 0, SEEK_END);

@@ -12,14 +12,14 @@
 namespace longhaul {
 namespace {
 
-constexpr double kRight = 0.5;  // share of the answer's words in a reply that counts
+constexpr double kRight = 0.5;  // share of the answer's words required in a counted reply
 
 HeadScores zeros(int layers, int heads) {
   return HeadScores(static_cast<size_t>(layers),
                     std::vector<double>(static_cast<size_t>(heads), 0.0));
 }
 
-/// Share of the answers' different words that the reply holds.
+/// Share of the answers' distinct words in the reply.
 double words_found(const Sample& sample, const std::string& reply) {
   double sum = 0;
   for (const std::string& answer : sample.answers) sum += needle_words_score(answer, reply);
@@ -113,7 +113,8 @@ bool HeadCount::ask(const Sample& sample, const ComposedPrompt& prompt,
     strongest.observe(step);
     if (watch && !step.decoding()) watch(step);
   });
-  // The prompt's last token is read as generated ones are: it is the first that looks.
+  // The prompt's last token is read like generated ones, because it is the first that attends to
+  // the answer.
   const auto tokens = std::span<const int32_t>(prompt.tokens);
   if (!session.prefill(tokens.first(tokens.size() - 1), {.cancel = search_.cancel})) return false;
   session.decode(tokens.back());
@@ -130,7 +131,7 @@ bool HeadCount::ask(const Sample& sample, const ComposedPrompt& prompt,
   return true;
 }
 
-/// Of a reply of `rows` tokens whose first was generated at `position`.
+/// Adds the statistics of a reply of `rows` tokens whose first was generated at `position`.
 void HeadCount::add_distant(const StrongestKeys& strongest, int64_t position, size_t rows) {
   const double share = 1.0 / static_cast<double>(rows);
   for (size_t layer = 0; layer < sums_.distant.size(); ++layer) {

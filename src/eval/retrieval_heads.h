@@ -1,8 +1,8 @@
 #pragma once
-// Retrieval heads: the query heads that look at what the reply copies from the text (Wu et al.,
-// arXiv:2404.15574; Ltri-LLM, arXiv:2412.04757, chooses its heads by them). For every generated
-// token a head gains 1 / (tokens of the answer in the text) when the key that the newest row
-// attends to most holds that very token, inside the answer.
+// Retrieval heads: the query heads that attend to the text copied by the reply (Wu et al.,
+// arXiv:2404.15574; Ltri-LLM, arXiv:2412.04757, selects its heads by them). For every generated
+// token a head gains 1 / (tokens of the answer in the text) if the key to which the newest row
+// attends most is that very token, inside the answer.
 
 #include <cstdint>
 #include <functional>
@@ -23,14 +23,14 @@ namespace longhaul {
 /// [layer][query head], from 0 to (generated tokens) / (tokens of the answer)
 using HeadScores = std::vector<std::vector<double>>;
 
-/// The keys that each query head of the decoded tokens attends to most; for Session::observe of a
-/// dense session. In layers with a sliding window of the model's own, of the keys in it.
+/// The keys to which each query head of the decoded tokens attends most; for Session::observe of a
+/// dense session. In layers with the model's own sliding window, only keys within it count.
 class StrongestKeys {
  public:
   explicit StrongestKeys(const ModelShape& shape);
 
   void observe(const LayerStep& step);
-  /// Of the decoded token `row`, the first of them 0: its place in the context.
+  /// The key for decoded token `row` (from 0), as a position in the context.
   int32_t at(size_t row, size_t layer, size_t head) const {
     const auto layers = static_cast<size_t>(layers_), heads = static_cast<size_t>(heads_);
     return keys_[(row * layers + layer) * heads + head];
@@ -42,15 +42,15 @@ class StrongestKeys {
   Array<float> rotated_;
 };
 
-/// What a head gains by what it looked at.
+/// Score of a head for the keys to which it attends.
 class CopyScore {
  public:
-  /// `answer`: places of the answer's tokens in the prompt, ascending, at least one.
+  /// `answer`: positions of the answer's tokens in the prompt, ascending, at least one.
   CopyScore(std::span<const int32_t> prompt, std::span<const int64_t> answer);
 
-  /// By a row that looked at `strongest` most when `token` was generated from it.
+  /// Score of a row that attended most to `strongest` when `token` was generated from it.
   double of(int64_t strongest, int32_t token) const;
-  /// By a whole reply, whose token i was generated from the decoded token i.
+  /// Adds the scores of a whole reply; token i was generated from decoded token i.
   void add(const StrongestKeys& strongest, std::span<const int32_t> reply,
            HeadScores& scores) const;
 
@@ -59,42 +59,41 @@ class CopyScore {
   std::span<const int64_t> answer_;
 };
 
-/// Whether a row at `position` would no longer see the key at `key` in a head of duo that streams,
-/// with the first tokens and the recent ones that duo keeps by default.
+/// Whether a row at `position` would no longer see the key at `key` in a streaming head of duo,
+/// with duo's default numbers of first and recent tokens.
 bool beyond_streaming(int64_t key, int64_t position);
 
 struct HeadSearch {
   std::vector<int64_t> lengths;  ///< tokens of a prompt and its reply
-  int samples = 10;              ///< of every length: facts at as many depths of books
+  int samples = 10;              ///< samples per length: facts at as many depths of books
   uint64_t seed = 1;
-  SessionOptions session;            ///< its method is dense
+  SessionOptions session;            ///< its method must be dense
   std::optional<ChatTemplate> chat;  ///< without one, prompts end with the reply's first words
   std::function<void(int done, int total)> progress;
   const CancelFlag* cancel = nullptr;
 };
 
 struct FoundHeads {
-  HeadScores scores;  ///< mean over the replies that count
-  /// Share of the same replies' tokens for which the key that the head attends to most is none that
-  /// duo's streaming heads would still see: tells heads apart that copy nothing.
+  HeadScores scores;  ///< mean over the counted replies
+  /// Share of the tokens of these replies for which the key with most attention is no longer
+  /// visible to duo's streaming heads. It distinguishes heads that copy nothing.
   HeadScores distant;
   int asked = 0;
-  int counted = 0;  ///< of them, with more than half of the answers' words in the reply
+  int counted = 0;  ///< replies with more than half of the answers' words
   bool finished = false;
 };
 
-/// The heads of one model, reply by reply.
+/// Accumulates the scores of one model's heads, reply by reply.
 class HeadCount {
  public:
-  /// `session`, `chat` and `cancel` of a search are looked at, and must outlive this.
+  /// Uses `session`, `chat` and `cancel` of a search, which must outlive this object.
   HeadCount(std::shared_ptr<const Engine> engine, const HeadSearch& search);
 
-  /// A prompt of the sample as it is to be asked: with the reply's first words where there is no
-  /// chat template.
+  /// The prompt of the sample: with the reply's first words if there is no chat template.
   ComposedPrompt compose(const Sample& sample) const;
   const PromptComposer& composer() const { return composer_; }
-  /// Asks it. `watch` sees every layer of the prompt before its last token. False when it was
-  /// cancelled: nothing has been counted then.
+  /// Runs the prompt. `watch` sees every layer of the prompt before its last token. Returns false
+  /// if cancelled; nothing has then been counted.
   bool ask(const Sample& sample, const ComposedPrompt& prompt,
            const std::function<void(const LayerStep&)>& watch = {});
 
@@ -111,7 +110,7 @@ class HeadCount {
   FoundHeads sums_;
 };
 
-/// Asks the task `fact` at every length. Throws UserError where a length is too short for it.
+/// Runs the task `fact` at every length. Throws UserError if a length is too short for it.
 FoundHeads find_retrieval_heads(const std::shared_ptr<const Engine>& engine, const EvalData& data,
                                 const HeadSearch& search);
 

@@ -39,7 +39,8 @@ RunAnswers::RunAnswers(const std::filesystem::path& folder, const nlohmann::orde
                        SampleQueue& queue, const PromptComposer& composer, Openings openings)
     : folder_(folder) {
   make_run_folder(folder);
-  writer_ = std::make_unique<RecordWriter>(folder);  // locked: no other run begins here meanwhile
+  // locked, so that no other run begins here meanwhile
+  writer_ = std::make_unique<RecordWriter>(folder);
   const nlohmann::ordered_json asked = asked_by(run);
   nlohmann::ordered_json all = run;
   all["unfinished"] = asked;
@@ -61,7 +62,7 @@ void RunAnswers::finish() {
   if (leaves_none_) finish_run(folder_);
 }
 
-/// Every sample that is planned, and the first of every length that the folder has answers of.
+/// Checks every planned sample, and the first of every length for which the folder has answers.
 void RunAnswers::check_planned(SampleQueue& queue, const PromptComposer& composer,
                                Openings openings) const {
   std::set<std::pair<std::string_view, int64_t>> held;

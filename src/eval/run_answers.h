@@ -1,6 +1,6 @@
 #pragma once
-// The answers that a run's folder holds: which cells are there, and whether they answer the prompts
-// that this run would ask.
+// The answers in a run's folder: which cells exist, and whether they belong to the prompts of this
+// run.
 
 #include <filesystem>
 #include <memory>
@@ -12,30 +12,31 @@
 
 namespace longhaul {
 
-/// What every record of a sample, asked in one way, begins with.
+/// The common beginning of all records of a sample, with or without opening.
 Record cell_of(const QueuedSample& queued, bool opening);
 
 class RunAnswers {
  public:
-  /// Begins the folder with run_json()'s `run`, or goes on in it. Before it changes anything there,
-  /// it checks all that can be checked at once: the run's conditions, the samples that `queue` has
-  /// planned, and, of every length that the folder has answers of, the first sample (which `queue`
-  /// makes for this). Warns where the answers are of another build of the program.
+  /// Begins the folder with run_json()'s `run`, or continues it. Before any change it performs all
+  /// checks that are possible at once. These are the run's conditions, the samples that `queue` has
+  /// planned, and for every length with answers in the folder the first sample (which `queue` makes
+  /// for this purpose). Warns if the answers come from another build of the program.
   RunAnswers(const std::filesystem::path& folder, const nlohmann::ordered_json& run,
              SampleQueue& queue, const PromptComposer& composer, Openings openings);
 
-  /// What the folder held of a cell's prompt when it was opened; null when it held nothing. Samples
-  /// that have a length of their own are cut to --lengths or the model's, and texts come from
-  /// --data: neither is one of the run's conditions. UserError when it was another sample.
+  /// The folder's prompt for a cell when it was opened; null if there was none. UserError if it was
+  /// another sample. This can happen because samples with their own length are cut to --lengths or
+  /// the model's, and texts come from --data, and neither is among the run's conditions.
   const FoundPrompt* found_prompt(const Sample& sample, Record cell) const;
-  /// The same by the prompt's tokens, for records that do not say of which sample they are.
+  /// Checks by the prompt's tokens, for records without a sample hash.
   void check_prompt(const FoundPrompt& found, const Record& cell,
                     const std::vector<int32_t>& tokens) const;
-  /// Whether the cell, its method included, is there: of a text that is predicted, every stretch.
+  /// Whether the cell, including its method, is present; for a predicted text, whether every
+  /// stretch is.
   bool answered(const Sample& sample, const Record& cell, const FoundPrompt& found) const;
 
-  /// Notes in run.json that all has been answered, unless an earlier run has left something open
-  /// that this one did not ask for.
+  /// Notes in run.json that everything has been answered, unless an earlier run left something open
+  /// that this one did not request.
   void finish();
 
   RecordWriter& writer() { return *writer_; }

@@ -1,5 +1,5 @@
 #pragma once
-// How far a run is, told after every answer.
+// Progress of a run, reported after every answer.
 
 #include <mutex>
 #include <vector>
@@ -11,30 +11,30 @@ namespace longhaul {
 
 class RunProgress {
  public:
-  /// `answers`: how many the run asks for; `work`: their cost together, in tokens read
-  /// (SampleQueue::work_of). `hooks` must outlive it.
+  /// `answers`: number of requested answers; `work`: their total cost, in tokens read
+  /// (SampleQueue::work_of). `hooks` must outlive this object.
   RunProgress(const std::vector<Contender>& contenders, int64_t answers, double work,
               const EvalHooks& hooks);
 
-  /// An answer of an earlier run: it counts in the running score, and its `work` is not left to do
-  /// (0: this run does not ask for it). Before the first count().
+  /// Adds an answer of an earlier run: it counts in the running score, and its `work` is not left
+  /// to do (0: this run does not request it). Call before the first count().
   void add_found(const Record& record, double work);
-  /// One more answer is there, with its new records (none where an earlier run had it) and the
-  /// engine's seconds for it. For any thread.
+  /// Adds one more answer with its new records (none if an earlier run had it) and the engine's
+  /// seconds for it. Thread-safe.
   void count(double work, const std::vector<Record>& records, double engine_seconds);
 
-  /// The engine's seconds for an answer that was cancelled. For any thread.
+  /// Adds the engine's seconds for an answer that was cancelled. Thread-safe.
   void add_seconds(double engine_seconds);
 
-  /// Not while threads count.
+  /// Not thread-safe: call after the workers have ended.
   double engine_seconds() const { return engine_seconds_; }
 
  private:
-  bool add_score(const Record& record);  ///< false: of a method that is not asked
+  bool add_score(const Record& record);  ///< false: the method is not requested
 
   const EvalHooks& hooks_;
-  double work_;       ///< of all answers that are asked for and not passed yet
-  double found_ = 0;  ///< of them, found and not passed yet
+  double work_;       ///< work of all requested answers that have not been passed yet
+  double found_ = 0;  ///< part of it that was found
   std::mutex mutex_;
   EvalProgress progress_;
   double engine_seconds_ = 0;

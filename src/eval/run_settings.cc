@@ -20,7 +20,7 @@ std::string now_utc() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
-/// What records of one run must share to be compared with each other.
+/// Conditions that the records of one run must share to be comparable.
 ordered_json conditions(const EvalSettings& s, const Engine& engine) {
   ordered_json conditions = {
       {"model", fmt::format("{:016x}", engine.fingerprint())},
@@ -103,7 +103,7 @@ nlohmann::ordered_json run_json(const EvalSettings& s, const Engine& engine,
     run["tasks"].push_back(std::move(item));
   }
   run["methods"] = method_names(s);
-  run["settings"] = ordered_json::object();  // "duo" is what the model's profile says
+  run["settings"] = ordered_json::object();  // "duo" depends on the model's profile
   for (const MethodSpec& method : s.methods) {
     run["settings"][method.text()] = fmt::format("{:016x}", method.fingerprint());
   }

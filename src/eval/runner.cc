@@ -28,11 +28,11 @@ PromptComposer composer_of(const EvalSettings& settings, const Engine& engine) {
   return {engine.tokenizer(), engine.chat_template(settings.chat_template)};
 }
 
-/// A method's answer to a sample that is not there yet.
+/// A method's missing answer to a sample.
 struct WantedAnswer {
   const Contender* contender = nullptr;
-  Record cell;                             ///< what its record says of the sample
-  std::shared_ptr<ComposedPrompt> prompt;  ///< whole, in this way of asking
+  Record cell;                             ///< the record's description of the sample
+  std::shared_ptr<ComposedPrompt> prompt;  ///< the whole prompt, in this way of asking
 };
 
 class Run {
@@ -55,11 +55,11 @@ class Run {
     }
   }
 
-  /// Takes samples until there are none, or somebody stops the run.
+  /// Takes samples until none are left, or the run is stopped.
   void work();
   EvalOutcome outcome() const;
   void finish() { answers_.finish(); }
-  /// Of all threads, in work(), without what they waited for samples. When they are done.
+  /// Total of all threads in work(), without waiting for samples. Call when they are done.
   double busy_seconds() const { return in_work_seconds_ - queue_.waited_seconds(); }
 
  private:
@@ -83,7 +83,7 @@ class Run {
   RunProgress progress_;
 
   std::atomic<bool> failed_{false};
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the following members
   double in_work_seconds_ = 0;
   std::exception_ptr failure_;
 };
@@ -155,8 +155,8 @@ void Run::ask_one(const QueuedSample& queued, const WantedAnswer& wanted, Shared
   progress_.count(queue_.work_of(queued), asked.records, seconds + asked.engine_seconds);
 }
 
-/// Adds the answers that are not there yet. Where all are, and the sample is known to be the same,
-/// it is not even tokenized.
+/// Adds the missing answers. If none are missing and the sample is known to be unchanged, it is not
+/// even tokenized.
 void Run::plan_one_way(const QueuedSample& queued, Record cell, std::vector<WantedAnswer>& wanted) {
   const Sample& sample = *queued.sample;
   const FoundPrompt* found = answers_.found_prompt(sample, cell);
@@ -184,7 +184,7 @@ void Run::plan_one_way(const QueuedSample& queued, Record cell, std::vector<Want
   }
 }
 
-/// Those that begin with the same reading come first: it is not kept in memory beside the others.
+/// Methods that share a prefill come first, so that it is not kept in memory beside the others.
 void Run::ask_all(const QueuedSample& queued) {
   const Sample& sample = *queued.sample;
   std::vector<WantedAnswer> wanted;
@@ -242,8 +242,8 @@ EvalOutcome run_eval(const std::shared_ptr<const Engine>& engine, const EvalSett
   if (settings.parallel <= 1) {
     run.work();
   } else {
-    // Inside the pool's loop every kernel runs on its own thread alone: as many answers at a time
-    // as there are threads, and no two sessions that wait for each other's loops.
+    // Inside the pool's loop every kernel runs on its own thread only: as many answers at a time as
+    // there are threads, and no sessions that wait for each other's loops.
     parallel_for(settings.parallel, [&](int64_t, int) { run.work(); });
   }
   const double seconds = watch.seconds();

@@ -120,8 +120,8 @@ std::vector<QueuedSample> SampleQueue::planned() const {
   return all;
 }
 
-/// Makes the group's samples, or waits for the thread that does. One group is made at a time
-/// (EvalData is for one thread): the next one only when this one is there.
+/// Makes the group's samples, or waits for the thread that does. Groups are made one at a time and
+/// in order, because EvalData supports one thread only.
 void SampleQueue::fill(Group& group, std::unique_lock<std::mutex>& lock) {
   if (group.making) {
     const Stopwatch watch;
@@ -150,8 +150,8 @@ void SampleQueue::fill(Group& group, std::unique_lock<std::mutex>& lock) {
   }
 }
 
-/// Whoever takes a sample makes the group after this one first, if nobody has begun to. A thread
-/// that is alone would only begin to answer later.
+/// The thread that takes a sample first makes the next group, if no thread has begun to. With a
+/// single thread this would only delay its answers.
 void SampleQueue::look_ahead(std::unique_lock<std::mutex>& lock) {
   if (settings_.parallel <= 1 || !groups_[group_].made || group_ + 1 == groups_.size()) return;
   Group& next = groups_[group_ + 1];

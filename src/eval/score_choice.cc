@@ -1,4 +1,4 @@
-// The rules of InfiniteBench's tasks and of multiple choice: what of a reply is its answer.
+// The rules of InfiniteBench's tasks and of multiple choice: extraction of the answer from a reply.
 
 #include "eval/score_choice.h"
 
@@ -31,8 +31,8 @@ std::string single_blanks(std::string text) {
   return text;
 }
 
-/// What follows the first of the phrases that is in the text, and one more character; nullopt when
-/// none is there.
+/// The text after the first of the phrases that occurs, and one more character; nullopt if none
+/// occurs.
 std::optional<std::string_view> after_phrase(std::string_view text,
                                              std::initializer_list<std::string_view> phrases) {
   for (const std::string_view phrase : phrases) {

@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t kMostWork = size_t{1} << 32;  // characters x characters: seconds
 
-/// Edits that turn one text into the other, where a substitution costs 1 or 2 (an insertion and a
-/// deletion). Two rows of the table are held.
+/// Number of edits between two texts, where a substitution costs 1 or 2 (an insertion and a
+/// deletion). Only two rows of the table are held.
 size_t distance(std::u32string_view a, std::u32string_view b, size_t substitution) {
   if (a.size() + 1 > kMostWork / (b.size() + 1)) {
     user_error("texts of {} and {} characters are too long for an edit distance", a.size(),
@@ -64,7 +64,7 @@ double code_line_score(std::string_view answer, std::string_view reply) {
     begin = end + 1;
   }
   if (line == answer) return 1;
-  // fuzzywuzzy gives 0 for one empty side; it rounds halves to even, as nearbyint does.
+  // fuzzywuzzy gives 0 if one side is empty; it rounds halves to even, like nearbyint.
   if (line.empty() || answer.empty()) return 0;
   return std::nearbyint(100 * edit_similarity(answer, line)) / 100;
 }

@@ -1,4 +1,4 @@
-// The rules of the needle tests, and of repeating a passage word for word.
+// The rules of the needle tests, and of verbatim repetition of a passage.
 
 #include <algorithm>
 #include <set>
@@ -37,7 +37,7 @@ double needle_words_score(std::string_view answer, std::string_view reply) {
 double verbatim_score(std::string_view answer, std::string_view reply) {
   const std::vector<std::string> wanted = squad_words(answer);
   if (wanted.empty()) return 0;
-  // run[j]: common words that end with the answer's word j and with the reply's word at hand.
+  // run[j]: number of common words that end with the answer's word j and the reply's present word.
   std::vector<size_t> run(wanted.size(), 0);
   size_t longest = 0;
   for (const std::string& word : squad_words(reply)) {

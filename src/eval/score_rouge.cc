@@ -11,7 +11,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// A table of the longest common subsequence is at most this large (words x words).
+/// Largest table of the longest common subsequence (words x words).
 constexpr size_t kLargestTable = size_t{1} << 26;
 
 double f_measure(double precision, double recall) {
@@ -31,7 +31,7 @@ Words rouge_words(std::string_view text) {
   return words;
 }
 
-/// Indices into `left` of one longest common subsequence, ascending. Where two are equally long,
+/// Indices into `left` of one longest common subsequence, ascending. If two are equally long,
 /// `prefer_left` drops the last word of `left` first.
 std::vector<size_t> common_subsequence(const Words& left, const Words& right, bool prefer_left) {
   const size_t rows = left.size() + 1;
@@ -104,7 +104,7 @@ std::map<std::string, int64_t> word_counts(const std::vector<Words>& lines) {
   return counts;
 }
 
-/// Sentences between full stops. A sentence of blanks is one empty word there.
+/// Sentences between full stops. A sentence of blanks is one empty word in that package.
 std::vector<Words> full_stop_sentences(std::string_view text) {
   std::vector<Words> sentences;
   for (size_t begin = 0; begin <= text.size();) {
@@ -158,7 +158,7 @@ double rouge_lsum(std::string_view answer, std::string_view reply) {
       for (const size_t i : common_subsequence(line, other, true)) covered.insert(i);
     }
     for (const size_t i : covered) {
-      // No word counts more often than both sides have it.
+      // A word counts at most as often as it occurs on both sides.
       int64_t& wanted_count = wanted_left[line[i]];
       int64_t& found_count = found_left[line[i]];
       if (wanted_count <= 0 || found_count <= 0) continue;

@@ -26,7 +26,7 @@ bool is_ascii_punctuation(char32_t c) {
          (c >= '{' && c <= '~');
 }
 
-/// What a word is made of to a regular expression's \b.
+/// Whether a character is part of a word for a regular expression's \b.
 bool is_word_character(char32_t c) {
   switch (category(c)) {
     case UTF8PROC_CATEGORY_LU:
@@ -43,7 +43,7 @@ bool is_word_character(char32_t c) {
   }
 }
 
-/// Punctuation that LongBench and InfiniteBench drop from Chinese answers (beside ASCII's).
+/// Punctuation that LongBench and InfiniteBench remove from Chinese answers (besides ASCII's).
 constexpr std::u32string_view kChinesePunctuation =
     U"！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、〃》「」『』【】〔"
     U"〕〖〗〘"
@@ -129,7 +129,7 @@ std::vector<std::string> squad_words(std::string_view text) {
   for (const char32_t c : to_characters(text)) {
     if (!is_ascii_punctuation(lower(c))) kept.push_back(lower(c));
   }
-  // Articles go where they are whole words, and curly quotes or dashes end a word too.
+  // Articles are removed if they are whole words; curly quotes and dashes also end a word.
   std::u32string without;
   for (size_t at = 0; at < kept.size();) {
     size_t end = at;

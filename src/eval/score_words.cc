@@ -21,12 +21,12 @@ size_t after_digits(std::string_view text, size_t at) {
   return at;
 }
 
-/// A comma between thousands: exactly three digits follow it.
+/// Whether `at` is a thousands separator: a comma followed by exactly three digits.
 bool thousands_at(std::string_view text, size_t at) {
   return at < text.size() && text[at] == ',' && after_digits(text, at + 1) == at + 4;
 }
 
-/// Past the number that begins at a digit or at a decimal point.
+/// End of the number that begins at a digit or at a decimal point.
 size_t number_end(std::string_view text, size_t begin) {
   size_t end = after_digits(text, begin);
   if (end - begin <= 3) {
@@ -41,14 +41,14 @@ size_t number_end(std::string_view text, size_t begin) {
   return digit_at(text, power) ? after_digits(text, power) : end;
 }
 
-/// A decimal point with nothing before it: not the full stop of "No.5", not "...42".
+/// A decimal point without digits before it: not the full stop of "No.5", not "...42".
 bool point_at(std::string_view text, size_t at) {
   const bool behind_word =
       at > 0 && (std::isalnum(static_cast<unsigned char>(text[at - 1])) || text[at - 1] == '.');
   return text[at] == '.' && digit_at(text, at + 1) && !behind_word;
 }
 
-/// The last number of a text without its thousands commas: "$1,234.50." -> "1234.50".
+/// The last number of a text without its thousands separators: "$1,234.50." -> "1234.50".
 std::string last_number(std::string_view text) {
   std::string number;
   for (size_t at = 0; at < text.size();) {
@@ -57,7 +57,7 @@ std::string last_number(std::string_view text) {
       ++at;
       continue;
     }
-    // A hyphen is a sign unless something stands before it ("10-20").
+    // A hyphen is a sign unless a letter or digit precedes it ("10-20").
     const bool negative = at > 0 && text[at - 1] == '-' &&
                           (at == 1 || !std::isalnum(static_cast<unsigned char>(text[at - 2])));
     const size_t end = number_end(text, at);
@@ -138,8 +138,8 @@ double classification_score(std::string_view answer, std::span<const std::string
   for (const std::string& name : classes) {
     if (reply.find(name) != std::string_view::npos) named.emplace_back(name);
   }
-  // The reference removes from the list while it walks over it and so steps over the entry behind
-  // a removed one. Published scores have that in them.
+  // The reference removes elements from the list while iterating over it, and so skips the entry
+  // after a removed one. Published scores include this effect.
   for (size_t i = 0; i < named.size(); ++i) {
     const std::string_view name = named[i];
     if (name != answer && answer.find(name) != std::string_view::npos) {

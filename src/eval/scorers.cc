@@ -46,7 +46,7 @@ std::string_view first_line(std::string_view reply) {
   return reply.substr(0, reply.find('\n'));
 }
 
-/// What a text says behind its first seven words.
+/// The text after its first seven words.
 std::string_view after_seven_words(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   for (int word = 0; word < 7; ++word) {
@@ -62,7 +62,7 @@ double classes(const Sample& sample, std::string_view reply) {
   });
 }
 
-/// What is asked, without the prompt's words before it.
+/// The question without the prompt's words before it.
 std::string_view bare_question(const Sample& sample) {
   constexpr std::string_view kMark = "Question: ";
   const std::string_view text = sample.question;

@@ -1,6 +1,6 @@
 #pragma once
-// How replies become scores in 0..1: the rules of the published benchmarks, each after its
-// reference definition. tools/make_score_goldens.py computes what the tests compare with.
+// Scoring of replies in 0..1: the rules of the published benchmarks, each following its reference
+// definition. tools/make_score_goldens.py computes the expected values of the tests.
 
 #include <span>
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace longhaul {
 
-/// The score of a reply after sample.rule; best over the answers unless the rule says otherwise.
-/// UserError: an unknown rule, a pattern that is no regular expression.
+/// The score of a reply by sample.rule; the best over the answers unless the rule says otherwise.
+/// UserError for an unknown rule or an invalid regular expression.
 double score_reply(const Sample& sample, std::string_view reply);
 
-/// Refuses before a run what score_reply would refuse in it: no answers, an unknown rule, a broken
-/// pattern, a numeric answer that is none. UserError; the caller says where the sample stands.
+/// Checks before a run all conditions of score_reply(): answers exist, the rule is known, patterns
+/// are valid, numeric answers are numbers. UserError; the caller adds the location of the sample.
 void check_scorable(const Sample& sample);
 
 /// A rule that Sample::rule may name.
@@ -24,17 +24,18 @@ struct ScoreRule {
   std::string_view name;
   std::string_view help;  ///< one line
   double (*score)(const Sample& sample, std::string_view reply);
-  /// UserError for an answer that no reply could match; null where every answer will do.
+  /// UserError for an answer that no reply could match; null if every answer is valid.
   void (*check)(const std::string& answer) = nullptr;
 };
-/// Also known as "first-line+NAME": only the reply's first line that is not empty is looked at; and
-/// as "after-7+NAME": neither the reply's nor the answers' first seven words (CItruS, appendix G:
+/// Also available as "first-line+NAME", which uses only the reply's first non-empty line, and as
+/// "after-7+NAME", which ignores the first seven words of reply and answers (CItruS, appendix G:
 /// they repeat the question).
 std::span<const ScoreRule> score_rules();
 
 // --- single rules ---
 
-/// 0 or 1: what the trimmed reply equals; what the reply contains, case ignored.
+/// 0 or 1: whether the trimmed reply equals the answer; whether the reply contains it, ignoring
+/// case.
 double exact_score(std::string_view answer, std::string_view reply);
 double contains_score(std::string_view answer, std::string_view reply);
 /// The first run of ASCII digits is the answer (passkey, InfiniteBench).
@@ -42,21 +43,21 @@ double first_integer_score(std::string_view answer, std::string_view reply);
 /// The last number ("1,234.50") equals the answer as a number (GSM8K).
 double last_number_score(std::string_view answer, std::string_view reply);
 
-/// F1 of two bags of words; 0 when they share none.
+/// F1 of two bags of words; 0 if they share none.
 double bag_f1(std::span<const std::string> answer, std::span<const std::string> reply);
 /// SQuAD's word F1; Chinese F1 with every character a word (InfiniteBench's rule).
 double squad_f1(std::string_view answer, std::string_view reply);
-/// The answer's words stand in the reply in this form (lost in the middle's best subspan match).
+/// The answer's words occur in the reply in this form (lost in the middle's best subspan match).
 double squad_contains(std::string_view answer, std::string_view reply);
 double chinese_f1(std::string_view answer, std::string_view reply);
 
-/// ROUGE as Google's rouge-score has it (no stemming): F of n-grams, of the longest common
-/// subsequence, and of the summary-level one, where sentences are lines.
+/// ROUGE as in Google's rouge-score (no stemming): F of n-grams, of the longest common subsequence,
+/// and of the summary-level one, where sentences are lines.
 double rouge_n(int n, std::string_view answer, std::string_view reply);
 double rouge_l(std::string_view answer, std::string_view reply);
 double rouge_lsum(std::string_view answer, std::string_view reply);
-/// ROUGE-L F as the Python package `rouge` has it, which LongBench uses: sentences end at full
-/// stops, and every different word counts once.
+/// ROUGE-L F as in the Python package `rouge`, which LongBench uses: sentences end at full stops,
+/// and every distinct word counts once.
 double rouge_l_unique(std::string_view answer, std::string_view reply);
 
 /// 1 - (inserted + deleted characters) / (all characters): rapidfuzz's fuzz.ratio / 100.
@@ -67,19 +68,20 @@ double levenshtein_similarity(std::string_view answer, std::string_view reply);
 /// (LongBench's code tasks).
 double code_line_score(std::string_view answer, std::string_view reply);
 
-/// Of all integers of the reply, the share that is the answer's first integer (LongBench).
+/// The share of the reply's integers that equal the answer's first integer (LongBench).
 double integer_share(std::string_view answer, std::string_view reply);
-/// 1 / (classes named in the reply) when the answer is among them (LongBench's trec and lsht).
+/// 1 / (classes named in the reply) if the answer is among them (LongBench's trec and lsht).
 double classification_score(std::string_view answer, std::span<const std::string> classes,
                             std::string_view reply);
 /// BABILong: the answer is the only label of the reply's first sentence that the question lacks.
 double label_score(std::string_view answer, std::span<const std::string> labels,
                    std::string_view question, std::string_view reply);
-/// NeedleBench: 1 with the keyword in the reply, else 0.2 of the edit similarity to the answer.
+/// NeedleBench: 1 if the reply contains the keyword, otherwise 0.2 times the edit similarity to the
+/// answer.
 double needlebench_score(std::string_view answer, std::string_view keyword, std::string_view reply);
-/// Share of the needle's different words that are in the reply (DuoAttention's paper).
+/// Share of the needle's distinct words that occur in the reply (DuoAttention's paper).
 double needle_words_score(std::string_view answer, std::string_view reply);
-/// The longest run of words, in SQuAD's normal form, that answer and reply share, as a share of the
+/// The longest run of words, in SQuAD's normal form, shared by answer and reply, as a share of the
 /// answer's words.
 double verbatim_score(std::string_view answer, std::string_view reply);
 

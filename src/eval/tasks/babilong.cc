@@ -23,7 +23,7 @@ struct Story {
   std::string question, answer;
 };
 
-/// A line "3 Where is John? \thallway\t1" or, in some copies, with | for the tabs.
+/// Parses a line "3 Where is John? \thallway\t1" or, in some copies, with | instead of tabs.
 bool parse_question(std::string_view line, Story* story) {
   const char bar = line.find('\t') != std::string_view::npos ? '\t' : '|';
   const size_t first = line.find(bar);
@@ -34,7 +34,7 @@ bool parse_question(std::string_view line, Story* story) {
   return true;
 }
 
-/// One for each question, with all facts of its story before it.
+/// Returns one story for each question, with all preceding facts of its story.
 std::vector<Story> read_stories(const EvalData& data, const std::string& file) {
   std::vector<Story> stories;
   Story current;
@@ -61,7 +61,7 @@ std::vector<size_t> story_order(const EvalData& data, const std::string& task, s
   std::vector<bool> used(count, false);
   std::vector<size_t> order;
   const DataValue file = data_json(data, "babi/test_100_idxs.json");
-  // The published runs chose questions of the first five tasks only.
+  // The published runs selected questions of the first five tasks only.
   if (!file.json.is_object()) user_error("{}: is no JSON object", file.where);
   const bool chosen = file.json.contains(task);
   for (const DataValue& index : chosen ? elements(file, task) : std::vector<DataValue>()) {
@@ -78,7 +78,7 @@ std::vector<size_t> story_order(const EvalData& data, const std::string& task, s
 }
 
 struct Prompt {
-  std::string text;  ///< with {context} and {question}
+  std::string text;  ///< contains {context} and {question}
   std::vector<std::string> labels;
 };
 
@@ -94,7 +94,7 @@ Prompt read_prompt(const EvalData& data, const std::string& task) {
   return {std::string(trim(text)), texts_member(member(file, "TASK_LABELS"), task)};
 }
 
-/// "Where is Mary?" between "Where is " and "?": Mary. Empty where the question is another one.
+/// "Where is Mary?" between "Where is " and "?": Mary. Empty if the question has another form.
 std::string_view asked_between(std::string_view question, std::string_view before,
                                std::string_view after) {
   const bool fits = question.size() > before.size() + after.size() &&
@@ -105,8 +105,8 @@ std::string_view asked_between(std::string_view question, std::string_view befor
   return question;
 }
 
-/// The first words of the answer that the prompt's examples show. Where they show the bare answer,
-/// the cue before it.
+/// The first words of the answer in the form of the prompt's examples. If the examples show the
+/// bare answer, the cue before it.
 std::string opening_of(std::string_view task, std::string_view question) {
   const std::string_view asked = asked_between(question, "Where is ", "?");
   if (task == "qa1" && !asked.empty())

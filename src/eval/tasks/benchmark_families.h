@@ -1,5 +1,5 @@
 #pragma once
-// The published benchmarks that task_registry.cc lists, a function for each file of tasks.
+// The published benchmarks in task_registry.cc, one function for each file of tasks.
 
 #include <span>
 

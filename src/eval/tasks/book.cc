@@ -1,4 +1,4 @@
-// How well every method predicts a book, by position: each sample is a stretch of another place.
+// Prediction of a book by position: each sample is a stretch from another place.
 
 #include "eval/haystack.h"
 #include "eval/tasks/families.h"

@@ -1,5 +1,5 @@
 // A question on one or two of many documents: lost in the middle's multi-document form (Liu et al.
-// 2023, arXiv:2307.03172) with the documents that answer it at set places.
+// 2023, arXiv:2307.03172) with the relevant documents at set places.
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kPrompt =
     "Write a high-quality answer for the given question using only the provided search results "
     "(some of which might be irrelevant).\n\n{context}\n\nQuestion: {question}\nAnswer:";
-constexpr std::string_view kCue = "Answer:";  // the prompt's own, once more behind the mark
+constexpr std::string_view kCue = "Answer:";  // the prompt's own cue, repeated after the mark
 constexpr int kDocumentReplyTokens = 100;
 constexpr double kDocumentsPerToken = 1.0 / 150;
 
@@ -33,7 +33,7 @@ std::string search_results(const QuestionSet& set, const std::vector<size_t>& or
   return text;
 }
 
-/// `count` documents with the gold ones at the depths given.
+/// Returns `count` documents with the gold ones at the given depths.
 std::vector<size_t> with_gold(const std::vector<size_t>& others, const std::vector<size_t>& gold,
                               const std::vector<double>& depths, size_t count) {
   std::vector<size_t> order;
@@ -54,7 +54,7 @@ std::vector<Sample> make_documents(const TaskRequest& request, const QuestionSet
   Random(request.task, request.seed, 0, 0).shuffle(questions);
   return make_samples(request, [&](Sample& sample, Random& random, int i) {
     const Question& question = set.questions[questions[static_cast<size_t>(i) % questions.size()]];
-    // Two documents stand at a third of all places from each other.
+    // Two gold documents are a third of all places apart.
     const double depth = grid_depth(i);
     std::vector<double> depths = {depth};
     while (depths.size() < question.gold.size()) {

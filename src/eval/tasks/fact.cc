@@ -1,5 +1,5 @@
-// The best thing to do in a city, a different city and thing in every sample: gkamradt's needle
-// without the one answer that a model may know by heart.
+// The best thing to do in a city, with a different city and thing in every sample: gkamradt's
+// needle without the single answer that a model may have memorised.
 
 #include "eval/haystack.h"
 #include "eval/tasks/families.h"

@@ -1,5 +1,5 @@
 #pragma once
-// What task_registry.cc lists, a function for each file of tasks.
+// The task families in task_registry.cc, one function for each file of tasks.
 
 #include <span>
 

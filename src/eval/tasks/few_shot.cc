@@ -1,4 +1,4 @@
-// Short prompts with worked examples: the check that a method does no harm where nothing is long.
+// Short prompts with worked examples, to check that a method does no harm on short texts.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kShots = 5;
 constexpr size_t kChoices = 4;
 
-/// As many of 0..total-1 as samples are asked for, in an order that depends on the seed alone.
+/// As many indices below `total` as requested samples, in an order that depends only on the seed.
 std::vector<size_t> draw(const TaskRequest& request, size_t total) {
   std::vector<size_t> order(total);
   for (size_t i = 0; i < total; ++i) order[i] = i;

@@ -1,6 +1,6 @@
 #pragma once
-// What the files of InfiniteBench's tasks share (Zhang et al. 2024, arXiv:2402.13718): prompts and,
-// but for the retrieval tasks, reply lengths from data/prompts/infinitebench.json.
+// Shared parts of InfiniteBench's tasks (Zhang et al. 2024, arXiv:2402.13718): prompts and, except
+// for the retrieval tasks, reply lengths from data/prompts/infinitebench.json.
 
 #include <string>
 #include <string_view>
@@ -11,14 +11,14 @@
 namespace longhaul {
 
 struct InfinitePrompt {
-  std::string text;  ///< with {context}
+  std::string text;  ///< contains {context}
   int max_tokens = 0;
 };
 
-/// The prompt for chat models; for base models ("yarn_mistral_templates") where `base`.
+/// The prompt for chat models, or with `base` for base models ("yarn_mistral_templates").
 InfinitePrompt infinite_prompt(const EvalData& data, std::string_view name, bool base = false);
 
-/// Reply length and score rule of a sample.
+/// Sets the reply length and score rule of a sample.
 void use_prompt(Sample& sample, const InfinitePrompt& prompt, std::string_view rule);
 
 }  // namespace longhaul

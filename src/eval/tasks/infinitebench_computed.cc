@@ -1,4 +1,4 @@
-// InfiniteBench's tasks of counting and computing, whose texts are generated at any length.
+// InfiniteBench's counting and computing tasks, with texts generated at any length.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,7 +25,7 @@ constexpr std::string_view kRanks[] = {
     "largest number",         "second largest number", "third largest number", "smallest number",
     "second smallest number", "third smallest number", "median number"};
 
-/// 0-2 largest, 3-5 smallest, 6 median; halves as "49.5".
+/// The number of a rank: 0-2 largest, 3-5 smallest, 6 median; halves as "49.5".
 std::string ranked(std::vector<int64_t> numbers, size_t rank) {
   std::sort(numbers.begin(), numbers.end());
   if (rank == 6) {
@@ -46,7 +46,7 @@ std::vector<Sample> make_find(const TaskRequest& request) {
     use_prompt(sample, prompt, "first-number");
     const size_t rank = static_cast<size_t>(i) % std::size(kRanks);
     sample.group = kRanks[rank];
-    // The answer would be 0 or 99 nearly always: one end of the range is moved.
+    // One end of the range varies, because otherwise the answer would nearly always be 0 or 99.
     const bool low_end = rank == 6 ? random.below(2) == 0 : rank >= 3;
     const int64_t least = low_end ? random.between(0, kLargestNumber / 5) : 0;
     const int64_t most =
@@ -72,7 +72,7 @@ std::vector<Sample> make_calc(const TaskRequest& request) {
   const InfinitePrompt prompt = infinite_prompt(*request.data, "math_calc", true);
   return make_samples(request, [&](Sample& sample, Random& random, int) {
     use_prompt(sample, prompt, "running-values");
-    // Every number of the expression has its value in the reply.
+    // The reply contains the value of every number of the expression.
     sample.max_tokens = static_cast<int>(
         std::min<int64_t>(prompt.max_tokens, std::max<int64_t>(1, request.length / 2)));
     const uint64_t seed = random.bits();
@@ -95,7 +95,7 @@ std::vector<Sample> make_calc(const TaskRequest& request) {
   });
 }
 
-/// Functions in levels, each calling one of the next level and adding a number.
+/// Functions in levels; each calls one of the next level and adds a number.
 struct Functions {
   std::string text, call;
   int64_t result = 0;

@@ -1,4 +1,4 @@
-// InfiniteBench's six tasks whose texts are given out by its authors: read from --data DIR.
+// InfiniteBench's six tasks with texts published by its authors, read from --data DIR.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kInfiniteFamily = "infinitebench/";
 constexpr std::string_view kOptionLetters = "ABCD";
 
-/// {answer's text, its letter}: both may be named in a reply.
+/// {text of the answer, its letter}: a reply may name either.
 std::vector<std::string> answer_and_letter(const DataValue& record,
                                            const std::vector<std::string>& options) {
   const std::vector<std::string> given = texts_member(record, "answer");
@@ -32,8 +32,7 @@ std::vector<std::string> answer_and_letter(const DataValue& record,
           std::string(1, kOptionLetters[static_cast<size_t>(place - options.begin())])};
 }
 
-/// `opening`: the words that InfiniteBench's prompt for base models ends with, behind
-/// `before_opening`.
+/// `opening` is the end of InfiniteBench's prompt for base models, after `before_opening`.
 struct InfiniteSet {
   std::string_view name, summary, rule, rule_in_words, opening, before_opening = "\n\n";
 };
@@ -58,7 +57,7 @@ Sample infinite_sample(const DataValue& record, const InfinitePrompt& prompt,
     sample.answers = answer_and_letter(record, options);
   } else {
     sample.answers = texts_member(record, "answer");
-    // Only the first name is the right one, whatever else is listed.
+    // Only the first name is correct, even if others are listed.
     if (set.rule == "name" && !sample.answers.empty()) sample.answers.resize(1);
   }
   place_prompt(sample, prompt.text, text_member(record, "context"), fields);

@@ -1,4 +1,4 @@
-// InfiniteBench's three retrieval tasks, whose texts are generated at any length.
+// InfiniteBench's three retrieval tasks, with texts generated at any length.
 
 #include <fmt/format.h>
 
@@ -18,14 +18,14 @@ namespace {
 
 constexpr double kPairsPerToken = 1.0 / 80;
 
-/// InfLLM's. InfiniteBench's own 6, 12 and 50 tokens hold the bare answer, not a reply that begins
-/// with "The pass key is".
+/// InfLLM's reply lengths. InfiniteBench's own 6, 12 and 50 tokens fit only the bare answer, not a
+/// reply that begins with "The pass key is".
 constexpr struct {
   std::string_view name;
   int tokens;
 } kRetrievalReplies[] = {{"passkey", 32}, {"number_string", 32}, {"kv_retrieval", 100}};
 
-/// Any five digits, zeros first among them.
+/// Any five digits, including leading zeros.
 std::string five_digits(Random& random) {
   std::string key;
   while (key.size() < 5) key += static_cast<char>('0' + random.below(10));
@@ -59,7 +59,7 @@ std::vector<Sample> make_number_string(const TaskRequest& request) {
   return make_samples(request, [&](Sample& sample, Random& random, int i) {
     use_prompt(sample, prompt, "first-integer");
     std::string key = five_digits(random);
-    while (key.size() < 10) {  // a digit is repeated beside itself
+    while (key.size() < 10) {  // repeats a digit beside itself
       const auto at = static_cast<size_t>(random.below(key.size()));
       key.insert(at, 1, key[at]);
     }

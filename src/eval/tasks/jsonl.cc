@@ -26,7 +26,7 @@ constexpr std::string_view kJsonlKeys[] = {"id",      "prompt", "messages",   "c
                                            "answers", "match",  "max_tokens", "group",   "system",
                                            "opening", "stop",   "depth"};
 constexpr struct {
-  std::string_view name, rule;  ///< the user's, score_rules()'s
+  std::string_view name, rule;  ///< the user's name and the name in score_rules()
 } kMatches[] = {{"contains", "contains-any"},
                 {"contains_all", "contains-all"},
                 {"exact", "exact"},

@@ -1,5 +1,5 @@
-// One value of a long list: lines of words and numbers, and lost in the middle's JSON of UUIDs
-// (Liu et al. 2023, arXiv:2307.03172).
+// One value of a long list: lines of words and numbers, and lost in the middle's JSON of UUIDs (Liu
+// et al. 2023, arXiv:2307.03172).
 
 #include <cmath>
 #include <set>
@@ -37,7 +37,7 @@ class Pairs {
   std::set<std::string> used_;
 };
 
-/// The pair that is asked for is the first drawn, and stands at `depth` of the list.
+/// The requested pair is drawn first and placed at `depth` of the list.
 template <class Line>
 std::string list_of_pairs(Pairs& pairs, int64_t count, double depth, std::string_view between,
                           Line&& line) {

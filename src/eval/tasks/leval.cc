@@ -1,5 +1,5 @@
 // L-Eval's closed tasks (An et al. 2023, arXiv:2307.11088): documents with many questions each,
-// read from --data DIR. The instruction is our own: L-Eval's is GPL.
+// read from --data DIR. The instruction is our own, because L-Eval's is GPL.
 
 #include <fmt/format.h>
 
@@ -36,7 +36,8 @@ constexpr LevalSet kLevalSets[] = {
      "the last number is the answer", 512},
 };
 
-/// "(B) They escaped" and "B" are B; "True [fact: False]" is True: the story counts, not the world.
+/// "(B) They escaped" and "B" become B; "True [fact: False]" becomes True: the story counts, not
+/// reality.
 std::string answer_of(const std::string& output, const LevalSet& set, const std::string& where) {
   if (set.rule == "true-false") return output.substr(0, output.find(' '));
   if (set.rule == "number") return output;

@@ -1,5 +1,5 @@
 // LongBench's 21 tasks (Bai et al. 2023, arXiv:2308.14508): records in its public form, prompts and
-// reply lengths from data/prompts, scores after its metrics.
+// reply lengths from data/prompts, scores by its metrics.
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kLongBenchFamily = "longbench/";
 
-/// LongBench's metric names and the rules of scorers.h; "" where a word segmenter is missing.
+/// LongBench's metric names and the rules of scorers.h; "" if a word segmenter is missing.
 const std::map<std::string, std::string_view>& rules_of_metrics() {
   static const std::map<std::string, std::string_view> rules = {
       {"qa_f1_score", "f1"},
@@ -39,14 +39,14 @@ bool lists(const DataValue& rules, std::string_view key, const std::string& name
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Where a passage is to be found, the prompt's own cue ("The answer is: "), for the reply to go on
-/// from. The other sets' prompts end with theirs, or have none, and are asked in one form.
+/// For passage retrieval, the prompt's own cue ("The answer is: ") as the beginning of the reply.
+/// The other sets' prompts end with their cue, or have none, and are asked in one form.
 std::string retrieval_cue(const std::string& name, std::string_view prompt) {
   if (!name.starts_with("passage_retrieval")) return "";
   return std::string(trim(prompt.substr(prompt.rfind('\n') + 1)));
 }
 
-/// What every sample of a data set shares.
+/// Shared settings of a data set's samples.
 struct LongBenchSettings {
   std::string prompt, rule, opening;
   int max_tokens = 0;
@@ -78,7 +78,7 @@ LongBenchSettings settings_of(const EvalData& data, const std::string& name) {
   return s;
 }
 
-/// LongBench-E's buckets, by the words that a record counts.
+/// LongBench-E's buckets, by a record's number of words.
 std::string bucket(const DataValue& record) {
   const int words = count_member(record, "length");
   return words < 4000 ? "0-4k" : words < 8000 ? "4-8k" : "8k+";

@@ -1,5 +1,5 @@
 // Magic numbers in a book: RULER's needle sentences and question (arXiv:2404.06654) without the
-// paragraph before the text, which is how small models such as nano were taught them.
+// paragraph before the text, the form on which small models such as nano were trained.
 
 #include <fmt/format.h>
 

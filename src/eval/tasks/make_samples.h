@@ -1,5 +1,6 @@
 #pragma once
-// What tasks share: the loop of those of any length, and the way from a table of sets to tasks.
+// Shared parts of tasks: the loop over samples of any length, and the conversion of a table of sets
+// to tasks.
 
 #include <algorithm>
 #include <array>
@@ -14,8 +15,8 @@
 
 namespace longhaul {
 
-/// Calls make(sample, random, i) for each sample, whose random numbers depend on the task, the
-/// seed, the length and i alone.
+/// Calls make(sample, random, i) for each sample. Its random numbers depend only on the task, the
+/// seed, the length and i.
 template <class Make>
 std::vector<Sample> make_samples(const TaskRequest& request, Make&& make) {
   std::vector<Sample> samples;
@@ -29,7 +30,7 @@ std::vector<Sample> make_samples(const TaskRequest& request, Make&& make) {
   return samples;
 }
 
-/// A task for each set of a table; a set has a `name`.
+/// Makes a task for each set of a table; a set has a `name`.
 template <class Set, size_t n>
 constexpr std::array<TaskInfo, n> tasks_of_sets(const Set (&sets)[n],
                                                 TaskInfo (*task)(const Set&)) {
@@ -38,7 +39,7 @@ constexpr std::array<TaskInfo, n> tasks_of_sets(const Set (&sets)[n],
   return tasks;
 }
 
-/// The set that a request of such a task is about.
+/// The set that belongs to a request.
 template <class Set, size_t n>
 const Set& requested_set(const Set (&sets)[n], const TaskRequest& request) {
   const Set* set = std::ranges::find(sets, request.task, &Set::name);

@@ -1,6 +1,6 @@
-// A sentence in a book, asked for: three dialects of the needle in a haystack (docs/tasks.md).
-// Public-domain books stand in for the essays of the first, whose author has granted nothing; where
-// the user has them, they are read.
+// A question about a sentence in a book: three dialects of the needle in a haystack
+// (docs/tasks.md). Public-domain books replace the essays of the first, which have no free licence;
+// if the user provides the essays, they are used.
 
 #include <algorithm>
 
@@ -53,7 +53,7 @@ std::vector<Sample> make_duo(const TaskRequest& request) {
     const std::string needle =
         "\n\nRemember, the best thing to do in San Francisco is " + std::string(kSandwich) + "\n\n";
     fit_book_text(request, sample, stretch, [&](std::string_view text) {
-      // This dialect cuts sentences in two.
+      // This dialect splits sentences.
       const auto at = static_cast<size_t>(*sample.depth * static_cast<double>(text.size()));
       return "This is a very long story book: <book> " + std::string(text.substr(0, at)) + needle +
              std::string(text.substr(at)) + " </book>.";
@@ -61,8 +61,8 @@ std::vector<Sample> make_duo(const TaskRequest& request) {
   });
 }
 
-/// The question stands before the needle and not at the end (DuoAttention, A.12): what a method
-/// keeps for the last rows says nothing of it.
+/// The question precedes the needle instead of following it (DuoAttention, A.12), so the rows that
+/// a method keeps for the last queries do not depend on it.
 std::vector<Sample> make_middle(const TaskRequest& request) {
   return make_samples(request, [&](Sample& sample, Random& random, int i) {
     const BookStretch stretch(*request.data, random);

@@ -1,5 +1,5 @@
 #pragma once
-// A line hidden in repeated noise: what the passkey tasks and InfiniteBench's share.
+// A line hidden in repeated noise, shared by the passkey tasks and InfiniteBench's.
 
 #include <cstdint>
 #include <functional>
@@ -13,12 +13,12 @@ namespace longhaul {
 /// "The pass key is 71432. Remember it. 71432 is the pass key."
 std::string passkey_line(std::string_view key);
 
-/// `lines` lines of noise with `hidden` after a share `depth` of them, parted by `between`.
+/// `lines` lines of noise with `hidden` after a share `depth` of them, separated by `between`.
 std::string noise_with(std::string_view hidden, int64_t lines, double depth,
                        std::string_view between);
 
-/// Fills `sample` with `place(sample, noise)`, where the noise hides a line at sample.depth, as
-/// fit_to_length does.
+/// Fills `sample` with `place(sample, noise)`, where the noise hides a line at sample.depth, to the
+/// length of fit_to_length().
 void fit_noise(const TaskRequest& request, Sample& sample, std::string_view hidden,
                std::string_view between,
                const std::function<void(Sample&, const std::string& noise)>& place);

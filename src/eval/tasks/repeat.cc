@@ -1,4 +1,4 @@
-// A passage of the book itself, to be repeated word for word from its first words on.
+// Verbatim repetition of a passage of the book, given its first words.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,27 +12,27 @@
 namespace longhaul {
 namespace {
 
-// Words of a passage: the first ones name it in the question; the reply is opened with more, so
-// that the last of them stand in the book alone; those behind them are scored.
+// Words of a passage: the first ones identify it in the question. The reply is opened with more
+// words, so that the last of them are unique in the book. The words after them are scored.
 constexpr size_t kNamed = 6;
 constexpr size_t kOpened = 10;
 constexpr size_t kAskedWords = 24;
 constexpr size_t kPassage = kOpened + kAskedWords;
-constexpr int64_t kShortestBook = 512;  // bytes of a book; a passage takes about 200
+constexpr int64_t kShortestBook = 512;  // bytes; a passage takes about 200
 
 std::string joined_words(std::span<const std::string> words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-/// Words of the passage that begins at the sentence before `depth` of a text whose words are parted
-/// by single blanks. It ends within the text.
+/// Words of the passage that begins at the sentence before `depth` of a text whose words are
+/// separated by single blanks. It ends within the text.
 std::vector<std::string> passage_at(const std::string& text, double depth) {
-  size_t last = text.size() + 1;  // where the last passage begins; a word less far each time
+  size_t last = text.size() + 1;  // beginning of the last passage; moves back one word per step
   for (size_t words = 0; words < kPassage; ++words) {
     if (last < 2) {
       user_error("{} bytes of a book hold fewer than {} words", text.size(), kPassage);
     }
-    last = text.rfind(' ', last - 2) + 1;  // no blank: npos + 1 is the text's beginning
+    last = text.rfind(' ', last - 2) + 1;  // without a blank, npos + 1 is the text's beginning
   }
   const auto wanted = static_cast<size_t>(depth * static_cast<double>(last));
   std::vector<std::string> words =

@@ -1,5 +1,5 @@
 #pragma once
-// What the files of RULER's tasks share (Hsieh et al. 2024, arXiv:2404.06654): templates from
+// Shared parts of RULER's tasks (Hsieh et al. 2024, arXiv:2404.06654): templates from
 // data/prompts/ruler.json.
 
 #include <string>
@@ -11,12 +11,13 @@
 namespace longhaul {
 
 struct RulerTemplate {
-  std::string text;           ///< with {context}
-  std::string answer_prefix;  ///< what the reply begins with
+  std::string text;           ///< contains {context}
+  std::string answer_prefix;  ///< beginning of the reply
   int max_tokens = 0;
 };
 
-/// "niah", "variable_tracking", "common_words_extraction", "freq_words_extraction" or "qa".
+/// `base_task`: "niah", "variable_tracking", "common_words_extraction", "freq_words_extraction" or
+/// "qa".
 RulerTemplate ruler_template(const EvalData& data, std::string_view base_task);
 
 }  // namespace longhaul

@@ -69,7 +69,7 @@ std::string needle_sentence(const NiahSettings& s, std::string_view key, std::st
   return fmt::format("One of the special magic {} for {} is: {}.", s.values, key, value);
 }
 
-/// Needles of one sample and what is asked about them.
+/// The needles of one sample and the question about them.
 struct Needles {
   std::vector<std::string> sentences;
   std::string query;
@@ -103,14 +103,14 @@ Needles draw_needles(const NiahSettings& s, const Vocabulary& vocabulary, Random
   return needles;
 }
 
-/// `count` different places of 0..places-1, ascending.
+/// `count` different places in 0..places-1, ascending.
 std::vector<int64_t> draw_places(int64_t places, size_t count, Random& random) {
   std::set<int64_t> drawn;
   while (drawn.size() < count) drawn.insert(random.between(0, places - 1));
   return {drawn.begin(), drawn.end()};
 }
 
-/// Ends of a text's sentences, the text's own end included.
+/// Ends of a text's sentences, including the text's own end.
 std::vector<size_t> sentence_ends(std::string_view text) {
   std::vector<size_t> ends;
   for (size_t at = text.size(); at > 0;) {
@@ -123,7 +123,7 @@ std::vector<size_t> sentence_ends(std::string_view text) {
   return ends;
 }
 
-/// Needles behind sentence n * depth / 100, all parted by single blanks.
+/// Places needles after sentence n * depth / 100, all separated by single blanks.
 std::string in_book(std::string_view book, const Needles& needles,
                     const std::vector<int64_t>& depths) {
   const std::vector<size_t> ends = sentence_ends(book);
@@ -136,7 +136,7 @@ std::string in_book(std::string_view book, const Needles& needles,
     const size_t end = sentences == 0 ? 0 : ends[sentences - 1];
     if (end > done) {
       parts.push_back(book.substr(done, end - done));
-      done = std::min(end + 1, book.size());  // over the blank
+      done = std::min(end + 1, book.size());  // skip the blank
     }
     parts.emplace_back(needles.sentences[i]);
   }
@@ -166,7 +166,7 @@ std::string with_single_blanks(std::string_view text) {
   return fmt::format("{}", fmt::join(split_words(text), " "));
 }
 
-/// One needle is asked for in the singular.
+/// Converts the prompt to the singular, for a single needle.
 void make_singular(std::string& text) {
   replace_all(text, "Some", "A");
   replace_all(text, "are all", "is");

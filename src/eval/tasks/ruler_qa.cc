@@ -25,8 +25,8 @@ std::string numbered_documents(const QuestionSet& set, const std::vector<size_t>
   return text;
 }
 
-/// The question's own paragraphs, then those of its article, then random ones; the whole pool over
-/// and over where more are asked for than there are.
+/// The question's own paragraphs, then those of its article, then random ones; the whole pool
+/// repeats if more are requested than exist.
 std::vector<size_t> pick_documents(const Question& question, const std::vector<size_t>& others,
                                    size_t count) {
   std::vector<size_t> picked = question.own;

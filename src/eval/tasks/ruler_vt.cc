@@ -43,7 +43,7 @@ Chain draw_chain(int name_letters, Random& random) {
   return chain;
 }
 
-/// Assignments in order at random places among lines of noise.
+/// Places assignments in order at random places among lines of noise.
 std::string hidden_chain(const Chain& chain, int64_t noise_lines, Random& random) {
   std::set<int64_t> places;
   while (places.size() < kChainNames) places.insert(random.between(0, noise_lines - 1));
@@ -62,7 +62,7 @@ std::string hidden_chain(const Chain& chain, int64_t noise_lines, Random& random
   return text;
 }
 
-/// A worked example of at most 500 tokens: as many lines as fit.
+/// Number of lines of a worked example with at most 500 tokens: as many lines as fit.
 int64_t example_lines(const TaskRequest& request, const RulerTemplate& prompt) {
   TaskRequest short_request = request;
   short_request.length = std::min(request.length / 2, kExampleTokens);

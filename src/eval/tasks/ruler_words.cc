@@ -21,11 +21,11 @@ namespace longhaul {
 namespace {
 
 constexpr int64_t kCommon = 10;
-constexpr int64_t kShortLength = 4096;  // below it words are repeated less often
+constexpr int64_t kShortLength = 4096;  // shorter lists repeat words less often
 
 using WordViews = std::vector<std::string_view>;
 
-/// How often the common and the other words stand in a list.
+/// Numbers of occurrences of the common and of the other words in a list.
 struct Repeats {
   int64_t common, other;
 };
@@ -50,7 +50,7 @@ std::string numbered(const WordViews& words) {
   return text;
 }
 
-/// Word lists of one EvalData: wonderwords, and more English words for very long lists.
+/// The word lists of one EvalData: wonderwords, and more English words for very long lists.
 class WordList {
  public:
   explicit WordList(const EvalData& data) : data_(data) {
@@ -61,7 +61,7 @@ class WordList {
     words_.assign(words.begin(), words.end());
   }
 
-  /// A numbered list of `different` words, the first ten of which are the common ones.
+  /// A numbered list of `different` words, of which the first ten are the common ones.
   std::string list(int64_t different, Repeats repeats, Random& random, WordViews* common) {
     const WordViews drawn = draw_words(enough(different), different, random);
     common->assign(drawn.begin(), drawn.begin() + kCommon);

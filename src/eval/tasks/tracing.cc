@@ -1,4 +1,4 @@
-// Variables that are assigned to each other, their lines scattered over a book: RULER's variable
+// Variables assigned to each other, with their lines scattered over a book: RULER's variable
 // tracking (arXiv:2404.06654) without its worked example.
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 #pragma once
-// Words that keys are made of.
+// Words for composing keys.
 
 #include <string>
 #include <string_view>
