@@ -1,5 +1,5 @@
-// Numbers that two GPUs write into each other's memory, where there are two. (Two queues of one GPU
-// would not do: what one of them waits for may stand behind it in the same channel to the GPU.)
+// Values that two GPUs write into each other's memory, if there are two GPUs. Two queues of one GPU
+// would not do: one of them may wait for work that is queued behind it in the same channel.
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ class OneShots : public testing::Test {
   }
   DeviceQueue& gpu(int member) { return *gpus_[static_cast<size_t>(member)]; }
 
-  /// Memory of each member, from what it has.
+  /// Memory of each member, with the given contents.
   template <class T>
   std::vector<T*> there(const std::vector<std::vector<T>>& of) {
     std::vector<T*> all;
@@ -67,7 +67,7 @@ TEST_F(OneShots, AddUpInTheOrderOfMembers) {
     const std::vector<float*> at = there(of);
     std::vector<float> want = of[0];
     for (size_t i = 0; i < count; ++i) want[i] += of[1][i];
-    // The first exchange leaves the sum with both members, so that each further one doubles it.
+    // The first exchange leaves the sum in both members, so each further exchange doubles it.
     for (int round = 0; round < 5; ++round) {
       for (int member = 0; member < 2; ++member) {
         gpu(member).enter();
@@ -99,7 +99,7 @@ TEST_F(OneShots, GatherInTheOrderOfMembers) {
   }
 }
 
-/// One member's kernel waits for what the other never sends.
+/// One member's kernel waits for data that the other never sends.
 TEST_F(OneShots, GivingUpFreesWhoWaits) {
   const std::vector<float*> at = there<float>({{1}, {2}});
   gpu(0).enter();

@@ -1,7 +1,7 @@
 #pragma once
-// KV heads of tests: the same pages in host and device memory, in shuffled order. What no row was
-// written to holds bytes that are no number in any type. Numbers are such that bf16 holds them, so
-// that products of bf16 and of f32 are the same.
+// KV heads of tests: equal pages in host and device memory, in shuffled order. Bytes without a
+// written row are NaN in every type. Values are exact in bf16, so that products in bf16 and f32 are
+// equal.
 
 #include <algorithm>
 #include <bit>
@@ -16,9 +16,9 @@
 
 namespace longhaul::cuda {
 
-/// Number t of a row of a type, as `x` says. Keys in Q4_0 are mixed: the row's own numbers are x's
-/// transform, whole numbers times the scale here, 1 / sqrt(32) in f16, and 1 / sqrt(32): multiples
-/// of 1 / 32 within 1.1e-4 of their size.
+/// Writes element t of a row, with value `x`. Keys in Q4_0 are Hadamard-rotated: the stored values
+/// are the transform of x's. Values are integers times the scale, 1 / sqrt(32) in f16, and 1 /
+/// sqrt(32): multiples of 1 / 32 up to a relative error of 1.1e-4.
 inline void encode_exactly(DType type, bool key, float x, int t, std::byte* row) {
   const float plain = bf16_to_f32(f32_to_bf16(x));
   const uint16_t bf16 = f32_to_bf16(x), f16 = f32_to_f16(plain);
@@ -43,10 +43,10 @@ inline void encode_exactly(DType type, bool key, float x, int t, std::byte* row)
 
 class PagedHeads {
  public:
-  static constexpr int kRows = 64;  // of a page
+  static constexpr int kRows = 64;  // rows per page
 
-  /// `alike`: all rows are the same. `queue`: the pages are in a slab of its memory, as those of
-  /// the KV store are.
+  /// `alike`: all rows are equal. `queue`: the pages are in a slab of its memory, like those of the
+  /// KV store.
   PagedHeads(KvType type, int dim, int heads, int64_t count, uint32_t seed, bool alike = false,
              DeviceQueue* queue = nullptr)
       : type_(type),
@@ -106,7 +106,7 @@ class PagedHeads {
     rows.listed = listed_[head]->data();
     return rows;
   }
-  /// What Hopper's copy engine may read.
+  /// The range that Hopper's copy engine can read.
   PageRange range() const { return {base_, bytes_.size(), page_}; }
 
  private:

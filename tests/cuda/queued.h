@@ -1,5 +1,5 @@
 #pragma once
-// Operations of tests on a GPU's queue, and a count of what the host waited for meanwhile.
+// Runs operations of tests on a GPU's queue and counts the host's waits.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ class OnQueue : public ::testing::Test {
     return gpu;
   }
 
-  /// The numbers in device memory, until the test ends.
+  /// Copies the values to device memory until the test ends.
   template <class T>
   View<T> there(const std::vector<T>& numbers) {
     const View<T> view = empty_there<T>(std::ssize(numbers));
@@ -41,7 +41,7 @@ class OnQueue : public ::testing::Test {
     return numbers;
   }
 
-  /// How often the host waits for the GPU while it calls f.
+  /// Number of times the host waits for the GPU while it calls f.
   template <class F>
   static int64_t waits_in(F&& f) {
     const int64_t before = queue().device().waits();

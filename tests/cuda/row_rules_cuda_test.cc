@@ -1,4 +1,4 @@
-// Judgements of rows on a GPU against the host's, and the short copies that cuts are made of.
+// Row rules on a GPU compared with the host's, and the short copies that evictions use.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using Numbers = std::vector<float>;
 
 class RowRules : public OnQueue {
  protected:
-  /// Normal, or with many ties.
+  /// Normally distributed values, or values with many ties.
   Numbers numbers(int kind, int64_t count) {
     Numbers all = random_floats(static_cast<size_t>(count), static_cast<uint32_t>(random_()));
     for (float& x : all) x = kind == 1 ? std::round(std::abs(4 * x)) / 8 : std::abs(x);
@@ -81,7 +81,7 @@ TEST_F(RowRules, SharedBudgetsAreDealtAsOnTheHost) {
                                   counts);
               }),
               0);
-    if (kept_there[0].count.empty()) continue;  // all rows stay
+    if (kept_there[0].count.empty()) continue;  // all rows are kept
     const std::vector<int32_t> told = read_counts(queue(), counts);
     for (size_t l = 0; l < 8; ++l) {
       const auto want = host_rows(kept[l]);

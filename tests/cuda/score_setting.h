@@ -1,6 +1,6 @@
 #pragma once
-// What tests of operations over softmax maps attend to: queries, keys and denominators on the host
-// and on a GPU.
+// Inputs for tests of operations on softmax maps: queries, keys and denominators on the host and on
+// a GPU.
 
 #include <cmath>
 #include <memory>
@@ -32,15 +32,16 @@ inline const ScoreShape kScoreShapes[] = {
     {DType::Q4_0, 128, 2, 4, 130, 300},
     {{DType::Q8_0, DType::Q4_0}, 96, 2, 2, 40, 200},
     {DType::BF16, 256, 2, 2, 140, 60, 2.0f},
-    // So few that all heads of a row are columns of one product, also across segments' jobs.
+    // Few enough rows that all heads of a row are columns of one product, also across jobs of
+    // several segments.
     {DType::BF16, 128, 8, 4, 1, 700},
     {DType::Q4_0, 128, 2, 4, 7, 300},
     {DType::F16, 256, 1, 8, 4, 200, 2.0f},
     {DType::BF16, 80, 24, 1, 31, 130},
 };
 
-/// Of a probability: capped logits of 2 and less are off by 2^-11 of that, keys in Q4_0 by 1.1e-4
-/// of their size from what bf16 holds.
+/// Tolerance of probabilities. Capped logits up to 2 have a relative error of 2^-11. Keys in Q4_0
+/// differ by 1.1e-4 of their size from bf16 values.
 inline double tolerance(const ScoreShape& s) {
   return s.cap > 0 || s.type.k == DType::Q4_0 ? 3e-3 : 3e-4;
 }
@@ -50,7 +51,7 @@ inline std::string name_of(const ScoreShape& s) {
          std::to_string(s.rows) + ", past " + std::to_string(s.past);
 }
 
-/// Queries and keys on both sides; the rows' denominators over what the tasks name, by the host.
+/// Queries and keys on both sides. The host computes the rows' denominators over the tasks' keys.
 class ScoreSetting {
  public:
   explicit ScoreSetting(const ScoreShape& s)
@@ -91,7 +92,7 @@ class ScoreSetting {
     there.rotations = &rotations_there;
   }
 
-  /// Adds a task of each KV head over segments that `make` gives for its pages.
+  /// Adds a task per KV head over the segments that `make` returns for its pages.
   template <class Make>
   void see(Make&& make) {
     for (int h = 0; h < shape.kv_heads; ++h) {
@@ -107,13 +108,13 @@ class ScoreSetting {
       tasks_there.push_back({first, shape.group, 0, shape.rows, shape.past, segments_there[h]});
     }
   }
-  /// The host's denominators go to both.
+  /// Computes denominators on the host and copies them to the device.
   void attend_here() {
     AttendCall call = here;
     call.out = view_of(out);
     call.lse = view_of(lse);
     attend(call, tasks);
-    lse[0] = -INFINITY;  // a row that saw nothing: adds nothing
+    lse[0] = -INFINITY;  // a row that saw no key adds nothing
     lse_there = std::make_unique<OnDevice<float>>(lse);
     here.known_lse = view_of(lse);
     there.known_lse = view_of(*lse_there, lse.size());
@@ -142,7 +143,8 @@ class ScoreSetting {
   ScoreScratch scratch;
 };
 
-/// A sink that all see, some rows of the middle, and a window; every seventh key of the list.
+/// A sink that all rows see, some rows from the middle, and a window; every seventh key of the
+/// list.
 struct MixedSegments {
   MixedSegments(const ScoreSetting& s, bool rotate) : setting(s), rotated(rotate) {
     for (int32_t row = 2; row < s.total - 1; row += 1 + row % 7) list.push_back(row);

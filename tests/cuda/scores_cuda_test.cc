@@ -1,5 +1,5 @@
-// Operations over softmax maps on a GPU against the same on the host, in f32; column sums have a
-// file of their own.
+// Operations on softmax maps on a GPU compared with the host's in f32. Column sums have a file of
+// their own.
 
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST(CudaTileMaps, EqualTheHosts) {
   for (const ScoreShape& shape : kScoreShapes) {
     SCOPED_TRACE(name_of(shape));
     ScoreSetting s(shape);
-    // Few rows are those of replies, behind keys of the same block of text.
+    // Few rows are those of a reply, after keys of the same block of text.
     const int64_t keys = shape.rows < 8 ? std::min<int64_t>(s.total, 150)
                                         : std::min<int64_t>(shape.rows, kMostTileKeys);
     const int64_t stride = keys + 3;
@@ -120,7 +120,7 @@ TEST(CudaBlockMass, EqualsTheHosts) {
   ScoreSetting window(kScoreShapes[0]);
   window.see([&](const PagedRows& rows, int) {
     std::vector<KeySegment> own = causal(rows, window.total - 200);
-    own[0].visible = Visibility::kWindow;  // the last rows see nothing
+    own[0].visible = Visibility::kWindow;  // the last rows see no key
     own[0].window = 170;
     own[0].begin = 77;
     return own;
@@ -128,7 +128,7 @@ TEST(CudaBlockMass, EqualsTheHosts) {
   test_mass(window, 64);
 }
 
-/// XAttention's: `stride` keys of a page as one, and as many rows.
+/// Rows as in XAttention: `stride` keys of a page form one key, and as many rows form one row.
 void test_rows_of_several_keys(const ScoreShape& shape, int stride, bool allow_sm90) {
   ScoreSetting s(shape);
   s.scratch.allow_sm90 = allow_sm90;
@@ -151,7 +151,7 @@ void test_rows_of_several_keys(const ScoreShape& shape, int stride, bool allow_s
 }
 
 TEST(CudaBlockMass, TakesRowsOfSeveralKeys) {
-  // 523 groups end within a tile of 128 flat rows and one of 256 keys.
+  // 523 groups end within a tile of 128 (row, head) rows and within one of 256 keys.
   for (const ScoreShape& shape :
        {ScoreShape{DType::BF16, 128, 2, 2, 1024, 0}, ScoreShape{DType::BF16, 128, 2, 3, 4184, 0},
         ScoreShape{DType::BF16, 64, 1, 2, 4184, 0, 2.0f},

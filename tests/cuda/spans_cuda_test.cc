@@ -1,5 +1,4 @@
-// What Ltri-LLM divides blocks by and looks them up with on a GPU, against the host's: without a
-// wait.
+// Division of blocks and look-up for Ltri-LLM on a GPU compared with the host's, without a wait.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +15,7 @@ namespace {
 
 class CudaSpans : public OnQueue {
  protected:
-  /// The same tokens there.
+  /// A copy of the tokens on the device.
   SpanTokens copied(const SpanTokens& tokens) {
     SpanTokens copy;
     copy.resize(queue(), tokens.blocks(), tokens.spans(),
@@ -37,7 +36,7 @@ SpanTokenRule rule_of(int spans, int most) {
   return rule;
 }
 
-/// Maps of blocks whose tokens mostly look at a few before them.
+/// Maps of blocks in which most tokens attend to a few before them.
 std::vector<float> maps_of(int64_t tokens, int block) {
   std::vector<float> maps = random_floats(static_cast<size_t>(tokens * block), 3);
   for (size_t i = 0; i < maps.size(); ++i) {
@@ -166,7 +165,7 @@ TEST_F(CudaSpans, AnIndexScoresAsTheHosts) {
             random_floats(static_cast<size_t>(tokens.blocks() * tokens.most() * width),
                           static_cast<uint32_t>(10 + part));
         for (size_t i = 0; i < keys.size(); ++i) {
-          keys[i] += static_cast<float>(i % static_cast<size_t>(width) % 7);  // in common
+          keys[i] += static_cast<float>(i % static_cast<size_t>(width) % 7);  // the common part
         }
         const View<float> keys_there = there(keys);
         index.add_blocks(host_queue(), tokens, view_of(keys), type);
@@ -194,7 +193,7 @@ TEST_F(CudaSpans, AnIndexScoresAsTheHosts) {
                       index_there.scores(queue(), queries_there, rule, search, scores_there);
                     }),
                     0);
-          // The host rounds queries to 8 bits, or to bf16.
+          // The host rounds queries to 8 bits or to bf16.
           const double loose = type == DType::F32 ? 1e-4 : 0.03;
           const float largest = *std::max_element(scores.begin(), scores.end());
           expect_close(here(scores_there), scores, loose,
@@ -209,7 +208,7 @@ TEST_F(CudaSpans, VotesAreTheHosts) {
   for (const int64_t blocks : {17, 1024, 9000}) {
     const auto count = static_cast<size_t>(blocks);
     std::vector<float> first = random_floats(count, 7), second = random_floats(count, 8);
-    for (float& x : second) x = std::round(x);  // ties
+    for (float& x : second) x = std::round(x);  // makes ties
     std::vector<int32_t> chosen_first, chosen_second;
     for (int32_t i = 1; i < blocks; i += 3) chosen_first.push_back(i);
     for (int32_t i = 0; i < blocks; i += 2) chosen_second.push_back(i);

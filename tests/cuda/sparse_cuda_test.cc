@@ -1,5 +1,5 @@
-// Choices that stay on a GPU from the scores to attention, against the host's: votes and spans,
-// lines and blocks of sparse prompts, and what coming queries are expected to pay.
+// Choices that stay on a GPU from the scores to attention, compared with the host's: votes and
+// spans, lines and blocks of sparse prompts, and expected attention of future queries.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ Queue& gpu() {
   return queue;
 }
 
-/// Numbers of the host, and the same on the GPU.
+/// Values on the host and on the GPU.
 template <class T>
 class Both {
  public:
@@ -86,14 +86,14 @@ std::vector<float> peaks(int64_t count, uint32_t seed) {
   return scores;
 }
 
-/// How keys and values lie.
+/// Storage of keys and values.
 struct Lying {
   KvType type;
-  bool slab = false;    ///< where the KV store has them
-  size_t gathered = 0;  ///< lists of which the GPU makes copies, if it can
+  bool slab = false;    ///< in a slab, like the KV store's
+  size_t gathered = 0;  ///< number of lists that the GPU copies if it can
 };
 
-/// The first `some` lists become copies on a Hopper card.
+/// Replaces the first `some` lists by copies on a Hopper card.
 void gather(std::vector<PagedRows>& lists, size_t some, int64_t keys) {
   if (some == 0 || static_cast<GpuQueue&>(gpu().device()).capability() != 90) return;
   const std::vector<PagedRows> stored = lists;
@@ -103,13 +103,13 @@ void gather(std::vector<PagedRows>& lists, size_t some, int64_t keys) {
   EXPECT_EQ(gpu().device().ops().reads_masks(lists[0]), lists[0].head_dim <= 128);
 }
 
-/// Heads that see an A-shape, lines and blocks, in one call of attention.
+/// Heads with an A-shape, lines and blocks in one call of attention.
 void test_tiles(const TileGrid& grid, int head_dim, const Lying& lying) {
   SCOPED_TRACE(testing::Message() << grid.begin << " + " << grid.rows << ", tile " << grid.tile
                                   << ", dim " << head_dim << ", " << name_of(lying.type)
                                   << (lying.slab ? ", slab, " : ", ") << lying.gathered
                                   << " gathered");
-  constexpr int kHeads = 4;  // the last is not attended
+  constexpr int kHeads = 4;  // the last one is not attended
   const PagedHeads pages(lying.type, head_dim, 2, grid.keys(), 2, false,
                          lying.slab ? &gpu().device() : nullptr);
   const auto numbers = static_cast<size_t>(grid.rows * kHeads * head_dim);
@@ -172,7 +172,7 @@ TEST(CudaTileLists, RowsSeeWhatTheySeeOnTheHost) {
   test_tiles({64, 700, 460}, 112, {DType::BF16, true});
 }
 
-/// Of both lists, or of the one that sees lines, while the other lies in blocks.
+/// Gathers both lists, or only the list with lines while the other stays in block types.
 TEST(CudaTileLists, RowsSeeInGatheredListsWhatTheySeeOnTheHost) {
   for (const KvType& type : {KvType(DType::Q8_0), KvType(DType::Q4_0), KvType(DType::F16),
                              KvType(DType::Q8_0, DType::Q4_0), KvType(DType::BF16, DType::Q8_0)}) {
@@ -188,7 +188,7 @@ TEST(CudaTileLists, RowsSeeInGatheredListsWhatTheySeeOnTheHost) {
   test_tiles({128, 700, 460}, 256, {DType::Q4_0, false, 1});
 }
 
-/// Few marks may differ, where rounding decides.
+/// A few marks may differ because of rounding.
 void expect_about_the_same(const std::vector<uint8_t>& got, const std::vector<uint8_t>& expected) {
   ASSERT_EQ(got.size(), expected.size());
   size_t different = 0;
@@ -283,11 +283,12 @@ TEST(CudaExpectedAttention, EqualsTheHosts) {
         const PagedHeads pages(type, dim, 2, kKeys, 11);
         std::vector<float> numbers = random_floats(static_cast<size_t>(kRows * kHeads * dim), 12);
         for (size_t i = 0; i < numbers.size(); ++i) {
-          numbers[i] = 0.3f * numbers[i] + static_cast<float>(i % 5) - 2;  // little beside the mean
+          // Small compared with the mean.
+          numbers[i] = 0.3f * numbers[i] + static_cast<float>(i % 5) - 2;
         }
         Both<float> q(numbers), scores(std::vector<float>(static_cast<size_t>(kKeys - kFirst)));
         RopeTable rope;
-        for (int t = 0; t < dim / 4; ++t) {  // half of a head is not rotated
+        for (int t = 0; t < dim / 4; ++t) {  // half of each head is not rotated
           rope.inverse_frequency.push_back(std::pow(1e4, -4.0 * t / dim));
         }
         for (const bool values : {false, true}) {

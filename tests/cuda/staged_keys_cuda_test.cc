@@ -1,5 +1,5 @@
-// Keys that are gathered into bf16 pages before a prompt reads them, against attention that reads
-// them as they lie.
+// Keys gathered into bf16 pages before a prompt reads them, compared with attention that reads them
+// directly.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ class StagedKeysTest : public OnQueue {
  protected:
   static GpuQueue& gpu() { return static_cast<GpuQueue&>(queue().device()); }
 
-  /// Tasks of the last rows behind `keys` keys.
+  /// Tasks of the last rows after `keys` keys.
   std::vector<AttendTask> tasks_behind(int64_t keys) {
     segments_.resize(kKvHeads);
     std::vector<AttendTask> tasks;
@@ -37,8 +37,8 @@ class StagedKeysTest : public OnQueue {
     return tasks;
   }
 
-  /// The tasks as their keys lie, and over gathered ones, of which `is_gathered` sees every task.
-  /// Returns in how many parts they were attended.
+  /// Compares the tasks over stored keys with the tasks over gathered keys. Calls `is_gathered` for
+  /// every task. Returns the number of parts in which the tasks were attended.
   template <class IsGathered>
   int expect_gathered_as_they_lie(std::span<const AttendTask> tasks, IsGathered&& is_gathered) {
     StagedKeys staged(gpu(), DeviceQueue::kSlabBytes);
@@ -74,8 +74,8 @@ class StagedKeysTest : public OnQueue {
   std::vector<KeySegment> segments_;
 };
 
-/// A slab of the bound holds 32,768 keys: of 20,000 one head has room beside nothing, and 40,000 of
-/// one head need more than the bound, which grows for them.
+/// The bound of one slab holds 32,768 keys. One head with 20,000 keys fits alone. One head with
+/// 40,000 keys exceeds the bound, which grows for it.
 TEST_F(StagedKeysTest, HeadsWithMoreKeysThanTheBoundAreGatheredToo) {
   if (gpu().capability() != 90) GTEST_SKIP() << "gathers for the kernel of Hopper cards only";
   for (const int64_t keys : {int64_t{1000}, int64_t{20'000}, kMostKeys}) {
@@ -87,7 +87,7 @@ TEST_F(StagedKeysTest, HeadsWithMoreKeysThanTheBoundAreGatheredToo) {
   }
 }
 
-/// Rows that a list in host memory names, one for both heads or one for each, and a stretch behind.
+/// Rows listed in host memory (one list for both heads, or one per head), followed by a stretch.
 TEST_F(StagedKeysTest, ListsOfTheHostTravelWithWhatIsGathered) {
   if (gpu().capability() != 90) GTEST_SKIP() << "gathers for the kernel of Hopper cards only";
   std::vector<int32_t> thirds, fifths;
@@ -116,8 +116,8 @@ TEST_F(StagedKeysTest, ListsOfTheHostTravelWithWhatIsGathered) {
   }
 }
 
-/// Of lists that are gathered whole a reader names pages as before. The bound holds one of 20,000
-/// keys; few rows gain nothing, nor do lists that lie well.
+/// Readers use unchanged page numbers in lists that are gathered whole. The bound holds one list of
+/// 20,000 keys. Few rows, and lists that can be read directly, gain nothing.
 TEST_F(StagedKeysTest, GatheredListsKeepTheNumbersOfTheirPages) {
   if (gpu().capability() != 90) GTEST_SKIP() << "gathers for the kernel of Hopper cards only";
   StagedKeys staged(gpu(), DeviceQueue::kSlabBytes);
@@ -166,7 +166,7 @@ TEST_F(StagedKeysTest, GatheredListsKeepTheNumbersOfTheirPages) {
   for (size_t i = 0; i < numbers; ++i) ASSERT_NEAR(got[i], want[i], 2e-3) << "number " << i;
 }
 
-/// The best keys of tiles, from key 40 on, which no box of the copy engine begins with.
+/// The best keys of tiles from key 40 on, which is not the begin of any box of the copy engine.
 TEST_F(StagedKeysTest, TheBestOfGatheredKeysAreThoseOfThemAsTheyLie) {
   if (gpu().capability() != 90) GTEST_SKIP() << "gathers for the kernel of Hopper cards only";
   constexpr int kBest = 4;
@@ -202,7 +202,7 @@ TEST_F(StagedKeysTest, TheBestOfGatheredKeysAreThoseOfThemAsTheyLie) {
     ASSERT_NEAR(got_scores[i], scores[i], 1e-3 * std::abs(scores[i]) + 1e-4) << i;
     if (got[i] != keys[i]) ++apart;
   }
-  EXPECT_LT(apart, kNumbers / 100);  // rounding may exchange two that score alike
+  EXPECT_LT(apart, kNumbers / 100);  // rounding may exchange two keys with similar scores
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The best keys of rows on a GPU against the host's.
+// The best keys of rows on a GPU compared with the host's.
 
 #include <gtest/gtest.h>
 
@@ -21,15 +21,15 @@ struct TopCase {
 
 constexpr int kHeads = 2;
 
-/// How far scores may be apart. Queries of up to 8 rows are mixed, and then rounded, where keys in
-/// Q4_0 are: each number is off by up to 2^-9 of itself.
+/// Tolerance of scores. For Hadamard-rotated keys in Q4_0, queries of up to 8 rows are rotated and
+/// then rounded, with a relative error of up to 2^-9.
 double slack_of(const TopCase& c) {
   return c.type.k == kMixedKeys && c.rows * c.group <= kBlockFlatRows && c.head_dim % 64 == 0
              ? 0.1
              : 1e-4;
 }
 
-/// Every key that is not the host's scores as well as that one.
+/// Every key that differs from the host's must have an equally good score.
 void expect_as_good(const TopKeysCall& call, const std::vector<TopKeysTask>& tasks,
                     const std::vector<int32_t>& got, double slack) {
   const auto dim = static_cast<size_t>(call.head_dim);
@@ -90,7 +90,7 @@ void test_top_keys(const PagedHeads& heads, const TopCase& c, TopRule rule, bool
   ScoreScratch scratch;
   ASSERT_TRUE(
       top_keys(nullptr, there, tasks_there, copy_engine ? heads.range() : PageRange{}, scratch));
-  // Keys in Q4_0 are what the host reads within 1.1e-4 of their size (encode_exactly()).
+  // Keys in Q4_0 equal those on the host up to a relative error of 1.1e-4 (encode_exactly()).
   const double relative = c.type.k == DType::Q4_0 ? 2e-4 : 1e-5;
   expect_close(scores_there.get(), scores, relative, slack_of(c));
   expect_as_good(here, tasks, keys_there.get(), std::max(1e-3, 2 * slack_of(c)));
@@ -113,7 +113,7 @@ TEST(CudaTopKeys, EqualTheHosts) {
   }
 }
 
-/// Begins anywhere in a page, ends within a tile; rows of 8 at most, and more.
+/// The keys begin anywhere in a page and end within a tile. There are at most 8 rows, or more.
 TEST(CudaTopKeys, OfFewRowsOverStoredKeysEqualTheHosts) {
   const KvType types[] = {
       DType::Q8_0, DType::Q4_0, {DType::Q8_0, DType::Q4_0}, {DType::Q4_0, DType::Q8_0},
@@ -140,7 +140,7 @@ TEST(CudaTopKeys, OfFewRowsOverStoredKeysEqualTheHosts) {
   }
 }
 
-/// A call whose heads' keys are of different types.
+/// A call in which heads have keys of different types.
 TEST(CudaTopKeys, OfSeveralTypesEqualTheHosts) {
   constexpr int kDim = 128, kBest = 4;
   constexpr int64_t kBegin = 7, kCount = 2000;
@@ -191,7 +191,8 @@ TEST(CudaTopKeys, OfFewRowsOverStoredKeysFitTheSmallestCards) {
           EXPECT_GE(fit.shape.stages, 2) << dim << ", " << rows << ", " << bytes << ", " << kib;
           EXPECT_LE(fit.block_bytes, 99 << 10);
           EXPECT_LE(fit.blocks * (fit.block_bytes + 1024), kib << 10);
-          const int lists = rows * kMostTopKeys * 8 * fit.warps;  // that the rings make room for
+          // Must fit in the memory of the rings.
+          const int lists = rows * kMostTopKeys * 8 * fit.warps;
           EXPECT_GE(fit.block_bytes, static_cast<int>(sizeof(JobOfBlock)) + lists);
         }
       }
@@ -212,8 +213,8 @@ TEST(CudaTopKeys, OfTheCopyEngineEqualTheHosts) {
   for (const TopCase& c : cases) test_top_keys(c, TopRule::kTile, true);
 }
 
-/// Equal keys: of each row's best ones, which all score alike, those of the first tiles win, and of
-/// a tile the first.
+/// All keys are equal, so all scores of a row are equal. Keys of the first tiles win, and within a
+/// tile the first key.
 TEST(CudaTopKeys, OfEqualScoresTheLowerKeyWins) {
   constexpr int kDim = 128, kRows = 40, kGroup = 4, kBest = 4;
   for (const int64_t begin : {0, 32}) {

@@ -1,5 +1,5 @@
-// Copies of weights for products with many rows: made where there is room, given up when asked for,
-// and never seen in a result.
+// Copies of weights for prefill products. They are made if there is memory and dropped on request,
+// and they do not change results.
 
 #include <gtest/gtest.h>
 

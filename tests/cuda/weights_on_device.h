@@ -19,7 +19,7 @@ struct HostMatrix {
     view.shape = {rows, cols, 1, 1};
     view.name = "test";
   }
-  /// Of the numbers [rows, cols], each row stored as keys are.
+  /// A matrix with the given values [rows, cols], each row stored like a key.
   HostMatrix(DType type, int64_t rows, int64_t cols, const std::vector<float>& numbers)
       : HostMatrix(type, rows, cols) {
     const size_t row = bytes_of(type, cols);
@@ -32,7 +32,7 @@ struct HostMatrix {
   TensorView view;
 };
 
-/// Uploaded in small chunks, so that there are several.
+/// Uploads in small chunks, so that there are several.
 inline Matrix on_device(const TensorView& weight, size_t chunk_bytes = 4096) {
   Matrix matrix(weight.type, weight.rows(), weight.cols());
   Uploader uploader(nullptr, chunk_bytes);

@@ -1,5 +1,5 @@
-// SmolLM2-135M-Instruct Q4_1 against llama.cpp and exact arithmetic. The file has to be fetched
-// first ('longhaul pull smollm2'), so this runs in ./check --long only.
+// SmolLM2-135M-Instruct Q4_1 compared with llama.cpp and exact arithmetic. The file must be
+// downloaded first ('longhaul pull smollm2'), so this runs only in ./check --long.
 
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ class SmolLm2 : public ::testing::Test {
   }
 };
 
-/// A reply of 32 tokens, always the likeliest.
+/// A reply of 32 tokens, each the most probable one.
 std::vector<int32_t> greedy_reply(const std::vector<int32_t>& ids, int threads) {
   set_thread_count(threads);
   Session session(Engine::open(find_model("smollm2")), SessionOptions{});
@@ -102,8 +102,9 @@ TEST_F(SmolLm2, TheDefaultIsAsCloseAsLlamaCpp) {
   expect_close(p, "llama_cpp", 0.95, 0.01);
 }
 
-/// llama.cpp's replies with the adapter of models/smollm2-32k, token by token: as near as without
-/// an adapter, where it rounds more (next_token.json: 0.060 from exact arithmetic, 0.84 at most).
+/// llama.cpp's replies with the adapter of models/smollm2-32k, token by token. The difference is as
+/// small as without an adapter, where llama.cpp rounds more (next_token.json: 0.060 from exact
+/// arithmetic, at most 0.84).
 TEST(SmolLm2For32k, RepliesAreAsProbableAsUnderLlamaCpp) {
   const auto ids = nlohmann::json::parse(
                        std::ifstream(LONGHAUL_TEST_DATA "/goldens/smollm2/next_token.json"))["ids"]

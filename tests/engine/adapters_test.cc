@@ -1,5 +1,5 @@
-// Logits of whole models with LoRA adapters: against PEFT and against the same model with the
-// adapter's product added to its weights. Goldens: tests/data/adapters (README there).
+// Logits of whole models with LoRA adapters, compared with PEFT and with the model whose weights
+// include the adapter's product. Goldens: tests/data/adapters (README there).
 
 #include <gtest/gtest.h>
 
@@ -76,7 +76,8 @@ TEST_P(GgufAdapter, LogitsEqualPeftOnTheStoredWeights) {
   expect_golden(golden, Engine::open({model, {{adapter, 1}}, {}, {}}));
 }
 
-/// With rounded products every few rows go another way than many: both stay near the exact ones.
+/// With rounded products, decode rows use other kernels than prefill rows. Both stay near the exact
+/// result.
 TEST_P(GgufAdapter, RoundedProductsStayNear) {
   const fs::path adapter = kData / "adapters/gguf" / (std::string(GetParam()) + ".gguf");
   fs::path file = adapter;
@@ -100,7 +101,7 @@ TEST_P(GgufAdapter, RoundedProductsStayNear) {
 INSTANTIATE_TEST_SUITE_P(All, GgufAdapter,
                          testing::Values("llama_linear", "llama_q8_0", "qwen2", "phi3"));
 
-/// Row order: PEFT's adapter on the GGUF model, and the GGUF one on the folder.
+/// Tests the row order: PEFT's adapter on the GGUF model, and the GGUF adapter on the folder.
 TEST(Adapters, GoWithTheOtherKindOfModel) {
   const fs::path peft = kData / "adapters/llama_linear",
                  gguf = kData / "adapters/gguf/llama_linear.gguf";
@@ -113,7 +114,7 @@ TEST(Adapters, GoWithTheOtherKindOfModel) {
   }
 }
 
-/// The adapter's product added to a copy of the weights, with which another model is written.
+/// Writes a model whose weights include the adapter's product.
 void write_merged(const fs::path& model, const fs::path& adapter, double weight,
                   const TempFolder& folder) {
   fs::copy_file(model / "config.json", folder.path() / "config.json");
@@ -177,7 +178,7 @@ TEST(Adapters, SeveralAddUp) {
   const auto merged = logits_at(Engine::open(twice.path()), exact_options(0), ids, {47})[0];
   const auto both = Engine::open({model, {{first, 1}, {second, 0.25}}, {}, {}});
   EXPECT_LT(furthest(logits_at(both, exact_options(0), ids, {47})[0], merged), 2e-3);
-  // Half of it twice is all of it, whatever the types.
+  // Two halves of an adapter equal the whole, for all types.
   const fs::path q8 = kData / "adapters/gguf/llama_q8_0.gguf";
   const auto whole = Engine::open({model, {{q8, 1}}, {}, {}});
   const auto halves = Engine::open({model, {{q8, 0.5}, {first, 0}, {q8, 0.5}}, {}, {}});
@@ -186,7 +187,7 @@ TEST(Adapters, SeveralAddUp) {
             1e-3);
 }
 
-/// An adapter of the output matrix of a model whose output matrix is the embedding.
+/// An adapter of an output matrix that is also the embedding.
 TEST(Adapters, OfATiedMatrixLeaveTheEmbeddingAsItIs) {
   const fs::path model = kData / "tiny_models/qwen3";
   const auto plain = Engine::open(model);

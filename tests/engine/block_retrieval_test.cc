@@ -1,5 +1,5 @@
-// InfLLM and Ltri-LLM on nano: what lies in an old block is found again, memory stays small, and
-// sessions go on after they were saved or cancelled.
+// InfLLM and Ltri-LLM on nano: text in old blocks is found again, memory stays small, and sessions
+// continue after saving or cancelling.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ class BlockRetrieval : public ::testing::Test {
   static void SetUpTestSuite() { engine_ = Engine::open(LONGHAUL_MODELS "/nano"); }
   static void TearDownTestSuite() { engine_.reset(); }
 
-  /// About 4,000 tokens of a novel with a number at `depth`; asks for it.
+  /// About 4,000 tokens of a novel with a number at `depth`, and a question about it.
   static std::vector<int32_t> prompt(double depth) {
     std::ifstream in(LONGHAUL_MODELS "/../examples/age_of_innocence_33.txt");
     std::stringstream novel;
@@ -66,15 +66,15 @@ class BlockRetrieval : public ::testing::Test {
 TEST_F(BlockRetrieval, LtriFindsTheBlockOfTheAnswer) {
   for (const double depth : {0.25, 0.5, 0.75}) {
     const auto tokens = prompt(depth);
-    Session s = session(kLtri);  // with the profile beside the model
+    Session s = session(kLtri);  // uses the profile beside the model
     ASSERT_TRUE(s.prefill(tokens));
-    // As many blocks are kept in memory as a step looks up, so what is there was chosen.
+    // Memory holds as many blocks as a step looks up, so the blocks in memory were chosen.
     const int64_t page = token_of(tokens, "4826193") / 64;
     int found = 0;
     for (int layer = 0; layer < 12; ++layer) {
       found += s.store().rows(layer, 0).pages[page] != nullptr ? 1 : 0;
     }
-    EXPECT_GE(found, 7) << "of 12 layers at depth " << depth;  // those from the first head on
+    EXPECT_GE(found, 7) << "of 12 layers at depth " << depth;  // the layers from the first head on
     EXPECT_NE(answer(s).find("4826193"), std::string::npos) << "depth " << depth;
   }
 }
@@ -87,7 +87,7 @@ TEST_F(BlockRetrieval, MostOfTheContextIsNotInMemory) {
     Session s = session(method);
     ASSERT_TRUE(s.prefill(tokens));
     EXPECT_LT(s.report().kv_bytes, dense.report().kv_bytes * 6 / 10) << method;
-    EXPECT_GT(s.report().kv_bytes, s.store().bytes()) << method;  // the index counts
+    EXPECT_GT(s.report().kv_bytes, s.store().bytes()) << method;  // includes the index
     EXPECT_GT(s.store().spilled_bytes(), dense.report().kv_bytes * 4 / 10) << method;
     EXPECT_LT(s.forecast(1 << 20).kv, dense.forecast(1 << 20).kv / 4) << method;
     EXPECT_LT(s.report().pairs_share, 0.9) << method;

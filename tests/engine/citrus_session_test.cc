@@ -1,4 +1,4 @@
-// citrus through sessions on a real model: the document before the instruction, further questions,
+// citrus through sessions on a real model: a document before the instruction, further questions,
 // session files, cancelling.
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ class CitrusSession : public ::testing::TestWithParam<const char*> {
     }
     return encode(text);
   }
-  /// The question and the reply's first words: numbers are looked up while they are written.
+  /// The question and the reply's first words. Numbers are looked up while they are generated.
   static std::vector<int32_t> question() {
     return encode(std::string(kCitrusQuestion) +
                   "<|im_end|>\n<|im_start|>assistant\nThe pass key is");
@@ -95,12 +95,13 @@ TEST_P(CitrusSession, TheChunkOfThePassesChangesNothing) {
   EXPECT_EQ(answer(whole), answer(cut));
 }
 
-/// One product instead of several changes the last digits alone.
+/// One product in place of several changes only the last digits.
 TEST_P(CitrusSession, ReadsPassesTogetherAsEachByItself) {
   const int asked_rows = static_cast<int>(std::ssize(question()));
   std::vector<std::vector<float>> logits;
   std::vector<std::vector<int64_t>> kept;
-  // No room for two passes, for an instruction and the chunk that it is read for, for many of them.
+  // The sizes have no room for two passes, room for an instruction with its chunk, and room for
+  // many passes.
   for (const int rows : {asked_rows, 64 + asked_rows, 4096}) {
     SessionOptions options = session(128, rows).options();
     options.compute = Compute::kF32;
@@ -111,7 +112,7 @@ TEST_P(CitrusSession, ReadsPassesTogetherAsEachByItself) {
       together = std::max(together, step.nth_pass + 1);
     });
     ASSERT_TRUE(read(s, document(), question()));
-    // Of the first size at most the ends of two chunks.
+    // With the first size at most the ends of two chunks are together.
     EXPECT_EQ(together > 4, rows == 4096) << together;
     EXPECT_TRUE(rows == asked_rows ? together <= 2 : together >= 2) << together;
     logits.emplace_back(s.logits().begin(), s.logits().end());
@@ -144,7 +145,7 @@ TEST_P(CitrusSession, AFurtherQuestionReadsWhatIsLeft) {
     ASSERT_TRUE(read(*each, {}, next));
     EXPECT_EQ(each->report().live_rows, 36 * (128 + std::ssize(next)));
     answers.push_back(answer(*each));
-    // A document with its question in a further turn.
+    // A further turn has a document with its question.
     ASSERT_TRUE(read(*each, document(), question()));
     EXPECT_EQ(each->report().live_rows, 36 * (128 + std::ssize(question())));
     answers.push_back(answer(*each));
@@ -154,7 +155,7 @@ TEST_P(CitrusSession, AFurtherQuestionReadsWhatIsLeft) {
 }
 
 TEST_P(CitrusSession, GoesOnAfterItWasCancelled) {
-  Session s = session(128, 64 + static_cast<int>(std::ssize(question())));  // a chunk at a time
+  Session s = session(128, 64 + static_cast<int>(std::ssize(question())));  // one chunk at a time
   CancelFlag cancel;
   ASSERT_FALSE(read(s, document(), question(), &cancel, [&](int64_t done, int64_t) {
     if (done >= 256) cancel.request();
@@ -168,7 +169,7 @@ TEST_P(CitrusSession, GoesOnAfterItWasCancelled) {
   EXPECT_TRUE(std::equal(s.tokens().begin(), s.tokens().end(), at_once.tokens().begin()));
   EXPECT_EQ(s.report().live_rows, at_once.report().live_rows);
   const std::string cache = GetParam();
-  if (cache != "individual") {  // whose list of the document's own ends with the prompt
+  if (cache != "individual") {  // the individual cache's list of the document ends with the prompt
     EXPECT_EQ(answer(s), answer(at_once));
   }
 }

@@ -1,5 +1,5 @@
-// A decode step asks the system for no memory, whatever the method, but where its lists need
-// another page or its index another block: counted at malloc itself, which this program replaces.
+// A decode step allocates no memory in any method, except for a new page of a list or a new block
+// of an index. The count is made in malloc itself, which this program replaces.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ void note() {
 }
 }  // namespace
 
-// The allocator of glibc, under the names that it has for those who replace it.
+// glibc's allocator, under the names for programs that replace it.
 extern "C" {
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
@@ -67,8 +67,9 @@ TEST_P(DecodeAllocation, IsNoneInStepsThatAddNoPageAndNoBlock) {
   PrefillHooks hooks;
   hooks.instruction = 16;
   ASSERT_TRUE(session.prefill(tokens, hooks));
-  for (int i = 0; i < 70; ++i) session.decode(tokens[20]);  // memory has grown to what steps need
-  std::map<int64_t, int> steps;                             // by how often they allocated
+  // Memory has reached the size that steps need.
+  for (int i = 0; i < 70; ++i) session.decode(tokens[20]);
+  std::map<int64_t, int> steps;  // steps by number of allocations
   for (int i = 0; i < 64; ++i) {
     allocations = 0;
     counting = true;
@@ -76,8 +77,8 @@ TEST_P(DecodeAllocation, IsNoneInStepsThatAddNoPageAndNoBlock) {
     counting = false;
     ++steps[allocations];
   }
-  // Each list fills a page once in 64 steps; lists of different lengths do so at different steps.
-  // A block of text that leaves the window (of 4 tokens here) enters an index, which grows.
+  // Each list fills a page once in 64 steps; lists of different lengths do so in different steps. A
+  // block of text (4 tokens here) that leaves the window enters an index, which grows.
   std::string all;
   for (const auto& [count, times] : steps) all += fmt::format("{} x {}  ", times, count);
   EXPECT_GE(steps[0], 24) << all;

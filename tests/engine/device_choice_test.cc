@@ -19,7 +19,7 @@ class DeviceChoice : public ::testing::Test {
     options.queue = Queue(device_);
     return options;
   }
-  /// Whether all of them stay on the device.
+  /// Whether all sessions stay on the device.
   bool stays(std::vector<SessionOptions> options, int64_t tokens) const {
     settle_device(engine_, options, tokens, 16);
     const bool first = options.front().queue.on_host();
@@ -52,7 +52,7 @@ TEST_F(DeviceChoice, WeightsThatDoNotFitAreNotSent) {
   EXPECT_NE(error.find("of weights do not fit into the GPU's memory"), std::string::npos) << error;
 }
 
-/// The device has no room at all, so that anything that is sent would be refused otherwise.
+/// The device has no memory, so sending any data would be refused, too.
 TEST_F(DeviceChoice, ProductsThatAreNotThereAreRefusedBeforeWeightsAreSent) {
   SessionOptions options = on_device();
   options.compute = Compute::kFp8;

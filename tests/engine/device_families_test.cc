@@ -1,5 +1,5 @@
-// Every family's arithmetic on a device that multiplies in f32, as the host can: the steps that it
-// is asked for, and their order, must give the host's logits.
+// Every family's arithmetic on a device that multiplies in f32, like the host. The requested steps
+// and their order must give the host's logits.
 
 #include <gtest/gtest.h>
 
@@ -39,11 +39,10 @@ INSTANTIATE_TEST_SUITE_P(All, FamilyOnADevice,
                          testing::ValuesIn(testing_support::tiny_models(LONGHAUL_TEST_DATA)),
                          [](const auto& test) { return test.param.name; });
 
-/// Families whose attention is another: capped, with sinks, with angles that differ by layer,
-/// growing.
+/// Families with special attention: caps, sinks, angles that differ by layer, temperature scaling.
 class MethodsOnADevice : public testing::TestWithParam<const char*> {
  protected:
-  /// Logits after the prompt and after a token more; empty where the method refuses the model.
+  /// Logits after the prompt and after one more token. Empty if the method refuses the model.
   static std::vector<float> read(const std::shared_ptr<const Engine>& engine,
                                  const std::string& method, const Queue& queue) {
     std::vector<int32_t> prompt;

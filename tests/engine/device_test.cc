@@ -1,5 +1,5 @@
-// Every method on a device that has only memory and the model's products: what it does otherwise
-// goes over the host. The fake device fails where the host reads its numbers unasked.
+// Every method on a device with only memory and the model's products. All other operations fall
+// back to the host. The fake device fails if the host reads device memory directly.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ class OnADevice : public ::testing::TestWithParam<Small> {
   }
 };
 
-/// The same where the device also chooses rows and keeps them.
+/// Like OnADevice, with a device that also chooses and keeps rows.
 class OnAChoosingDevice : public ::testing::TestWithParam<Small> {
  protected:
   static testing_support::TwoPlaces places() {
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::ValuesIn(testing_support::first_of_each_kind(testing_support::small_settings())),
     [](const auto& test) { return testing_support::test_name(test.param.spec); });
 
-/// Rows of two types enter, are read and leave by way of the host.
+/// Rows of two types are appended, read and evicted through the host.
 TEST(KvTypesOnADevice, AnswerAsOnTheHost) {
   const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
   SessionOptions here;

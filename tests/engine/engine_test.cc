@@ -18,7 +18,7 @@ using testing_support::error_of;
 using testing_support::has;
 using testing_support::TempFolder;
 
-/// A copy of a tiny model whose tokenizer has `count` more special tokens.
+/// A copy of a tiny model whose tokenizer has `count` additional special tokens.
 void copy_with_more_tokens(const fs::path& to, int count) {
   const fs::path from = fs::path(LONGHAUL_TEST_DATA) / "tiny_models/qwen2";
   fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::overwrite_existing);

@@ -1,5 +1,5 @@
-// What holds for every method of the registry with settings that do not cover the prompt: a saved
-// session goes on as the original, and a cancelled prompt can be read on.
+// Properties of every method in the registry with settings that do not cover the prompt: a saved
+// session continues like the original, and a cancelled prompt can be resumed.
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ class EveryMethod : public ::testing::TestWithParam<Small> {
 
   static std::vector<int32_t> prompt() { return testing_support::early_pass_key(*engine_); }
 
-  /// The last tokens are the instruction, for methods that ask for one.
+  /// The last tokens are the instruction, for methods that need one.
   static bool read(Session& session, std::span<const int32_t> tokens, PrefillHooks hooks = {}) {
     hooks.instruction = std::min<int64_t>(16, std::ssize(tokens) / 2);
     return session.prefill(tokens, hooks);

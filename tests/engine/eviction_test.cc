@@ -1,5 +1,5 @@
-// Methods that forget keys, on a whole model: with a covering budget they answer as dense does,
-// with a smaller one the store really shrinks.
+// Eviction methods on a whole model: with a covering budget they answer like dense attention, and
+// with a smaller budget the store shrinks.
 
 #include <gtest/gtest.h>
 
@@ -21,8 +21,8 @@ struct Evicting {
   const char* name;
   const char* covering;
   const char* small;
-  /// Rows per list after a prompt with the small budget, on average over layers: the least and the
-  /// most. Those that forget in strides end between the budget and a stride more.
+  /// Least and most rows per list after a prompt with the small budget, averaged over layers.
+  /// Methods that evict in strides end between the budget and one stride more.
   double least, most;
 };
 
@@ -67,7 +67,7 @@ TEST_P(Eviction, ACoveringBudgetAnswersAsDense) {
   EXPECT_EQ(generate(session, answer()).text, want.text);
   EXPECT_EQ(session.report().live_rows, dense.report().live_rows);
   EXPECT_GE(session.report().kv_bytes, dense.report().kv_bytes);
-  EXPECT_LT(session.report().kv_bytes, dense.report().kv_bytes * 11 / 10);  // sums of rows
+  EXPECT_LT(session.report().kv_bytes, dense.report().kv_bytes * 11 / 10);  // includes sums of rows
 }
 
 TEST_P(Eviction, ASmallBudgetHoldsLessMemory) {

@@ -20,7 +20,7 @@ inline SessionOptions exact_options(int chunk = 0) {
   return options;
 }
 
-/// Of the rows `positions` of a prompt.
+/// Logits of the rows `positions` of a prompt.
 inline std::vector<std::vector<float>> logits_at(const std::shared_ptr<const Engine>& engine,
                                                  const SessionOptions& options,
                                                  const std::vector<int32_t>& ids,

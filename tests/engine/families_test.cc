@@ -1,5 +1,5 @@
-// Every attention method on every family whose arithmetic is beyond llama's: capped logits, sinks,
-// layers with angles of their own, experts. Goldens of these models: reference_logits_test.cc.
+// Every attention method on every family with more than llama's arithmetic: capped logits, sinks,
+// layers with their own angles, experts. Goldens of these models: reference_logits_test.cc.
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ std::vector<int32_t> prompt() {
   return ids;
 }
 
-/// Logits after the prompt and after each of a few tokens more; empty: the method refused, and why.
+/// Logits after the prompt and after each of a few more tokens, or the refusal of the method.
 struct FamilyReading {
   std::vector<float> logits;
   std::string refusal;
@@ -62,7 +62,7 @@ FamilyReading read(const std::shared_ptr<const Engine>& engine, const std::strin
 class Families : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override { engine_ = Engine::open(kTiny / GetParam()); }
-  /// Whether a model of the plain arithmetic is refused the setting as well.
+  /// Whether a model with plain arithmetic is also refused the setting.
   static bool refused_to_others(const std::string& method) {
     static const auto plain = Engine::open(kTiny / "llama_linear");
     return !read(plain, method).refusal.empty();
@@ -81,7 +81,7 @@ TEST_P(Families, MethodsThatCoverThePromptReadItAsDenseAttention) {
   ASSERT_FALSE(dense.logits.empty()) << dense.refusal;
   for (const std::string& method :
        testing_support::first_of_each_kind(testing_support::covering_settings())) {
-    if (method.starts_with("ntk:mode=fixed")) continue;  // of nano's trained length, not of these
+    if (method.starts_with("ntk:mode=fixed")) continue;  // that is for nano's trained length
     const FamilyReading got = read(engine_, method);
     if (!got.refusal.empty()) {
       const bool capped = got.refusal.find("caps its attention logits") != std::string::npos;

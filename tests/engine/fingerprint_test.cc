@@ -1,4 +1,4 @@
-// What tells models apart: a session of one must not go on with another.
+// Fingerprints that distinguish models: a session of one model must not continue with another.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using testing_support::TempFolder;
 
 const fs::path kFingerprinted = fs::path(LONGHAUL_TEST_DATA) / "tiny_models";
 
-/// Where a tensor's bytes begin in the file.
+/// File offset of a tensor's bytes.
 size_t place_of(const fs::path& file, const char* name) {
   const Checkpoint checkpoint = open_checkpoint(file);
   std::ifstream in(file, std::ios::binary);
@@ -59,7 +59,7 @@ TEST(Fingerprint, AByteAnywhereInASmallTensorIsAnotherModel) {
   }
 }
 
-/// The folder's model with another tokenizer.json.
+/// The fingerprint of the folder's model with a changed tokenizer.json.
 uint64_t with_tokenizer(const TempFolder& folder, const char* patch) {
   const fs::path model = folder.path() / "m";
   fs::remove_all(model);
@@ -94,8 +94,8 @@ TEST(Fingerprint, ASessionOfAnotherModelIsRefused) {
   EXPECT_TRUE(has(error_of([&] { other.load(folder.path() / "s"); }), {"with another model"}));
 }
 
-/// Versions before 8 told models apart by the first bytes of their weights alone: a session of one
-/// model was taken for another's.
+/// Versions before 8 distinguished models only by the first bytes of their weights, so a session
+/// could be loaded into another model.
 TEST(Fingerprint, FilesOfOlderVersionsAreRefusedByName) {
   const TempFolder folder;
   Session session(Engine::open(kFingerprinted / "gguf/llama_linear.gguf"), {});

@@ -1,5 +1,5 @@
-// Methods that read prompts sparsely on a device that gathers lists, some at a time: they answer as
-// on the host, from copies that are gone when the next are made.
+// Methods that read prompts sparsely, on a device that gathers some lists at a time. They answer as
+// on the host, from copies that are overwritten by the next ones.
 
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ class GatheringOps : public testing_support::FakeOps {
     gathered += static_cast<int>(some);
     return static_cast<int>(some);
   }
-  /// Looks at what is read, and leaves it to the host.
+  /// Inspects the call and leaves it to the host.
   bool attend(const AttendCall&, std::span<const AttendTask> tasks) override {
     for (const AttendTask& task : tasks) {
       for (const KeySegment& keys : task.segments) {
@@ -48,7 +48,7 @@ class GatheringOps : public testing_support::FakeOps {
   }
 
   static constexpr size_t kAtOnce = 2;
-  static constexpr int64_t kLeastRows = 100;  ///< passes of 64 rows, two query heads a list
+  static constexpr int64_t kLeastRows = 100;  ///< passes of 64 rows, two query heads per list
   int gathered = 0, read_copies = 0, read_others = 0;
 
  private:
@@ -78,7 +78,7 @@ class GatheringDevice : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(GatheringDevice, AnswersAsTheHost) { expect_answers_from_copies(GetParam()); }
 
-/// The head between two that gather is another part's of the method.
+/// The head between two gathered ones belongs to another part of the method.
 TEST(GatheringDeviceOfSomeHeads, GathersTheirListsAlone) {
   const testing_support::TempFolder folder;
   const std::string gates = (folder.path() / "gates.tsv").string();

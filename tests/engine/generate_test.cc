@@ -42,7 +42,7 @@ TEST_F(Generate, StreamsWhatItReturns) {
 }
 
 TEST_F(Generate, StopStringsMaySpanTokens) {
-  // Every cut of the answer in two: the tokens' own borders are among them.
+  // Splits the answer at every place, including the borders of tokens.
   for (size_t at = 1; at + 3 < std::string(kGenerated).size(); ++at) {
     read_prompt(session_, prompt(kPassKeyQuestion));
     GenerateOptions options;

@@ -1,11 +1,12 @@
 #pragma once
-// A prompt whose reading is cancelled half-way.
+// A prompt that is cancelled half-way.
 
 #include "engine/session.h"
 
 namespace longhaul::testing_support {
 
-/// Cancels at the end of the pass with which half of the prompt is read. `cancel` must outlive it.
+/// Cancels at the end of the pass that completes half of the prompt. `cancel` must outlive the
+/// hooks.
 inline PrefillHooks until_half_way(CancelFlag& cancel) {
   PrefillHooks hooks;
   hooks.cancel = &cancel;

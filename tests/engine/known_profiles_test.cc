@@ -1,5 +1,4 @@
-// The published settings of methods that come with the program fit the models that they are named
-// after.
+// The published method settings in the repository match the models that they are named after.
 
 #include "engine/known_profiles.h"
 
@@ -17,7 +16,7 @@ using testing_support::error_of;
 using testing_support::small_shape;
 using testing_support::WithVariable;
 
-/// Layers, KV heads and query heads for each of a model by its name.
+/// Layers, KV heads and query heads per KV head of a model, by its name.
 ModelShape shape_of(const std::string& name) {
   if (name == "llama-2-7b-32k-instruct" || name.starts_with("phi-3")) {
     return small_shape(32, 32, 1, 128);
@@ -64,7 +63,7 @@ TEST(KnownProfiles, OfAModelWithOtherHeadsAreRefused) {
   FAIL() << "there are none of Llama 3.1 8B";
 }
 
-/// Table 4.7 and the heads of the paper.
+/// Compares with Table 4.7 and the heads of the paper.
 TEST(KnownProfiles, LtrisTablesAreThePapers) {
   const auto options = read_profile(LONGHAUL_MODELS "/profiles/llama-3-8b-instruct-262k/", "ltri");
   const auto count = [&](const char* key) {

@@ -1,5 +1,5 @@
-// The same prompt, the same model: what this engine keeps and what kvpress 0.5.5 keeps
-// (tools/parity/kvpress_goldens.py made the goldens). Both in f32.
+// Rows kept by this engine and by kvpress 0.5.5 for equal prompts and models, both in f32.
+// tools/parity/kvpress_goldens.py made the goldens.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -47,16 +47,17 @@ class KvpressTest : public testing::Test {
     return tokens;
   }
 
-  /// The store drops whole pages at once: up to a page of rows before `recent` may still be there,
-  /// which attention does not see.
+  /// The store drops whole pages at once. Up to a page of rows before `recent` may remain, which
+  /// attention does not see.
   static void expect_sink_and_recent(const std::set<int64_t>& mine,
                                      const std::set<int64_t>& expected) {
     EXPECT_TRUE(std::ranges::includes(mine, expected));
     EXPECT_LT(mine.size(), expected.size() + 64);
   }
 
-  /// Every list holds the first of kvpress's ranking. Two tokens whose scores differ by less than
-  /// rounding may change places at the edge: at most one such exchange in at most one list of 36.
+  /// Every list holds the first rows of kvpress's ranking. At the edge, two tokens whose scores
+  /// differ by less than rounding may be exchanged: at most one exchange in at most one of 36
+  /// lists.
   static void expect_first_of(const Session& session, const Order& order) {
     int exchanged = 0;
     for (size_t layer = 0; layer < order.size(); ++layer) {
@@ -76,9 +77,9 @@ class KvpressTest : public testing::Test {
     EXPECT_LE(exchanged, 1);
   }
 
-  /// The heads of a layer share a budget: a layer's lists together hold what kvpress's hold. Two
-  /// scores that differ by less than rounding may change places at the edge, also between two
-  /// heads: at most one such exchange in at most one layer.
+  /// The heads of a layer share a budget, so the lists of a layer together hold the rows of
+  /// kvpress's lists. At the edge, two scores that differ by less than rounding may be exchanged,
+  /// also between heads: at most one exchange in at most one layer.
   static void expect_lists(const Session& session, const Order& theirs) {
     int exchanged = 0;
     for (size_t layer = 0; layer < theirs.size(); ++layer) {
@@ -98,7 +99,7 @@ class KvpressTest : public testing::Test {
     EXPECT_LE(exchanged, 1);
   }
 
-  /// Every list has `rows` rows, and they are the first of kvpress's ranking.
+  /// Every list has `rows` rows, which are the first of kvpress's ranking.
   static void expect_the_first(const Session& session, int64_t rows, const Order& order) {
     ASSERT_EQ(order.size(), 12u);
     for (int layer = 0; layer < 12; ++layer) {
@@ -127,9 +128,10 @@ TEST_F(KvpressTest, SnapKvWithAnotherWindowAndKernel) {
                   order("snapkv_window8_kernel7"));
 }
 
-/// kvpress counts the window within a layer's budget, KVCache-Factory (and we) beside it: a list is
-/// as long as theirs and a window more. Its steps from layer to layer are fractions, ours whole
-/// numbers, rounded down: where they leave a rest, a layer keeps up to its number of rows more.
+/// kvpress counts the window as part of a layer's budget, KVCache-Factory and this engine as an
+/// addition. A list is therefore a window longer than kvpress's. kvpress's steps between layers are
+/// fractions, ours are integers, rounded down. Their remainders leave a layer up to its index more
+/// rows.
 TEST_F(KvpressTest, PyramidKvKeepsTheirBudgetAndTheWindowOfTheSameRanking) {
   const nlohmann::json& golden = golden_.at("pyramidkv");
   int whole = 0;
@@ -221,8 +223,8 @@ TEST_F(KvpressTest, ExpectedAttentionWithOtherSinksAndFutureAndWithoutTheValues)
       120, order("expectedattention_sink8_future64_without_values"));
 }
 
-/// kvpress's safeguard is a floor: the best `safeguard` of the whole capacity in every head, the
-/// window among them. (The authors' code mixes each head's share with the average instead.)
+/// kvpress's safeguard is a minimum: the best `safeguard` of the whole capacity in every head,
+/// including the window. The authors' code instead mixes each head's share with the average.
 TEST_F(KvpressTest, AdaKvDealsTheSameBudgetsOutToTheHeads) {
   const nlohmann::json& settings = golden_.at("adakv");
   ASSERT_EQ(settings.size(), 3u);
@@ -235,7 +237,7 @@ TEST_F(KvpressTest, AdaKvDealsTheSameBudgetsOutToTheHeads) {
         "adakv:method=snapkv,method_options=capacity=120+window={}+kernel={},safeguard={}", window,
         kernel, safeguard));
     expect_lists(session, theirs);
-    // The heads really get different budgets, and no head less than its safeguard.
+    // Heads have different budgets, and each has at least its safeguard.
     EXPECT_NE(session.store().length(1, 0), session.store().length(1, 2));
     for (int layer = 0; layer < 12; ++layer) {
       for (int head = 0; head < 3; ++head) {

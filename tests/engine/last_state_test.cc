@@ -1,4 +1,4 @@
-// A pass whose last row's state is all that is asked for: the last layer leaves the others out.
+// A pass of which only the last row's state is needed: the last layer skips the other rows.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ TEST_P(LastState, IsThatOfTheWholePass) {
   const Model& model = engine->model();
   const std::vector<int32_t> ids = GetParam().prompt();
   const auto count = static_cast<int64_t>(ids.size());
-  std::vector<float> states[2];  // by last_state
+  std::vector<float> states[2];  // indexed by last_state
   for (const bool last : {false, true}) {
     Decoder decoder(model, Compute::kF32);
     decoder.set_context_length(count);
@@ -37,8 +37,8 @@ TEST_P(LastState, IsThatOfTheWholePass) {
   EXPECT_LT(furthest(states[0], states[1]), 1e-3);
 }
 
-/// In one pass, and in several, of which but the last gives no logits; then a token that reads what
-/// the passes have left.
+/// One pass, and several passes of which only the last gives logits. Afterwards a token reads the
+/// rows that the passes left.
 TEST_P(LastState, ASessionRepliesAsOneThatIsAskedForAllLogits) {
   const auto engine = Engine::open(GetParam().model);
   const std::vector<int32_t> ids = GetParam().prompt();

@@ -1,5 +1,5 @@
-// Models whose angles depend on how long the context is: a prefix may be reused only when a fresh
-// reading of the longer prompt would give its keys the same angles.
+// Models whose angles depend on the context length. A prefix may be reused only if a fresh reading
+// of the longer prompt gives its keys equal angles.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ constexpr size_t kOriginal = 32;  // max_position_embeddings of llama_dynamic
 
 class LengthDependentRope : public testing::TestWithParam<const char*> {
  protected:
-  /// llama_dynamic, or the same weights under longrope.
+  /// llama_dynamic, or its weights with longrope.
   static std::shared_ptr<const Engine> engine() {
     const fs::path dynamic = fs::path(LONGHAUL_TEST_DATA) / "tiny_models/llama_dynamic";
     if (std::string_view(GetParam()) == "dynamic") return Engine::open(dynamic);
@@ -57,8 +57,8 @@ class LengthDependentRope : public testing::TestWithParam<const char*> {
 
   void SetUp() override { engine_ = engine(); }
 
-  /// Reads `prompt` into `session` and a reply of one token, and compares with a fresh reading.
-  /// Returns the tokens reused.
+  /// Reads `prompt` into `session`, adds a reply of one token, and compares with a fresh reading.
+  /// Returns the number of reused tokens.
   int64_t read_as_if_fresh(Session& session, const std::vector<int32_t>& prompt) const {
     Session fresh(engine_, exact());
     fresh.prefill(prompt);
@@ -92,7 +92,7 @@ TEST_P(LengthDependentRope, PassingTheOriginalLengthReadsAllAgain) {
   Session session(engine_, exact());
   EXPECT_EQ(read_as_if_fresh(session, text(kOriginal)), 0);
   std::vector<int32_t> longer = text(kOriginal);
-  longer.push_back(9);  // the reply that is in the session: a pure continuation
+  longer.push_back(9);  // the reply in the session, so that this is a pure continuation
   longer.push_back(5);
   EXPECT_EQ(read_as_if_fresh(session, longer), 0);
   EXPECT_EQ(read_as_if_fresh(session, text(kOriginal - 5)), 0);

@@ -7,8 +7,8 @@
 namespace longhaul {
 namespace {
 
-/// How many tokens it takes until a loop of `period` tokens behind `before` others is seen; -1
-/// after 5,000.
+/// Number of tokens until repetition with period `period` after `before` other tokens is detected,
+/// or -1 after 5,000.
 int64_t seen_after(int64_t period, int64_t before) {
   LoopDetector loop;
   for (int64_t i = 0; i < before; ++i) loop.push(static_cast<int32_t>(1'000'000 + i));

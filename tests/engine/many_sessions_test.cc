@@ -1,4 +1,5 @@
-// Sessions that come and go, as a harness makes them: the program must not grow with their number.
+// Sessions that are created and destroyed, as by a harness. The process must not grow with their
+// number.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@ std::vector<int32_t> prompt(int64_t tokens, int salt) {
   return ids;
 }
 
-// The sanitizers' allocators keep what was freed for a while, to see who still uses it.
+// Sanitizer allocators keep freed memory for a while to detect its use.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr size_t kMayGrow = size_t{256} << 20;  // bytes
 #else

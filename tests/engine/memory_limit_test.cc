@@ -1,4 +1,4 @@
-// SessionOptions::memory_limit: what is counted before a prompt or a session file is read.
+// SessionOptions::memory_limit: the forecast before a prompt or a session file is read.
 
 #include <gtest/gtest.h>
 
@@ -29,8 +29,8 @@ class MemoryLimit : public ::testing::Test {
     return ids;
   }
 
-  /// Keys and values in f32; `beside_weights` bytes are allowed beside weights and program, 0: no
-  /// limit.
+  /// Keys and values are f32. `beside_weights` bytes are allowed in addition to weights and
+  /// program; 0: no limit.
   static SessionOptions options(const char* method, size_t beside_weights) {
     SessionOptions options;
     options.attention = MethodSpec::parse(method);
@@ -60,7 +60,7 @@ TEST_F(MemoryLimit, ASessionFileIsForecastBeforeItsRowsAreRead) {
   EXPECT_TRUE(small.tokens().empty());
   EXPECT_EQ(small.report().kv_bytes, 0u);
 
-  // A page of 64 rows may be begun in each of 36 lists, and a list is counted twice.
+  // A page of 64 rows may be started in each of 36 lists, and a list counts twice.
   Session enough(nano_, options("dense", kOfTokens + kOfTokens / 4));
   enough.load(file);
   EXPECT_EQ(enough.tokens().size(), size_t{kTokens});
@@ -72,7 +72,7 @@ TEST_F(MemoryLimit, ASessionFileCountsWhatItHoldsAndNotTheTextItWas) {
   session.load(file);
   EXPECT_EQ(session.tokens().size(), size_t{kTokens});
   EXPECT_LT(session.report().kv_bytes, kOfTokens / 4);
-  // To read that text takes all of its rows at once.
+  // Reading that text needs memory for all of its rows at once.
   Session reading(nano_, options("snapkv:capacity=64,window=16", kOfTokens / 2));
   EXPECT_TRUE(has(error_of([&] { reading.prefill(prompt(kTokens)); }), {"--memory-limit"}));
 }
@@ -120,7 +120,7 @@ TEST_F(MemoryLimit, RowsThatAMethodObservesAreCounted) {
       Session(nano_, options("snapkv:capacity=900,window=32", 0)).forecast(5000).working;
   const size_t many =
       Session(nano_, options("snapkv:capacity=900,window=832", 0)).forecast(5000).working;
-  // Queries and denominators in f32, and those that they were moved from.
+  // Queries and denominators in f32, and the buffers from which they are moved.
   EXPECT_EQ(many - few, 2 * size_t{800} * 12 * 6 * (64 + 1) * 4);
 }
 

@@ -1,5 +1,5 @@
-// Hugging Face folders with an adapter folded in: PEFT's logits of the model with the adapter
-// beside it, config.json, and every byte that does not change.
+// Hugging Face folders with a merged adapter: logits equal PEFT's with a separate adapter, and
+// config.json and all other bytes are unchanged.
 
 #include "model/merged_folder.h"
 
@@ -56,7 +56,7 @@ void write_merged(const fs::path& model, const std::vector<AdapterSource>& sourc
 
 std::vector<std::byte> bytes_at(const TensorView& t) { return {t.data, t.data + t.bytes()}; }
 
-/// The folder with its weights in f32: what merging adds is not rounded then.
+/// Copies the folder with f32 weights, so that merging does not round.
 void copy_in_f32(const fs::path& from, const fs::path& to) {
   fs::create_directory(to);
   fs::copy_file(from / "config.json", to / "config.json");
@@ -84,7 +84,7 @@ class MergeOfFolder : public testing::TestWithParam<const char*> {
   json golden() const { return read(adapter() / "logits.json"); }
   fs::path model() const { return kFolders / golden()["model"].get<std::string>(); }
 
-  /// How far the folder's logits are from PEFT's.
+  /// Distance of the folder's logits from PEFT's.
   double from_golden(const fs::path& folder) const {
     const json want = golden();
     const auto ids = want["ids"].get<std::vector<int32_t>>();
@@ -108,7 +108,7 @@ TEST_P(MergeOfFolder, LogitsEqualPeft) {
   ASSERT_GT(without, 0.3);
   write_merged(exact, {{adapter(), 1}}, merged);
   EXPECT_LT(from_golden(merged), 2e-3);
-  // In the folder's own bf16 each sum is rounded once.
+  // In the folder's own bf16, each sum is rounded once.
   write_merged(model(), {{adapter(), 1}}, folder_.path() / "bf16");
   EXPECT_LT(from_golden(folder_.path() / "bf16"), 0.15 * without);
 }
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(All, MergeOfFolder,
                          testing::Values("llama_linear", "llama_wide", "llama_q8_0", "qwen2",
                                          "phi3", "mistral"));
 
-/// An adapter in GGUF of one matrix that names angles and a length.
+/// A GGUF adapter of one matrix whose metadata has angles and a length.
 std::string with_angles(const std::string& architecture, const std::string& matrix,
                         uint64_t outputs) {
   GgufBuilder file;
@@ -159,7 +159,8 @@ TEST(MergeOfFolders, AnglesAndLengthStandWhereTheyStood) {
   want["max_position_embeddings"] = 4096;
   EXPECT_EQ(read(out / "config.json"), want);
 
-  // Within the configuration of a model that sees images, whose other parts stay.
+  // The values go into the text part of a multimodal model's configuration. Its other parts are
+  // unchanged.
   const auto of_gemma = folder.write("g.gguf", with_angles("gemma3", "blk.1.attn_v", 32));
   write_merged(kFolders / "gemma3_images", {{of_gemma, 1}}, images);
   const json config = read(images / "config.json");
@@ -183,7 +184,7 @@ TEST(MergeOfFolders, RefusesWhatAFolderCannotSay) {
                   {"llama_yarn", "trained length", "--lora"}));
 }
 
-/// Shards keep their names and their index, and weights in other forms stay behind.
+/// Shards keep their names and their index. Weights in other formats are not copied.
 TEST(MergeOfFolders, OfShardsAreShards) {
   TempFolder folder;
   const fs::path whole = folder.path() / "whole", out = folder.path() / "out";

@@ -1,4 +1,4 @@
-// A model with its adapter folded in, read back, beside the same model with the adapter beside it.
+// A model with a merged adapter that is read back, compared with the model and a separate adapter.
 
 #include "model/merged_model.h"
 
@@ -64,7 +64,7 @@ class Merged : public testing::TestWithParam<Pair> {
 TEST_P(Merged, AnswersAsWithTheAdapterBeside) {
   const auto beside = last_logits(Engine::open(source()));
   const double of_adapter = furthest(beside, last_logits(Engine::open(source().path)));
-  ASSERT_GT(of_adapter, 0.1);  // what a file without the adapter would differ by
+  ASSERT_GT(of_adapter, 0.1);  // the difference that a file without the adapter would have
   EXPECT_LT(furthest(beside, last_logits(Engine::open(write(DType::F32)))), 1e-4);
   const double bf16 = furthest(beside, last_logits(Engine::open(write(DType::BF16))));
   EXPECT_LT(bf16, 0.15 * of_adapter);

@@ -1,5 +1,5 @@
-// Attention methods through sessions on a real model: a prompt that they cover is answered as by
-// dense attention; what they forget is gone; a cancelled one is read on.
+// Attention methods through sessions on a real model. They answer like dense attention if they
+// cover the prompt, evicted rows are gone, and cancelled prompts can be resumed.
 
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ class Methods : public ::testing::Test {
   inline static std::shared_ptr<const Engine> engine_;
 };
 
-/// Sparse readings of a prompt that find what stands in one place all the same.
+/// Sparse prefills that still find a fact in one place.
 constexpr const char* kSparse[] = {
     "trianglemix:window=16,last=64",
     "triangle:window=16,last=64",
@@ -66,7 +66,7 @@ TEST_F(Methods, AnswerAPromptThatTheyCover) {
   EXPECT_GT(tokens.size(), 250u);
   PrefillHooks hooks;
   hooks.instruction = 16;
-  // A context below nano's own; what nano's profile leaves without effect.
+  // A context below nano's own, and a setting without effect with nano's profile.
   const std::set<std::string> refused = {"ntk:mode=fixed,context=4096",
                                          "minference:dense_below=0,pattern=blocks"};
   for (const std::string& method :
@@ -89,7 +89,7 @@ TEST_F(Methods, AnswerWhatASparseReadingFinds) {
   }
 }
 
-/// A method that is switched off would pass the tests above.
+/// A disabled method would pass the tests above.
 TEST_F(Methods, SaveWorkOrRowsOnATextThatTheyDoNotCover) {
   std::ifstream in(LONGHAUL_MODELS "/../examples/age_of_innocence_33.txt");
   std::stringstream novel;
@@ -129,7 +129,7 @@ TEST_F(Methods, ForgetWhatLeftTheirWindow) {
 }
 
 TEST_F(Methods, GatesDecideWhichHeadsRemember) {
-  // The retrieval heads that models/nano/README.md lists, and as many others.
+  // The retrieval heads listed in models/nano/README.md, and an equal number of others.
   const testing_support::TempFolder folder;
   std::vector<std::vector<int>> gates(12, std::vector<int>(3, 0));
   for (const auto& [layer, head] : std::vector<std::pair<size_t, size_t>>{
@@ -163,7 +163,7 @@ TEST_F(Methods, APromptThatWasCancelledHalfWayCanBeFollowedByAnother) {
   }
 }
 
-/// The rest is read in the passes in which it would have been read: to the last bit the same.
+/// The rest is read in the original passes, so the result is bitwise equal.
 TEST_F(Methods, APromptThatWasCancelledHalfWayIsReadOnAsInOneGo) {
   std::vector<int32_t> twice = prompt();
   const auto once = twice;

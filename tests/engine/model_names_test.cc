@@ -58,7 +58,7 @@ TEST(ModelNames, UnknownNamesSayWhatIsAtHand) {
   EXPECT_TRUE(has(error_of([] { find_model("smollm2"); }), {"longhaul pull smollm2"}));
 }
 
-/// A base and a model made of it, in one folder.
+/// A base and a model derived from it, in one folder.
 class Recipes : public testing::Test {
  protected:
   Recipes() : models_("LONGHAUL_MODELS", folder_.path()), cache_("XDG_CACHE_HOME", "/nowhere") {

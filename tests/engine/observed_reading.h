@@ -1,6 +1,6 @@
 #pragma once
-// A prompt read by an attention method as a session reads it, with what every layer looked at and
-// what its attention gave for some rows.
+// A prompt that an attention method reads as in a session, with every layer's visible rows and the
+// attention output of some rows.
 
 #include <gtest/gtest.h>
 
@@ -18,17 +18,17 @@ namespace longhaul::testing_support {
 
 using Tokens = std::vector<int64_t>;
 
-/// What a row's attention was, layer by layer; of the last pass that read it.
+/// A row's attention per layer, in the last pass that read the row.
 struct ObservedRow {
   std::vector<std::vector<float>> output;  ///< [layer][heads * head_dim]
   std::vector<std::vector<Tokens>> seen;   ///< [layer][query head]: tokens, ascending
 };
 
-/// An attention method that notes which stored rows every layer of a pass looked at by index (all
-/// heads the same ones), and all about the rows at some positions.
+/// An attention method that records which stored rows every layer of a pass saw by index (equal for
+/// all heads), and all data of the rows at some positions.
 class Observed final : public Method {
  public:
-  std::vector<Tokens> selected;         ///< [layer], of the last pass
+  std::vector<Tokens> selected;         ///< [layer], for the last pass
   std::map<int64_t, ObservedRow> rows;  ///< by position
 
   Observed(std::unique_ptr<Method> method, const ModelShape& shape, const Tokens& positions)
@@ -68,7 +68,7 @@ class Observed final : public Method {
   }
 
  private:
-  /// Of the step's rows in its layer.
+  /// Records the step's rows in its layer.
   void begin_notes(LayerStep& step) {
     step.workspace->observer = [this](const LayerStep& seen, std::span<const AttendTask> tasks) {
       note_selected(selected[static_cast<size_t>(seen.layer)], tasks);
@@ -124,7 +124,7 @@ class Observed final : public Method {
   std::unique_ptr<Method> method_;
 };
 
-/// The passes of a session's prompt and generated tokens; compute and KV store in f32.
+/// The passes of a session's prompt and generated tokens. Compute and KV store are f32.
 class Reading {
  public:
   Observed& method;

@@ -1,4 +1,4 @@
-// Models of other programs, in stores as these programs lay them out.
+// Models of other programs, in the layouts of these programs' stores.
 
 #include "engine/other_stores.h"
 
@@ -30,7 +30,7 @@ class OtherStores : public testing::Test {
     fs::create_directories((home_.path() / file).parent_path());
     return home_.write(file, text);
   }
-  /// Empty: no model of that name.
+  /// Empty if there is no model of that name.
   static fs::path found(const std::string& name) {
     const std::vector<NamedModel> models = models_elsewhere();
     const auto at = std::find_if(models.begin(), models.end(),

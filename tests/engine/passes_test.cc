@@ -1,4 +1,4 @@
-// What a session does with the passes that a method asks for: repeated ones, streams, cancelling.
+// A session's handling of the passes that a method requests: repeated passes, streams, cancelling.
 
 #include <gtest/gtest.h>
 
@@ -13,13 +13,13 @@
 namespace longhaul {
 namespace {
 
-/// What the method saw in one step of layer 0.
+/// A step of layer 0 as the method saw it.
 struct Seen {
   int64_t begin;
   int rows;
   int stream;
   bool discard;
-  std::vector<int64_t> lengths;  ///< of the streams, before the step
+  std::vector<int64_t> lengths;  ///< lengths of the streams before the step
 };
 
 std::vector<Pass> planned;
@@ -27,12 +27,12 @@ std::vector<Seen> seen_passes;
 PromptFacts asked_facts;
 std::function<void()> on_pass;
 int finished = 0, last_of_prompts = 0;
-int most_together = 0;  ///< the most passes that were computed together
+int most_together = 0;  ///< most passes computed together
 bool failing = false;
 int failing_layer = 0;
 
-/// Dense attention over each of two streams, with the passes that a test plans. What stream 1 keeps
-/// goes to stream 0 as well.
+/// Dense attention over each of two streams with the passes that a test plans. Rows that stream 1
+/// keeps also go to stream 0.
 class Planned final : public Method {
  public:
   void declare(OptionList&) {}
@@ -58,7 +58,7 @@ class Planned final : public Method {
     Method::attend(step);
   }
   void retain(LayerStep& step) override {
-    if (step.pass.last || step.decoding()) return;  // of stream 0 alone
+    if (step.pass.last || step.decoding()) return;  // only for stream 0
     const auto length = [&](const KvStore& stream) { return stream.length(step.layer, 0); };
     const bool reads_on = step.pass.discard && step.pass.taken_back == 0;
     EXPECT_EQ(length(step.streams[0]) - (reads_on ? step.rows : 0), length(step.streams.back()));
@@ -69,7 +69,7 @@ class Planned final : public Method {
   }
 };
 
-/// Dense attention over one stream, whose rows can be taken back, with the passes of the test.
+/// Dense attention over one stream whose rows can be taken back, with the passes of the test.
 class Rewinding final : public Method {
  public:
   void declare(OptionList&) {}
@@ -96,12 +96,12 @@ class Passes : public ::testing::Test {
     on_pass = nullptr;
     finished = last_of_prompts = most_together = 0;
     for (int i = 0; i < 60; ++i) tokens_.push_back(100 + 37 * i);
-    // A chunk, the end ahead of its turn, a chunk, the end in two parts, the end.
+    // A chunk, the end read ahead, a chunk, the end in two parts, the end.
     planned = {{0, 20, 1},       {50, 10, 0, true}, {20, 30, 1},
                {50, 4, 0, true}, {54, 6, 0, true},  {50, 10, 0}};
   }
 
-  /// Each pass is computed by itself, unless `chunk` has room for several.
+  /// Each pass is computed on its own unless `chunk` has room for several.
   static SessionOptions options(const char* method, int chunk = 1) {
     SessionOptions o;
     const bool own = std::string_view(method) != "dense";
@@ -131,7 +131,7 @@ TEST_F(Passes, RepeatedOnesLeaveNothingBehind) {
   };
   ASSERT_TRUE(session.prefill(tokens_, hooks));
   EXPECT_EQ(asked_facts.instruction, 10);
-  const size_t layers = 12;  // each is told of; the passes end at 20, 50 and 60
+  const size_t layers = 12;  // each layer reports; the passes end at 20, 50 and 60
   ASSERT_EQ(progress.size(), 3 * layers);
   EXPECT_TRUE(std::ranges::is_sorted(progress));
   for (size_t i = 0; i < 3; ++i) {
@@ -164,13 +164,13 @@ TEST_F(Passes, ReadTheStreamsThatTheyName) {
   }
 }
 
-/// Computing passes together changes neither what they read and leave nor what is told of them.
+/// Computing passes together changes neither their results nor their reports.
 TEST_F(Passes, ThoseThatAreComputedTogetherLeaveWhatEachLeavesAlone) {
   struct Case {
     int chunk, together;
-    size_t groups;  ///< with rows that stay
+    size_t groups;  ///< with kept rows
   };
-  std::vector<std::vector<float>> logits, next;  // of all rows, of the last one
+  std::vector<std::vector<float>> logits, next;  // of all rows; of the last one
   for (const auto [chunk, most, groups] : {Case{1, 1, 3}, Case{40, 3, 3}, Case{200, 6, 1}}) {
     finished = most_together = 0;
     Session session(engine_, options("planned", chunk));
@@ -192,7 +192,7 @@ TEST_F(Passes, ThoseThatAreComputedTogetherLeaveWhatEachLeavesAlone) {
     for (int64_t i = 0; i < 60; ++i) EXPECT_EQ(rows_told[static_cast<size_t>(i)], i);
     EXPECT_EQ(session.store().longest(), 60);
     EXPECT_EQ(std::vector<int32_t>(session.tokens().begin(), session.tokens().end()), tokens_);
-    Session last(engine_, options("planned", chunk));  // whose last row's logits alone are asked
+    Session last(engine_, options("planned", chunk));  // requests the logits of the last row only
     ASSERT_TRUE(last.prefill(tokens_));
     next.emplace_back(last.logits().begin(), last.logits().end());
   }
@@ -230,10 +230,10 @@ TEST_F(Passes, AreNotCancelledBetweenWhatIsDiscardedAndWhatIsKept) {
     size_t read;
     bool finished;
   };
-  // What comes of it, if the user asks during the pass of that number.
+  // The result if the user cancels during the pass of that number.
   const std::vector<Expected> all{{1, 20, false}, {3, 50, false}, {3, 50, false},
                                   {6, 60, true},  {6, 60, true},  {6, 60, true}};
-  for (const int chunk : {1, 40}) {  // each pass by itself; what is discarded with what is kept
+  for (const int chunk : {1, 40}) {  // each pass on its own; discarded passes with kept ones
     for (size_t pass = 0; pass < planned.size(); ++pass) {
       SCOPED_TRACE(pass);
       const Expected& expected = all[pass];
@@ -256,7 +256,7 @@ TEST_F(Passes, AreNotCancelledBetweenWhatIsDiscardedAndWhatIsKept) {
   }
 }
 
-/// Several passes that are given up half-way are taken back together, and nothing before them.
+/// Several passes that are aborted half-way are taken back together, and no earlier rows are.
 TEST_F(Passes, ThoseThatAreComputedTogetherAreGivenUpTogether) {
   planned = {{0, 20}, {20, 20}, {40, 20}};
   SessionOptions several = options("rewinding", 100);
@@ -282,7 +282,7 @@ TEST_F(Passes, OneThatThrowsLeavesNoContext) {
   Session fresh(engine_, options("planned")), session(engine_, options("planned"));
   ASSERT_TRUE(fresh.prefill(tokens_));
   seen_passes.clear();
-  failing_layer = 3;  // layers 0 to 2 hold the pass's rows then
+  failing_layer = 3;  // layers 0 to 2 then hold the pass's rows
   on_pass = [] { failing = seen_passes.size() == 3; };
   EXPECT_THROW(session.prefill(tokens_), UserError);
   EXPECT_TRUE(session.tokens().empty());

@@ -1,5 +1,5 @@
-// Passes of which each layer is computed for the rows of all: what each leaves is what it leaves
-// alone.
+// Passes whose layers are computed for all of their rows together. Each must give the result that
+// it gives alone.
 
 #include <gtest/gtest.h>
 
@@ -22,8 +22,8 @@ class PassesTogether : public testing::TestWithParam<TinyModel> {
     half_ = std::ssize(ids_) / 2;
   }
 
-  /// The prompt's second half, which is discarded, then its halves, each by itself or all at once;
-  /// leaves their keys and values in `store`. Returns the states of all rows.
+  /// Reads the prompt's second half, which is discarded, and then both halves, separately or
+  /// together. Leaves their keys and values in `store`. Returns the states of all rows.
   std::vector<float> read(bool at_once, KvStore& store) const {
     const auto count = std::ssize(ids_);
     Decoder decoder(engine_->model(), Compute::kF32);
@@ -53,7 +53,7 @@ class PassesTogether : public testing::TestWithParam<TinyModel> {
     return KvStore(driver.layout(shape, DType::F32));
   }
 
-  /// Keys and values of the last layer, which all layers before it have a part in.
+  /// Keys and values of the last layer, which depend on all earlier layers.
   std::vector<float> last_rows(const KvStore& store) const {
     const ModelShape& shape = engine_->model().shape;
     const int layer = shape.layers - 1;
@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(All, PassesTogether,
                          testing::ValuesIn(testing_support::tiny_models(LONGHAUL_TEST_DATA)),
                          [](const auto& test) { return test.param.name; });
 
-/// A text read by a method and what it leaves.
+/// A text read by a method, and the resulting state.
 class MethodReading {
  public:
   MethodReading(const Model& model, const std::string& spec)
@@ -98,7 +98,7 @@ class MethodReading {
     streams_.emplace_back(driver_.layout(model.shape, DType::F32));
   }
 
-  /// In passes of at most 32 rows, of which `at_once` are computed together.
+  /// Reads in passes of at most 32 rows, with `at_once` of them computed together.
   void read(std::span<const int32_t> text, size_t at_once) {
     const int64_t begin = read_;
     const std::vector<Pass> passes = driver_.prepare({begin, std::ssize(text), 16, 32});
@@ -123,7 +123,7 @@ class MethodReading {
 
   const std::vector<float>& logits() const { return logits_; }
   int64_t pairs() const { return decoder_.workspace().pairs; }
-  /// Of every list of every layer, one behind the other.
+  /// Tokens of every list of every layer, concatenated.
   std::vector<int64_t> kept() const {
     std::vector<int64_t> tokens;
     const KvStore& store = streams_.front();
@@ -146,8 +146,8 @@ class MethodReading {
   int64_t read_ = 0;
 };
 
-/// Methods that begin a layer for all passes at once (Plan::begins_together). Blocks end within a
-/// pass and passes within a block; some have no first tokens, one has a window of one token.
+/// Methods that begin a layer for all passes at once (Plan::begins_together). Blocks end within
+/// passes and passes within blocks. Some have no first tokens; one has a window of one token.
 constexpr const char* kBeginTogether[] = {
     "infllm:n_init=0,n_local=13,block=5,topk=2,cached=3,repr_topk=2,chunk=7",
     "infllm:n_init=3,n_local=1,block=4,topk=3,cached=3,repr_topk=2,chunk=8",
@@ -155,7 +155,7 @@ constexpr const char* kBeginTogether[] = {
     "ltri:form=paper,n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=6,last=3,queries=spans",
     "ltri:form=paper,n_init=0,n_local=11,block=4,topk=2,cached=3,chunk=8,last=8,queries=spans"};
 
-/// Models with windows of their own, sinks and capped logits.
+/// Models with their own windows, sinks and capped logits.
 class LookUpsPassesTogether : public testing::TestWithParam<TinyModel> {};
 
 TEST_P(LookUpsPassesTogether, LeaveWhatEachLeavesAlone) {
@@ -180,11 +180,11 @@ INSTANTIATE_TEST_SUITE_P(All, LookUpsPassesTogether,
 
 class MethodsPassesTogether : public testing::TestWithParam<std::string> {};
 
-/// A pass may depend on its own layer in earlier passes, and on earlier layers of itself: whatever
-/// else a method kept would show here. A second prompt finds what the first has left.
+/// A pass may depend on its own layer in earlier passes and on its own earlier layers. Other
+/// dependencies of a method would show here. A second prompt uses the state left by the first.
 TEST_P(MethodsPassesTogether, LeaveWhatEachLeavesAlone) {
   const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
-  std::vector<int32_t> text;  // without repetitions: blocks of those score the same
+  std::vector<int32_t> text;  // no repetitions, since repeated blocks have equal scores
   for (int32_t i = 0; i < 260; ++i) text.push_back((41 * i * i + 7 * i) % 2000 + 3);
   MethodReading alone(engine->model(), GetParam()), threes(engine->model(), GetParam()),
       all(engine->model(), GetParam());

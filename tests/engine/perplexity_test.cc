@@ -96,8 +96,9 @@ TEST(Perplexity, EqualsTransformersInF32) {
   options.kv_type = DType::F32;
   for (const auto& expected : golden.facts["results"]) {
     if (expected["ctx"] == 2048 && expected["stride"] == 256)
-      continue;                                                 // a minute on a slow machine
-    const bool overlap = expected["stride"] < expected["ctx"];  // read twice: the first will do
+      continue;  // takes a minute on a slow machine
+    // Overlapping tokens are read twice: the first part suffices.
+    const bool overlap = expected["stride"] < expected["ctx"];
     const auto tokens = std::span(golden.tokens).first(overlap ? 1537 : golden.tokens.size());
     const auto result = measure_perplexity(
         golden.engine, options, tokens, {.window = expected["ctx"], .stride = expected["stride"]});
@@ -131,7 +132,7 @@ TEST(Perplexity, OfGeneratedTokensEqualsThatOfPromptsWhereNothingIsForgotten) {
   options.compute = Compute::kF32;
   options.kv_type = DType::F32;
   const std::span<const int32_t> text = std::span(golden.tokens).first(300);
-  // Windows of 128 tokens of which the last 28 are scored, once as a prompt and once as a reply.
+  // Windows of 128 tokens with the last 28 scored, once as a prompt and once as a reply.
   const auto reply = measure_perplexity(golden.engine, options, text,
                                         {.window = 128, .stride = 28, .prefill = 100});
   ASSERT_TRUE(reply.finished);
@@ -163,7 +164,8 @@ TEST(Perplexity, AnInstructionIsReadButNotScored) {
   const auto without = measure_perplexity(golden.engine, options, text, plain);
   const auto dense = measure_perplexity(golden.engine, options, text, asked);
   EXPECT_EQ(dense.tokens_scored, without.tokens_scored);
-  EXPECT_NEAR(dense.sum, without.sum, 1e-3 * without.sum);  // it follows what is scored
+  // The instruction follows the scored part.
+  EXPECT_NEAR(dense.sum, without.sum, 1e-3 * without.sum);
   options.attention = MethodSpec::parse("citrus:k=200");
   EXPECT_THROW(measure_perplexity(golden.engine, options, text, plain), UserError);
   EXPECT_NEAR(measure_perplexity(golden.engine, options, text, asked).sum, without.sum,
@@ -173,7 +175,7 @@ TEST(Perplexity, AnInstructionIsReadButNotScored) {
   int64_t done = 0, total = 0;
   PerplexityHooks hooks;
   hooks.progress = [&](int64_t d, int64_t t, const PerplexityResult&) {
-    EXPECT_GE(d, done);  // each layer of a pass of a few tokens is told of
+    EXPECT_GE(d, done);  // each layer of a pass of a few tokens reports
     done = d;
     total = t;
   };
@@ -185,7 +187,7 @@ TEST(Perplexity, AnInstructionIsReadButNotScored) {
 
 TEST(Perplexity, OfATokenThatTheWeightsDoNotKnowIsRefused) {
   const Golden golden;
-  for (const size_t at : {size_t{50}, size_t{99}}) {  // 99 is scored and never read
+  for (const size_t at : {size_t{50}, size_t{99}}) {  // 99 is scored but never read
     std::vector<int32_t> text(golden.tokens.begin(), golden.tokens.begin() + 100);
     text[at] = 4096;
     for (const int64_t prefill : {0, 20}) {
@@ -200,7 +202,7 @@ TEST(Perplexity, OfATokenThatTheWeightsDoNotKnowIsRefused) {
 TEST(Perplexity, TokensThatAreReadLikeAReplyAreForecastLikeOne) {
   const Golden golden;
   SessionOptions options;
-  options.attention = MethodSpec::parse("h2o:budget=64,stride=16,recent=8");  // keeps replies
+  options.attention = MethodSpec::parse("h2o:budget=64,stride=16,recent=8");  // also keeps replies
   const PerplexityPlan plan{.window = 1000, .stride = 1000, .prefill = 100};
   const auto text = std::span(golden.tokens).first(1000);
   options.memory_limit =

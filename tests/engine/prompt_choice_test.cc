@@ -1,4 +1,4 @@
-// AttentionDriver::prompt_choice(): what it says of each method, and that it is so.
+// The value of AttentionDriver::prompt_choice() for each method, compared with its behaviour.
 
 #include <gtest/gtest.h>
 
@@ -36,14 +36,14 @@ class PromptChoices : public ::testing::Test {
     return options;
   }
 
-  /// -ln p per token of the text, of which the first `prefill` are a prompt.
+  /// -ln p per token of the text. The first `prefill` tokens are a prompt.
   static double loss(const std::string& method, int64_t prefill, int chunk = 0) {
     return measure_perplexity(nano_, with(method, chunk), text(),
                               {.window = 200, .stride = 200 - prefill, .prefill = prefill})
         .mean();
   }
 
-  /// Whether rows have left once the text has been read as a prompt.
+  /// Whether rows are evicted after the text is read as a prompt.
   static bool leaves_out(const std::string& method) {
     Session session(nano_, with(method, kChunk));
     PrefillHooks hooks;
@@ -54,8 +54,8 @@ class PromptChoices : public ::testing::Test {
     return session.report().live_rows < all;
   }
 
-  /// Of the rows of a long text that stay, the share that stay as well with another question of 16
-  /// tokens behind it.
+  /// The share of a long text's kept rows that are also kept with another question of 16 tokens
+  /// after it.
   static double same_rows_with_another_question(const std::string& method) {
     constexpr int32_t kText = 1600, kQuestion = 16;
     std::vector<std::vector<int32_t>> kept;
@@ -79,12 +79,12 @@ class PromptChoices : public ::testing::Test {
     return static_cast<double>(same.size()) / static_cast<double>(kept[0].size());
   }
 
-  static constexpr int kChunk = 32;  ///< rows of a pass: several passes
+  static constexpr int kChunk = 32;  ///< rows per pass: several passes
   inline static std::shared_ptr<const Engine> nano_;
 };
 
-/// Most follow from what happens: rows leave, and only after all have been read as dense attention
-/// does. Two methods are told from others by what they ask of a prompt.
+/// Most values follow from behaviour: rows are evicted, and only after all were read with dense
+/// attention. Two methods are identified by their names.
 TEST_F(PromptChoices, AreWhatTheMethodsDo) {
   const double dense = loss("dense", 0, kChunk);
   int at_the_end = 0;
@@ -98,7 +98,7 @@ TEST_F(PromptChoices, AreWhatTheMethodsDo) {
       EXPECT_EQ(choice(spec), PromptChoice::kByLastRow);
     } else {
       const bool at_end = leaves_out(spec) && std::abs(loss(spec, 0, kChunk) - dense) < 1e-4;
-      const bool by_attention = spec.find("keydiff") == std::string::npos &&  // adakv's, too
+      const bool by_attention = spec.find("keydiff") == std::string::npos &&  // includes adakv's
                                 spec.find("expectedattention") == std::string::npos;
       EXPECT_EQ(choice(spec), !at_end        ? PromptChoice::kWhileReading
                               : by_attention ? PromptChoice::kAtEnd
@@ -109,8 +109,8 @@ TEST_F(PromptChoices, AreWhatTheMethodsDo) {
   EXPECT_GT(at_the_end, 2);
 }
 
-/// Where the end of a prompt counts no more than the rest, another question leaves the text as it
-/// was: chat may read it ahead.
+/// If the end of a prompt has no special influence, another question leaves the text's rows
+/// unchanged, and chat may read it ahead.
 TEST_F(PromptChoices, OnceReadMeansThatTheQuestionDecidesNextToNothing) {
   EXPECT_EQ(choice("snapkv"), PromptChoice::kAtEnd);
   const double by_question = same_rows_with_another_question("snapkv:capacity=160,window=16");
@@ -123,7 +123,7 @@ TEST_F(PromptChoices, OnceReadMeansThatTheQuestionDecidesNextToNothing) {
   }
 }
 
-/// Until the prompt ends its rows are those of dense attention; then much is gone.
+/// Until the prompt ends its rows equal those of dense attention. Then many are evicted.
 TEST_F(PromptChoices, AtTheEndMeansDenseUntilThen) {
   const double prompt = loss("dense", 0), reply = loss("dense", 150);
   for (const char* method : {"snapkv:capacity=64,window=16", "pyramidkv:capacity=64,window=8",

@@ -1,4 +1,4 @@
-// The one way from texts to tokens that `run`, the chat and `eval` share.
+// The conversion of texts to tokens that `run`, the chat and `eval` share.
 
 #include "engine/prompt_tokens.h"
 
@@ -37,7 +37,7 @@ TEST_F(Prompts, TheInstructionIsTheQuestionAndWhatFollowsIt) {
                                           {ChatRole::user, "The boat.\nWhat is red?"}};
   const PromptText text = chat_prompt(engine_->chat_template(), messages, "It is");
   EXPECT_EQ(instruction_of(prompt_tokens(tokenizer(), text, "What is red?")),
-            "What is red?<|im_end|>\n<|im_start|>assistant\nIt is");  // where it stands last
+            "What is red?<|im_end|>\n<|im_start|>assistant\nIt is");  // at its last occurrence
   EXPECT_EQ(prompt_tokens(tokenizer(), text, "").instruction, 0);
   EXPECT_EQ(prompt_tokens(tokenizer(), text, "What is blue?").instruction, 0);
 }
@@ -85,7 +85,7 @@ TEST_F(Prompts, BrokenTextIsCountedAndNoTextRefused) {
 
 TEST_F(Prompts, WhatComesBeforeTheQuestionBeginsEveryPrompt) {
   const std::vector<int32_t> before = tokens_before_question(tokenizer(), asking);
-  // The line breaks are not of it: they may become one token with what follows.
+  // The line breaks are excluded, since they may become one token with the following text.
   EXPECT_EQ(decoded(before), "<|im_start|>user\nThe boat is red.");
   for (const char* question : {"Who?", "3 boats?", "\xC3\xA9tait-il rouge?"}) {
     const auto whole = prompt_tokens(tokenizer(), asking(question), question);

@@ -1,4 +1,4 @@
-// The time left, against a clock that is computed.
+// The remaining time, with a simulated clock.
 
 #include "engine/reading_time.h"
 
@@ -10,12 +10,12 @@
 namespace longhaul {
 namespace {
 
-/// A machine whose token at depth d costs `rest` seconds outside attention and `attention(d)` in
+/// A machine whose token at depth d takes `rest` seconds outside attention and `attention(d)` in
 /// it.
 struct Machine {
   double rest = 1e-4;
   std::function<double(double depth)> attention;
-  double noise = 0;  ///< the share by which passes are slower and faster by turns
+  double noise = 0;  ///< relative variation of passes, alternately slower and faster
 
   double pass(int64_t depth, int64_t count, double& in_attention, int number) const {
     in_attention = 0;
@@ -26,7 +26,7 @@ struct Machine {
   }
 };
 
-/// The largest error of the time in all, as a share of it, from a tenth of the way on.
+/// Largest error of the total time relative to it, from a tenth of the way on.
 double worst_error(const Machine& machine, int64_t begin, int64_t total, int64_t chunk) {
   struct Told {
     double share, seconds, left;
@@ -72,14 +72,14 @@ TEST(ReadingTime, KernelsWithoutTilesAndAFirstPassThatIsSlower) {
     EXPECT_LT(worst_error(no_tiles, 0, total, 1024), 0.1) << total;
   }
   ReadingTime time(0);
-  time.add(0, 1024, 1, 0.3, 0);  // 0.1 of it for memory that is new
+  time.add(0, 1024, 1, 0.3, 0);  // 0.1 of it for new memory
   time.add(1024, 1024, 1, 0.5, 0);
   time.add(2048, 1024, 1, 0.7, 0);
   EXPECT_NEAR(time.left(8192), 1.0, 1e-9);
 }
 
 TEST(ReadingTime, LinearExtrapolationWouldBeFarOff) {
-  // What it replaces: 32,768 tokens, a tenth read, the time so far times nine.
+  // Linear extrapolation of 32,768 tokens after a tenth: the time so far times nine.
   const double early = 3277 * 1e-4 + 5e-8 * 3277 * 3277 / 2;
   const double all = 32768 * 1e-4 + 5e-8 * 32768.0 * 32768 / 2;
   EXPECT_LT(10 * early, 0.3 * all);

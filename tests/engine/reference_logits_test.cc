@@ -1,4 +1,4 @@
-// Logits of whole models against Hugging Face transformers: tiny models of every family and
+// Logits of whole models compared with Hugging Face transformers: tiny models of every family and
 // scaling, and nano. Goldens: tests/data (README there), made by tools/make_goldens.py.
 
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ class NanoTest : public testing::Test {
     return reply;
   }
 
-  /// Largest difference to the golden row, as a share of the golden's largest logit.
+  /// Largest difference from the golden row, relative to the golden's largest logit.
   static double difference(const float* got, size_t offset) {
     const float* want = logits_.data() + offset;
     double most = 0, scale = 0;
@@ -87,7 +87,7 @@ class NanoTest : public testing::Test {
     return most / scale;
   }
 
-  /// Every golden position of every prompt.
+  /// Checks every golden position of every prompt.
   static void expect_logits(const SessionOptions& options, double most_difference) {
     for (const json& prompt : goldens_) {
       const auto ids = prompt["ids"].get<std::vector<int32_t>>();
@@ -147,8 +147,8 @@ TEST_F(NanoTest, GreedyRepliesDoNotDependOnChunkThreadsOrIsa) {
   }
 }
 
-/// Prompts of two passes and many tiles. For time, code without vectors is left to the short
-/// prompts, chunks of 37 and one thread to the best level.
+/// Prompts of two passes and many tiles. To save time, code without vector instructions runs only
+/// on short prompts. Chunks of 37 and one thread run only at the best level.
 TEST_F(NanoTest, GreedyRepliesToLongPromptsDoNotDependOnChunkThreadsOrIsa) {
   int prompts = 0;
   for (const json& prompt : goldens_) {

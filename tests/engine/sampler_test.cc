@@ -35,7 +35,7 @@ std::vector<float> random_logits(size_t count, uint32_t seed) {
   return logits;
 }
 
-/// What the chain means, without any shortcut: token to probability.
+/// The chain by definition, without shortcuts: probability per token.
 std::map<int32_t, double> reference(const std::vector<float>& logits, const SamplerOptions& o) {
   std::vector<int32_t> order(logits.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int32_t>(i);
@@ -62,7 +62,7 @@ std::map<int32_t, double> reference(const std::vector<float>& logits, const Samp
   return shares;
 }
 
-/// Draws often and compares with the probabilities that the definition gives.
+/// Draws many samples and compares their frequencies with the definition's probabilities.
 void expect_distribution(const std::vector<float>& logits, const SamplerOptions& options) {
   const auto expected = reference(logits, options);
   constexpr int kDraws = 20000;
@@ -98,7 +98,7 @@ TEST(Sampler, DistributionFollowsTheDefinition) {
 }
 
 TEST(Sampler, TopPReachesBeyondTheFirstSortedStretch) {
-  const std::vector<float> flat(1000, 0.5f);  // 900 of them are needed for a share of 0.9
+  const std::vector<float> flat(1000, 0.5f);  // a share of 0.9 needs 900 of them
   Sampler sampler(sampling(1.0f, 0, 0.9f, 0.0f));
   std::set<int32_t> seen;
   for (int i = 0; i < 20000; ++i) seen.insert(sampler.sample(flat, {}));
@@ -137,7 +137,7 @@ TEST(Sampler, RepeatPenaltyActsOnTheLastTokensOnly) {
   EXPECT_EQ(sampler.sample(logits, std::vector<int32_t>{0, 0}), 1);     // once, not twice
   EXPECT_EQ(sampler.sample(logits, std::vector<int32_t>{0, 2, 2}), 0);  // too long ago
   EXPECT_EQ(sampler.sample(std::vector<float>{-1, -1.5f}, std::vector<int32_t>{0}), 1);  // -1 * 2
-  EXPECT_EQ(sampler.sample(logits, std::vector<int32_t>{-5, 99}), 0);  // ids of no token
+  EXPECT_EQ(sampler.sample(logits, std::vector<int32_t>{-5, 99}), 0);  // ids without a token
 }
 
 TEST(Sampler, NaNAndInfinityDoNoHarm) {

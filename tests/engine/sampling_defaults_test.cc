@@ -13,7 +13,7 @@ namespace {
 
 using testing_support::TempFolder;
 
-/// Of nano with another generation_config.json.
+/// The defaults of nano with another generation_config.json.
 std::optional<SamplingDefaults> with_config(const std::string& config) {
   namespace fs = std::filesystem;
   const TempFolder folder;
@@ -38,7 +38,7 @@ TEST(SamplingDefaults, WhatTheConfigLeavesOutIsAsInTransformers) {
   const auto found = with_config(R"({"do_sample": true})");
   ASSERT_TRUE(found);
   EXPECT_EQ(sampling_text(found->sampler), "temperature 1, top-k 50");
-  // vLLM's way to say all tokens.
+  // vLLM's notation for all tokens.
   const auto all = with_config(R"({"do_sample": true, "top_k": -1})");
   ASSERT_TRUE(all);
   EXPECT_EQ(sampling_text(all->sampler), "temperature 1");

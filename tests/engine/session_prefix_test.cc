@@ -1,4 +1,4 @@
-// A prompt's beginning, read once for several methods.
+// The beginning of a prompt, read once for several methods.
 
 #include <gtest/gtest.h>
 
@@ -65,7 +65,7 @@ TEST_P(SharedPrefix, GoesOnAsIfItHadReadAll) {
     alone.decode(next);
     EXPECT_LT(farthest(shared.logits(), alone.logits()), 2e-3f);
   }
-  // The copy is not touched by those who go on from it.
+  // Sessions that continue from the copy do not change it.
   EXPECT_EQ(copy.stores.front().length(0, 0), 300);
   dense.decode(500);
   EXPECT_EQ(copy.stores.front().length(0, 0), 300);
@@ -85,7 +85,7 @@ TEST(SharedPrefix, TakesOnlyWhatIsAlike) {
   Session session(nano(), with("dense"));
   EXPECT_EQ(session.begin_with(copy, other), 120);
   Session same(nano(), with("dense"));
-  EXPECT_EQ(same.begin_with(copy, ids), 199);  // logits need a token to read
+  EXPECT_EQ(same.begin_with(copy, ids), 199);  // logits require at least one token to read
 }
 
 TEST(SharedPrefix, MethodsThatReadOtherwiseTakeNothing) {

@@ -152,7 +152,7 @@ TEST_F(SessionTest, AFileOfAnotherMethodIsRefusedAndNothingChanges) {
   EXPECT_EQ(logits(same), logits(saved));
 }
 
-/// The same words may mean something else: a file that an option names, the model's metadata.
+/// Equal words may mean something else: a file named by an option, or the model's metadata.
 TEST_F(SessionTest, AFileOfTheSameNameWithOtherContentsIsRefused) {
   const fs::path gates = folder_ / "gates.tsv";
   const auto write_gates = [&](const char* row) {
@@ -311,7 +311,7 @@ TEST_F(SessionTest, CancelStopsBetweenPassesAndKeepsWhatWasRead) {
   EXPECT_EQ(s.store().length(0, 0), 64);
 }
 
-/// What a cancelled pass leaves is what was there before it; the prompt is read on as in one go.
+/// A cancelled pass leaves the state before it. The prompt can then be resumed with equal results.
 TEST_F(SessionTest, CancelTakesBackThePassThatItInterrupts) {
   const std::vector<int32_t> ids = prompt(128);
   for (const char* method : {"dense", "ntk:mode=fixed", "snapkv:window=40,capacity=100",
@@ -322,7 +322,7 @@ TEST_F(SessionTest, CancelTakesBackThePassThatItInterrupts) {
     options.chunk = 32;
     Session s(nano_, options), whole(nano_, options);
     ASSERT_TRUE(whole.prefill(ids));
-    for (const int64_t stop : {20, 75}) {  // in the first pass of what is left, in a later one
+    for (const int64_t stop : {20, 75}) {  // in the first pass of the rest, and in a later one
       const auto before = static_cast<int64_t>(s.tokens().size());
       CancelFlag cancel;
       PrefillHooks hooks;

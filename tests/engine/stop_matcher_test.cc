@@ -5,7 +5,7 @@
 namespace longhaul {
 namespace {
 
-/// Everything shown when `text` arrives in pieces of `size` bytes.
+/// The text shown when `text` arrives in pieces of `size` bytes.
 std::string shown(const std::vector<std::string>& stops, const std::string& text, size_t size) {
   StopMatcher matcher(stops);
   std::string out;

@@ -1,5 +1,5 @@
-// Session files whose checksum is right and whose numbers are not: refused with one line, and
-// nothing of the session changes.
+// Session files with a correct checksum and wrong numbers. They are refused with one line, and the
+// session is unchanged.
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ class TamperedSession : public ::testing::Test {
     return file;
   }
 
-  /// The refusal of the file, behind its name.
+  /// The refusal of the file, without its name.
   std::string refusal(const char* method, const std::string& file) const {
     ByteWriter out(path());
     out.bytes(file.data(), file.size());
@@ -66,13 +66,13 @@ class TamperedSession : public ::testing::Test {
     return "";
   }
 
-  /// Where the store begins: behind the method's own state.
+  /// Offset of the store, which follows the method's own state.
   static size_t store_at(const std::string& file) {
     const size_t at = file.rfind(std::string("\4\0\0\0\0\0\0\0BF16", 12));
     EXPECT_NE(at, std::string::npos);
     return at;
   }
-  /// The same with a number in place of the 8 bytes from `at` on.
+  /// The file with `number` in place of the 8 bytes from `at` on.
   static std::string with(std::string file, size_t at, int64_t number) {
     EXPECT_LE(at + sizeof number, file.size());
     std::memcpy(file.data() + at, &number, sizeof number);
@@ -107,13 +107,14 @@ TEST_F(TamperedSession, RowsThatAMethodCountsAreThoseOfTheStore) {
 
 TEST_F(TamperedSession, TheStoreIsOfTheContext) {
   const std::string file = saved("dense");
-  // Layout: type, head dimension, two layers of two heads; then length and tokens of the first.
+  // Layout: type, head dimension, two layers of two heads; then length and tokens of the first
+  // list.
   const size_t length = store_at(file) + 12 + 4 + 8 + 2 * 4;
   ASSERT_EQ(number_at(file, length), 61);
   EXPECT_EQ(refusal("dense", with(file, length + 8, 62)),
             "damaged: layer 0 has seen 62 tokens in list 0, the context has 61");
   EXPECT_NE(refusal("dense", with(file, length, 60)), "");
-  const size_t tokens = length + 16;  // an empty list, no columns, rows in the slower tier
+  const size_t tokens = length + 16;  // an empty list, no columns, offloaded rows
   const size_t tier = tokens + 8 + 4;
   ASSERT_EQ(number_at(file, tokens), 0);
   ASSERT_EQ(number_at(file, tier + 8), 0);

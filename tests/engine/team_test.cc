@@ -1,4 +1,4 @@
-// A model's heads dealt to several devices: what they give together is what one gives.
+// A model whose heads are distributed over several devices gives the results of one device.
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ std::shared_ptr<const Engine> dealt_model() {
   return engine;
 }
 
-/// The least number of devices that can have the heads of every layer between them; 1: none.
+/// Least number of devices that can share the heads of every layer, or 1 if there is none.
 int members_for(const Model& model) {
   for (int members = 2; members <= 8; ++members) {
     if (std::ranges::all_of(model.config.kv_heads, [&](int heads) { return heads % members == 0; }))
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(All, FamilyOnATeam,
                          testing::ValuesIn(testing_support::tiny_models(LONGHAUL_TEST_DATA)),
                          [](const auto& test) { return test.param.name; });
 
-/// The small settings of all methods, and more where heads are named one by one.
+/// The small settings of all methods, and more settings for options that name single heads.
 std::vector<std::string> dealt_settings() {
   std::vector<std::string> specs;
   for (const auto& small : testing_support::first_of_each_kind(testing_support::small_settings()))
@@ -110,7 +110,7 @@ class MethodOnATeam : public testing::TestWithParam<std::string> {
     hooks.instruction = 16;
     ASSERT_TRUE(session.prefill(text, hooks));
   }
-  /// Without repetitions: blocks of repeated text score the same but for rounding.
+  /// Text without repetitions: blocks of repeated text have equal scores except for rounding.
   static std::vector<int32_t> text_of(int32_t seed, int32_t count) {
     std::vector<int32_t> text;
     for (int32_t i = 0; i < count; ++i) text.push_back((41 * i * i + 7 * i + seed) % 2000 + 3);
@@ -123,8 +123,8 @@ class MethodOnATeam : public testing::TestWithParam<std::string> {
   }
 };
 
-/// Three prompts and their replies: cuts of lists that were cut before come with the second, and
-/// with the third, a short one, lists of which few are beyond what they may keep.
+/// Three prompts and their replies. With the second, evictions act on lists that were reduced
+/// before. With the third, a short one, few rows exceed the lists' capacity.
 TEST_P(MethodOnATeam, AnswersAsOnOneDevice) {
   SessionOptions options = exact_options(64);
   options.attention = MethodSpec::parse(GetParam());
@@ -144,7 +144,7 @@ TEST_P(MethodOnATeam, AnswersAsOnOneDevice) {
     const auto bytes = [](const Session& session) {
       return static_cast<double>(session.report().kv_bytes);
     };
-    EXPECT_NEAR(bytes(together), bytes(alone), 0.06 * bytes(alone));  // tables grow by steps
+    EXPECT_NEAR(bytes(together), bytes(alone), 0.06 * bytes(alone));  // tables grow in steps
     EXPECT_NEAR(together.report().pairs_share, alone.report().pairs_share, 1e-3);
     EXPECT_EQ(reply(together), reply(alone));
   }
@@ -212,7 +212,7 @@ TEST(Team, EachDeviceHasItsPartOfWeightsAndKeys) {
   const size_t whole = dealt_model()->on_device(testing_support::fake_queue())->bytes();
   Session again(dealt_model(), on(team));
   const size_t part = dealt_model()->on_device(team.leader)->bytes();
-  const size_t shared = dealt_model()->model().embedding.bytes();  // which every device has
+  const size_t shared = dealt_model()->model().embedding.bytes();  // every device has a copy
   EXPECT_NEAR(static_cast<double>(part - shared), static_cast<double>(whole - shared) / 3,
               0.05 * static_cast<double>(whole));
   EXPECT_EQ(session.store().lists(0), 1);
@@ -226,13 +226,13 @@ TEST(Team, ADeviceWithoutRoomEndsThePromptForAllAndTheyGoOn) {
   ASSERT_TRUE(session.prefill(std::span(text).first(100)));
   const std::vector<float> want(session.logits().begin(), session.logits().end());
 
-  // Found out before anything is read: nothing has changed.
+  // The error is found before anything is read, so nothing changes.
   team.devices[1]->free = 1;
   EXPECT_THROW(session.prefill(std::span(text).subspan(100)), UserError);
   EXPECT_EQ(session.tokens().size(), 100u);
   team.devices[1]->free = team.devices[0]->free;
 
-  // In the midst of it: all forget, and begin anew.
+  // An error while reading: all members drop their state and begin anew.
   team.devices[2]->most_at_once = 1000;
   EXPECT_THROW(session.prefill(std::span(text).subspan(100)), UserError);
   EXPECT_TRUE(session.tokens().empty());

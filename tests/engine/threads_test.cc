@@ -1,4 +1,4 @@
-// The same model, text and settings give the same bits on any number of threads.
+// Equal models, texts and settings give equal bits with any number of threads.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ class Threads : public testing::TestWithParam<Setting> {
     set_isa(best_isa());
   }
 
-  /// Logits behind a text, and behind some tokens more.
+  /// Logits after a text, and after some more tokens.
   static std::vector<float> logits_on(int threads, const Setting& setting) {
     set_thread_count(threads);
     set_isa(std::min(setting.isa, best_isa()));

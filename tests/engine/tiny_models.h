@@ -30,7 +30,7 @@ struct TinyModel {
 
 inline void PrintTo(const TinyModel& model, std::ostream* out) { *out << model.name; }
 
-/// All that `data`, the folder tests/data, holds, by name.
+/// All models in `data`, the folder tests/data, by name.
 inline std::vector<TinyModel> tiny_models(const std::filesystem::path& data) {
   namespace fs = std::filesystem;
   const fs::path root = data / "tiny_models";

@@ -1,6 +1,7 @@
-// Methods against short transcripts in torch that were written from the papers' formulas
-// (tools/parity/transcripts.py), on nano: what each layer keeps or selects, what its attention
-// gives for some rows, and the logits that follow. Both in f32; the outputs are written in f16.
+// Methods on nano compared with short transcripts in torch, which were written from the papers'
+// formulas (tools/parity/transcripts.py). Compared are the rows that each layer keeps or selects,
+// the attention output of some rows, and the resulting logits. Both use f32; the outputs are stored
+// in f16.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -22,7 +23,8 @@ namespace fs = std::filesystem;
 using testing_support::Reading;
 using testing_support::Tokens;
 
-// Of the largest number of a row: rounding to f16 (logits: to four digits) alone takes half of it.
+// Relative to the largest value of a row. Rounding to f16 (logits: to four digits) alone takes half
+// of it.
 constexpr float kTolerance = 1e-3f;
 
 class TranscriptTest : public testing::Test {
@@ -50,7 +52,7 @@ class TranscriptTest : public testing::Test {
     return session;
   }
 
-  /// The rows that the golden names, observed.
+  /// A reading that observes the golden's rows.
   Reading reading() const {
     return {nano_->model(), MethodSpec::parse(method_), golden_.value("rows", Tokens{})};
   }
@@ -75,7 +77,7 @@ class TranscriptTest : public testing::Test {
     expect_close(mine, golden_.at("logits").get<std::vector<float>>(), "logits");
   }
 
-  /// Every layer's attention in the rows that the golden names, all of its heads.
+  /// Compares every layer's attention output in the golden's rows, for all heads.
   void expect_outputs(const Reading& reading) const {
     std::ifstream in(path_.string() + ".f16", std::ios::binary);
     for (const int64_t position : golden_.at("rows").get<Tokens>()) {
@@ -93,7 +95,7 @@ class TranscriptTest : public testing::Test {
     EXPECT_EQ(in.peek(), std::ifstream::traits_type::eof());
   }
 
-  /// What every head of every layer sees in those rows.
+  /// Compares the keys that every head of every layer sees in these rows.
   void expect_seen(const Reading& reading) const {
     const nlohmann::json& rows = golden_.at("seen");
     ASSERT_EQ(rows.size(), golden_.at("rows").size());
@@ -108,7 +110,7 @@ class TranscriptTest : public testing::Test {
     }
   }
 
-  /// Of stretches [begin, end).
+  /// The numbers in stretches [begin, end).
   static Tokens numbers(const nlohmann::json& stretches) {
     Tokens all;
     for (const auto& stretch : stretches) {
@@ -129,7 +131,7 @@ class TranscriptTest : public testing::Test {
   }
 
   static inline std::shared_ptr<const Engine> nano_;
-  fs::path path_;  // of the golden, without an extension
+  fs::path path_;  // path of the golden without extension
   nlohmann::json golden_;
   std::vector<int32_t> tokens_;
   std::string method_;
@@ -166,7 +168,7 @@ TEST_F(TranscriptTest, DuoAttention) {
       const Tokens mine = kept(session, layer, head);
       const Tokens& expected = theirs[static_cast<size_t>(layer)][static_cast<size_t>(head)];
       EXPECT_TRUE(std::ranges::includes(mine, expected));
-      EXPECT_LT(mine.size(), expected.size() + 64);  // whole pages leave at once
+      EXPECT_LT(mine.size(), expected.size() + 64);  // whole pages are dropped at once
     }
   }
 }
@@ -180,11 +182,11 @@ TEST_P(ReattentionTranscriptTest, SelectsTheSameTokensInEveryStep) {
   Reading layers = reading();
   const nlohmann::json& steps = golden_.at("steps");
   size_t step = 0;
-  // Passes of one chunk, whose choice can be seen; those of sixteen gave the logits above.
+  // Passes of one chunk have visible choices. Passes of sixteen gave the logits above.
   layers.prompt(tokens_, 0, 64, [&](const Pass& pass) {
     const int64_t end = pass.begin + pass.count;
     const std::vector<Tokens>& mine = layers.method.selected;
-    if (end < steps.at(0).at("end")) {  // everything is seen
+    if (end < steps.at(0).at("end")) {  // everything is visible
       EXPECT_EQ(mine, std::vector<Tokens>(12));
       return;
     }
@@ -229,7 +231,7 @@ INSTANTIATE_TEST_SUITE_P(Caches, CitrusTranscriptTest,
 
 class LtriTranscriptTest : public TranscriptTest, public testing::WithParamInterface<const char*> {
  protected:
-  /// The blocks among the rows that a layer looked at by index: first tokens, then whole blocks.
+  /// The blocks among the rows that a layer saw by index: first tokens, then whole blocks.
   Tokens blocks(const Tokens& rows) const {
     const int64_t init = golden_.at("n_init"), size = golden_.at("block");
     Tokens numbers;

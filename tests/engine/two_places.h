@@ -1,5 +1,5 @@
 #pragma once
-// One method on the host and on a device: both must give the same.
+// One method on the host and on a device: results must be equal.
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,7 @@
 
 namespace longhaul::testing_support {
 
-/// How often the host waited for the device while a prompt was read, in so many passes, and while
-/// so many tokens were.
+/// Number of waits for the device while `passes` passes of a prompt and `replied` tokens were read.
 struct Waits {
   int64_t prompt = 0, passes = 0;
   int64_t reply = 0, replied = 0;
@@ -48,12 +47,12 @@ class TwoPlaces {
   }
   static std::vector<int32_t> reply(Session& session) {
     GenerateOptions few;
-    few.max_tokens = 4;  // later ones part where rounding decides
+    few.max_tokens = 4;  // later tokens may differ because of rounding
     return generate(session, few).tokens;
   }
 
-  /// Activations that are multiplied are rounded to bf16 on a device. A session that is saved there
-  /// goes on here, and from here there again. `alike`: the least cosine of logits.
+  /// On a device, multiplied activations are rounded to bf16. A session saved there continues on
+  /// the host, and from the host on the device again. `alike`: the least cosine of logits.
   void expect_same_answers_and_sessions(double alike = 0.98) const {
     const TempFolder folder;
     Session host = here(), device = there();
@@ -74,7 +73,7 @@ class TwoPlaces {
     EXPECT_EQ(reply(back), answer);
   }
 
-  /// Counted once everything has the memory that it needs.
+  /// Counted after all memory is allocated.
   Waits waits() const {
     Session first = there(), session = there();
     read(first);

@@ -6,7 +6,7 @@
 
 namespace longhaul::testing_support {
 
-/// Sets an environment variable for one test.
+/// Sets an environment variable during one test.
 class WithVariable {
  public:
   WithVariable(const char* name, const std::string& value) : name_(name) {

@@ -1,4 +1,4 @@
-// Which tokens hold an answer, and which of them the reply's rows could see.
+// The tokens that contain an answer, and which of them the reply's rows can see.
 
 #include "eval/answer_recall.h"
 
@@ -22,7 +22,7 @@ Sample sample() {
   return s;
 }
 
-/// After the prompt and two generated tokens.
+/// Recall after the prompt and two generated tokens.
 std::vector<double> recall_of(const std::string& method) {
   const ComposedPrompt prompt = nano_composer().compose(sample(), false);
   const auto count = static_cast<int64_t>(prompt.tokens.size());
@@ -72,7 +72,7 @@ TEST(AnswerRecall, IsWhatTheMethodShows) {
   EXPECT_EQ(recall_of("streamingllm:recent=100"), none);
   EXPECT_EQ(recall_of("streamingllm:recent=4000"), all);
   EXPECT_EQ(recall_of("duo:sparsity=1,recent=64"), none);
-  // One head of a layer is enough; nano's nine lie in layers that are not all.
+  // One head of a layer is enough. nano's nine heads are in some of the layers.
   const std::vector<double> duo = recall_of("duo:recent=64");
   EXPECT_EQ(std::count(duo.begin(), duo.end(), 1.0) + std::count(duo.begin(), duo.end(), 0.0), 12);
   EXPECT_EQ(*std::max_element(duo.begin(), duo.end()), 1);
@@ -80,7 +80,7 @@ TEST(AnswerRecall, IsWhatTheMethodShows) {
 }
 
 TEST(AnswerRecall, FollowsKeptRowsAndLookedUpBlocks) {
-  // After the prompt a row of a budget of 64 sees what was kept: the prompt's last row saw all.
+  // After the prompt, a row with a budget of 64 sees the kept rows. The prompt's last row saw all.
   for (const double share : recall_of("snapkv:capacity=64,window=8")) {
     EXPECT_GE(share, 1.0 / 3 - 1e-9);
     EXPECT_LE(share, 1.0);

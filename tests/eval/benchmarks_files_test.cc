@@ -1,4 +1,4 @@
-// Data files of the user's own that tasks read in the place of others, and files that are wrong.
+// The user's own data files in place of a task's, and invalid files.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using testing_support::samples_of;
 using testing_support::TempFolder;
 using testing_support::write_file;
 
-/// "Essay 0 goes on. Essay 1 goes on. ...": in no book.
+/// "Essay 0 goes on. Essay 1 goes on. ...": a text that is in no book.
 std::string essay(int sentences) {
   std::string text;
   for (int i = 0; i < sentences; ++i) text += fmt::format("{}Essay {} goes on.", i ? " " : "", i);
@@ -42,9 +42,10 @@ TEST(Essays, AreTheHaystackWhereTheUserHasThem) {
         << task;
     const std::vector<Sample> samples = samples_of(task, own, 4096, 3);
     for (const Sample& s : samples) {
-      // A sentence takes 16 to 18 bytes and a blank, a token four; needles take the rest.
+      // A sentence has 16 to 18 bytes plus a blank, and a token has four bytes. Needles fill the
+      // rest.
       EXPECT_GT(count_of(s.context, "goes on."), 600) << task;
-      // The last sentence may be cut.
+      // The last sentence may be incomplete.
       EXPECT_NEAR(count_of(s.context, "Essay "), count_of(s.context, " goes on."), 1) << task;
     }
     EXPECT_NE(samples[0].context, samples[1].context) << task;

@@ -1,4 +1,4 @@
-// InfiniteBench's tasks: what is generated, and data in its public form.
+// InfiniteBench's tasks: generated samples, and data in its public form.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -106,7 +106,7 @@ TEST(InfiniteBench, RepliesHaveRoomForASentence) {
   }
 }
 
-/// What InfiniteBench's prompts for base models end with.
+/// The endings of InfiniteBench's prompts for base models.
 const std::map<std::string_view, std::string_view> kCues = {
     {"infinitebench/longbook_sum_eng", "Summary:"},
     {"infinitebench/longbook_choice_eng", "The letter of the correct answer is"},

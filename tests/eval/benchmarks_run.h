@@ -1,5 +1,5 @@
 #pragma once
-// Samples of the registry's tasks, made from the packed data or from a folder of the test's own.
+// Samples of the registry's tasks, from the packed data or from a folder of the test.
 
 #include <filesystem>
 #include <fstream>
@@ -22,7 +22,7 @@ inline std::vector<Sample> samples_of(std::string_view name, const EvalData& fro
   return eval_task(name).make(request_of(from, length, samples));
 }
 
-/// `name` may lie in a folder of the folder.
+/// `name` may contain a subfolder.
 inline void write_file(const TempFolder& folder, const std::string& name, const std::string& text) {
   const std::filesystem::path path = folder.path() / name;
   std::filesystem::create_directories(path.parent_path());

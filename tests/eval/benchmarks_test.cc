@@ -1,4 +1,4 @@
-// Tasks of the published benchmarks, with the packed data and with data in the public forms.
+// Tasks of the published benchmarks, with the packed data and with data in public forms.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ TEST(Benchmarks, RightRepliesAreRight) {
                             document_tasks(), few_shot_tasks()}) {
     for (const TaskInfo& task : family) {
       for (const Sample& s : task.make(request_of(packed_data(), 8192, 4))) {
-        // BABILong's rule finds "one" in "none" and calls that two labels.
+        // BABILong's rule finds "one" in "none" and counts two labels.
         if (s.rule == "labels" && s.answers.front() == "none") continue;
         const bool all = s.rule == "running-values";
         EXPECT_EQ(score_reply(s, all ? all_answers(s) : s.answers.front()), 1)
@@ -136,7 +136,7 @@ TEST(LongBench, ReadsThePublicForm) {
   const Sample trec = samples_of("longbench/trec", own)[0];
   EXPECT_EQ(score_reply(trec, "\nCity or Date\nmore"), 0.5);
   EXPECT_FALSE(trec.chat);
-  // LongBench's own program keeps the reply from beginning with a line break.
+  // LongBench's own program prevents replies that begin with a line break.
   const Sample samsum = samples_of("longbench/samsum", own)[0];
   EXPECT_TRUE(samsum.stop.empty());
   EXPECT_NEAR(score_reply(samsum, "\n" + samsum.answers[0] + "\nDialogue: ..."), 1, 1e-6);
@@ -144,7 +144,7 @@ TEST(LongBench, ReadsThePublicForm) {
 
 TEST(BabiLong, FactsStandInOrderInABook) {
   const Sample s = samples_of("babilong/qa1", packed_data(), 4096)[0];
-  // bAbI's second question of the test file: index 1 of the published choice.
+  // bAbI's second question of the test file: index 1 of the published selection.
   EXPECT_TRUE(s.question.ends_with("Question: Where is Mary?"));
   EXPECT_EQ(s.answers[0], "bathroom");
   size_t at = 0;
@@ -179,7 +179,7 @@ TEST(LEval, ReadsThePublicForm) {
   EXPECT_EQ(score_reply(samples_of("leval/gsm100", own)[0], "The answer is 18."), 1);
 }
 
-/// Documents that begin before `end`.
+/// Number of documents that begin before `end`.
 int64_t documents_before(std::string_view context, size_t end) {
   int64_t count = 0;
   for (size_t at = 0; (at = context.find("Document [", at)) < end; ++at) ++count;
@@ -193,7 +193,7 @@ TEST(Documents, GoldStandsWhereItShould) {
     const int64_t count = documents_before(s.context, s.context.size());
     ASSERT_GT(count, 20);
     const int64_t gold = 1 + std::lround(*s.depth * static_cast<double>(count - 1));
-    bool holds_answer = false;  // others may by chance
+    bool holds_answer = false;  // other documents may contain the answer by chance
     for (const std::string& answer : s.answers) {
       for (size_t at = 0; (at = s.context.find(answer, at)) != std::string::npos; ++at) {
         holds_answer |= documents_before(s.context, at) == gold;
@@ -206,7 +206,7 @@ TEST(Documents, GoldStandsWhereItShould) {
 }
 
 TEST(FewShot, ReadsWhatIsAskedOnly) {
-  // A line that is no JSON is refused where it is drawn, and costs nothing elsewhere.
+  // A line that is not JSON is refused when it is drawn, and has no effect otherwise.
   const TempFolder folder;
   std::string good, text;
   for (const char letter : {'A', 'B', 'C', 'D', 'A'}) {
@@ -221,7 +221,7 @@ TEST(FewShot, ReadsWhatIsAskedOnly) {
   EXPECT_EQ(samples_of("mmlu", own, 0, 0).size(), 0u);
   const std::string message = error_of([&] { samples_of("mmlu", own, 0, 1); });
   EXPECT_TRUE(has(message, {"mmlu/test.jsonl line ", "is no JSON"})) << message;
-  // The same with one good line among them, which the seed draws first.
+  // The file again, with one good line that the seed draws first.
   const std::string number = message.substr(message.find("line ") + 5);
   const auto drawn = static_cast<size_t>(std::stoi(number));
   text = std::string();

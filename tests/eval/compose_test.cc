@@ -1,4 +1,4 @@
-// From a sample to tokens: where the question begins, openings, cuts.
+// Conversion of samples to tokens: the begin of the question, openings, truncation.
 
 #include "eval/compose.h"
 
@@ -147,13 +147,14 @@ TEST(Compose, OpenedFromTheUnopenedPromptIsTheSame) {
   samples[3].turns = {{false, "Hello"}, {true, "Good day"}};
   samples[4].chat = false;
   samples[5].opening = "<|im_end|> is no control token";
-  samples[6].opening = "What is the key? It is";  // the question once more
+  samples[6].opening = "What is the key? It is";  // repeats the question
   samples[7].opening = "\n \u00e9 the";
   for (const Sample& s : samples) {
     SCOPED_TRACE(s.opening);
     expect_opened_alike(nano_composer(), s);
   }
-  for (const std::string_view name : chat_template_names()) {  // most without their control tokens
+  // For most templates without their control tokens.
+  for (const std::string_view name : chat_template_names()) {
     SCOPED_TRACE(name);
     expect_opened_alike(PromptComposer(nano()->tokenizer(), ChatTemplate::named(name)), red_key());
   }
@@ -169,7 +170,7 @@ TEST(Compose, SampleHashTellsTextsApart) {
   samples[5].turns = {{false, "Hello"}};
   samples[6].turns = {{true, "Hello"}};
   samples[7].chat = false;
-  samples[8].context += samples[8].separator;  // the same text in all, cut elsewhere
+  samples[8].context += samples[8].separator;  // the whole text is unchanged, but split elsewhere
   samples[8].separator = "";
   std::set<std::string> hashes;
   for (const Sample& s : samples) hashes.insert(sample_hash(s, false));
@@ -180,7 +181,7 @@ TEST(Compose, SampleHashTellsTextsApart) {
   EXPECT_NE(sample_hash(opened, true), sample_hash(red_key(), true));
   EXPECT_NE(sample_hash(red_key(), true), sample_hash(red_key(), false));
   opened = red_key();
-  opened.answers = {"red"};  // no part of the prompt
+  opened.answers = {"red"};  // answers are not part of the prompt
   EXPECT_EQ(sample_hash(opened, true), sample_hash(red_key(), true));
 }
 

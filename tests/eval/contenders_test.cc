@@ -1,4 +1,4 @@
-// What is refused of a run's methods before it begins.
+// Refusals of a run's methods before it begins.
 
 #include "eval/contenders.h"
 
@@ -21,7 +21,7 @@ PlannedTask task_that(bool scales) {
   return task;
 }
 
-/// Of a method that reads up to the 4,096 tokens that the model was trained for.
+/// The refusal of a method that reads up to the model's 4,096 trained tokens.
 std::string refusal(std::vector<int64_t> lengths, const std::vector<PlannedTask>& tasks) {
   EvalSettings settings;
   settings.methods = {MethodSpec::parse("reattention:fidelity=paper")};

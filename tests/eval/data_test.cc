@@ -1,4 +1,4 @@
-// Where data files are found, and files that are damaged.
+// The search for data files, and damaged files.
 
 #include "eval/data.h"
 

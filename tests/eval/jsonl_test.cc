@@ -1,4 +1,4 @@
-// The user's own cases: what a line may say, and how it is refused.
+// The user's own cases: the contents of a line, and refusals.
 
 #include "eval/tasks/jsonl.h"
 
@@ -134,7 +134,7 @@ TEST(Jsonl, TaskNamesTheFileAndItsContents) {
   EXPECT_FALSE(task.scales);
   EXPECT_EQ(task.contents.size(), 16u);
   EXPECT_EQ(task.make({}).size(), 1u);
-  // Records are UTF-8: a name that is not would never be found again among them.
+  // Records are UTF-8: another name would not be found in them.
   EXPECT_EQ(jsonl_task(folder.write("b\xff.jsonl", kGood)).name, "jsonl:b\xef\xbf\xbd");
   const auto other = folder.write("other.jsonl", kGood + " \n");
   EXPECT_NE(jsonl_task(other).contents, task.contents);

@@ -1,5 +1,5 @@
 #pragma once
-// The embedded model and what a run needs of it.
+// The embedded model and the objects that a run needs from it.
 
 #include "engine/engine.h"
 #include "eval/compose.h"
@@ -23,7 +23,7 @@ inline const EvalData& test_data() {
   return data;
 }
 
-/// As the runner asks for samples.
+/// A request like the runner's.
 inline TaskRequest request_of(int64_t length, int samples, uint64_t seed = 1) {
   TaskRequest request;
   request.length = length;

@@ -1,5 +1,5 @@
 #pragma once
-// Small runs on the embedded model, and what they leave.
+// Small runs on the embedded model, and their output.
 
 #include <fstream>
 #include <set>
@@ -35,7 +35,7 @@ inline std::string read(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// What must not depend on when or how often a run was started.
+/// The parts of a record that must not depend on when or how often a run was started.
 inline std::string told(const Record& r) {
   std::ostringstream text;
   text << r.task << r.opening << r.length << "/" << r.id << r.method << r.prompt_hash << r.reply

@@ -1,5 +1,5 @@
-// Prompts word for word as published (spec: methods 15): the needle's three dialects, and bare
-// prompts that end with the reply's first words.
+// Prompts exactly as published (spec: methods 15): the needle's three dialects, and bare prompts
+// that end with the reply's first words.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ Sample sample_of(std::string_view task) {
 
 PromptComposer bare_composer() { return {nano()->tokenizer(), std::nullopt}; }
 
-/// What a model without a chat template reads.
+/// The prompt for a model without a chat template.
 std::string bare(const Sample& sample, bool opening) {
   return nano()->tokenizer().decode(bare_composer().compose(sample, opening).tokens, false);
 }
@@ -30,7 +30,7 @@ constexpr std::string_view kSandwich =
 
 TEST(PublishedForms, Gkamradt) {
   const Sample s = sample_of("needle");
-  // Its authors end neither message with a full stop; CItruS, which took them over, does.
+  // Its authors end neither message with a full stop. CItruS, which adopted the messages, does.
   EXPECT_EQ(s.system,
             "You are a helpful AI bot that answers questions for a user. Keep your response short "
             "and direct");
@@ -108,14 +108,14 @@ TEST(PublishedForms, BabiLongOpensWithTheAnswersOfItsExamples) {
     return s.question.substr(s.question.rfind("Question: ") + 10);
   };
   const Sample where = sample_of("babilong/qa1");
-  const std::string person = question_of(where).substr(9);  // "Where is "
+  const std::string person = question_of(where).substr(9);  // skips "Where is "
   EXPECT_EQ(where.opening + "?",
             "The most recent location of " + person.substr(0, person.size() - 1) + " is?");
   const Sample thing = sample_of("babilong/qa2");
-  const std::string what = question_of(thing).substr(13);  // "Where is the "
+  const std::string what = question_of(thing).substr(13);  // skips "Where is the "
   EXPECT_EQ(thing.opening, "The " + what.substr(0, what.size() - 1) + " is in the");
   const Sample before = sample_of("babilong/qa3");
-  const std::string item = question_of(before).substr(10);  // "Where was "
+  const std::string item = question_of(before).substr(10);  // skips "Where was "
   const size_t at = item.find(" before ");
   EXPECT_EQ(before.opening, "Before " + item.substr(at + 8, item.size() - at - 9) + " " +
                                 item.substr(0, at) + " was in the");

@@ -1,4 +1,4 @@
-// A record's line and back; hostile lines; files of killed runs.
+// Writing and reading of a record's line, hostile lines, and files of killed runs.
 
 #include "eval/record.h"
 

@@ -1,4 +1,4 @@
-// Records as they come to the disk: locked, continued, refused, and after a failure to write.
+// Records on disk: locked, continued, refused, and after a write error.
 
 #include "eval/record_writer.h"
 
@@ -162,7 +162,7 @@ TEST(RecordWriter, HalfALineIsTakenBack) {
   }();
   EXPECT_TRUE(has(error, {"samples.jsonl: cannot be written"}));
   EXPECT_EQ(text_of(folder), line);
-  writer.add({third});  // another thread, where there is room again
+  writer.add({third});  // another thread, after space is available again
   EXPECT_EQ(text_of(folder), line + to_json(third) + "\n");
 }
 

@@ -1,4 +1,4 @@
-// A further run into a folder: what is taken over, what is refused, and when.
+// A further run in a folder: which records are reused, which are refused, and when.
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ EvalSettings dense_settings() {
   return s;
 }
 
-/// One sample of a length of its own, asked both ways.
+/// One sample with its own length, with and without its opening.
 PlannedTask own_task(const std::string& key) {
   PlannedTask task;
   task.name = "own";
@@ -52,7 +52,7 @@ PlannedTask own_task(const std::string& key) {
   return task;
 }
 
-/// The same sample at every length.
+/// One sample for every length.
 PlannedTask any_task(const std::string& key) {
   PlannedTask task = own_task(key);
   task.name = "any";
@@ -65,7 +65,7 @@ EvalOutcome run(const EvalSettings& settings, const PlannedTask& task,
   return run_eval(nano(), settings, {&task, 1}, folder, hooks);
 }
 
-/// Each line of samples.jsonl, changed.
+/// Changes each line of samples.jsonl.
 template <class Change>
 void change_records(const TempFolder& folder, Change&& change) {
   std::istringstream lines(read(folder.path() / "samples.jsonl"));
@@ -97,7 +97,7 @@ TEST(Resume, AnswersToOtherPromptsAreRefusedAndNothingChanges) {
     EXPECT_EQ(read(folder.path() / "run.json"), info);
     EXPECT_EQ(read(folder.path() / "samples.jsonl"), records);
   }
-  EvalSettings longer = dense_settings();  // which this task does not look at
+  EvalSettings longer = dense_settings();  // this task ignores the lengths
   longer.lengths = {300, 600};
   const EvalOutcome again = run(longer, own_task("58213"), folder.path());
   EXPECT_EQ(again.found, 2u);
@@ -163,7 +163,7 @@ TEST(Resume, RecordsThatDoNotNameTheirSampleAreComparedByTheirTokens) {
 TEST(Resume, WhatIsAnsweredIsNotTokenizedAgain) {
   const TempFolder folder;
   run(dense_settings(), own_task("58213"), folder.path());
-  // A hash that no prompt has: only who tokenizes can find it out.
+  // No prompt has this hash. Only tokenizing reveals that.
   change_records(folder, [](ordered_json& record) { record["prompt_hash"] = "none"; });
   const EvalOutcome outcome = run(dense_settings(), own_task("58213"), folder.path());
   EXPECT_TRUE(outcome.finished);

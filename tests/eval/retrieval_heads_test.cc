@@ -1,5 +1,5 @@
-// Which heads look at what the reply copies: the rule by hand, the strongest keys against a plain
-// loop, and nano's heads.
+// Heads that attend to the tokens that the reply copies: the rule worked by hand, the strongest
+// keys compared with a plain loop, and nano's heads.
 
 #include "eval/retrieval_heads.h"
 
@@ -117,7 +117,8 @@ TEST(RetrievalHeads, BecomeOptionsOfTheMethodsThatGoByThem) {
 
 TEST(RetrievalHeads, ThoseThatOnlyTheirPlaceChoseAreCounted) {
   EXPECT_EQ(chosen_by_place({{0.9, 0.1}, {0.2, 0.8}}, 0.5), 0);
-  EXPECT_EQ(chosen_by_place({{0, 0, 0}, {0.9, 0, 0}}, 0.5), 2);  // (0,0) and (0,1) beside (1,0)
+  // (0,0) and (0,1) in addition to (1,0).
+  EXPECT_EQ(chosen_by_place({{0, 0, 0}, {0.9, 0, 0}}, 0.5), 2);
   EXPECT_EQ(chosen_by_place({{0, 0}, {0, 0}}, 1), 0);
 }
 

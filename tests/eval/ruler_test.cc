@@ -1,4 +1,5 @@
-// RULER's thirteen tasks: their form against finished samples, their rules counted after.
+// RULER's thirteen tasks: their form compared with published samples, and their rules verified by
+// counting.
 
 #include <gtest/gtest.h>
 
@@ -79,7 +80,7 @@ TEST(Ruler, AnswersStandInTheText) {
   }
 }
 
-/// Lines with UUIDs as U, each different one once, in order.
+/// Lines with UUIDs replaced by U, each distinct line once, in order.
 std::vector<std::string> different_lines(std::string text) {
   static const Regex kUuid("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}",
                            "uuid");

@@ -1,4 +1,4 @@
-// How far a run is, and how long the rest will take, also where earlier runs have answered a part.
+// Progress of a run and estimate of the remaining time, also if earlier runs have answered a part.
 
 #include "eval/run_progress.h"
 
@@ -56,7 +56,7 @@ TEST_F(Progress, AnswersThatWereFoundAreNoWorkOfThisRun) {
 TEST_F(Progress, AMethodMoreIsAllThatIsLeft) {
   RunProgress progress(contenders_, 20, 2000, hooks_);
   for (int i = 0; i < 10; ++i) progress.add_found(answer("dense"), 100);
-  progress.add_found(answer("h2o"), 100);  // is not asked now
+  progress.add_found(answer("h2o"), 100);  // not part of this run
   for (int i = 0; i < 2; ++i) {
     progress.count(100, {}, 0);
     progress.count(100, {answer("snapkv")}, 3);

@@ -1,4 +1,4 @@
-// A run that goes on in a folder believes nothing of the run.json that it finds there.
+// A run that continues in a folder does not trust the run.json in it.
 
 #include "eval/run_settings.h"
 
@@ -30,7 +30,8 @@ ordered_json run() {
   return run;
 }
 
-/// Of beginning run() where another run.json with `key` as `value` lies; empty: none.
+/// The refusal to begin run() in a folder whose run.json has `key` set to `value`; empty if
+/// accepted.
 std::string refusal(const char* key, const ordered_json& value) {
   const testing_support::TempFolder folder;
   ordered_json held = run();
@@ -91,7 +92,7 @@ TEST(BeginRun, NamesTheKeyThatIsOfAnotherKind) {
   }
 }
 
-/// run.json after run() has been begun in the folder with `key` as `value`.
+/// run.json after run(), with `key` set to `value`, has begun in the folder.
 ordered_json begun(const testing_support::TempFolder& folder, const char* key,
                    const std::string& value) {
   ordered_json now = run();
@@ -120,7 +121,8 @@ TEST(BeginRun, TakesOverTheOneCommandOfEarlierVersions) {
   EXPECT_EQ(begun(folder, "command", "new")["commands"], (Texts{"old", "new"}));
 }
 
-/// Of run() in a folder that holds it; `held` and `now` are further keys of its task.
+/// The refusal of run() in a folder that contains it. `held` and `now` are additional keys of its
+/// task.
 std::string task_refusal(const char* held, const char* now) {
   const testing_support::TempFolder folder;
   ordered_json first = run(), second = run();
@@ -179,7 +181,7 @@ TEST(BeginRun, NamesEveryBuildAndRefusesNone) {
   EXPECT_EQ(begun(known, "build", "c1d3045")["build"], "c1d3045");
   EXPECT_EQ(begun(known, "build", "c1d3045")["build"], "c1d3045");
   const testing_support::TempFolder folder;
-  begin_run(folder.path(), run());  // by a program that does not say
+  begin_run(folder.path(), run());  // begun by a program without the key
   EXPECT_EQ(begun(folder, "build", "c1d3045")["build"], "unknown, c1d3045");
   EXPECT_EQ(begun(folder, "build", "c1")["build"], "unknown, c1d3045, c1");
   EXPECT_EQ(begun(folder, "build", "c1d3045")["build"], "unknown, c1d3045, c1");

@@ -1,4 +1,4 @@
-// Runs on the embedded model: what is written, resumed, refused and compared.
+// Runs on the embedded model: output, resuming, refusals and comparisons.
 
 #include "eval/runner.h"
 
@@ -28,12 +28,12 @@ TEST(Runner, AsksEveryMethodTheSamePrompts) {
   TempFolder folder;
   const EvalOutcome outcome = run(small_settings(), folder.path());
   EXPECT_TRUE(outcome.finished);
-  // Two tasks, two lengths, two samples, both ways, two methods.
+  // Two tasks, two lengths, two samples, with and without opening, two methods.
   ASSERT_EQ(outcome.records.size(), 32u);
   EXPECT_EQ(outcome.records.front().length, 300);
   EXPECT_EQ(outcome.records.back().length, 400);
   for (size_t i = 0; i < outcome.records.size(); i += i % 4 == 1 ? 3 : 1) {
-    // Of a sample those that share a reading come first, asked in both ways.
+    // Records of a sample that share a reading come first, with and without opening.
     const Record &dense = outcome.records[i], &window = outcome.records[i + 2];
     EXPECT_EQ(dense.opening, i % 2 == 1);
     EXPECT_EQ(dense.opening, window.opening);
@@ -90,7 +90,7 @@ TEST(Runner, GoesOnAfterACutAtAnyByte) {
   const auto all = told(run(settings, whole.path(), {"passkey"}).records);
   ASSERT_EQ(all.size(), 4u);
   const std::string lines = read(whole.path() / "samples.jsonl");
-  // Every byte of the file would be hundreds of runs: the borders of lines and some between.
+  // Cutting at every byte would need hundreds of runs: cuts at line ends and a few between them.
   std::set<size_t> cuts{0, 1, lines.size() - 1, lines.size()};
   const size_t first = lines.find('\n');
   for (const size_t at : {first - 1, first, first + 1, first + 40, lines.size() / 2}) {
@@ -230,7 +230,7 @@ TEST(Runner, PredictsBooksByPosition) {
   EvalSettings settings = small_settings();
   settings.lengths = {1300};
   settings.samples = 1;
-  settings.controls = true;  // they do not concern it
+  settings.controls = true;  // controls have no effect on this task
   const EvalOutcome outcome = run(settings, folder.path(), {"book"});
   ASSERT_EQ(outcome.records.size(), 4u);
   for (const Record& r : outcome.records) {

@@ -1,5 +1,5 @@
-// How a run's work is spread and ended: threads and who waits for whom, an early stop, readings
-// that answers share.
+// Distribution and end of a run's work: threads and their order, an early stop, and readings that
+// several answers share.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using testing_support::small_settings;
 using testing_support::TempFolder;
 using testing_support::told;
 
-/// So many threads while it lasts.
+/// Sets the number of threads for its lifetime.
 class Threads {
  public:
   explicit Threads(int count) : before_(thread_count()) { set_thread_count(count); }
@@ -47,7 +47,7 @@ EvalSettings two_at_a_time(int samples) {
   return s;
 }
 
-/// Its samples take `seconds` to make, but for the one that is made before the run.
+/// A task whose samples take `seconds` to make, except for the one that is made before the run.
 PlannedTask bare_task(const std::atomic<double>& seconds) {
   PlannedTask task;
   task.name = "bare";
@@ -88,7 +88,7 @@ TEST(RunnerWork, AThreadThatWaitsForSamplesIsIdle) {
   const PlannedTask task = bare_task(seconds);
   const EvalSettings settings = two_at_a_time(2);
   EXPECT_EQ(run_eval(nano(), settings, {&task, 1}, folder.path()).records.size(), 2u);
-  seconds = 0.2;  // all that this run does: one thread makes the samples
+  seconds = 0.2;  // the only work of this run: one thread makes the samples
   const EvalOutcome outcome = run_eval(nano(), settings, {&task, 1}, folder.path());
   EXPECT_EQ(outcome.found, 2u);
   EXPECT_EQ(outcome.engine_seconds, 0);
@@ -123,7 +123,7 @@ TEST(RunnerWork, CancelledRunKeepsWhatIsDoneAndGoesOn) {
   EXPECT_EQ(rest.records.size(), 8u);
   EXPECT_TRUE(noted_as_finished());
 
-  // What was finished before does not count against a run that adds to it and goes on.
+  // An earlier finished state does not affect a run that adds to the folder.
   EvalSettings another = settings;
   another.methods = {MethodSpec::parse("h2o:budget=64")};
   hooks.progress = [&](const EvalProgress&) { cancel.request(); };
@@ -148,8 +148,8 @@ TEST(RunnerWork, SharedReadingsChangeNoAnswer) {
   };
   const EvalOutcome shared = in(one, true), alone = in(two, false);
   EXPECT_EQ(told(shared.records), told(alone.records));
-  // One reading of each prompt instead of eight: four methods, with the opening and without. Where
-  // other programs take processors away meanwhile, it may be seen only at another try.
+  // One reading of each prompt instead of eight: four methods, with and without opening. If other
+  // programs use the processors meanwhile, the gain may show only in a repetition.
   bool faster = shared.engine_seconds < 0.9 * alone.engine_seconds;
   for (int more = 0; !faster && more < 3; ++more) {
     const TempFolder again, alone_again;
@@ -168,7 +168,8 @@ TEST(RunnerWork, SharedReadingsChangeNoAnswer) {
   }
 }
 
-/// snapkv cuts when a prompt ends: 60 tokens that are read as generated ones stay beside its 128.
+/// snapkv evicts when a prompt ends. 60 tokens that are read as generated ones stay in addition to
+/// its 128.
 TEST(RunnerWork, TokensReadAsGeneratedAreNotLookedAtByWhatEndsAPrompt) {
   const TempFolder folder;
   EvalSettings settings = small_settings();
@@ -194,13 +195,14 @@ TEST(RunnerWork, TokensReadAsGeneratedAreNotLookedAtByWhatEndsAPrompt) {
   EXPECT_EQ(bytes_of(usual, "dense"), bytes_of(simulated, "dense"));
   EXPECT_EQ(2 * bytes_of(simulated, "snapkv"), 3 * bytes_of(usual, "snapkv")) << "pages of 64 rows";
   for (const Record& r : simulated.records) EXPECT_EQ(r.error, "");
-  // Neither goes on in the other's folder.
+  // Neither setting can continue in the other's folder.
   EXPECT_THROW(run(settings, folder.path() / "usual", {"magic"}), UserError);
   settings.simulated = 0;
   EXPECT_THROW(run(settings, folder.path() / "simulated", {"magic"}), UserError);
 }
 
-/// One block of 30 is looked up in every layer: too few to find the number, unless it is shown.
+/// One of 30 blocks is looked up in every layer. That is too few to find the number unless it is
+/// always visible.
 TEST(RunnerWork, TheEvidenceIsInSightOfEveryLayer) {
   const TempFolder folder;
   EvalSettings settings = small_settings();

@@ -1,4 +1,4 @@
-// The order of a run's samples, and who makes them when.
+// The order of a run's samples, and which thread makes them when.
 
 #include "eval/sample_queue.h"
 
@@ -30,7 +30,7 @@ EvalSettings settings_of(std::vector<int64_t> lengths, int samples, int parallel
   return s;
 }
 
-/// A task of any length that tells what it was asked for.
+/// A task of any length that reports its requests.
 template <class Told>
 PlannedTask counted_task(Told&& told) {
   PlannedTask task;
@@ -73,7 +73,7 @@ TEST(SampleQueue, ForSeveralThreadsItMakesTheNextLengthAhead) {
       [&](const TaskRequest& request) { made.emplace_back(request.length, request.samples); });
   const EvalSettings settings = settings_of({100, 200, 300}, 3, 2);
   SampleQueue queue(settings, {&task, 1}, nano_composer(), test_data());
-  queue.next();  // the one that was planned: whoever has none makes the others
+  queue.next();  // this sample was planned; a thread without a sample makes the others
   EXPECT_EQ(made, (Made{{100, 1}}));
   queue.next();
   EXPECT_EQ(made, (Made{{100, 1}, {100, 3}, {200, 3}}));

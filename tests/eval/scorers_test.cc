@@ -1,5 +1,5 @@
-// Scores against what the reference scorers said (tools/make_score_goldens.py), and the rules that
-// have no reference package against values worked out by hand.
+// Scores compared with those of the reference scorers (tools/make_score_goldens.py). Rules without
+// a reference package are compared with values worked out by hand.
 
 #include "eval/scorers.h"
 
@@ -27,7 +27,7 @@ double by_rule(std::string rule, std::vector<std::string> answers, std::string_v
 }
 
 Sample golden_sample(const nlohmann::json& golden) {
-  // Names of the reference functions that are not those of our rules.
+  // Reference functions whose names differ from our rules.
   static const std::map<std::string, std::string> kRules = {
       {"match:all", "contains-all"},      {"match:any", "contains-any"},
       {"match:rouge1", "rouge-1"},        {"match:rougeL", "rouge-l"},
@@ -53,7 +53,7 @@ TEST(Scorers, AgreeWithTheReferenceScorers) {
         << golden.dump();
     rules.insert(sample.rule);
   }
-  // The others have no reference to run; their tests are below.
+  // The other rules have no reference to run; their tests are below.
   const std::set<std::string> by_hand = {"exact",        "regex",    "number",      "subspan",
                                          "needle-words", "verbatim", "lone-letter", "true-false"};
   for (const ScoreRule& rule : score_rules()) {
@@ -134,9 +134,9 @@ TEST(Scorers, VerbatimIsTheLongestRunOfWords) {
   EXPECT_DOUBLE_EQ(by_rule("verbatim", {"one one two"}, "one one one two"), 1);
 }
 
-/// best_subspan_em of lost in the middle's metrics.py by hand: both lower case, without
-/// punctuation, without a, an, the, words parted by single blanks; then whether the answer is a
-/// part of the reply.
+/// best_subspan_em in lost in the middle's metrics.py, worked out by hand. Both texts are
+/// lowercased, without punctuation, without a, an and the, and with single blanks between words.
+/// The score is whether the reply contains the answer.
 TEST(Scorers, SubspanIsInTheNormalForm) {
   const auto subspan = [](std::vector<std::string> answers, std::string_view reply) {
     return by_rule("subspan", std::move(answers), reply);

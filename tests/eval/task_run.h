@@ -1,5 +1,5 @@
 #pragma once
-// Runs tasks without a model: tokens are guessed from bytes.
+// Runs tasks without a model. Numbers of tokens are estimated from bytes.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 
 namespace longhaul::testing_support {
 
-/// What the model would read, about.
+/// An approximation of the model's prompt.
 inline std::string prompt_text(const Sample& sample) {
   return sample.context + (sample.context.empty() ? "" : sample.separator) + sample.question +
          sample.opening;
@@ -45,8 +45,8 @@ inline std::vector<Sample> bare_samples(int count) {
   return samples;
 }
 
-/// Same request, same samples; sample i does not depend on how many there are; they fit and can be
-/// scored; a reply with all answers is right.
+/// Checks that equal requests give equal samples, and that sample i does not depend on their
+/// number. Samples must fit and be scorable, and a reply with all answers must be right.
 inline void check_task(const TaskInfo& task, const EvalData& data, int64_t length) {
   SCOPED_TRACE(task.name);
   const TaskRequest request = request_of(data, length, 3);
@@ -76,7 +76,7 @@ inline void check_task(const TaskInfo& task, const EvalData& data, int64_t lengt
   EXPECT_EQ(ids.size(), samples.size());
 }
 
-/// The reply that holds every answer, one a line.
+/// A reply with every answer on a line of its own.
 inline std::string all_answers(const Sample& sample) {
   std::string reply;
   for (const std::string& answer : sample.answers) reply += answer + "\n";

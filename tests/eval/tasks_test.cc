@@ -1,5 +1,5 @@
-// Tasks of any length: the same samples every time, prompts that fill the length, answers where
-// they are said to lie.
+// Tasks of any length: reproducible samples, prompts that fill the length, and answers at their
+// stated depths.
 
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ TEST_P(EveryTask, PromptAndReplyFillTheLength) {
     for (const Sample& sample : GetParam().make(request)) {
       const int64_t used = request.prompt_tokens(sample) + sample.max_tokens;
       EXPECT_LE(used, length) << GetParam().name;
-      EXPECT_GT(used, length - 110) << GetParam().name;  // a pair of UUIDs takes 100 tokens
+      EXPECT_GT(used, length - 110) << GetParam().name;  // a pair of UUIDs has 100 tokens
     }
   }
 }
@@ -79,7 +79,7 @@ TEST_P(EveryTask, AnswersAreInTheContextAndScored) {
       EXPECT_EQ(sample.question.find(answer), std::string::npos) << answer;
       EXPECT_EQ(sample.opening.find(answer), std::string::npos) << answer;
     }
-    // Words that are not scored come first there.
+    // Such rules ignore the first words.
     std::string right = sample.rule.starts_with("after-7+") ? "" : "It is";
     for (const std::string& answer : sample.answers) right += " " + answer;
     EXPECT_DOUBLE_EQ(score_reply(sample, right), 1) << right;
@@ -90,7 +90,7 @@ TEST_P(EveryTask, AnswersAreInTheContextAndScored) {
 TEST_P(EveryTask, AnswerLiesAtItsDepth) {
   for (const Sample& sample : GetParam().make(request_of(8192, 10))) {
     if (!sample.depth) continue;
-    // A sentence, or the description before the noise, is some hundred characters; depths lie a
+    // A sentence, or the description before the noise, has some hundred characters. Depths are a
     // ninth of the text apart.
     const double at = static_cast<double>(sample.context.find(sample.answers.front())) /
                       static_cast<double>(sample.context.size());
@@ -150,7 +150,7 @@ TEST(Passkey, HasThePublishedForms) {
   for (const auto& [task, after, between, before_question] :
        {std::tuple("passkey", "\n", " ", "\n"),
         std::tuple("infinitebench/passkey", "\n\n", "\n", "\n\n\n")}) {
-    const Sample s = eval_task(task).make(request_of(700, 2)).at(1);  // a ninth of the way in
+    const Sample s = eval_task(task).make(request_of(700, 2)).at(1);  // at a ninth of the text
     const std::string line = passkey_line(s.answers.at(0));
     EXPECT_EQ(line, "The pass key is " + s.answers[0] + ". Remember it. " + s.answers[0] +
                         " is the pass key.");
@@ -223,7 +223,7 @@ TEST(Registry, EveryRetrievalTaskIsAskedBothWays) {
     const bool retrieval =
         std::any_of(std::begin(kRetrieval), std::end(kRetrieval),
                     [&](std::string_view beginning) { return task.name.starts_with(beginning); });
-    if (!retrieval || task.name == "needle-citrus") continue;  // has no opening words
+    if (!retrieval || task.name == "needle-citrus") continue;  // has no opening
     ++tasks;
     for (const Sample& sample : task.make(request_of(8192, 1))) {
       EXPECT_EQ(openings_of(sample, Openings::kBoth, testing_support::nano_composer()),

@@ -91,7 +91,7 @@ TEST(CheckpointGguf, BrokenSplits) {
   const auto first = folder.write("m-00001-of-00002.gguf", shard(0, 2, "a").build());
   const std::string second = "m-00002-of-00002.gguf";
   EXPECT_TRUE(has(failure(first), {second, "missing", "shard 2 of 2"}));
-  folder.write(second, shard(0, 2, "b").build());  // the first one again
+  folder.write(second, shard(0, 2, "b").build());  // repeats the first shard
   EXPECT_TRUE(has(failure(first), {second, "shard 1 of 2", "name"}));
   folder.write(second, shard(1, 3, "b").build());
   EXPECT_TRUE(has(failure(first), {second, "shard 2 of 3"}));
@@ -133,10 +133,10 @@ TEST(CheckpointGguf, OpensALargeVocabularyFast) {
   std::printf("128K tokens, 280K merges: open %.2f ms, list of tokens %.2f ms\n", open_ms,
               list_watch.seconds() * 1e3);
   EXPECT_EQ(views.back(), "token131071");
-  EXPECT_LT(open_ms, 2000);  // on any machine; 50 ms is the aim
+  EXPECT_LT(open_ms, 2000);  // holds on any machine; the aim is 50 ms
 }
 
-/// A folder with config.json and these tensors' files.
+/// Writes a folder with config.json and the files of these tensors.
 void write_config(const TempFolder& folder) {
   folder.write("config.json", R"({"model_type":"llama","hidden_size":8})");
 }

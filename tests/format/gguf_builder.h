@@ -1,5 +1,5 @@
 #pragma once
-// Writes small GGUF files byte by byte, right or wrong, for the tests of the readers.
+// Writes small valid or invalid GGUF files byte by byte, for tests of the readers.
 
 #include <cstdint>
 #include <cstring>
@@ -55,14 +55,14 @@ class GgufBuilder {
     for (const T value : values) put<T>(keys_, value);
     return *this;
   }
-  /// A key whose value is these bytes, whatever they are.
+  /// A key with arbitrary bytes as its value.
   GgufBuilder& raw(std::string_view key, uint32_t type, std::string_view value) {
     begin_key(key, static_cast<GgufType>(type));
     keys_ += value;
     return *this;
   }
 
-  /// Dimensions as in the file (fastest first); the data is `bytes` times `fill`.
+  /// Dimensions in the file's order (fastest first). The data is `bytes` times `fill`.
   GgufBuilder& tensor(std::string_view name, const std::vector<uint64_t>& dims, uint32_t type,
                       size_t bytes, char fill = 0) {
     const uint64_t offset = (data_.size() + alignment_ - 1) / alignment_ * alignment_;
@@ -96,7 +96,7 @@ class GgufBuilder {
     return out + data_;
   }
 
-  // What a test may falsify before build().
+  // Header fields that a test may change before build().
   std::string magic = "GGUF";
   uint32_t version = 3;
   uint64_t tensor_count = 0;

@@ -15,7 +15,7 @@ using testing_support::error_of;
 using testing_support::GgufBuilder;
 using testing_support::has;
 
-/// Keeps the bytes that the metadata views.
+/// Keeps the bytes that the metadata refers to.
 struct Parsed {
   std::string bytes;
   GgufFile file;

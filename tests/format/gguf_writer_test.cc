@@ -10,7 +10,7 @@ namespace {
 
 using testing_support::GgufBuilder;
 
-/// What was read, written again.
+/// Writes a file that was read.
 std::string written_again(const std::string& file) {
   const GgufFile read = read_gguf(std::as_bytes(std::span(file)), "m.gguf");
   const uint64_t alignment = gguf_alignment(read.metadata);
@@ -18,7 +18,8 @@ std::string written_again(const std::string& file) {
   for (size_t i = 0; i < read.list.tensors.size(); ++i) {
     const TensorView& t = read.list.tensors[i];
     out.append(reinterpret_cast<const char*>(t.data), t.bytes());
-    const bool last = i + 1 == read.list.tensors.size();  // the builder does not pad it
+    // The builder does not pad the last tensor.
+    const bool last = i + 1 == read.list.tensors.size();
     if (!last) out.append(gguf_padding(t.bytes(), alignment), '\0');
   }
   return out;

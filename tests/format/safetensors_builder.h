@@ -28,7 +28,7 @@ inline std::string entry(std::string_view name, std::string_view dtype, std::str
                      shape, begin, end);
 }
 
-/// A header of these entries, padded so that the data begins at a multiple of 8, as writers do.
+/// A header with these entries, padded so that the data begins at a multiple of 8, as usual.
 inline std::string header_of(std::initializer_list<std::string> entries) {
   std::string header = fmt::format("{{{}}}", fmt::join(entries, ","));
   header.resize((header.size() + 7) / 8 * 8, ' ');

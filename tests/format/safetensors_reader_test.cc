@@ -18,7 +18,7 @@ using testing_support::has;
 using testing_support::header_of;
 using testing_support::safetensors;
 
-/// At an aligned address, as a mapped file is.
+/// Text at an aligned address, like a mapped file.
 struct Aligned {
   Buffer<std::byte> bytes;
   explicit Aligned(const std::string& text) : bytes(text.size() + 1) {
@@ -33,7 +33,7 @@ std::string read_failure(const std::string& text) {
   return error_of([&] { (void)read_safetensors(file.span, "x.safetensors"); });
 }
 
-/// A file of one tensor of 16 bytes with this header.
+/// The error for a file of one tensor of 16 bytes with this header.
 std::string header_failure(const std::string& header) {
   return read_failure(safetensors(header, std::string(16, 'd')));
 }

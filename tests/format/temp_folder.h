@@ -1,5 +1,6 @@
 #pragma once
-// A folder that is gone after the test; with base/error_of.h, which tests of files need as well.
+// A folder that is deleted after the test. Includes base/error_of.h, which tests of files need,
+// too.
 
 #include <unistd.h>
 

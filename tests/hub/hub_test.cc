@@ -1,4 +1,4 @@
-// What is read from a hub's answers, and which files are chosen; without a server.
+// Reading of a hub's answers and the choice of files, without a server.
 
 #include <gtest/gtest.h>
 

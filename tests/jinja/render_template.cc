@@ -1,6 +1,6 @@
 // Renders templates for tools/compare_templates.py. A line of standard input is a JSON object with
-// a template and its variables; the line written for it holds its text and which bytes of it were
-// given, as [begin, end), or the error.
+// a template and its variables. The output line has the rendered text and the byte ranges [begin,
+// end) that came from variables, or the error.
 
 #include <iostream>
 #include <nlohmann/json.hpp>

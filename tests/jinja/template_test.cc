@@ -1,4 +1,4 @@
-// Templates against what jinja2 renders from them, and what hostile ones come to.
+// Templates compared with jinja2's output, and hostile templates.
 
 #include "jinja/template.h"
 
@@ -38,7 +38,7 @@ std::string text_of(const std::string& source, const ordered_json& given = order
   return std::string(render(source, given).bytes());
 }
 
-/// What golden.json leaves out of conversations where it is as usual.
+/// Adds the default variables that golden.json omits.
 ordered_json with_defaults(ordered_json variables) {
   for (const char* name : {"tools", "documents"}) {
     if (!variables.contains(name)) variables[name] = nullptr;
@@ -71,7 +71,7 @@ TEST(Template, ModelsTemplatesRenderAsInJinja2) {
   EXPECT_GT(checked, 1000u);
 }
 
-/// Expressions, statements and white space as chat templates use them, made at random and by hand.
+/// Expressions, statements and white space as in chat templates, random and handwritten.
 TEST(Template, SmallTemplatesRenderAsInJinja2) {
   size_t checked = 0;
   for (const auto& entry : ordered_json::parse(read("jinja/golden.json"))) {
@@ -88,7 +88,7 @@ TEST(Template, SmallTemplatesRenderAsInJinja2) {
   EXPECT_GT(checked, 300u);
 }
 
-/// Bytes that came from outside are told apart, whatever is done to them.
+/// Bytes from variables stay marked after any operation.
 TEST(Template, StringsRememberWhatWasGiven) {
   const auto marked = [](const std::string& source) {
     const String text = render(source, {{"x", "abc"}, {"l", {"p", "q"}}, {"d", {{"k", "v\n"}}}});
@@ -173,7 +173,7 @@ TEST(Template, HostileTemplatesEndWithOneLine) {
 }
 
 TEST(Template, LoopsThatHoldThemselvesAreLetGo) {
-  // The address sanitizer finds what would stay.
+  // The address sanitizer reports leaks.
   EXPECT_EQ(text_of("{% set ns = namespace() %}{% for x in [1, 2] %}{% set ns.l = loop %}"
                     "{% macro f() %}{{ x }}{% endmacro %}{% set ns.f = f %}{% set ns.n = [ns] %}"
                     "{% endfor %}{{ ns.f() }}"),

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kPage = 16, kRows = 40 * kPage;
 
-/// One layer of two lists whose rows [first, last) are in the slower tier.
+/// One layer of two lists with rows [first, last) offloaded.
 struct SpilledStore {
   SpilledStore(int64_t first, int64_t last) : store(KvLayout{{2}, 32, DType::BF16, kPage}) {
     const std::vector<float> x(kRows * 64, 1.0f);
@@ -37,14 +37,14 @@ TEST(BlockCache, ChosenBlocksAreInMemoryAndTheLongestUnusedLeave) {
   EXPECT_TRUE(has(3) && has(5) && !has(4));
   x.use(range, {5, 9}, 3);
   EXPECT_TRUE(has(3) && has(5) && has(9));
-  x.use(range, {3, 20}, 3);  // 5 and 9 were used before: 5 was used with 9, but first
+  x.use(range, {3, 20}, 3);  // 5 and 9 were used earlier; 5 was used with 9, but first
   EXPECT_TRUE(has(3) && has(20) && has(9) && !has(5));
-  x.use(range, {0, 1, 2, 4}, 3);  // more than are kept, all of them needed
+  x.use(range, {0, 1, 2, 4}, 3);  // more than the cache keeps, and all of them needed
   EXPECT_TRUE(has(0) && has(1) && has(2) && has(4) && !has(3) && !has(20));
 }
 
 TEST(BlockCache, PagesThatReachBeyondTheRangeNeverLeave) {
-  // Rows [10, 10 + 5 * 24): the first and the last page hold rows of others.
+  // Rows [10, 10 + 5 * 24): the first and the last page also hold other rows.
   const BlockRange range{10, 130, 24};
   SpilledStore x(kPage, 8 * kPage);
   x.use(range, {0, 4}, 1);

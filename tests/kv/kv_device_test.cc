@@ -1,5 +1,4 @@
-// A store on a device: what moves there, what is given back when it cannot, and what nobody waits
-// for.
+// A store on a device: its moves, its clean-up after failures, and the absence of waits.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +14,7 @@ namespace {
 
 using namespace testing_support;
 
-/// Counts the pages that have owners.
+/// Counts the pages in use.
 class CountedPages : public PageMemory {
  public:
   CountedPages(Queue queue, size_t bytes) : pages_(std::move(queue), bytes, true) {}
@@ -39,7 +38,7 @@ class CountedPages : public PageMemory {
   DevicePages pages_;
 };
 
-/// Two lists of 100 rows on a device, beside what must be in them.
+/// Two lists of 100 rows on a device, and their expected contents.
 class KvDevice : public ::testing::Test {
  protected:
   KvDevice()
@@ -75,7 +74,7 @@ class KvDevice : public ::testing::Test {
     queue_.device().upload(marks.data(), column.address(), marks.size() * sizeof(float));
   }
 
-  /// Rows of both lists that the device is taken to have chosen.
+  /// Keeps rows of both lists, as if the device had chosen them.
   void keep(Pair& pair, const std::vector<std::vector<int32_t>>& rows) {
     std::vector<Array<int32_t>> there(rows.size());
     std::vector<StayingRows> staying;
@@ -147,7 +146,7 @@ TEST_F(KvDevice, ForksShareWhatWasChosenUntilOneKeepsLess) {
 TEST_F(KvDevice, PagesAreGivenBackWhereTheDeviceCannotKeepRows) {
   const std::vector<std::vector<int32_t>> rows = some_rows(pair_);
   ops_.fails = [] { return false; };
-  keep(pair_, rows);  // by way of the host
+  keep(pair_, rows);  // through the host
   EXPECT_EQ(pages_->taken,
             layout().pages_for(std::ssize(rows[0])) + layout().pages_for(std::ssize(rows[1])));
   pair_.check(queue_);

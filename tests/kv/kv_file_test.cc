@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing_support;
 
-/// Two layers with heads of different lengths, evicted rows and a column.
+/// Two layers of heads with different lengths, evicted rows and a column.
 struct Sample {
   explicit Sample(KvType type) : store(KvLayout{{2, 1}, 32, type, 16}) {
     std::mt19937 random(23);
@@ -52,7 +52,7 @@ TEST(KvFile, RestoresRowsTokensAndColumnsOfEveryType) {
     sample.save(path);
     KvStore other(KvLayout{{2, 1}, 32, type, 64});  // the page size may differ
     const std::vector<float> x(64, 1.0f);
-    other.append(0, 1, view_of(x), view_of(x));  // is replaced
+    other.append(0, 1, view_of(x), view_of(x));  // will be replaced
     ByteReader in(path);
     other.restore(in);
     EXPECT_EQ(in.remaining(), 0u);
@@ -88,7 +88,7 @@ TEST(KvFile, AnotherLayoutIsNamedAndChangesNothing) {
   EXPECT_TRUE(has(message({{2, 3}, 32, DType::BF16}), {"layer 1", "1 heads", "3"}));
 }
 
-/// Writes a store file of one head by hand, with its checksum in order.
+/// Writes a store file of one head by hand, with a correct checksum.
 struct Forged {
   int64_t length = 2, appended = 2;
   std::vector<int32_t> tokens;

@@ -30,7 +30,7 @@ TEST(KvStore, EachKvHeadFeedsNeighbouringHeads) {
   }
 }
 
-/// Memory that counts what is asked of it.
+/// Memory that counts the requests.
 class CountingMemory final : public PageMemory {
  public:
   explicit CountingMemory(size_t page_bytes) : pool_(page_bytes) {}
@@ -60,7 +60,7 @@ TEST(KvStore, TakesItsPagesFromTheMemoryThatItIsGiven) {
     first.append_layer(0, 33, random);
     EXPECT_EQ(memory->acquired, 3);
     Pair second(first.store.fork(), first.plain);
-    second.append_layer(0, 1, random);  // a copy of the page that it shared
+    second.append_layer(0, 1, random);  // copies the shared page
     EXPECT_EQ(memory->acquired, 4);
     KvStore third(layout, memory);
     third.append(0, 1, view_of(std::as_const(second.at(0, 0).rows[0].k)),

@@ -37,7 +37,7 @@ TEST(KvRetain, DropEqualsKeepingTheRest) {
 TEST(KvRetain, DroppingWholePagesMovesPagesNotRows) {
   std::mt19937 random(5);
   Pair pair(KvLayout{{1}, 64, DType::BF16, 16});
-  pair.append_layer(0, 153, random);  // the last page is not full
+  pair.append_layer(0, 153, random);  // the last page is partly filled
   const std::byte* const* pages = pair.store.rows(0, 0).pages;
   const std::vector<const std::byte*> before(pages, pages + 10);
   pair.drop(0, 0, 4, 52);

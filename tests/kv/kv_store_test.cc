@@ -13,7 +13,7 @@ namespace {
 
 using namespace testing_support;
 
-/// Sinks and the most recent rows: what streaming methods keep.
+/// Sinks and the most recent rows, which streaming methods keep.
 std::vector<int32_t> sinks_and_recent(int64_t length, int64_t dropped) {
   std::vector<int32_t> rows;
   for (int64_t i = 0; i < length; ++i) {
@@ -144,7 +144,7 @@ TEST(KvStore, BytesFollowTheRowsThatLive) {
       }
     }
     EXPECT_EQ(store.longest(), 3000);
-    // One row more than fills its pages wastes most.
+    // The waste is largest when one row exceeds full pages.
     for (int64_t tokens = 1281; tokens <= 3000; ++tokens) {
       const double exact =
           static_cast<double>(6 * tokens) * static_cast<double>(layout.row_bytes());

@@ -42,7 +42,7 @@ TEST(KvTier, PagesLeaveMemoryAndComeBackUnchanged) {
     store.spill(0, 0, 5, 79);  // rows 16 .. 63
     EXPECT_EQ(store.spilled_bytes(), 3 * page);
     EXPECT_LE(store.bytes(), 4 * page + 2 * columns);
-    filled.check(store);  // read() finds them
+    filled.check(store);  // read() finds the rows
     store.load(0, 0, 31, 33);
     EXPECT_EQ(store.spilled_bytes(), page);
     EXPECT_NE(store.rows(0, 0).pages[1], nullptr);
@@ -74,7 +74,7 @@ TEST(KvTier, RandomUseNeverLosesARow) {
       case 4:
         filled.append(begin % 23);
         break;
-      case 5:  // an earlier length, then other rows in the same place
+      case 5:  // a shorter length, then other rows in its place
         store.truncate(0, 0, std::max<int64_t>(1, end));
         filled.plain.truncate(std::max<int64_t>(1, end));
         break;
@@ -108,7 +108,7 @@ TEST(KvTier, AForkKeepsWhatTheOtherDropsOrWrites) {
   filled.store.truncate(0, 0, 20);
   filled.plain.truncate(20);
   filled.append(60);
-  filled.store.spill(0, 0, 0, 80);  // slots of the dropped pages are not the fork's
+  filled.store.spill(0, 0, 0, 80);  // the fork keeps the slots of the dropped pages
   filled.check(filled.store);
   expect_same(copy, 0, 0, before);
   filled.store.clear();
@@ -145,7 +145,7 @@ TEST(PageFile, ASlotLivesUntilItsLastOwnerLeaves) {
   EXPECT_EQ(got, page);
   file.release(slot);
   EXPECT_EQ(file.pages_in_use(), 0u);
-  EXPECT_EQ(file.write(page.data()), slot);  // taken again
+  EXPECT_EQ(file.write(page.data()), slot);  // the slot is reused
 }
 
 TEST(PageFile, LeavesNothingInItsFolder) {
@@ -163,7 +163,7 @@ TEST(PageFile, AMissingFolderIsNamed) {
 }
 
 TEST(KvTier, AFullDiskIsAnErrorOfTheUserAndLosesNothing) {
-  // A limit on the size of files stands for the full disk.
+  // A limit on file sizes simulates the full disk.
   Filled filled(DType::F32, 64);
   rlimit old{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
@@ -176,7 +176,7 @@ TEST(KvTier, AFullDiskIsAnErrorOfTheUserAndLosesNothing) {
   EXPECT_NE(said.find("TMPDIR"), std::string::npos) << said;
   EXPECT_EQ(filled.store.spilled_bytes(), 2 * filled.store.layout().page_bytes());
   filled.check(filled.store);
-  filled.store.spill(0, 0, 0, 64);  // there is room again
+  filled.store.spill(0, 0, 0, 64);  // space is available again
   EXPECT_EQ(filled.store.spilled_bytes(), 4 * filled.store.layout().page_bytes());
   filled.check(filled.store);
 }

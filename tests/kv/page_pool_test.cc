@@ -56,7 +56,7 @@ TEST(PagePool, RandomUseNeverDamagesAPageInUse) {
     PagePool pool(bytes);
     std::vector<std::pair<std::byte*, int>> pages;
     for (int step = 0; step < 20000; ++step) {
-      // Waves, so that whole slabs empty and fill.
+      // Runs in waves, so that whole slabs become empty and full.
       const bool grow = pages.empty() || random() % 100 < (step / 2000 % 2 == 0 ? 70u : 30u);
       if (grow) {
         pages.emplace_back(pool.acquire(), step % 256);
@@ -75,7 +75,7 @@ TEST(PagePool, RandomUseNeverDamagesAPageInUse) {
   }
 }
 
-/// Fills 64 MiB, releases what `leaves` chooses and measures the process.
+/// Fills 64 MiB, releases the pages that `leaves` selects, and measures the process.
 template <class Leaves>
 void check_memory_returns(size_t bytes, Leaves&& leaves, double share) {
   PagePool pool(bytes);

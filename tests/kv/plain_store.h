@@ -1,5 +1,5 @@
 #pragma once
-// What a KV store must do, in plain vectors of one head; and rows of numbers to put into it.
+// The behaviour of a KV store with plain vectors for one head, and rows of values for it.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 
 namespace longhaul::testing_support {
 
-/// What every test of stores goes through: types alone, and one for keys, one for values.
+/// Types for every test of stores: equal types for keys and values, and different ones.
 inline constexpr KvType kKvTypes[] = {DType::F32,
                                       DType::F16,
                                       DType::BF16,
@@ -50,7 +50,7 @@ struct PlainHead {
   }
 };
 
-/// The numbers that a row of `type` really holds.
+/// The values of a row after storage as `type`.
 inline std::vector<float> as_stored(DType type, bool key, std::vector<float> x) {
   const int64_t n = static_cast<int64_t>(x.size());
   for (float& e : x) {
@@ -72,7 +72,7 @@ inline std::vector<float> random_row(int head_dim, std::mt19937& random) {
   return x;
 }
 
-/// `queue`: the store's.
+/// `queue` is that of the store.
 inline void expect_same(KvStore& store, int layer, int head, const PlainHead& want,
                         Queue queue = {}) {
   ASSERT_EQ(store.length(layer, head), static_cast<int64_t>(want.rows.size()));

@@ -19,7 +19,7 @@ RopeTable table() {
   return table;
 }
 
-/// Half-split pairs; elements past the rotary part stay.
+/// Half-split pairs. Elements past the rotary part are unchanged.
 std::vector<float> rotated(const float* x, const RopeTable& rope, int64_t position) {
   std::vector<float> y(x, x + kRotatedDim);
   for (size_t t = 0; t < kRotary / 2; ++t) {
@@ -35,7 +35,7 @@ void check(int lists, int64_t rows, int64_t position) {
   SCOPED_TRACE(testing::Message() << lists << " lists, " << rows << " rows");
   std::mt19937 random(7);
   KvStore store(KvLayout{{1, lists}, kRotatedDim, DType::F32, 16});
-  const auto first = random_row(kKvHeads * kRotatedDim, random);  // what is there stays
+  const auto first = random_row(kKvHeads * kRotatedDim, random);  // existing rows are unchanged
   store.append(1, 1, view_of(first), view_of(first));
   const int width = kKvHeads * kRotatedDim;
   const auto k = random_row(static_cast<int>(rows) * width, random);

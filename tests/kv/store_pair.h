@@ -1,11 +1,11 @@
 #pragma once
-// A KV store and plain vectors that must hold the same.
+// A KV store and plain vectors with equal contents.
 
 #include "kv/plain_store.h"
 
 namespace longhaul::testing_support {
 
-/// A store beside its plain model; every change is made to both.
+/// A store and its plain model. Every change is made to both.
 struct Pair {
   explicit Pair(const KvLayout& layout) : store(layout) { reset(); }
   Pair(KvStore s, std::vector<std::vector<PlainHead>> p)

@@ -1,5 +1,4 @@
-// What the families of GGUF files make of their metadata: values that a family implies, and keys
-// that cannot be.
+// Metadata of GGUF files by family: values that a family implies, and impossible keys.
 
 #include "model/families.h"
 
@@ -106,7 +105,7 @@ TEST_F(GgufFamilies, ExpertsAreCounted) {
   EXPECT_TRUE(has(config_error(), {"qwen3moe.expert_shared_count is 1", "not supported"}));
 }
 
-/// A text's tokens have one position where the patches of an image have three.
+/// Text tokens have one position where image patches have three.
 TEST_F(GgufFamilies, ModelsThatSeeImagesReadTextsAsTheirTextModelsDo) {
   begin("qwen3vl");
   numbers("rope.dimension_sections", {1, 0, 0, 0});

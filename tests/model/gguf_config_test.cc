@@ -1,5 +1,5 @@
-// What a GGUF file's metadata makes of a model: keys that change the arithmetic, and those that
-// cannot be honoured.
+// Conversion of a GGUF file's metadata to a model: keys that change the arithmetic, and unsupported
+// keys.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

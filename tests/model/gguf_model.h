@@ -1,5 +1,5 @@
 #pragma once
-// A small GGUF model, key by key and tensor by tensor, for tests of what is made of it.
+// A small GGUF model, built key by key and tensor by tensor, for tests of loading.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ inline constexpr char kPositive = '\x3f';  // four such bytes are the float 0.74
 
 class GgufModel : public testing::Test {
  protected:
-  /// A model of three layers with everything but `attention.head_count_kv`.
+  /// A model of three layers with all keys except `attention.head_count_kv`.
   GgufModel() { begin("llama"); }
 
   void begin(const std::string& architecture, uint32_t context = 64) {
@@ -33,7 +33,7 @@ class GgufModel : public testing::Test {
     matrix("token_embd.weight", kHidden, kVocab);
   }
   void u32(const std::string& key, uint32_t value) { file_.u32(prefix_ + key, value); }
-  /// A key that is not the architecture's.
+  /// A key without the architecture's prefix.
   void number(const std::string& key, uint32_t value) { file_.u32(key, value); }
   void u64(const std::string& key, uint64_t value) {
     file_.number(prefix_ + key, GgufType::kU64, value);
@@ -57,7 +57,7 @@ class GgufModel : public testing::Test {
   void vector(const std::string& name, uint64_t size, char fill = 0) {
     file_.tensor(name, {size}, kF32, size * sizeof(float), fill);
   }
-  /// The layers' tensors, with these KV heads; without feed-forward gates where `gates` says so.
+  /// The layers' tensors for these KV heads, with or without feed-forward gates.
   void weights(const std::vector<uint32_t>& kv, bool gates = true) {
     vector("output_norm.weight", kHidden);
     for (size_t l = 0; l < kv.size(); ++l) {
@@ -74,7 +74,7 @@ class GgufModel : public testing::Test {
     }
   }
 
-  /// An integer, which no TensorView can hold.
+  /// A tensor of integers, which no TensorView can represent.
   void unreadable(const std::string& name) { file_.tensor(name, {2}, 26, 8); }
 
   Checkpoint open() const { return open_checkpoint(folder_.write("m.gguf", file_.build())); }

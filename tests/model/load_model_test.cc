@@ -1,4 +1,4 @@
-// What is wrong with a model is said in one line that names the file and the key or tensor.
+// Errors in a model are reported in one line with the file and the key or tensor.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ void load(const fs::path& model) {
 
 class LoadModelTest : public testing::Test {
  protected:
-  /// A copy of a tiny model whose config.json `edit` has changed.
+  /// A copy of a tiny model with config.json changed by `edit`.
   fs::path edited(const std::string& name, const std::function<void(json&)>& edit) {
     const fs::path from = fs::path(LONGHAUL_TEST_DATA) / "tiny_models" / name;
     folder_ = fs::path(testing::TempDir()) /
@@ -49,7 +49,7 @@ class LoadModelTest : public testing::Test {
     return error_of([&] { load(model); });
   }
 
-  /// The error of loading a copy of the model whose file has `tensor` under another name.
+  /// The error of loading a copy of the model in which `tensor` is renamed.
   std::string error_without(
       const std::string& name, const std::string& tensor,
       const std::function<void(json&)>& edit = [](json&) {}) {
@@ -61,7 +61,7 @@ class LoadModelTest : public testing::Test {
     fs::copy(fs::path(LONGHAUL_TEST_DATA) / "tiny_models/gguf" / file.filename(), file);
     return error_without_in(file, tensor, file);
   }
-  /// The error of loading a copy of the model that has one tensor more, of two elements.
+  /// The error of loading a copy of the model with an additional tensor of two elements.
   std::string error_with_further(const std::string& name, const std::string& tensor,
                                  const char* type) {
     const fs::path model = edited(name, [](json&) {});
@@ -228,7 +228,7 @@ TEST_F(LoadModelTest, AnOutputMatrixOfItsOwnIsNeededUnlessTied) {
   expect_names(error_with("llama_linear", [](json& c) { c["tie_word_embeddings"] = false; }),
                {"lm_head.weight", "missing"});
   const auto tied = [](json& c) { c["tie_word_embeddings"] = true; };
-  const char* renamed = "tensor '_m_head.weight' is not part of";  // and nothing is missing
+  const char* renamed = "tensor '_m_head.weight' is not part of";  // nothing is missing
   expect_names(error_without("qwen2", "lm_head.weight", tied), {renamed});
   const auto silent = [](json& c) { c.erase("tie_word_embeddings"); };
   expect_names(error_without("qwen2", "lm_head.weight", silent), {renamed});

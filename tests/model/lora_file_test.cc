@@ -1,4 +1,4 @@
-// What is refused of an adapter's file, and what its metadata change of the model.
+// Refusals of an adapter's file, and the effect of its metadata on the model.
 
 #include "model/lora_file.h"
 

@@ -1,4 +1,4 @@
-// What a merged file says, and what cannot be merged. Its logits: tests/engine.
+// Contents of a merged file, and models that cannot be merged. For its logits see tests/engine.
 
 #include "model/merged_model.h"
 
@@ -41,7 +41,7 @@ class MergeOfGguf : public GgufModel {
     file.tensor(matrix + ".weight.lora_b", {2, outputs}, kF32, 2 * outputs * 4, fill);
   }
 
-  /// The file that comes of the model and this adapter.
+  /// The merged file of the model and this adapter.
   Checkpoint merge(const GgufBuilder& lora, std::optional<DType> type = {}) {
     const Checkpoint base = open();
     std::vector<WeightedLora> adapters;

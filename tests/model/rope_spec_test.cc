@@ -7,7 +7,7 @@
 namespace longhaul {
 namespace {
 
-/// The base that a table's second frequency implies.
+/// The base implied by a table's second frequency.
 double base_of(const RopeTable& table) {
   return std::pow(table.inverse_frequency[1], -table.rotary_dim() / 2.0);
 }

@@ -1,4 +1,4 @@
-// The text model in the folder of one that sees images: its settings, its tensors, its adapters.
+// The text model in the folder of a multimodal model: its settings, tensors and adapters.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using nlohmann::json;
 
 fs::path tiny(const char* name) { return fs::path(LONGHAUL_TEST_DATA) / "tiny_models" / name; }
 
-/// A copy of a tiny folder with other settings of its text model.
+/// A copy of a tiny folder with changed settings of its text model.
 fs::path with_text_config(const char* name, const json& text) {
   const fs::path folder = fs::path(testing::TempDir()) / "text_part";
   fs::remove_all(folder);
@@ -63,7 +63,7 @@ TEST(TextPart, OtherPartsAreLeftOut) {
   EXPECT_EQ(open_checkpoint(tiny("gemma3")).left_out(), 0u);
 }
 
-/// As the folder of Gemma 3 4B has it: the rest is what transformers takes for granted.
+/// The configuration of Gemma 3 4B's folder. Other values are defaults of transformers.
 TEST(TextPart, GemmasFolderNamesWhatDiffersOnly) {
   const fs::path folder = with_text_config(
       "gemma3_images", {{"model_type", "gemma3_text"},

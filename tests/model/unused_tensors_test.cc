@@ -1,5 +1,5 @@
-// A GGUF file that holds other tensors than its architecture and number of layers explain is
-// refused: what would be computed is not what its makers meant.
+// A GGUF file with tensors that its architecture and number of layers do not explain is refused,
+// since the result would not be what its makers intended.
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@ namespace {
 
 TEST(Add, ResidualAndBias) {
   at_every_isa([] {
-    const int64_t rows = 700, n = 101;  // large enough to be split
+    const int64_t rows = 700, n = 101;  // large enough to be divided
     std::vector<float> x(rows * n), y(rows * n), bias(n);
     for (size_t i = 0; i < x.size(); ++i) {
       x[i] = static_cast<float>(i % 97);

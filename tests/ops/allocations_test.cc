@@ -1,5 +1,5 @@
-// What a method calls for every token takes its memory once: no operation allocates when it is
-// called again with the same sizes.
+// Operations that a method calls for every token allocate only once: repeated calls with equal
+// sizes do not allocate.
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ using testing_support::PagedHead;
 using testing_support::view_of;
 
 void expect_no_allocation(const char* name, const std::function<void()>& operation) {
-  // Every thread takes memory at its first share of the work, which may come late.
+  // Every thread allocates at its first share of the work, which may be late.
   for (int i = 0; i < 32; ++i) operation();
   const int64_t before = allocations.load();
   operation();
@@ -80,7 +80,7 @@ TEST(Allocations, OfTheAttentionOfOneTokenThereAreNone) {
   const TopKeysTask top_task{0, 2, 0, 1, head.view(), 0, 3000};
   for (const int count : {1, 2}) {
     set_thread_count(count);
-    // Either thread may be the one that comes first in a call: both have their scratch by then.
+    // Either thread may be first in a call. After these calls both have their scratch.
     for (int i = 0; i < 50; ++i) attend(call, {&task, 1});
     for (int i = 0; i < 50; ++i) column_sums(call, {&task, 1}, {&target, 1});
     for (int i = 0; i < 50; ++i) top_keys(top, {&top_task, 1});
@@ -96,7 +96,7 @@ TEST(Allocations, OfSelectionsThereAreNone) {
   for (size_t i = 0; i < scores.size(); ++i) scores[i] = static_cast<float>(i * 7919 % 2003);
   Queue& queue = host_queue();
   RowSelection selection;
-  for (const int64_t count : {100, 1990}) {  // few of many, and most
+  for (const int64_t count : {100, 1990}) {  // few of many rows, and most rows
     expect_no_allocation("select_rows", [&] {
       select_rows(queue, view_of(scores), {4, 32, count}, selection);
     });

@@ -16,7 +16,7 @@ using testing_support::view_of;
 
 constexpr int kTile = 32, kDim = 32;
 
-/// Two KV heads with `group` query heads each, whose queries are rows [begin, begin + rows).
+/// Two KV heads with `group` query heads each. Queries are rows [begin, begin + rows).
 struct Inputs {
   Inputs(KvType type, int group_size, const TileGrid& on)
       : grid(on), group(group_size), heads(2 * group_size) {
@@ -50,7 +50,7 @@ struct Inputs {
   AttendCall call;
 };
 
-/// Blocks that a tile sees, by the definition.
+/// The blocks that a tile sees by definition.
 std::set<int64_t> by_definition(const Inputs& in, const AntidiagonalRule& rule, int head,
                                 int64_t tile, double share) {
   const TileGrid& grid = in.grid;

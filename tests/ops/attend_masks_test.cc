@@ -1,5 +1,5 @@
-// Units of a plan for pages that tiles see by masks, walked over on the host by the functions that
-// the kernel calls: every visible (row, head, key) is visited once, and no other.
+// Units of a plan for masked pages, walked over on the host with the kernel's functions. Every
+// visible (row, head, key) is visited once, and no other.
 
 #include <gtest/gtest.h>
 
@@ -16,17 +16,17 @@ namespace {
 
 constexpr int64_t kPageBytes = 32768;
 
-/// A head's pages, which of them are listed, and what two tiles see of these.
+/// A head's pages, the listed pages, and the masks of two tiles in them.
 struct Head {
   std::vector<const std::byte*> pages;
   std::vector<int32_t> list;
   std::vector<uint64_t> masks;
-  int32_t keys = 0;  ///< 64 times as many pages of the list as there are
+  int32_t keys = 0;  ///< 64 times the number of listed pages
   int64_t pairs = 0, position = 0;
   int rows = 0;
   KeySegment segment;
 
-  /// Its pages begin with the one of number `first` of all.
+  /// The head's first page has number `first` of all pages.
   Head(int64_t first, int64_t tokens, std::mt19937& random) {
     const auto below = [&](int64_t n) { return static_cast<int64_t>(random()) % n; };
     for (int64_t p = 0; p <= tokens / kPageRows; ++p) {
@@ -54,7 +54,7 @@ struct Head {
   Head(const Head&) = delete;
   Head& operator=(const Head&) = delete;
 
-  /// Addresses of pages and rows in them, by definition.
+  /// Addresses of pages and rows in them that a row sees by definition.
   std::vector<std::pair<const std::byte*, int>> seen_by(int row) const {
     std::vector<std::pair<const std::byte*, int>> seen;
     for (size_t p = 0; p < static_cast<size_t>(keys / kPageRows); ++p) {
@@ -71,7 +71,7 @@ struct Head {
 
 using Seen = std::map<std::pair<int, int>, std::vector<std::pair<const std::byte*, int>>>;
 
-/// What tile `tile` of a unit sees.
+/// Records the rows that tile `tile` of a unit sees.
 void walk(const SegmentRecord* segments, const UnitRecord& unit, int tile, Seen& seen) {
   TileWalk tiles(segments, unit, 2 * kPageRows);
   while (tiles.next()) {
@@ -114,7 +114,7 @@ TEST(AttendMasks, EveryVisibleKeyIsVisitedOnce) {
       }
     }
     AttendMachine machine;
-    machine.processors = round % 2 == 0 ? 1 : 132;  // few or many parts
+    machine.processors = round % 2 == 0 ? 1 : 132;  // gives few or many parts
     machine.sm90 = true;
     machine.pages = {reinterpret_cast<const std::byte*>(kPageBytes),
                      static_cast<size_t>(kPageBytes) * kTokens * kHeads,

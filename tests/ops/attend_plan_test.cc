@@ -1,5 +1,5 @@
-// The units of a plan for the CUDA kernels, walked over on the host by the functions that the
-// kernels call: every visible (row, head, key) is visited once, and no other.
+// The units of a plan for the CUDA kernels, walked over on the host with the kernels' functions.
+// Every visible (row, head, key) is visited once, and no other.
 
 #include "ops/attention/attend_plan.h"
 
@@ -16,7 +16,8 @@
 namespace longhaul::cuda {
 namespace {
 
-/// What a (row, head) sees: a page's address, the row in it and the query form, for each key.
+/// The keys that a (row, head) sees: for each key the page's address, the row in it and the query
+/// form.
 using Key = std::tuple<const std::byte*, int64_t, const float*>;
 using PlannedKeys = std::map<std::pair<int, int>, std::vector<Key>>;
 
@@ -66,7 +67,7 @@ void walk_units(const SegmentRecord* segments, const UnitRecord& unit, int keys,
   }
 }
 
-/// What the blocks of the few-row kernel compute.
+/// The units that the thread blocks of the decode kernel compute.
 std::vector<UnitRecord> parts_of_few(const AttendPlan& plan, const UnitRecord* units,
                                      int head_dim) {
   std::vector<UnitRecord> parts;
@@ -76,7 +77,7 @@ std::vector<UnitRecord> parts_of_few(const AttendPlan& plan, const UnitRecord* u
   return parts;
 }
 
-/// The parts of every unit: 0, 1, ... once each, with memory of their own.
+/// Checks that every unit's parts are 0, 1, ..., once each, with memory of their own.
 void check_parts(const AttendPlan& plan, int head_dim) {
   std::map<int64_t, int64_t> used;  // begin to end
   const std::vector<UnitRecord> few = parts_of_few(plan, plan.few().data(), head_dim);
@@ -95,7 +96,7 @@ void check_parts(const AttendPlan& plan, int head_dim) {
   }
   ASSERT_EQ(end, plan.partial_floats());
   int64_t merged = 0;
-  std::map<int32_t, int> arrived;  // by counter
+  std::map<int32_t, int> arrived;  // indexed by counter
   for (const UnitRecord& u : few) {
     ASSERT_LT(u.counter, plan.counters());
     if (u.counter < 0) continue;
@@ -159,7 +160,7 @@ TEST(AttendPlan, UnitsVisitEveryVisibleKeyOnce) {
   }
 }
 
-/// Makes some segments' counts unknown, and lists of some whole pages.
+/// Makes the counts of some segments unknown, and turns some into lists of whole pages.
 void hide_counts(PlanCase& c, std::vector<std::vector<int32_t>>& numbers,
                  std::vector<std::vector<KeySegment>>& known) {
   const auto one = [&](int64_t n) {
@@ -172,7 +173,7 @@ void hide_counts(PlanCase& c, std::vector<std::vector<int32_t>>& numbers,
       KeySegment &asked = segments[s], &of = here[s];
       if (asked.rows.pages == nullptr) continue;
       if (c.below(3) == 0 && asked.index.empty() && asked.begin + asked.count >= 2 * kPageRows) {
-        // Whole pages [1, n) of those that the stretch ends in.
+        // Whole pages [1, n) up to the end of the stretch.
         const int64_t pages = (asked.begin + asked.count) / kPageRows;
         asked.rows.listed = asked.rows.pages;
         std::vector<int32_t>&list = numbers.emplace_back(), &rows = numbers.emplace_back();
@@ -254,7 +255,7 @@ TEST(AttendPlan, LongListsOfKeysAreSplit) {
   }
 }
 
-/// Tiles of units, and how often each unit was cut, where 8 KV heads of 4 see all of some keys.
+/// Number of tile units and of merges if 8 KV heads of 4 query heads see all of some keys.
 std::pair<size_t, size_t> tiles_and_merges(int rows, int64_t keys) {
   PlanCase c(11);
   c.segments.reserve(64);
@@ -269,16 +270,16 @@ std::pair<size_t, size_t> tiles_and_merges(int rows, int64_t keys) {
   }
   AttendMachine machine;
   machine.processors = 132;
-  if (rows < 64) check_plan(c, machine, 64);  // goes over all pairs of row and key
+  if (rows < 64) check_plan(c, machine, 64);  // checks all pairs of row and key
   AttendPlan plan;
   plan.make(c.call, c.tasks, machine);
   return {plan.tiles().size(), plan.merges().size()};
 }
 
 TEST(AttendPlan, UnitsOfTheSameWorkAreCutWhereThatEndsSooner) {
-  // 128 units on 132 processors: cut in four they would end no sooner.
+  // 128 units on 132 processors: dividing each in four would not finish sooner.
   EXPECT_EQ(tiles_and_merges(512, 4608), std::pair(size_t{128}, size_t{0}));
-  // 8 units of 20 tiles, of blocks that gather their keys: ten parts of two tiles each.
+  // 8 units of 20 tiles, whose thread blocks gather their keys: ten parts of two tiles each.
   EXPECT_EQ(tiles_and_merges(20, 1280), std::pair(size_t{80}, size_t{8}));
 }
 
@@ -317,7 +318,7 @@ TEST(AttendPlan, HeadsAndTypesThatTheKernelsTake) {
   EXPECT_FALSE(can_attend(112, 64, {DType::BF16, DType::Q4_0}));
 }
 
-/// For which the few-row kernel has a form of its own.
+/// The decode kernel has a special form for such keys.
 TEST(AttendPlan, SaysWhetherKeysRotateAtConsecutivePositions) {
   PlanCase c(1);
   make_tasks(c, 2, 4, 300, 1, false);
@@ -340,7 +341,7 @@ TEST(AttendPlan, SaysWhetherKeysRotateAtConsecutivePositions) {
   EXPECT_FALSE(turns());
 }
 
-/// What the few-row kernel makes room for: rows of any segment of the call.
+/// The decode kernel reserves memory for the longest rows of any segment in the call.
 TEST(AttendPlan, SaysHowLongStoredRowsAre) {
   PlanCase c(1);
   make_tasks(c, 2, 4, 300, 1, false);

@@ -1,5 +1,5 @@
-// The gradient of attention over a text, and the sums over its regions, against plain loops in
-// double precision.
+// The gradient of attention over a text, and the sums over its regions, compared with plain loops
+// in double precision.
 
 #include "ops/grad/attention_backward.h"
 
@@ -24,7 +24,7 @@ bool sees(const TextAttention& shape, int64_t row, int64_t key) {
   return key <= row && (key < shape.sink || row - key < shape.window);
 }
 
-/// Rows of a text, random, and the plain loops over them.
+/// Random rows of a text, and plain loops over them.
 struct Example {
   explicit Example(const TextAttention& s) : shape(s) {
     std::mt19937 random(7);
@@ -60,7 +60,7 @@ struct Example {
     return sum;
   }
 
-  /// Softmax weights of a row; keeps its lse and output.
+  /// Returns the softmax weights of a row. Stores its lse and output.
   Numbers weigh(int64_t row, int head) {
     Numbers p(static_cast<size_t>(row + 1));
     double sum = 0;

@@ -1,4 +1,4 @@
-// Attention over keys and values in blocks.
+// Attention over keys and values in block types.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 using testing_support::view_of;
 using BlockHead = testing_support::PagedHead;
 
-/// What three query heads of the last `rows` rows make of all keys of a list.
+/// The output of three query heads in the last `rows` rows over all keys of a list.
 std::vector<float> attended(const BlockHead& head, int rows, bool rotate, AttendCompute compute) {
   const int heads = 3, dim = head.head_dim;
   const auto total = static_cast<int64_t>(head.k.size());
@@ -50,8 +50,8 @@ void expect_within(const std::vector<float>& a, const std::vector<float>& b, flo
   for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], allowed) << i;
 }
 
-/// Blocks are expanded while they are read: nothing may tell them from rows that hold their
-/// numbers.
+/// Blocks are expanded while they are read. The result must equal that of rows with the expanded
+/// values.
 TEST(AttentionOfBlocks, AreReadAsTheNumbersThatTheyHold) {
   at_every_isa([] {
     for (const KvType type : {KvType(DType::Q4_0), KvType(DType::Q8_0),
@@ -70,10 +70,11 @@ TEST(AttentionOfBlocks, AreReadAsTheNumbersThatTheyHold) {
         SCOPED_TRACE(testing::Message()
                      << name_of(type) << " rows " << rows << " isa " << name_of(current_isa()));
         const auto in_f32 = AttendCompute::kF32, in_best = AttendCompute::kBest;
-        // Few rows multiply mixed keys with mixed queries, which adds in another order.
+        // Few rows multiply Hadamard-rotated keys by rotated queries, which changes the order of
+        // additions.
         const float allowed = rows == 1 && type.k == DType::Q4_0 ? 2e-5f : 0.0f;
         const std::vector<float> read = attended(blocks, rows, false, in_best);
-        if (rows == 1 && current_isa() == Isa::kAvx512Bf16) {  // no bf16 rounds them
+        if (rows == 1 && current_isa() == Isa::kAvx512Bf16) {  // not rounded to bf16
           expect_within(read, attended(f32, rows, false, in_f32), 2e-5f);
         } else if (rows == 1 && current_isa() > Isa::kAvx512Bf16) {
           expect_within(read, attended(f32, rows, false, in_f32), 2e-2f);

@@ -28,7 +28,7 @@ struct Result {
   double lse;
 };
 
-/// The definition, in double precision, one row at a time.
+/// The definition in double precision, one row at a time.
 Result reference(const AttendCall& call, const AttendTask& task,
                  const std::vector<AttentionHead>& heads, const RopeTable& table, int row,
                  int head) {
@@ -58,7 +58,7 @@ struct AttentionCase {
   int64_t past;
   float cap = 0;
   bool sinks = false;
-  bool in_two = false;  ///< rows see the first segment before the others
+  bool in_two = false;  ///< rows see the first segment in a separate call before the others
 };
 
 class AttentionTest : public testing::Test {
@@ -68,14 +68,14 @@ class AttentionTest : public testing::Test {
     set_thread_count(2);
   }
 
-  /// From one that is lost among the keys to one that outweighs them all.
+  /// Logits from negligible to dominant.
   static std::vector<float> sink_logits(int heads) {
     std::vector<float> sinks;
     for (int h = 0; h < heads; ++h) sinks.push_back(-3.0f + 3.5f * static_cast<float>(h % 5));
     return sinks;
   }
 
-  /// Two KV heads; segments made by `segments(past + rows)`; compares every row and head.
+  /// Two KV heads with segments made by `segments(past + rows)`. Compares every row and head.
   template <class MakeSegments>
   void check(const AttentionCase& c, AttendCompute compute, MakeSegments&& make_segments) {
     std::mt19937 random(17);
@@ -129,8 +129,8 @@ class AttentionTest : public testing::Test {
       attend(call, tasks);
     }
 
-    // Few rows multiply what is stored; of keys that are rotated first, and of blocks on the matrix
-    // unit, what bf16 holds of it.
+    // Few rows multiply the stored values. Keys that are rotated first, and blocks on the matrix
+    // unit, are rounded to bf16.
     const bool in_bf16 = c.type.k == DType::BF16 || in_blocks(c.type);
     const bool rounded_again = (in_bf16 && segments[0][0].rotate) ||
                                (in_blocks(c.type) && current_isa() > Isa::kAvx512Bf16);
@@ -235,7 +235,7 @@ TEST_F(AttentionTest, SinksTakePartInTheSoftmax) {
   check_everywhere({{DType::BF16, 64, 3, 37, 20, 0, true},
                     {DType::F32, 64, 3, 33, 31, 2.0f, true},
                     {DType::BF16, 64, 8, 1, 300, 0, true},
-                    {DType::F16, 24, 2, 1, 9000, 0, true}},  // in parts, which are merged
+                    {DType::F16, 24, 2, 1, 9000, 0, true}},  // in parts that are merged
                    causal);
   check_everywhere({{DType::BF16, 64, 3, 40, 0, 0, true}, {DType::BF16, 64, 1, 1, 3, 0, true}},
                    [](const PagedRows& rows, int64_t) {
@@ -248,7 +248,7 @@ TEST_F(AttentionTest, SinksTakePartInTheSoftmax) {
 }
 
 TEST_F(AttentionTest, SeveralSegmentsShareOneSoftmax) {
-  // InfLLM's shape: an index list at one angle, aged keys, and a causal window of its own query.
+  // InfLLM's shape: an index list at one angle, aged keys, and a causal window with its own query.
   static const std::vector<int32_t> index = {0, 1, 2, 9, 10, 40, 41, 42, 43, 77};
   check_everywhere({{DType::BF16, 64, 3, 20, 140},
                     {DType::F32, 64, 2, 2, 158},
@@ -335,7 +335,7 @@ TEST(ResolveCounts, PutsWhatOperationsCountedIntoTheSegments) {
     EXPECT_EQ(segments[i].position, positions[i]) << i;
     EXPECT_TRUE(segments[i].live.empty() && segments[i].behind.empty()) << i;
   }
-  EXPECT_FALSE(segments[3].index.empty());  // a list of none, not the stretch from `begin` on
+  EXPECT_FALSE(segments[3].index.empty());  // an empty list, not the stretch from `begin` on
 }
 
 TEST(AttentionFaults, ArraysThatAreTooSmallOrElsewhereStopTheProgram) {
@@ -382,7 +382,7 @@ TEST(AttentionOnCopies, SinksOfADeviceComeToTheHost) {
   call.out = view_of(wanted);
   attend(call, {&task, 1});
 
-  Queue device = testing_support::fake_queue();  // which has no attention of its own
+  Queue device = testing_support::fake_queue();  // a device without attention
   call.queue = &device;
   call.queries = {&form_there, 1};
   call.sinks = View<const float>(sinks.data(), 2, Place{0});

@@ -7,7 +7,7 @@
 
 namespace longhaul::testing_support {
 
-/// Indices of the k highest scores, ascending; of equal scores the first.
+/// Indices of the k highest scores in ascending order. Of equal scores the first is chosen.
 inline std::vector<int64_t> best_by_definition(const std::vector<double>& scores, int64_t k) {
   std::vector<int64_t> order(scores.size());
   std::iota(order.begin(), order.end(), 0);

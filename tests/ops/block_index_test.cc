@@ -38,7 +38,7 @@ std::vector<uint8_t> stored_of(const BlockIndex& index) {
   return {stored.begin(), stored.end()};
 }
 
-/// The definition, in double precision.
+/// The definition in double precision.
 double score(const Shape& shape, const float* block, const std::vector<float>& query, DType type) {
   double sum = 0;
   for (int64_t h = 0; h < shape.heads; ++h) {
@@ -81,7 +81,7 @@ TEST(BlockIndex, BlocksAddedAtOnceAreThoseAddedOneByOne) {
   const BlockIndex one_by_one = index_of(shape, vectors, DType::BF16);
   EXPECT_EQ(at_once.blocks(), 9);
   EXPECT_EQ(stored_of(at_once), stored_of(one_by_one));
-  EXPECT_EQ(at_once.bytes(), one_by_one.bytes());  // with the copies
+  EXPECT_EQ(at_once.bytes(), one_by_one.bytes());  // including the copies
 }
 
 TEST(BlockIndex, FindsTheBestByItsDefinition) {
@@ -103,7 +103,7 @@ TEST(BlockIndex, FindsTheBestByItsDefinition) {
 }
 
 TEST(BlockIndex, TellsBlocksApartThatTheCopyCannot) {
-  // A common key of each head and 1 % of it, which would be below a step of the copy.
+  // A common key per head plus a variation of 1 %, which is below the copy's resolution.
   for (const Shape shape : {Shape{4, 1, 64}, Shape{3, 2, 32}}) {
     const std::vector<float> common = random_floats(shape.heads * shape.head_dim, 1);
     std::vector<float> vectors = random_floats(200 * shape.width(), 2);
@@ -125,7 +125,8 @@ TEST(BlockIndex, AKeyThatOutweighsAllOthersHidesNoBlock) {
   const Shape shape{2, 1, 32};
   std::vector<float> vectors = random_floats(100 * shape.width(), 1);
   for (int64_t i = 0; i < shape.width(); ++i) vectors[static_cast<size_t>(i)] *= -1e5f;
-  for (size_t i = 0; i < vectors.size(); i += 32) vectors[i] *= 300;  // as keys' outlier channels
+  // Like outlier channels of keys.
+  for (size_t i = 0; i < vectors.size(); i += 32) vectors[i] *= 300;
   BlockIndex index = index_of(shape, vectors, DType::F32);
   for (uint32_t seed = 3; seed < 13; ++seed) {
     const std::vector<float> query = random_floats(64, seed);

@@ -143,7 +143,7 @@ TEST(SlidingRows, StayOnADeviceAndMoveThereFromAFile) {
   EXPECT_EQ(rows.part(0, 3).place(), queue.place());
   add_transposed(queue, view_of(x), 3, rows.part(0, 3));
   rows.drop_first(1);
-  for (int i = 0; i < 200; ++i) rows.append_zeros(queue, 1);  // moves several times
+  for (int i = 0; i < 200; ++i) rows.append_zeros(queue, 1);  // moves the array several times
   std::vector<float> expected(404);
   std::copy_n(std::vector<float>{2, 5, 3, 6}.begin(), 4, expected.begin());
   EXPECT_EQ(written(rows), expected);

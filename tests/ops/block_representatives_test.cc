@@ -18,7 +18,7 @@ using testing_support::view_of;
 TEST(BlockRepresentatives, AreTheKeysOfEachHeadsMostVotedTokens) {
   constexpr int kTokens = 20, kFirst = 25, kBlocks = 2, kHeadSize = 32, kHeads = 6;
   std::mt19937 random(9);
-  std::uniform_int_distribution<int> draw(0, 12);  // ties
+  std::uniform_int_distribution<int> draw(0, 12);  // makes ties
   for (const DType type : {DType::F32, DType::BF16, DType::F16, DType::Q8_0, DType::Q4_0}) {
     const PagedHead a(type, kHeadSize, 70, random), b(type, kHeadSize, 70, random);
     const PagedRows lists[] = {a.view(), b.view()};

@@ -1,6 +1,6 @@
 #pragma once
-// A fake device that also chooses rows and keeps them, in the phases that a GPU runs (
-// ops/core/gpu/block.h), so that nothing of a cut goes over the host.
+// A fake device that also chooses and keeps rows, in the phase code that a GPU runs
+// (ops/core/gpu/block.h). An eviction then does not use the host.
 
 #include <functional>
 
@@ -69,7 +69,7 @@ class ChoosingOps : public FakeOps {
     for (size_t l = 0; l < lists.size(); ++l) run(rules, lists[l], nullptr, rows[l].address());
   }
 
-  /// What keep_rows() does instead of keeping: tests set it.
+  /// Set by tests: replaces keep_rows().
   std::function<bool()> fails;
   bool keep_rows(std::span<const KeptRows> rows, std::span<const KeptNumbers> numbers) override {
     if (fails) return fails();
@@ -88,7 +88,7 @@ class ChoosingOps : public FakeOps {
         const int32_t row = each.rows.address()[i];
         to[i] = row < each.listed ? from[row] : static_cast<uint32_t>(row + each.behind);
       }
-      // Beside tokens that the host had not listed all rows may stay behind the end.
+      // If the host had not listed the tokens, all rows after the end may be kept.
       for (int64_t i = each.rows.size(); from == to && i < each.listed; ++i) to[i] = 0;
     }
     return true;
@@ -103,7 +103,7 @@ class ChoosingOps : public FakeOps {
     LH_ASSERT(rows.type.k == rows.type.v);
     return bytes_of(rows.type.k, rows.head_dim);
   }
-  /// By the device's own list of pages.
+  /// Uses the device's own list of pages.
   static std::byte* row_of(const PagedRows& rows, int64_t row, bool value) {
     const int64_t in_page = row % rows.page_rows + (value ? rows.page_rows : 0);
     return const_cast<std::byte*>(rows.listed[row / rows.page_rows]) +

@@ -22,7 +22,7 @@ struct ColumnCase {
   int64_t past;
 };
 
-/// Two KV heads with the same segments; queries and the lse that attend() reports.
+/// Two KV heads with equal segments, their queries, and the lse that attend() reports.
 struct Setting {
   template <class MakeSegments>
   Setting(const ColumnCase& c, AttendCompute compute, MakeSegments&& make_segments)
@@ -59,7 +59,7 @@ struct Setting {
     attend(call, tasks);
   }
 
-  /// Of query heads [first, first + count): sums and squares by the definition.
+  /// Sums and squares of query heads [first, first + count) by the definition.
   void expected(int first, int count, std::vector<double>& sums,
                 std::vector<double>& squares) const {
     const size_t list = static_cast<size_t>(first / group);
@@ -164,7 +164,7 @@ TEST(ColumnSums, EqualTheDefinitionOverTypesSizesAndGroups) {
                    causal_sums);
 }
 
-// A tile holds 32 rows of one head each: 40 heads of a row of the text lie in two, 72 in three.
+// A tile holds 32 rows of one head each. 40 heads of a text row are in two tiles, 72 in three.
 TEST(ColumnSums, RowsOfManyHeadsThatCrossTheBordersOfTiles) {
   check_everywhere({{DType::BF16, 64, 40, 3, 70}, {DType::F32, 32, 72, 2, 130}}, causal_sums);
 }
@@ -236,7 +236,7 @@ TEST(ColumnSums, RowsThatSawNothingAddNothing) {
     const auto keys = static_cast<int64_t>(s.keys);
     const ColumnTarget targets[] = {{view_of(sums).part(0, keys)}, {view_of(sums).from(keys)}};
     column_sums(s.call, s.tasks, targets);
-    // 30 of the 40 rows stand at position 10 or after, in four heads.
+    // 30 of the 40 rows are at position 10 or later, in four heads.
     EXPECT_NEAR(std::accumulate(sums.begin(), sums.end(), 0.0), 30 * 4, 0.5);
   });
 }

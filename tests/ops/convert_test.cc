@@ -14,7 +14,7 @@
 namespace longhaul {
 namespace {
 
-/// Floats of every exponent and both signs, ties between neighbours of both 16-bit types,
+/// Floats of every exponent and both signs, ties between neighbours of both 16-bit types, and
 /// infinities.
 std::vector<float> difficult_floats() {
   std::mt19937 random(5);
@@ -44,7 +44,7 @@ TEST(Convert, ToThe16BitFloatsAsTheScalarConversions) {
 
 TEST(Convert, FromThe16BitFloatsAsTheScalarConversions) {
   at_every_isa([] {
-    std::vector<uint16_t> h(0x10000 - 3);  // a tail, too
+    std::vector<uint16_t> h(0x10000 - 3);  // includes a tail
     for (size_t i = 0; i < h.size(); ++i) h[i] = static_cast<uint16_t>(i);
     std::vector<float> bf16(h.size()), f16(h.size());
     bf16_to_f32(h.data(), static_cast<int64_t>(h.size()), bf16.data());
@@ -79,7 +79,8 @@ TEST(Convert, Q8_0BlocksHoldTheScaleThenTheNearestIntegers) {
     std::normal_distribution<float> normal;
     std::vector<float> x(count);
     for (size_t i = 0; i < x.size(); ++i) {
-      x[i] = normal(random) * std::exp2f(static_cast<float>(i / 32 % 40) - 25);  // subnormal scales
+      // Gives subnormal scales.
+      x[i] = normal(random) * std::exp2f(static_cast<float>(i / 32 % 40) - 25);
     }
     std::fill(x.begin() + 64, x.begin() + 96, 0.0f);
     std::vector<std::byte> stored(count / 32 * 34);
@@ -122,7 +123,7 @@ TEST(Convert, Q4_0BlocksHoldTheScaleThenTheNearestOfSixteenLevels) {
     f16_t h;
     std::memcpy(&h, stored.data() + i / 32 * 18, 2);
     ASSERT_EQ(h, f32_to_f16(largest / -8));
-    // The level of +8 steps is missing: values near the largest one's opposite are a step off.
+    // There is no level of +8 steps: values near the opposite of the largest one are a step off.
     const float step = std::abs(largest) / 8;
     const bool cut = x[i] * largest < 0 && std::abs(x[i]) > 7 * step;
     ASSERT_LE(std::abs(x[i] - y[i]), step * (cut ? 1.001f : 0.501f)) << i;

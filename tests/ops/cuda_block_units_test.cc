@@ -1,4 +1,4 @@
-// The arithmetic that device code does with quantized weights, run on the host.
+// The device code's arithmetic with quantized weights, run on the host.
 
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ BlockUnitMatrix random_matrix(DType type, int64_t rows, int64_t cols) {
   return m;
 }
 
-/// A matrix in planes, as an upload lays it.
+/// A matrix in planes, like an uploaded one.
 struct Planar {
   explicit Planar(const TensorView& m)
       : layout(cuda::plane_layout(m.type, m.rows(), m.cols())), book(cuda::code_book(m.type)) {
@@ -56,7 +56,7 @@ struct Planar {
       planes.at[f] = base + layout.offset[f];
       at[f] = reinterpret_cast<const std::byte*>(planes.at[f]);
     }
-    // In two pieces, as of a matrix that travels in several.
+    // Splits in two pieces, like a matrix that is uploaded in several.
     const auto block = static_cast<size_t>(traits(m.type).block_bytes);
     const size_t first = m.bytes() / block / 3 * block;
     if (cuda::splits_by_pairs(m.type)) {
@@ -92,7 +92,7 @@ TEST_P(CudaBlockUnits, FieldsCoverTheBlock) {
   EXPECT_EQ(seen, std::vector<int>(seen.size(), 1));
 }
 
-/// So many weights that every byte stands at every place of a block, and each of the 2,048 entries
+/// Enough weights that every byte occurs at every place of a block, and each of the 2,048 entries
 /// of the largest code book 32 times.
 TEST_P(CudaBlockUnits, WeightsHaveTheBitsOfDequantize) {
   const int64_t rows = 128, cols = 4096;
@@ -131,7 +131,7 @@ TEST_P(CudaBlockUnits, PlacesAreAllGroupsOnce) {
   });
 }
 
-/// At a level where every type reads ActivationGroups, as GPUs do.
+/// Uses an instruction set for which every type reads ActivationGroups, as GPUs do.
 TEST_P(CudaBlockUnits, ProductsEqualMatvec) {
   const RestoreIsaAndThreads restore;
   set_isa(Isa::kGeneric);

@@ -1,4 +1,4 @@
-// What kernels are sent in one upload: records, and the lists that they name.
+// The contents of one upload to kernels: records, and the lists that they refer to.
 
 #include <gtest/gtest.h>
 
@@ -10,13 +10,13 @@ namespace {
 TEST(CudaPlanBytes, AListThatRecordsNameOneAfterTheOtherIsSentOnce) {
   const std::vector<int32_t> records{1, 2, 3}, first{4, 5, 6, 7, 8}, second{9, 10};
   PlanBytes bytes;
-  for (int round = 0; round < 2; ++round) {  // reused from call to call
+  for (int round = 0; round < 2; ++round) {  // reused across calls
     bytes.clear();
     EXPECT_EQ(bytes.add(records.data(), 3), 0u);
     const size_t at = bytes.add_list(first.data(), 5);
     EXPECT_EQ(at, 16u);
     EXPECT_EQ(bytes.add_list(first.data(), 5), at);
-    EXPECT_EQ(bytes.add_list(first.data(), 2), 48u);  // fewer of its numbers are another list
+    EXPECT_EQ(bytes.add_list(first.data(), 2), 48u);  // a shorter prefix is another list
     EXPECT_EQ(bytes.add_list(second.data(), 2), 64u);
     EXPECT_EQ(bytes.bytes(), 80u);
     std::vector<std::byte> sent(bytes.bytes());

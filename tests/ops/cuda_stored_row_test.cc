@@ -1,4 +1,4 @@
-// The numbers of stored rows as device code reads them, run on the host.
+// The values of stored rows as device code reads them, run on the host.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ std::vector<float> random_stored_row(int count, float size, std::mt19937& random
   return row;
 }
 
-/// Rows one behind the other, as in a page: in blocks every second begins between two words.
+/// Consecutive rows, as in a page. For block types, every second row begins between two words.
 class CudaStoredRow : public testing::TestWithParam<DType> {};
 
 TEST_P(CudaStoredRow, EightsAreTheRowsNumbers) {
@@ -51,7 +51,7 @@ TEST_P(CudaStoredRow, EightsAreTheRowsNumbers) {
         for (int t = 0; t < dim; ++t) {
           const float got = cuda::load_eight(cuda::RowBytes{row}, type, t / 8).x[t % 8];
           const float wanted = expected[static_cast<size_t>(t)];
-          if (type == PageType::kMixedQ4_0) {  // added up in another order
+          if (type == PageType::kMixedQ4_0) {  // summed in another order
             ASSERT_NEAR(got, wanted, 1e-5f * std::abs(wanted) + 1e-6f) << r << ' ' << t;
           } else {
             ASSERT_EQ(got, wanted) << r << ' ' << t;
@@ -62,7 +62,7 @@ TEST_P(CudaStoredRow, EightsAreTheRowsNumbers) {
   }
 }
 
-/// Of 80 numbers, say.
+/// Plain rows may have 80 elements, for example.
 TEST_P(CudaStoredRow, PlainRowsNeedNoWholeBlocks) {
   if (is_block_type(GetParam())) return;
   std::mt19937 random(5);
@@ -81,7 +81,7 @@ TEST_P(CudaStoredRow, PlainRowsNeedNoWholeBlocks) {
 INSTANTIATE_TEST_SUITE_P(Types, CudaStoredRow, testing::ValuesIn(kTypes),
                          [](const auto& test) { return std::string(name_of(test.param)); });
 
-/// The largest scale of an f16 and every level: nothing is rounded.
+/// The largest f16 scale and every level: no value is rounded.
 TEST(CudaStoredRows, BytesAreScaledExactly) {
   for (const float scale : {65504.0f, -65504.0f, 1.0f / 3, 6.0e-8f, 0.0f}) {
     const float stored = f16_to_f32(f32_to_f16(scale));

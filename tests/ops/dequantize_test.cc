@@ -33,11 +33,12 @@ std::string golden(DType type, const std::string& ending) {
   return fmt::format("{}/dequantize/{}{}", LONGHAUL_TEST_DATA, name_of(type), ending);
 }
 
-/// Random blocks; f16 scales may be anything but infinite or NaN, whose payload differs by CPU.
+/// Random blocks. f16 scales are neither infinite nor NaN, whose payload differs between CPUs.
 std::vector<std::byte> random_rows(DType type, int64_t elements, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<std::byte> bytes(bytes_of(type, elements));
-  for (std::byte& b : bytes) b = static_cast<std::byte>(random() & 0xbf);  // exponent never full
+  // The exponent is never all ones.
+  for (std::byte& b : bytes) b = static_cast<std::byte>(random() & 0xbf);
   return bytes;
 }
 
@@ -45,7 +46,7 @@ class DequantizeTest : public testing::TestWithParam<std::tuple<int, int>> {
  protected:
   void SetUp() override {
     const Isa isa = static_cast<Isa>(std::get<1>(GetParam()));
-    isa_ = std::min(isa, best_isa());  // a lesser machine checks its own level again
+    isa_ = std::min(isa, best_isa());  // on lesser machines the machine's level is tested again
     set_isa(isa_);
   }
   void TearDown() override { set_isa(best_isa()); }

@@ -26,7 +26,7 @@ RopeTable table_of(int rotary_dim) {
   return table;
 }
 
-/// Queries [rows, heads, dim] that vary little around large means, each element with others.
+/// Queries [rows, heads, dim] that vary little around large means, with correlated elements.
 std::vector<float> queries_of(int rows, int heads, int dim, float mean, std::mt19937& random) {
   std::normal_distribution<float> normal;
   std::vector<float> q;
@@ -47,7 +47,7 @@ struct Moments {
   Matrix covariance;
 };
 
-/// Mean first, then the products of what is left.
+/// Computes the mean first, then the products of the deviations.
 Moments plain_moments(const std::vector<float>& q, int rows, int heads, int dim, int head) {
   const auto at = [&](int r, int t) {
     return double{q[static_cast<size_t>((r * heads + head) * dim + t)]};
@@ -124,12 +124,12 @@ Vector plain_softmax(const Moments& m, const Matrix& rotation, bool covariance, 
 struct ExpectedInputs {
   KvType type;
   int dim, rotary;
-  int heads_before, heads;  ///< of the layer, and of the list
+  int heads_before, heads;  ///< heads of the layer before the list, and heads of the list
   int64_t keys, first_row;
   bool covariance, values;
 };
 
-/// The queries of a case, and what its scores are by definition.
+/// The queries of a case, and its scores by definition.
 struct ExpectedSetting {
   explicit ExpectedSetting(const ExpectedInputs& of)
       : c(of), random(8), list(c.type, c.dim, c.first_row + c.keys + 3, random) {

@@ -51,7 +51,7 @@ struct Mixture {
     return sum;
   }
 
-  /// One expert on one row, in double.
+  /// One expert applied to one row in double precision.
   std::vector<double> apply(int expert, const double* x, const Gating& g) const {
     const ExpertWeights& w = experts[static_cast<size_t>(expert)];
     std::vector<double> inner(kFfn), y(kHidden);
@@ -108,7 +108,7 @@ TEST(Experts, EqualTheDefinition) {
   at_every_isa([] {
     for (const auto compute : {Compute::kF32, Compute::kBest}) {
       check_experts(1, 3, false, {}, compute);
-      check_experts(1, 10, true, kClampedGating, compute);  // more than a stretch of rows
+      check_experts(1, 10, true, kClampedGating, compute);  // more than one stretch of rows
       check_experts(5, 2, false, kGeluGating, compute);
       check_experts(70, 4, true, kClampedGating, compute);
       check_experts(40, 1, false, {}, compute);
@@ -155,7 +155,7 @@ TEST(ChooseExperts, TheLargestWithTheirShares) {
   const std::vector<float> logits = {1, 3, 2, 3, -1, 0, 0, 0, 0, 0};
   std::vector<ExpertChoice> chosen(6);
   choose_experts(logits.data(), 2, 5, 3, true, chosen.data());
-  const int32_t experts[] = {1, 2, 3, 0, 1, 2};  // of equal ones the first; by number
+  const int32_t experts[] = {1, 2, 3, 0, 1, 2};  // of equal ones the first; sorted by number
   for (size_t i = 0; i < 6; ++i) EXPECT_EQ(chosen[i].expert, experts[i]) << i;
   const double sum = 2 + std::exp(-1.0);
   EXPECT_NEAR(chosen[0].weight, 1 / sum, 1e-6);

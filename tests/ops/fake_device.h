@@ -1,7 +1,7 @@
 #pragma once
-// A device whose memory is the host's under another place: what reads or writes its numbers on the
-// host without asking (base/host_stage.h) fails an assertion, and its memory begins as NaNs. It has
-// the model's operations and none of the others.
+// A device whose memory is host memory with another place. Unrequested accesses by the host
+// (base/host_stage.h) fail an assertion, and new memory contains NaN. It has the model's operations
+// and no others.
 
 #include <cstdlib>
 #include <cstring>
@@ -45,7 +45,7 @@ class FakeMatrix : public DeviceMatrix {
   TensorView view_;
 };
 
-/// In f32: what differs from the host's results is an error, and not its rounding.
+/// Computes in f32, so that differences from the host's results are errors and not rounding.
 struct FakeInput : DeviceInput {
   float* resize(int64_t count, int64_t width) {
     rows = count;
@@ -169,8 +169,8 @@ class FakeOps : public DeviceOps {
   }
 };
 
-/// Asserts what DeviceQueue asks of those who use it: only the thread that made it may talk to it,
-/// or the one that entered it last.
+/// Asserts the rules of DeviceQueue: only the thread that made the queue, or that entered it last,
+/// may use it.
 class FakeDevice : public DeviceQueue {
  public:
   FakeDevice() : FakeDevice(std::make_unique<FakeOps>()) {}
@@ -214,9 +214,9 @@ class FakeDevice : public DeviceQueue {
   int64_t waits() const override { return waits_; }
   DeviceOps& ops() override { return *ops_; }
 
-  size_t free = size_t{1} << 34;  ///< as it says; it takes what is asked for all the same ...
+  size_t free = size_t{1} << 34;  ///< reported free memory; it does not limit allocations
   bool any_thread = false;
-  size_t most_at_once = SIZE_MAX;  ///< ... up to this many bytes at a time
+  size_t most_at_once = SIZE_MAX;  ///< largest allocation in bytes
 
  private:
   const int16_t number_ = 0;

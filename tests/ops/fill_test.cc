@@ -42,7 +42,7 @@ TEST(SumLists, AddsTheListsInTheirOrder) {
       for (size_t i = 0; i < x.size(); ++i) x[i] = std::ldexp(1.0f, static_cast<int>(i % 40)) / 3;
       sum_lists(host_queue(), view_of(x), view_of(sums));
       for (size_t i = 0; i < n; ++i) {
-        float want = 0;  // in f32, so that the order shows
+        float want = 0;  // in f32, so that the order matters
         for (size_t l = 0; l < lists; ++l) want += x[l * n + i];
         EXPECT_EQ(sums[i], want) << i;
       }

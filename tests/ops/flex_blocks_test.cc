@@ -18,7 +18,7 @@ using testing_support::view_of;
 
 constexpr int kHeads = 3, kFlexDim = 16;
 
-/// Lines that look like sums of `rows` rows' attention, and vectors at random.
+/// Lines like sums over `rows` rows' attention, and random vectors.
 struct FlexInputs {
   FlexInputs(const TileGrid& on, int rows) : grid(on), last(rows) {
     std::mt19937 random(19);
@@ -68,7 +68,7 @@ std::set<int64_t> best(const std::vector<double>& scores, int64_t count) {
   return {order.begin(), order.end()};
 }
 
-/// {tile, block} pairs of a head, by definition; also whether it took pairs.
+/// The {tile, block} pairs of a head by definition, and whether it takes pairs.
 std::set<std::pair<int64_t, int64_t>> by_definition_flex(const FlexInputs& in, const FlexRule& rule,
                                                          int head, bool* pairs) {
   const TileGrid& grid = in.grid;

@@ -1,4 +1,4 @@
-// The GPU's gradients, run by a loop instead of its threads.
+// The GPU's gradients, run by a loop in place of threads.
 
 #include "ops/grad/gradient_phases.h"
 
@@ -79,7 +79,7 @@ TEST(GradientPhases, OfGates) {
   }
 }
 
-/// One head of a text, its products of all pairs, and what the host makes of them.
+/// One head of a text, the products of all its pairs, and the host's results.
 struct Text {
   static constexpr int64_t kTokens = 300, kDim = 8;
   static constexpr float kScale = 0.4f;

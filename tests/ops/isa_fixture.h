@@ -1,5 +1,5 @@
 #pragma once
-// Runs a test at every instruction-set level that this CPU has; puts level and threads back.
+// Runs a test at every instruction-set level of this CPU, and restores level and threads.
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,8 @@
 namespace longhaul {
 namespace {
 
-/// Keys of every part of `heads` lists of `keys` each, in the order in which threads take them.
+/// The keys of each part of `heads` lists with `keys` keys, in the order in which threads take
+/// them.
 std::vector<int64_t> parts_of_heads(int64_t heads, int64_t keys) {
   const KeyParts parts(keys, keys_of_part(heads * keys));
   std::vector<int64_t> sizes;
@@ -35,13 +36,13 @@ TEST(KeyParts, HoldEveryKeyOnceInWholeGroups) {
   }
 }
 
-/// Decoding waits for the thread that has most. With an odd number of heads and of parts a head,
-/// two threads once had two parts and one, or three and two.
+/// Decoding waits for the slowest thread. With odd numbers of heads and of parts per head, two
+/// threads once had two parts and one, or three and two.
 TEST(KeyParts, TwoThreadsHaveAsMuchEach) {
   for (const int64_t heads : {1, 2, 3, 5, 7, 8, 9, 16}) {
     for (int64_t keys = 512; keys < 300'000; keys += 1 + keys / 11) {
       const std::vector<int64_t> sizes = parts_of_heads(heads, keys);
-      if (sizes.size() == static_cast<size_t>(heads)) continue;  // heads are not cut
+      if (sizes.size() == static_cast<size_t>(heads)) continue;  // heads are not divided
       ASSERT_EQ(sizes.size() % 2, 0u) << heads << " heads of " << keys;
       int64_t first = 0, all = 0;
       for (size_t i = 0; i < sizes.size(); ++i) {
@@ -53,7 +54,7 @@ TEST(KeyParts, TwoThreadsHaveAsMuchEach) {
   }
 }
 
-/// Parts of one list differ by a group of the kernel and what is behind the last whole one.
+/// Parts of one list differ by at most a group of the kernel and the rest after the last whole one.
 TEST(KeyParts, AreEqual) {
   for (int64_t keys = 1; keys < 300'000; keys += 1 + keys / 13) {
     const std::vector<int64_t> sizes = parts_of_heads(3, keys);
@@ -62,8 +63,8 @@ TEST(KeyParts, AreEqual) {
   }
 }
 
-/// A part costs as much as 30 keys besides its own; a thread waits for 75 microseconds at most
-/// until there are three parts for each of 16 threads.
+/// A part's overhead equals 30 keys. A thread waits for at most 75 microseconds, as long as there
+/// are fewer than three parts for each of 16 threads.
 TEST(KeyParts, AreNeitherSmallNorLong) {
   for (const int64_t heads : {1, 3, 8}) {
     for (int64_t keys = 64; keys < 2'000'000; keys += 1 + keys / 9) {

@@ -11,7 +11,7 @@ TEST(KvType, NamesAreReadAsTheyAreWritten) {
     EXPECT_EQ(kv_type_from_name(name_of(type)), type) << name_of(type);
     EXPECT_EQ(kv_type_from_name(flag_of(type)), type) << flag_of(type);
   }
-  EXPECT_EQ(name_of(KvType(DType::Q8_0)), "Q8_0");  // as session files hold it
+  EXPECT_EQ(name_of(KvType(DType::Q8_0)), "Q8_0");  // the form in session files
   EXPECT_EQ(name_of({DType::Q8_0, DType::Q4_0}), "k=Q8_0,v=Q4_0");
   EXPECT_EQ(flag_of({DType::Q8_0, DType::Q4_0}), "k=q8_0,v=q4_0");
 }

@@ -14,7 +14,7 @@ namespace {
 
 using testing_support::view_of;
 
-/// The `count` best of `scores`, the first `forced` among them, in ascending order: by sorting.
+/// The `count` best of `scores` in ascending order, including the first `forced`, found by sorting.
 std::vector<int32_t> best_by_sorting(std::vector<float> scores, size_t forced, size_t count) {
   for (size_t i = 0; i < scores.size(); ++i) {
     if (std::isnan(scores[i])) scores[i] = -INFINITY;
@@ -55,7 +55,7 @@ TEST(LineChoice, TheBestLinesAndTheForcedOnes) {
       EXPECT_EQ(listed(chosen[t].columns),
                 best_by_sorting(lines[2 * t], 30, static_cast<size_t>(counts[t][0])))
           << keys;
-      // Runs: neighbours no more than a tile apart, far ones first.
+      // Runs join neighbours at most a tile apart; far runs come first.
       const auto distances =
           best_by_sorting(lines[2 * t + 1], 100, static_cast<size_t>(counts[t][1]));
       std::vector<int32_t> want;

@@ -29,7 +29,7 @@ struct Lines {
     for (int h = 0; h < 2; ++h) {
       sums[h] = {view_of(columns).part(h * half, half), view_of(diagonals).part(h * half, half)};
     }
-    block_mass(map.call, map.tasks, 128, masses);  // for the denominators
+    block_mass(map.call, map.tasks, 128, masses);  // computes the denominators
     line_sums(map.call, map.tasks, sums);
   }
   std::vector<float> columns, diagonals;  // [heads, keys]

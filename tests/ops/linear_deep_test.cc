@@ -1,5 +1,5 @@
-// linear() and linear_swiglu() with every stored type at every instruction set, on products deeper
-// than one stretch of expanded columns (2,048), against a double loop over the stored bytes.
+// linear() and linear_swiglu() with every stored type and instruction set, compared with a double
+// loop over the stored bytes. Products are deeper than one stretch of expanded columns (2,048).
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ using testing_support::random_floats;
 struct Weights {
   std::vector<uint8_t> bytes;
   TensorView view;            ///< [outputs, cols]
-  std::vector<float> values;  ///< the same, read by weight_at()
+  std::vector<float> values;  ///< the weights as read by weight_at()
 
   Weights(DType type, int64_t outputs, int64_t cols, uint32_t seed)
       : bytes(random_weights(type, outputs * cols, seed)),
@@ -42,8 +42,8 @@ struct Weights {
   }
 };
 
-/// x W^T [rows, outputs] in double, and the root of the sum of the squared terms: a rounding of
-/// every term by the share r changes the sum by some r times that.
+/// x W^T [rows, outputs] in double, and the root of the sum of the squared terms. If every term is
+/// rounded by the share r, the sum changes by a few r times this root.
 struct Products {
   std::vector<double> sum, spread;
 
@@ -65,16 +65,17 @@ struct Products {
   }
 };
 
-/// What x and weights are rounded to on the way, as a share of Products::spread; several standard
-/// deviations. Leaving out one of the 136 column tiles of bf16 below would change sums by 0.08, one
-/// of the 34 of int16 or 68 of int8 by more.
+/// Relative error of x and weights after rounding, as a share of Products::spread, for several
+/// standard deviations. Omitting one of the 136 bf16 column tiles below would change sums by 0.08.
+/// Omitting one of the 34 int16 or 68 int8 tiles would change them by more.
 double tolerance(DType type, int64_t rows, Compute compute) {
   const std::string product = product_name(compute);
   if (rows <= kMatvecMaxRows && compute != Compute::kF32) {
     return is_block_type(type) ? 0.03 : 1e-4;  // x in int8, or all in f32
   }
   if (rows <= kMatvecMaxRows || product == "f32") return 1e-4;
-  // All weights of a ternary block are one number, which bf16 rounds alike: errors add up in step.
+  // All weights of a ternary block have one magnitude, which bf16 rounds equally: errors are
+  // correlated.
   const double in_step = type == DType::TQ1_0 || type == DType::TQ2_0 ? 1.5 : 1;
   return in_step * (product == "int8" ? 0.06 : product == "int16" ? 0.01 : 0.012);
 }
@@ -115,7 +116,7 @@ void expect_linear(const Weights& w, const std::vector<float>& x, int64_t rows,
 }
 
 TEST_P(LinearDeepTest, EqualsTheDoubleLoop) {
-  // Last: a part of fewer columns than a tile, an odd number where the type allows it.
+  // The last shape has a part with fewer columns than a tile, an odd number if the type allows it.
   const std::array<std::array<int64_t, 3>, 6> kShapes = {
       {{9, 33, 256},
        {37, 130, 2304},
@@ -151,14 +152,14 @@ TensorView f32_view(const std::vector<float>& values, int64_t cols) {
   return view;
 }
 
-/// Weights [n, n] that leave their input as it is.
+/// Identity weights [n, n].
 std::vector<float> identity(int64_t n) {
   std::vector<float> values(static_cast<size_t>(n * n), 0.0f);
   for (int64_t i = 0; i < n; ++i) values[static_cast<size_t>(i * n + i)] = 1;
   return values;
 }
 
-/// The activations that linear_swiglu() made, in the form that it chose.
+/// The activations of linear_swiglu(), in the form that it chose.
 std::vector<float> read_out(LinearInput& inner, Compute compute) {
   const std::vector<float> one = identity(inner.cols());
   std::vector<float> y(static_cast<size_t>(inner.rows() * inner.cols()));
@@ -166,8 +167,8 @@ std::vector<float> read_out(LinearInput& inner, Compute compute) {
   return y;
 }
 
-/// What storing the activations of each row in whole steps up to the largest may cost: half a step,
-/// and what the largest itself is off.
+/// Error of storing each row's activations in integer steps up to the largest: half a step, plus
+/// the error of the largest value.
 std::vector<double> stored_errors(const Products& gate, const Products& up, int64_t rows,
                                   Compute compute) {
   const std::string product = rows > kMatvecMaxRows ? product_name(compute) : "f32";
@@ -187,7 +188,7 @@ void expect_swiglu(const std::vector<float>& y, const Products& gate, const Prod
     const double a = gate.sum[i], b = up.sum[i], silu = a / (1 + std::exp(-a));
     const double stored = errors[i / (y.size() / errors.size())];
     const double gate_error = share * gate.spread[i], up_error = share * up.spread[i];
-    // silu' is at most 1.1; the product itself may be stored in bf16.
+    // silu' is at most 1.1. The product itself may be stored in bf16.
     const double error = 1.1 * gate_error * (std::abs(b) + up_error) + std::abs(silu) * up_error +
                          std::abs(silu * b) / 256 + stored + 1e-5;
     ASSERT_NEAR(static_cast<double>(y[i]), silu * b, error) << "element " << i;
@@ -201,7 +202,7 @@ TEST_P(LinearDeepTest, SwigluEqualsTheDoubleLoop) {
     const Weights gate(type(), ffn, cols, 1), up(type(), ffn, cols, 2);
     double squares = 0;
     for (const float value : gate.values) squares += double{value} * double{value};
-    // gates of some 2: where silu is neither 0 nor x
+    // gates of about 2, where silu is neither 0 nor x
     const double scale = 2 / std::sqrt(squares / static_cast<double>(ffn));
     const std::vector<float> x = random_floats(rows * cols, 9, static_cast<float>(scale));
     const Products gates(x, gate, rows), ups(x, up, rows);
@@ -223,7 +224,7 @@ TEST_P(LinearDeepTest, SwigluEqualsTheDoubleLoop) {
   }
 }
 
-/// The largest sums that a tile of integers can hold.
+/// The largest sums that an integer tile can reach.
 TEST(LinearDeep, ConstantRowsDoNotOverflow) {
   constexpr int64_t kRows = 9, kCols = 2304;
   for (const float weight : {1.0f, -1.0f}) {
@@ -265,7 +266,7 @@ TEST(LinearDeep, WhatIsNotANumberStaysNone) {
   }
 }
 
-/// Rows in one form do not serve another, and rows filled in tiles are those given as f32.
+/// Rows in one form cannot serve another. Rows filled in tiles equal rows given as f32.
 TEST(LinearDeep, AnInputServesEveryCompute) {
   constexpr int64_t kRows = 35, kCols = 200, kOutputs = 40;
   const std::vector<float> x = random_floats(kRows * kCols, 1);

@@ -22,8 +22,8 @@ struct LinearMatrix {
   TensorView view;
 };
 
-/// Random weights stored as F32, BF16 or Q8_0; other types are compared in the tests of
-/// dequantize and matvec.
+/// Random weights stored as F32, BF16 or Q8_0. Other types are compared in the tests of dequantize
+/// and matvec.
 LinearMatrix make_weights(DType type, int64_t rows, int64_t cols, std::mt19937& random) {
   LinearMatrix m;
   m.bytes.resize(static_cast<size_t>(rows) * bytes_of(type, cols));
@@ -67,7 +67,7 @@ TEST_P(LinearTest, MatchesADoubleLoopForFewAndManyRows) {
       LinearInput input;
       input.assign(x.data(), rows, cols);
       linear(input, {w.view, y.data(), outputs + 3, bias.data()}, compute);
-      // bf16 rounds to 8 bits; int8 to a 127th of the largest: errors of a sum of `cols` terms.
+      // bf16 rounds to 8 bits, int8 to a 127th of the largest: errors of a sum of `cols` terms.
       const bool int8 = product_name(compute) == std::string("int8");
       const double tolerance = compute == Compute::kF32 ? 1e-4 : int8 ? 0.6 : 0.25;
       for (int64_t r = 0; r < rows; ++r) {
@@ -102,7 +102,7 @@ TEST_P(LinearTest, SeveralMatricesAndPanelsGiveWhatOneDoes) {
   for (size_t i = 0; i < whole.size(); ++i) ASSERT_NEAR(whole[i], parts[i], 1e-4);
 }
 
-/// All outputs of `rows` decode rows, the rows of swiglu and of the matrix after it too.
+/// All outputs of `rows` decode rows, including the rows of swiglu and of the following matrix.
 std::vector<float> decode_outputs(const std::vector<float>& x, int64_t rows, int64_t cols,
                                   const LinearMatrix& w, const LinearMatrix& down,
                                   Compute compute) {
@@ -154,8 +154,8 @@ TEST_P(LinearTest, ADecodeRowIsTheSameAloneAndAmongOthers) {
 INSTANTIATE_TEST_SUITE_P(Types, LinearTest, testing::Values(DType::F32, DType::BF16, DType::Q8_0),
                          [](const auto& test) { return std::string(name_of(test.param)); });
 
-/// Query, key and value of a layer may be stored in different types; in reference arithmetic none
-/// of them gets activations in int8, whichever comes first.
+/// Query, key and value of a layer may have different types. In reference arithmetic none of them
+/// uses int8 activations, in any order.
 TEST(Linear, ReferenceArithmeticIsThatOfEveryMatrixWhenTypesAreMixed) {
   std::mt19937 random(6);
   const int64_t cols = 96, outputs = 40;

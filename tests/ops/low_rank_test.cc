@@ -1,5 +1,5 @@
-// linear() and linear_swiglu() with an adapter beside the weights, at every instruction set,
-// against a double loop over the stored factors.
+// linear() and linear_swiglu() with an adapter in addition to the weights, for every instruction
+// set, compared with a double loop over the stored factors.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ namespace {
 
 using testing_support::random_floats;
 
-/// A random matrix as F32, BF16 or Q8_0, and what it holds.
+/// A random matrix as F32, BF16 or Q8_0, and its values.
 struct LowRankMatrix {
   std::vector<std::byte> bytes;
   TensorView view;
@@ -58,7 +58,7 @@ struct Adapter {
     low_rank.packed_b = PackedOutputs(b.view);
   }
 
-  /// What it adds to a row's outputs.
+  /// The adapter's contribution to a row's outputs.
   std::vector<double> of(const float* x) const {
     const int64_t cols = a.view.cols(), rank = low_rank.rank(), outputs = b.view.rows();
     std::vector<double> sums(static_cast<size_t>(outputs), 0);
@@ -99,7 +99,7 @@ struct LowRankCase {
 
 class LowRankTest : public testing::TestWithParam<LowRankCase> {};
 
-/// Two matrices on one input, the second without an adapter; results apart, with bias.
+/// Two matrices on one input, the second without an adapter. Results are apart and have a bias.
 TEST_P(LowRankTest, IsAddedToFewAndManyRows) {
   constexpr int64_t kCols = 96, kOutputs = 75, kStride = 80;
   const auto [type, rank] = GetParam();
@@ -177,7 +177,7 @@ TEST_P(LowRankTest, IsAddedToWhatStandsThere) {
   }
 }
 
-/// Adapters of different ranks on gate and up, on one of them, on none.
+/// Adapters of different ranks on gate and up, on one of them, or on none.
 TEST_P(LowRankTest, IsAddedBeforeTheActivation) {
   constexpr int64_t kCols = 64, kExpertFfn = 70;
   const auto [type, rank] = GetParam();
@@ -228,8 +228,8 @@ TEST_P(LowRankTest, IsAddedBeforeTheActivation) {
   }
 }
 
-/// What a damaged adapter holds beside numbers makes NaN of its output, and of no other; the
-/// smallest numbers, whose scale has hardly a digit, stay within their byte.
+/// NaN in a damaged adapter affects only its own output. The smallest values, whose scale has
+/// hardly a digit, stay within their byte.
 TEST(PackedOutputsTest, WhatIsNoNumberIsSeenInItsOutput) {
   constexpr int64_t kOutputs = 4, kRank = 3;
   const float none = std::numeric_limits<float>::quiet_NaN();

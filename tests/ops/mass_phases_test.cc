@@ -1,4 +1,4 @@
-// The GPU's choices of blocks by mass, run by a loop instead of its threads.
+// The GPU's choices of blocks by mass, run by a loop in place of threads.
 
 #include "ops/choose/mass_phases.h"
 
@@ -31,7 +31,7 @@ TEST(MassPhases, CountWhatTheHostCounts) {
     for (int kind = 0; kind < 4; ++kind) {
       std::vector<float> scores(count);
       double sum = 0;
-      for (float& x : scores) {  // sums of these are exact, in any order
+      for (float& x : scores) {  // sums of these are exact in any order
         x = static_cast<float>(random() % (kind == 1 ? 3 : 4000)) / 1024;
         if (kind == 2 && random() % 2 == 0) x = NAN;
         if (kind == 3) x = 0.25f;
@@ -49,7 +49,7 @@ TEST(MassPhases, CountWhatTheHostCounts) {
   }
 }
 
-/// Heads with lines of some peaks, and what their choice writes.
+/// Heads whose lines have some peaks, and the results of their choice.
 struct FlexHeads {
   static constexpr int kHeads = 3, kDim = 16;
 
@@ -110,7 +110,7 @@ TEST(FlexPhases, ChooseWhatTheHostChooses) {
                                TileGrid{128, 5000, 700}}) {
     const FlexHeads heads(grid, 50);
     for (const double mass : {0.05, 0.5, 0.9, static_cast<double>(INFINITY)}) {
-      for (const double distance : {0.0, 2.0}) {  // none takes pairs, all do
+      for (const double distance : {0.0, 2.0}) {  // none takes pairs; all take pairs
         for (const int64_t least : {1, 4}) {
           const FlexRule rule{mass, distance, least, 0.2f, 50};
           for (int head = 0; head < FlexHeads::kHeads; ++head) {
@@ -123,7 +123,7 @@ TEST(FlexPhases, ChooseWhatTheHostChooses) {
   }
 }
 
-/// Groups of rows in the form that their masses are computed from.
+/// Groups of rows in the layout from which their masses are computed.
 std::vector<float> laid_out(const std::vector<float>& q, int64_t first, int64_t groups, int stride,
                             int heads, int dim) {
   std::vector<float> laid;

@@ -16,7 +16,7 @@
 namespace longhaul {
 namespace {
 
-/// A weight matrix at an odd address, as in a mapped file.
+/// A weight matrix at an odd address, like in a mapped file.
 class MatvecMatrix {
  public:
   MatvecMatrix(DType type, int64_t rows, int64_t cols, uint32_t seed) {
@@ -51,7 +51,7 @@ std::vector<float> random_activations(int64_t count, uint32_t seed) {
   return x;
 }
 
-/// 32 of x, which are multiples of `step`.
+/// Rounds 32 elements of x to multiples of `step`.
 void round_to(double step, float inverse, const float* x, double* y) {
   for (int i = 0; i < 32; ++i) y[i] = std::nearbyint(static_cast<float>(x[i] * inverse)) * step;
 }
@@ -62,7 +62,7 @@ float largest_of_32(const float* x) {
   return amax;
 }
 
-/// The int8 rounding of x, in blocks of 32, as ops/matmul/matvec.h documents it.
+/// The int8 rounding of x in blocks of 32, as documented in ops/matmul/matvec.h.
 std::vector<double> rounded_to_int8(const std::vector<float>& x) {
   std::vector<double> y(x.size());
   for (size_t b = 0; b < x.size(); b += 32) {
@@ -72,7 +72,8 @@ std::vector<double> rounded_to_int8(const std::vector<float>& x) {
   return y;
 }
 
-/// The same with a step that is a whole multiple of 1 / kMostFactor of the largest one of 256.
+/// Like rounded_to_int8(), with steps that are integer multiples of 1 / kMostFactor of the largest
+/// step of 256.
 std::vector<double> rounded_to_factors(const std::vector<float>& x) {
   std::vector<double> y(x.size());
   for (size_t g = 0; g < x.size(); g += 256) {
@@ -90,7 +91,7 @@ std::vector<double> rounded_to_factors(const std::vector<float>& x) {
   return y;
 }
 
-/// Checks y[m, stride * n] against a double loop; the tolerance is f32 rounding of the terms.
+/// Compares y[m, stride * n] with a double loop. The tolerance is f32 rounding of the terms.
 void expect_products(const MatvecMatrix& w, const std::vector<double>& x, const float* bias,
                      const std::vector<float>& y, int64_t y_stride) {
   const int64_t rows = w.view().rows(), cols = w.view().cols();
@@ -156,7 +157,7 @@ TEST_P(MatvecTest, SeveralMatricesShareARegionOnOneAndTwoThreads) {
   const std::vector<float> x = random_activations(m * cols, 4), bias = random_activations(331, 5);
   for (const int threads : {1, 2}) {
     set_thread_count(threads);
-    const int64_t stride = 331 + 57;  // query and key lie in one fused output
+    const int64_t stride = 331 + 57;  // query and key are parts of one fused output
     std::vector<float> fused(static_cast<size_t>(m * stride), NAN);
     std::vector<float> values(static_cast<size_t>(m * 57), NAN);
     ActivationRows activations;
@@ -174,7 +175,7 @@ TEST_P(MatvecTest, SeveralMatricesShareARegionOnOneAndTwoThreads) {
   }
 }
 
-/// The rows of a batch are the replies of different users.
+/// The rows of a batch are replies of different users.
 TEST_P(MatvecTest, ARowOfXIsTheSameAloneAndAmongOthers) {
   const int64_t most = 19, outputs = 13;
   std::vector<int64_t> counts = column_counts();
@@ -207,7 +208,7 @@ TEST_P(MatvecTest, ARowOfXIsTheSameAloneAndAmongOthers) {
   }
 }
 
-/// Kernels may take several rows at a time; threads divide them where they like.
+/// Kernels may handle several rows at a time, and threads divide them arbitrarily.
 TEST_P(MatvecTest, AnOutputIsTheSameWhicheverRowsStandBesideIt) {
   const int64_t cols = 768, rows = 203;
   const MatvecMatrix w(type(), rows, cols, 21);
@@ -267,8 +268,8 @@ INSTANTIATE_TEST_SUITE_P(AllTypes, MatvecTest,
                                           testing::Range(0, static_cast<int>(best_isa()) + 1)),
                          test_name);
 
-/// Weights of a corrupt file make such activations. Under the undefined-behaviour sanitizer the
-/// sums of their roundings once ended the test: they overflowed.
+/// Weights of a corrupt file produce such activations. The sums of their roundings once overflowed,
+/// which ended the test under the undefined-behaviour sanitizer.
 TEST(Matvec, ActivationsThatAreNoNumbersAreRoundedWithoutOverflow) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   at_every_isa([&] {
@@ -283,7 +284,7 @@ TEST(Matvec, ActivationsThatAreNoNumbersAreRoundedWithoutOverflow) {
       std::vector<float> y(8);
       for (const DType type : {DType::Q8_0, DType::Q4_K}) {
         const MatvecMatrix weights(type, 8, 512, 3);
-        matvec(weights.view(), rows, y.data());  // of any value: a file is not trusted to be sound
+        matvec(weights.view(), rows, y.data());  // the result is arbitrary: files may be corrupt
       }
     }
   });

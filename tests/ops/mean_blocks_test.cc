@@ -67,7 +67,7 @@ TEST(MeanBlocks, AreThoseWithTheLargestProductOfMeans) {
           std::vector<uint8_t> want(static_cast<size_t>(grid.blocks()));
           for (const auto& [score, block] : order) want[static_cast<size_t>(block)] = 1;
           const bool before = tile < (grid.begin + first) / 16;
-          if (before) std::fill(want.begin(), want.end(), uint8_t{7});  // left alone
+          if (before) std::fill(want.begin(), want.end(), uint8_t{7});  // unchanged
           const auto at = seen[t].begin() + (tile - grid.first_tile()) * grid.blocks();
           EXPECT_EQ(std::vector<uint8_t>(at, at + grid.blocks()), want) << "tile " << tile;
         }

@@ -20,7 +20,7 @@ struct Rows {
   std::vector<float> out, lse;
 };
 
-/// Attention of every row over keys [begin, end) of given logits and values.
+/// Attention of every row over keys [begin, end) with given logits and values.
 Rows attention(const std::vector<float>& logits, const std::vector<float>& values, int rows,
                int begin, int end) {
   Rows r{std::vector<float>(static_cast<size_t>(rows * kMergeDim)),

@@ -1,5 +1,5 @@
 #pragma once
-// Keys and values of one KV head in pages, and what a row sees of them, one key at a time.
+// Keys and values of one KV head in pages, and the keys that a row sees, one at a time.
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@ namespace longhaul::testing_support {
 
 inline constexpr int kPageRows = 32;
 
-/// Keys and values of one KV head in pages, beside the f32 numbers that the pages really hold.
+/// Keys and values of one KV head in pages, and their f32 values after storage.
 struct PagedHead {
   PagedHead(KvType kv_type, int dim, int64_t rows, std::mt19937& random)
       : PagedHead(kv_type, dim, random_rows(dim, rows, random)) {}
@@ -94,8 +94,8 @@ inline std::vector<double> rotated(const std::vector<float>& x, const RopeTable&
 }
 
 struct SeenKey {
-  size_t column;  ///< through the task's segments laid end to end
-  int64_t row;    ///< of the head
+  size_t column;  ///< counted over the task's concatenated segments
+  int64_t row;    ///< row of the head
   double logit;   ///< scale * q . k, capped
 };
 

@@ -17,7 +17,7 @@ using testing_support::view_of;
 constexpr int kPatternDim = 32, kPatternTile = 64, kPatternHeads = 4, kRows = 200;
 constexpr float kScale = 0.2f;
 
-/// Two KV heads of a context that is `kRows` long, of which every row is a query.
+/// Two KV heads of a context of length `kRows`, in which every row is a query.
 struct PatternSetting {
   PatternSetting() {
     std::mt19937 random(4);
@@ -57,7 +57,7 @@ struct PatternSetting {
     return sum;
   }
 
-  /// What the last rows give to each key, summed over the rows.
+  /// Attention from the last rows to each key, summed over the rows.
   std::vector<double> columns(int head) const {
     std::vector<double> sums(kRows);
     for (int row = kRows - kLast; row < kRows; ++row) {
@@ -70,7 +70,7 @@ struct PatternSetting {
     return sums;
   }
 
-  /// The product of a tile's mean query and a block's mean key, times the number of both.
+  /// Product of a tile's mean query and a block's mean key, times both counts.
   double mean_product(int head, int tile, int block) const {
     double sum = 0;
     for (int row = tile * kPatternTile; row < std::min(kRows, (tile + 1) * kPatternTile); ++row) {
@@ -113,7 +113,7 @@ TEST(PatternRules, FillEveryKindInWithWhatIsFound) {
     const std::vector<double> sums = s.columns(head);
     std::vector<int32_t> want;
     for (int32_t key = 0; key < kRows; ++key) want.push_back(key);
-    const auto later = want.begin() + kForcedColumns;  // the first keys are always among them
+    const auto later = want.begin() + kForcedColumns;  // the first keys are always included
     std::sort(later, want.end(), [&](int32_t a, int32_t b) {
       return sums[static_cast<size_t>(a)] > sums[static_cast<size_t>(b)];
     });

@@ -1,6 +1,6 @@
 #pragma once
-// Attention calls for tests of plans: tasks of random segments over pages that have addresses but
-// no memory.
+// Attention calls for tests of plans: tasks of random segments over pages with addresses but no
+// memory.
 
 #include <random>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace longhaul::cuda {
 
-/// A call whose pages are numbers: page p of head h is at address page_address(h, p).
+/// A call with numbers as pages: page p of head h is at address page_address(h, p).
 struct PlanCase {
   std::mt19937 random;
   std::vector<std::vector<const std::byte*>> pages;
@@ -19,8 +19,8 @@ struct PlanCase {
   std::vector<float> numbers;
   std::vector<View<const float>> queries;
   AttendCall call;
-  std::vector<AttendTask> known;  ///< the tasks with their counts, and lists of rows alone
-  int64_t live_pairs = 0;         ///< of segments whose counts the tasks do not hold
+  std::vector<AttendTask> known;  ///< the tasks with known counts, and with lists of rows only
+  int64_t live_pairs = 0;         ///< of segments whose counts are hidden in the tasks
 
   explicit PlanCase(uint32_t seed) : random(seed) {}
   int64_t below(int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); }

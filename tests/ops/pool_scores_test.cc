@@ -22,7 +22,7 @@ Scores pooled(const Scores& scores, int width, Pooling pooling) {
   return out;
 }
 
-/// One place at a time, its neighbours in ascending order.
+/// Pools one place at a time over its neighbours in ascending order.
 float plain_pool(const Scores& scores, int64_t i, int width, Pooling pooling) {
   const int64_t n = std::ssize(scores), reach = width / 2;
   const auto first = scores.begin() + std::max<int64_t>(0, i - reach);

@@ -13,7 +13,7 @@ TEST(QueryGrowth, IsLogarithmicInWholeLengths) {
   std::vector<float> x(static_cast<size_t>(rows * n), 2.0f);
   grow_queries(x.data(), rows, n, first, {.length = 50, .rate = 0.1f});
   for (int64_t r = 0; r < rows; ++r) {
-    // Rows 0 to 29 stand within the second 50 positions, 30 to 79 within the third.
+    // Rows 0 to 29 are within the second 50 positions, rows 30 to 79 within the third.
     const double lengths = r < 30 ? 1 : r < 80 ? 2 : 3;
     for (int64_t i = 0; i < n; ++i) {
       ASSERT_NEAR(x[static_cast<size_t>(r * n + i)], 2 * (1 + 0.1 * std::log(1 + lengths)), 1e-6)

@@ -1,5 +1,5 @@
 #pragma once
-// Inputs of operations.
+// Random inputs of operations.
 
 #include <cstdint>
 #include <random>
@@ -7,7 +7,7 @@
 
 namespace longhaul::testing_support {
 
-/// Normally distributed around 0.
+/// Values with a normal distribution around 0.
 inline std::vector<float> random_floats(int64_t count, uint32_t seed, float spread = 1) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal(0, spread);

@@ -1,6 +1,6 @@
 #pragma once
-// Random weights of every type, and the value of any one of them in double, computed from its index
-// alone: a second reading of the GGUF layouts that shares nothing with the kernels.
+// Random weights of every type, and the value of a single weight in double, computed from its
+// index. This second implementation of the GGUF layouts shares nothing with the kernels.
 
 #include <cstdint>
 #include <cstring>
@@ -96,7 +96,7 @@ inline double weight_at(DType type, const uint8_t* p, int i) {
       const int byte = p[8 + 16 * b + i % 16];
       return f16_at(p) * scale * iq4_value(i % 32 < 16 ? byte & 15 : byte >> 4);
     }
-    default: {  // whose expansion is compared with the gguf package's (dequantize_test.cc)
+    default: {  // their expansion is compared with the gguf package's (dequantize_test.cc)
       float block[256];
       const std::byte* bytes = reinterpret_cast<const std::byte*>(p);
       dequantize_row(type, bytes, traits(type).block_size, block);
@@ -105,7 +105,7 @@ inline double weight_at(DType type, const uint8_t* p, int i) {
   }
 }
 
-/// Where the f16 factor of a block stands.
+/// Offset of a block's f16 factor.
 inline size_t factor_at(DType type) {
   switch (type) {
     case DType::Q2_K:
@@ -119,7 +119,7 @@ inline size_t factor_at(DType type) {
   }
 }
 
-/// `count` weights with random bits, but with the 16-bit floats of each block set to small values.
+/// `count` weights with random bits. The 16-bit floats of each block have small values.
 inline std::vector<uint8_t> random_weights(DType type, int64_t count, uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<uint8_t> bytes(bytes_of(type, count));

@@ -75,7 +75,7 @@ TEST(Rope, RotatesOnlyTheFirstElementsAndMatchesTheDefinition) {
 TEST(Rope, AStretchedTableKeepsTheFastestAndSlowsTheSlowestByTheStretch) {
   const RopeTable table = table_of_rope(16), stretched = stretched_rope(table, 8);
   for (size_t t = 0; t < 8; ++t) {
-    // Of base b: the base b * 8^(d / (d - 2)) of NTK-aware scaling.
+    // For base b, the base is b * 8^(d / (d - 2)), as in NTK-aware scaling.
     const double base = 5e5 * std::pow(8.0, 16.0 / 14);
     EXPECT_NEAR(stretched.inverse_frequency[t] / std::pow(base, -2.0 * static_cast<double>(t) / 16),
                 1, 1e-12);

@@ -1,4 +1,4 @@
-// Gradients of operations on rows, against their formulas in double precision.
+// Gradients of operations on rows, compared with their formulas in double precision.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ std::vector<float> random_inputs(int64_t count, uint32_t seed, float spread = 1)
   return x;
 }
 
-/// sum over i of dy[i] y[i](x) in double precision: what the gradients are of.
+/// The function whose gradients are tested: sum over i of dy[i] y[i](x) in double precision.
 double normed_product(const std::vector<double>& x, const float* w, const float* dy, double eps) {
   double squares = 0, sum = 0;
   for (const double value : x) squares += value * value;

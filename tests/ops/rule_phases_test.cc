@@ -1,4 +1,4 @@
-// The GPU's judgements of rows, run by a loop instead of its threads.
+// The GPU's row rules, run by a loop in place of threads.
 
 #include "ops/choose/rule_phases.h"
 
@@ -20,7 +20,7 @@ using testing_support::ChoosingOps;
 using testing_support::view_of;
 using RuleNumbers = std::vector<float>;
 
-/// Normal, with many ties, all equal, and with NaN among them.
+/// Values with a normal distribution, with many ties, all equal, or including NaN.
 RuleNumbers numbers_of_kind(int kind, int64_t count, std::mt19937& random) {
   std::normal_distribution<float> normal;
   RuleNumbers numbers(static_cast<size_t>(count));
@@ -139,7 +139,7 @@ TEST(DealPhases, DealAsTheHostDoes) {
   }
 }
 
-/// Lists that rows have left, judged with thresholds that make every rule the cheapest.
+/// Lists after evictions, judged with thresholds that make each rule the cheapest in turn.
 TEST(RulePhases, JudgeAsTheHostDoes) {
   std::mt19937 random(4);
   ChoosingOps device;
@@ -167,7 +167,7 @@ TEST(RulePhases, JudgeAsTheHostDoes) {
                     .end = rows + gone,
                     .heads = 1};
     HybridRules rules{.heavy = 0.2, .window = 0.25, .global = 2};
-    // Of the attention that there is some share, not near one that a rule holds just so.
+    // A share of the attention that is not near the borderline of a rule.
     const double share = 0.05 + 0.1 * static_cast<double>(round % 10) + 0.00137;
     rules.threshold = share * all / static_cast<double>(list.end - list.begin);
     const auto verdict = rules.judge(host_queue(), {&list, 1}, memory).front();

@@ -1,5 +1,5 @@
-// That the address sanitizer looks into kernels, also where the matrix unit reads and writes
-// memory, which the compiler cannot see. Only in builds with it.
+// Checks that the address sanitizer covers kernels, including memory accesses of the matrix unit,
+// which the compiler cannot see. Only in builds with the sanitizer.
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ struct Free {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-/// Aligned as kernels want it; the sanitizer knows its end to the byte.
+/// Memory with the alignment that kernels need. The sanitizer knows its exact end.
 template <class T>
 std::unique_ptr<T[], Free> memory(size_t count) {
   void* at = nullptr;
@@ -27,7 +27,8 @@ std::unique_ptr<T[], Free> memory(size_t count) {
   return std::unique_ptr<T[], Free>(static_cast<T*>(at));
 }
 
-/// A block of sums of one tile in depth, with so many elements missing at the ends of its operands.
+/// A block of sums of one tile in depth. The operands lack the given numbers of elements at their
+/// ends.
 void multiply(const PanelGemmKernels& kernels, size_t x_short, size_t w_short, size_t sums_short) {
   const auto x_tile = static_cast<size_t>(kernels.x_tile);
   const auto w_tile = static_cast<size_t>(kernels.w_tile);

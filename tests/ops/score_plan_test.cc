@@ -1,4 +1,4 @@
-// How blocks of threads are cut into parts, so that they fill a device.
+// Division of thread blocks into parts that fill a device.
 
 #include "ops/maps/score_plan.h"
 
@@ -9,10 +9,10 @@ namespace {
 
 TEST(PartsThatFill, LeaveLittleOfTheDeviceIdle) {
   const PartCost cheap{.each = 0.01};
-  EXPECT_EQ(parts_that_fill(132, 132, 16, cheap), 1);  // one round, and full
+  EXPECT_EQ(parts_that_fill(132, 132, 16, cheap), 1);  // one full round
   EXPECT_EQ(parts_that_fill(66, 132, 16, cheap), 2);
   EXPECT_EQ(parts_that_fill(44, 132, 16, cheap), 3);
-  // 1,197 blocks fill 91 % of 10 rounds, less 8 % for the parts; 1,064 fill 90 % of 9, less 7.
+  // 1,197 blocks fill 91 % of 10 rounds, minus 8 % for the parts. 1,064 fill 90 % of 9, minus 7 %.
   EXPECT_EQ(parts_that_fill(133, 132, 16, cheap), 9);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the rows of attention tasks see, key by key.
+// The keys that rows of attention tasks see, one by one.
 
 #include <gtest/gtest.h>
 
@@ -11,10 +11,10 @@
 
 namespace longhaul::testing_support {
 
-/// {query head, row}: the stored rows that it sees
+/// The stored rows that each {query head, row} sees.
 using SeenKeys = std::map<std::pair<int, int>, std::set<int64_t>>;
 
-/// Fails where a row would count a key twice.
+/// Fails if a row would count a key twice.
 inline SeenKeys keys_seen(std::span<const AttendTask> tasks) {
   SeenKeys seen;
   for (const AttendTask& task : tasks) {

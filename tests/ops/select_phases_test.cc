@@ -1,4 +1,4 @@
-// The GPU's selection of rows, run by a loop instead of its threads.
+// The GPU's selection of rows, run by a loop in place of threads.
 
 #include "ops/choose/select_phases.h"
 

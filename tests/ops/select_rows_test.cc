@@ -27,7 +27,7 @@ ChosenRows select(const RowScores& scores, const RowsToKeep& keep) {
   return rows_of(select_rows(host_queue(), view_of(scores), keep, memory));
 }
 
-/// Scores of few different values, some of them no numbers, infinite or minus zero.
+/// Scores with few different values, some of them NaN, infinite or minus zero.
 RowScores scores_with_ties(size_t n, std::mt19937& random) {
   constexpr float kOdd[] = {kNone, kInfinity, -kInfinity, -0.0f, 0.0f};
   RowScores scores(n);
@@ -38,13 +38,13 @@ RowScores scores_with_ties(size_t n, std::mt19937& random) {
   return scores;
 }
 
-/// A row's place in the order by which rows stay: the least first.
+/// A row's rank for selection; the lowest is kept first.
 using Ranked = std::tuple<double, size_t, int32_t>;  // minus the score, list, row
 Ranked ranked(size_t list, int32_t row, float score) {
   return {std::isnan(score) ? kInfinity : -score, list, row};
 }
 
-/// Takes the best of `rivals` one by one.
+/// Selects the best of `rivals` one by one.
 std::vector<Ranked> best_scored(std::vector<Ranked> rivals, int64_t count) {
   std::vector<Ranked> best;
   for (int64_t i = 0; i < count; ++i) {
@@ -131,7 +131,7 @@ std::vector<ChosenRows> plain_deal(const std::vector<RowScores>& lists, const Ro
   std::vector<Ranked> rivals;
   int64_t left = keep.count;
   for (size_t l = 0; l < lists.size(); ++l) {
-    // What is sure is what the list would keep for itself.
+    // The safeguard is the list's own selection.
     kept[l] = plain_selection(lists[l], {keep.first, keep.last, keep.first + keep.last + sure});
     left -= std::ssize(kept[l]);
     for (int32_t row = 0; row < std::ssize(lists[l]); ++row) {
@@ -169,7 +169,7 @@ TEST(SelectRowsDealt, EqualsDealingOneByOne) {
 TEST(SelectRowsDealt, TheBudgetGoesWhereTheScoresAre) {
   std::vector<RowSelection> memory;
   const std::vector<RowScores> lists = {{0, 5, 6, 7, 8, 0}, {0, 1, 2, 1, 1, 0}};
-  // Two rows each at the ends, one sure, and two more of both lists.
+  // Two rows at each end, one safeguarded row, and two more from both lists.
   EXPECT_EQ(Dealt(lists, {1, 1, 8}, 1, memory).rows,
             (std::vector<ChosenRows>{{0, 2, 3, 4, 5}, {0, 2, 5}}));
   EXPECT_EQ(Dealt(lists, {1, 1, 8}, 2, memory).rows,

@@ -1,6 +1,5 @@
 #pragma once
-// Queries of one prompt's last rows against two KV heads, and their softmax map in double
-// precision.
+// Queries of a prompt's last rows against two KV heads, and their softmax map in double precision.
 
 #include <cmath>
 
@@ -36,7 +35,7 @@ struct SoftmaxMap {
   }
   SoftmaxMap(const SoftmaxMap&) = delete;
 
-  /// Probabilities [keys] of a row, zeros where it sees nothing, and the log of their denominator.
+  /// Probabilities [keys] of a row (zeros if it sees no key), and the log of their denominator.
   std::vector<double> row(int head, int r, double* denominator = nullptr) const {
     const auto seen = seen_keys(call, tasks[static_cast<size_t>(head / group)],
                                 heads[static_cast<size_t>(head / group)], {}, r, head);

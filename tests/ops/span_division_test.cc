@@ -9,7 +9,7 @@
 namespace longhaul {
 namespace {
 
-// A tile that was worked by hand.
+// A tile worked by hand.
 constexpr float kDivisionTile[] = {1,   0,   0,   0, .6f, .4f, 0,   0,
                                    .1f, .1f, .8f, 0, .1f, .1f, .3f, .5f};
 constexpr BlockMap kMap{kDivisionTile, 4, 4};
@@ -18,7 +18,7 @@ struct RandomMap {
   RandomMap(int n, unsigned seed) : values(static_cast<size_t>(n * n)) {
     std::mt19937 random(seed);
     std::exponential_distribution<float> draw;
-    for (float& x : values) x = draw(random);  // above the diagonal too: it must not be read
+    for (float& x : values) x = draw(random);  // also above the diagonal, which must not be read
     map = {values.data(), n, n};
   }
   std::vector<float> values;
@@ -74,7 +74,7 @@ TEST(DivideIntoSpans, UnderTooHighAThresholdSpansAreOneOrTwoTokensLong) {
   const RandomMap random(40, 4);
   const float top = *std::max_element(random.values.begin(), random.values.end());
   const auto spans = divide_into_spans(random.map, {top + 1e-3f, 0.99f, 1000});
-  EXPECT_EQ(spans.size(), 79u);  // one for every midpoint
+  EXPECT_EQ(spans.size(), 79u);  // one per midpoint
   for (const BlockSpan& s : spans) {
     EXPECT_LE(s.length(), 2);
     EXPECT_LE(s.score, 0);
@@ -127,7 +127,7 @@ TEST(SpanIou, IsOfSquares) {
 }
 
 TEST(MapQuantile, InterpolatesBetweenTheEntriesOfTheTriangle) {
-  const float values[] = {3, 99, 1, 2};  // the triangle holds 1, 2, 3
+  const float values[] = {3, 99, 1, 2};  // the triangle has 1, 2, 3
   const BlockMap map{values, 2, 2};
   EXPECT_FLOAT_EQ(map_quantile(map, 0), 1);
   EXPECT_FLOAT_EQ(map_quantile(map, 0.25), 1.5f);
@@ -137,7 +137,7 @@ TEST(MapQuantile, InterpolatesBetweenTheEntriesOfTheTriangle) {
 }
 
 TEST(SpanRatio, ComparesASpanWithItsNeighbours) {
-  const BlockSpan middle{1, 3};                                           // of the worked tile
+  const BlockSpan middle{1, 3};                                           // from the worked tile
   EXPECT_FLOAT_EQ(span_ratio(kMap, middle, SpanNeighbours::kRow), 1.0f);  // 1.3 / 0.7
   EXPECT_FLOAT_EQ(span_ratio(kMap, {3, 4}, SpanNeighbours::kRow), 1.0f);  // 0.5 / 0.5
   EXPECT_FLOAT_EQ(span_ratio(kMap, {1, 2}, SpanNeighbours::kRow), 0.4f / 0.6f);
@@ -155,7 +155,7 @@ TEST(IndexCount, FallsWithConfidence) {
   EXPECT_EQ(index_count(10, 0.0f, 20, 12), 1);
 }
 
-/// Of maps that damaged weights have made: no number becomes a count.
+/// Maps from damaged weights have NaN ratios, which must not become counts.
 TEST(IndexCount, OfNoRatioIsAllTokens) {
   const float none = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(index_count(10, none, 3, 12), 10);

@@ -35,8 +35,8 @@ std::vector<float> scores_of(SpanIndex& index, const std::vector<float>& queries
   return scores;
 }
 
-/// What sums of products of small whole numbers may be off by, where the largest is `most`:
-/// nothing, but for AVX2's products of numbers rounded to 15 bits and a sign.
+/// Error of sums of products of small integers with largest value `most`. It is zero, except for
+/// AVX2's products of values rounded to 15 bits and a sign.
 float rounding(float most) {
   return std::string_view(product_name(Compute::kBest)) == "int16" ? most * 0x1p-14f : 0;
 }
@@ -86,7 +86,7 @@ class SpanIndexTypes : public testing::TestWithParam<DType> {};
 TEST_P(SpanIndexTypes, ManyBlocksScoreAsEachForItself) {
   constexpr int64_t kWidth = 3;
   SpanIndex index(8, 64);
-  std::vector<std::vector<std::vector<float>>> blocks;  // [block][span] of vectors end to end
+  std::vector<std::vector<std::vector<float>>> blocks;  // [block][span] of concatenated vectors
   unsigned state = 1;
   const auto next = [&] {
     return static_cast<float>((state = state * 1103515245 + 12345) >> 20 & 63);
@@ -149,7 +149,7 @@ TEST(SpanIndex, IsSavedAndRestored) {
             (std::vector<float>{5, -3, 4}));
 }
 
-/// Element i of block b's two vectors of 64: what all have in common, and up to b more.
+/// Element i of block b's two vectors of 64: a common part, and up to b more.
 float four_bit_element(size_t b, size_t i) {
   return (i % 64 == 7 ? 500.0f : 3.0f) + static_cast<float>((i + b) % 3) - 1 +
          (i % 64 == b % 64 ? static_cast<float>(b) : 0.0f);
@@ -191,7 +191,7 @@ TEST(SpanIndex, InFourBitsScoresAreThoseOfTheVectorsRounded) {
           largest = std::max(largest, x);
           sum += x;
         }
-        // A sixteenth of the range of 32 values around what is common, and a product in bf16.
+        // A sixteenth of the range of 32 values around the common part, and a bf16 product.
         const float most = 2 + static_cast<float>(b);
         const float close = most / 14 + (at == 7 ? 2.0f : 0.1f);
         EXPECT_NEAR(got[b], largest, close) << "block " << b << ", element " << at;
@@ -219,7 +219,7 @@ TEST(SpanIndex, InFourBitsIsSavedAndRestored) {
             scores_of(index, query, 64, SpanSimilarity::kMax));
 }
 
-/// What an archive of one index makes of another.
+/// Moves one index to another through an archive.
 void move_over(SpanIndex& from, SpanIndex& to, int64_t width) {
   const TempFolder folder;
   ByteWriter out(folder.path() / "i");
@@ -231,7 +231,7 @@ void move_over(SpanIndex& from, SpanIndex& to, int64_t width) {
   to.archive(reading, width);
 }
 
-/// Two spans of a block: two tokens and one.
+/// Two spans of a block: two tokens and one token.
 SpanTokens two_spans(Queue& queue) {
   SpanTokens tokens;
   tokens.resize(queue, 1, 2, 2);
@@ -259,7 +259,7 @@ TEST(SpanIndex, IsTheSameOnADeviceAndComesBack) {
       if (b < 70) moved.add_blocks(host_queue(), two_spans(host_queue()), view_of(copy), type);
       here.add_blocks(host_queue(), two_spans(host_queue()), view_of(keys), type);
       there.add_blocks(device, two_spans(device), keys_there, type);
-      if (b == 69) {  // a file that the host wrote is read by a device
+      if (b == 69) {  // a device reads a file that the host wrote
         SpanIndex loaded(2, 2);
         move_over(moved, loaded, kWidth);
         moved = std::move(loaded);
@@ -297,7 +297,7 @@ TEST(SpanIndex, IsTheSameOnADeviceAndComesBack) {
 
 TEST(MeanOfSpans, IsOneKeyOfEachSpan) {
   for (Queue queue : {host_queue(), testing_support::fake_queue()}) {
-    SpanTokens tokens;  // two blocks of at most two spans of three tokens
+    SpanTokens tokens;  // two blocks of at most two spans with three tokens
     tokens.resize(queue, 2, 2, 3);
     const std::vector<int32_t> records{2, 2, 3, 2, 0, 7, 0, 0, 0,  //
                                        1, 3, 3, 4, 5, 6, 0, 0, 0};
@@ -354,7 +354,7 @@ TEST(SpanIndex, RefusesWhatContradictsItself) {
   };
   EXPECT_TRUE(damaged({.type = DType::Q8_0}));
   EXPECT_TRUE(damaged({.common = {1}}));
-  EXPECT_TRUE(damaged({.groups = 2}));  // only the last group may have few blocks
+  EXPECT_TRUE(damaged({.groups = 2}));  // only the last group may be incomplete
   EXPECT_TRUE(damaged({.vector_bytes = 2 * 2 * sizeof(float)}));
   EXPECT_TRUE(damaged({.vector_bytes = 25}));
   EXPECT_TRUE(damaged({.span_ends = {2, 1}}));

@@ -1,4 +1,4 @@
-// The GPU's phases of Ltri-LLM's choices, run on the host: equal to the host's operations.
+// Ltri-LLM's phase code for the GPU, run on the host and compared with the host's operations.
 
 #include "ops/blocks/span_phases.h"
 
@@ -16,8 +16,8 @@ namespace {
 
 using testing_support::view_of;
 
-/// Rows of a softmax map, those of a few stretches of tokens mostly among themselves; what lies
-/// above the diagonal is NaN.
+/// Rows of a softmax map. Tokens of each stretch attend mostly to each other. Entries above the
+/// diagonal are NaN.
 std::vector<float> map_of(int n, int kind, std::mt19937& random) {
   std::uniform_real_distribution<float> draw(0, 1);
   std::vector<float> map(static_cast<size_t>(n) * static_cast<size_t>(n), NAN);
@@ -25,7 +25,7 @@ std::vector<float> map_of(int n, int kind, std::mt19937& random) {
     for (int j = 0; j <= i; ++j) {
       const bool near = i / 17 == j / 17;
       float x = draw(random) * (near ? 1.0f : 0.1f);
-      if (kind == 1) x = std::round(4 * x) / 4;  // ties
+      if (kind == 1) x = std::round(4 * x) / 4;  // makes ties
       if (kind == 2) x = 0.5f;
       if (kind == 3 && !near) x = i % 2 == 0 ? 0.0f : -0.0f;
       map[static_cast<size_t>(i * n + j)] = x;
@@ -94,10 +94,10 @@ TEST(SpanPhases, BlocksFollowEachOtherAndSpansMayBeMany) {
       maps.insert(maps.end(), map.begin(), map.end());
     }
     maps.resize(static_cast<size_t>(tokens * n));
-    for (const int heads : {1, 32, 70}) {  // 70: more votes than there is room for
+    for (const int heads : {1, 32, 70}) {  // 70: more votes than fit
       std::vector<float> votes(static_cast<size_t>(tokens * heads));
       for (float& x : votes) x = static_cast<float>(votes_of(random)) / 7;
-      for (const int spans : {1, 33, 300}) {  // more than warps, and more than there are
+      for (const int spans : {1, 33, 300}) {  // more than warps, and more than exist
         SpanTokenRule rule;
         rule.phi = 0.9f;
         rule.theta = 0.5f;

@@ -15,7 +15,7 @@ using testing_support::view_of;
 
 constexpr float kLow = 0.01f;
 
-/// Tokens 0 to 2 and 3 to 5 attend to themselves only, the second triangle more.
+/// Tokens 0 to 2 and 3 to 5 attend only to themselves, the second triangle more strongly.
 std::vector<float> two_triangles() {
   std::vector<float> map(36, kLow);
   for (int i = 0; i < 6; ++i) {
@@ -28,7 +28,7 @@ std::vector<float> two_triangles() {
 
 SpanTokenRule rule_of(int most, float lambda) {
   SpanTokenRule rule;
-  rule.theta = 0.43f;  // nine of 21 entries are low: above those, below one
+  rule.theta = 0.43f;  // nine of 21 entries are low: the threshold is above those and below one
   rule.phi = 0.1f;
   rule.spans = 2;
   rule.most = most;
@@ -52,7 +52,7 @@ TEST(SpanTokens, AreThoseOfEachSpanWithMostVotesOfAllHeads) {
   SpanTokens tokens;
   const DividedTokens block{6, 6, view_of(map), view_of(votes)};
   choose_span_tokens(host_queue(), block, rule_of(2, 0), tokens);
-  EXPECT_EQ(tokens_of(tokens), (std::vector<int32_t>{4, 5, 1, 2}));  // the better span first
+  EXPECT_EQ(tokens_of(tokens), (std::vector<int32_t>{4, 5, 1, 2}));  // the better span comes first
   EXPECT_EQ(ends_of(tokens), (std::vector<int32_t>{2, 4}));
   choose_span_tokens(host_queue(), block, rule_of(9, 0), tokens);
   EXPECT_EQ(tokens_of(tokens), (std::vector<int32_t>{3, 4, 5, 0, 1, 2}));
@@ -60,7 +60,7 @@ TEST(SpanTokens, AreThoseOfEachSpanWithMostVotesOfAllHeads) {
 
 TEST(SpanTokens, AreFewerWhereNeighboursKnowTheSpan) {
   std::vector<float> map = two_triangles();
-  for (int i = 3; i < 6; ++i) {  // the second span's rows look at the first
+  for (int i = 3; i < 6; ++i) {  // the second span's rows attend to the first span
     for (int j = 0; j < 3; ++j) map[static_cast<size_t>(i * 6 + j)] = 1.9f;
   }
   SpanTokens tokens;
@@ -73,7 +73,7 @@ TEST(SpanTokens, AreFewerWhereNeighboursKnowTheSpan) {
 
 TEST(SpanTokens, OwnVotesAreWhatTheBlockPaysThem) {
   std::vector<float> map = two_triangles();
-  map[1 * 6 + 1] = 2.5f;  // token 1 is looked at most by its span, and token 5 by itself
+  map[1 * 6 + 1] = 2.5f;  // token 1 gets most attention within its span, token 5 from itself
   map[5 * 6 + 5] = 9;
   map[0 * 6 + 5] = 99;  // above the diagonal
   SpanTokens tokens;
@@ -82,12 +82,12 @@ TEST(SpanTokens, OwnVotesAreWhatTheBlockPaysThem) {
 }
 
 TEST(SpanTokens, OfSeveralBlocksAreThoseOfEach) {
-  // Two blocks of 6 tokens, and one of 3 that is one triangle.
+  // Two blocks of 6 tokens, and one of 3 tokens that is one triangle.
   const std::vector<float> map = two_triangles();
   std::vector<float> maps(map);
   maps.insert(maps.end(), map.begin(), map.end());
   maps.insert(maps.end(), map.begin(), map.begin() + 18);
-  for (size_t i = 3; i < 6; ++i) maps[12 * 6 + 2 * 6 + i] = 50;  // of the short block: above
+  for (size_t i = 3; i < 6; ++i) maps[12 * 6 + 2 * 6 + i] = 50;  // above the short block's diagonal
   SpanTokens all, one, last;
   const SpanTokenRule rule = rule_of(2, 0);
   choose_span_tokens(host_queue(), {15, 6, view_of(maps), {}}, rule, all);
@@ -140,7 +140,7 @@ struct Queries {
     call.head = head;
     call.sum_of_span = sum_of_span;
   }
-  /// Element t of head h of a row.
+  /// Element t of head h in a row.
   static float at(int row, int h, int t) { return static_cast<float>((row * 4 + h) * 2 + t); }
   std::vector<float> numbers() const {
     const std::span<const float> all = list.vectors();

@@ -41,7 +41,7 @@ SteadyNumbers judge(const SteadyNumbers& sums, const SteadyNumbers& squares,
   return scores;
 }
 
-/// The feasible rows one by one: the smallest variance first, of equal ones the lower row.
+/// The feasible rows one by one: smallest variance first, and of equal ones the lower row.
 SteadyNumbers plain_steady(const SteadyNumbers& sums, const SteadyNumbers& squares,
                            const SteadyNumbers& seen, const SteadyRule& rule) {
   const int64_t n = std::ssize(sums);
@@ -71,7 +71,8 @@ TEST(SteadyScores, EqualAPlainLoop) {
       SteadyNumbers sums(n), squares(n), seen(n);
       for (size_t i = 0; i < n; ++i) {
         seen[i] = static_cast<float>(1 + random() % 50);
-        const float each = static_cast<float>(random() % 4) / 4;  // equal numbers: ties at none
+        // Equal values: variance zero, with ties.
+        const float each = static_cast<float>(random() % 4) / 4;
         sums[i] = each * seen[i];
         squares[i] = each * each * seen[i] + static_cast<float>(random() % 3);
         if (random() % 30 == 0) sums[i] = NAN;
@@ -94,7 +95,7 @@ TEST(SteadyScores, EqualAPlainLoop) {
 }
 
 TEST(SteadyScores, LeaveAloneWhatVariesAndTheEnds) {
-  // Rows 0 and 5 are ends; row 2 was needed once and by all the rows that saw it very unequally.
+  // Rows 0 and 5 are ends. Row 2 received very uneven attention.
   const SteadyNumbers sums{9, 2, 2, 1, 4, 9}, squares{81, 1, 4, 0.25f, 4, 81},
       seen{4, 4, 4, 4, 4, 4};
   SteadyRule rule;

@@ -54,7 +54,7 @@ TEST(StoredKey, ALargeChannelDoesNotSpoilItsBlock) {
   std::vector<float> x = random_numbers(64, 9);
   x[5] = 20;
   x[40] = -15;
-  EXPECT_GT(error_of_row(false, x), 0.5);  // a value: the scale is an eighth of the largest
+  EXPECT_GT(error_of_row(false, x), 0.5);  // a value's scale is an eighth of its largest element
   EXPECT_LT(error_of_row(true, x), 0.3);
 }
 

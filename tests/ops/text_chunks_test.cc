@@ -1,4 +1,4 @@
-// How the GPU cuts a text's pairs, against every pair.
+// The GPU's division of a text's pairs, compared with all pairs.
 
 #include "ops/grad/text_chunks.h"
 

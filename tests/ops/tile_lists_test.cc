@@ -18,12 +18,13 @@ using testing_support::keys_seen;
 using testing_support::SeenKeys;
 using testing_support::view_of;
 
-/// Rows [first, end) of the heads of `rules` see the keys that `sees(head, position, key)` names.
+/// Checks that rows [first, end) of the heads of `rules` see exactly the keys with sees(head,
+/// position, key).
 void expect_keys(const TileGrid& grid, int64_t first, int64_t end, std::span<const TileRule> rules,
                  int lists, const std::function<bool(int, int64_t, int64_t)>& sees) {
   const std::vector<PagedRows> rows(static_cast<size_t>(lists));
   TileLists memory;
-  for (int round = 0; round < 2; ++round) {  // the second time in memory that was used
+  for (int round = 0; round < 2; ++round) {  // the second time with used memory
     const auto tasks = tile_lists(host_queue(), grid, first, end, rules, rows, memory);
     const SeenKeys seen = keys_seen(tasks);
     SeenKeys want;
@@ -60,7 +61,7 @@ TEST(TileLists, BlocksAreThoseThatAreMarked) {
       return of_head[static_cast<size_t>(tile * grid.blocks() + j / grid.tile)] != 0;
     };
     expect_keys(grid, 0, grid.rows, rules, 2, sees);
-    if (grid.rows > 20) expect_keys(grid, 7, 20, rules, 1, sees);  // tiles cut by the range
+    if (grid.rows > 20) expect_keys(grid, 7, 20, rules, 1, sees);  // the range cuts tiles
   }
 }
 
@@ -84,7 +85,7 @@ TEST(TileLists, LinesAreColumnsAndDiagonals) {
   for (const auto& [begin, rows] : {std::pair<int64_t, int64_t>{0, 1}, {0, 130}, {700, 201}}) {
     const TileGrid grid{16, begin, rows};
     std::vector<float> columns(static_cast<size_t>(grid.keys())), diagonals(columns);
-    for (float& x : columns) x = static_cast<float>(random() % 50);  // ties
+    for (float& x : columns) x = static_cast<float>(random() % 50);  // makes ties
     for (float& x : diagonals) x = static_cast<float>(random() % 50);
     LineChoice chosen;
     const LineTask task{view_of(columns), view_of(diagonals), 40, 103, &chosen};

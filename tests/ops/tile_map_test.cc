@@ -16,7 +16,7 @@ using testing_support::PagedHead;
 using testing_support::seen_keys;
 using testing_support::view_of;
 
-/// Two KV heads, rows that attend to everything before them, and two tiles of their map.
+/// Two KV heads, rows with causal attention, and two tiles of their map.
 void check_tile_map(KvType type, int head_dim, int group, AttendCompute compute) {
   constexpr int kMapRows = 90, kPast = 70, kWindow = 60, kStride = 150;
   std::mt19937 random(31);
@@ -80,7 +80,7 @@ void check_tile_map(KvType type, int head_dim, int group, AttendCompute compute)
   const bool exact = compute == AttendCompute::kF32 || current_isa() < Isa::kAvx512Bf16;
   for (size_t i = 0; i < 2; ++i) {
     const Corner& p = corners[i];
-    std::vector<double> want(maps[i].size(), 0.5);  // what lies there is added to
+    std::vector<double> want(maps[i].size(), 0.5);  // results are added to existing values
     for (int r = 0; r < p.rows; ++r) {
       for (int h = 0; h < call.heads; ++h) {
         const size_t list = static_cast<size_t>(h / group);

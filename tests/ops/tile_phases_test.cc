@@ -1,4 +1,4 @@
-// The GPU's lines and the keys of its tiles, run by a loop instead of its threads.
+// The GPU's lines and lists of tile keys, run by a loop in place of threads.
 
 #include "ops/choose/tile_phases.h"
 
@@ -21,7 +21,7 @@ using testing_support::view_of;
 
 TileRows copy_of(View<const int32_t> view) { return {host(view).begin(), host(view).end()}; }
 
-/// Scores of which a share `1 / every` stands out.
+/// Scores in which a share of `1 / every` is high.
 std::vector<float> some_scores(int64_t count, uint32_t every, std::mt19937& random) {
   std::vector<float> scores(static_cast<size_t>(count));
   for (float& x : scores) {
@@ -30,7 +30,7 @@ std::vector<float> some_scores(int64_t count, uint32_t every, std::mt19937& rand
   return scores;
 }
 
-/// What the device would write for rows at `position`.
+/// The device's output for rows at `position`.
 struct Listed {
   TileRows index, counts;
 };
@@ -72,7 +72,7 @@ TEST(RunPhases, AreTheHostsRuns) {
   }
 }
 
-/// The tasks of a head, whose list is of pages of nothing.
+/// The tasks of a head whose list has pages without memory.
 std::span<const AttendTask> tasks_of(const TileGrid& grid, const TileRule& rule,
                                      TileLists& memory) {
   static const PagedRows list{nullptr, 64, 64};
@@ -138,7 +138,7 @@ TEST(TilePhases, ListTheHostsBlocks) {
         there.pages = tile / 64;
         there.own_keys = static_cast<int32_t>(there.position - there.own * tile) + task.row_count;
         there.blocks = marks.data() + (there.own - grid.first_tile()) * grid.blocks();
-        // The host lists the keys of a tile's own block that stand before its rows, too.
+        // The host also lists the keys of a tile's own block before its rows.
         TileRows expected;
         bool own = false;
         for (const KeySegment& s : task.segments) {
@@ -158,7 +158,7 @@ TEST(TilePhases, ListTheHostsBlocks) {
   }
 }
 
-/// The keys that each row of a task of the host sees, ascending.
+/// The keys that each row of a host task sees, in ascending order.
 std::vector<TileRows> rows_of_host(const AttendTask& task) {
   std::vector<TileRows> seen(static_cast<size_t>(task.row_count));
   for (int r = 0; r < task.row_count; ++r) {
@@ -175,7 +175,7 @@ std::vector<TileRows> rows_of_host(const AttendTask& task) {
   return seen;
 }
 
-/// A list of pages with room for so many.
+/// A list of pages with the given capacity.
 struct PageRoom {
   explicit PageRoom(size_t room) : pages(room + 1, -7), masks(2 * room + 1, 7) {}
   cuda::SeenPages list() { return {pages.data(), masks.data(), &keys}; }
@@ -202,7 +202,7 @@ struct PageRoom {
   int32_t keys = -7;
 };
 
-/// One or two tiles of the host, listed together.
+/// Compares one or two host tiles, listed together.
 void check_pages(std::span<const AttendTask> tiles, const TileRows& columns, const TileRows& runs,
                  int32_t run_count, bool copies, cuda::PageShared& shared) {
   const int64_t position = tiles[0].row_position;

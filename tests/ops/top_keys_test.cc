@@ -21,8 +21,8 @@ struct TopKeyCase {
   int k;
 };
 
-/// Two KV heads; queries of whole numbers would tie too often, so they are random. With `whole`
-/// everything is a small whole number: products are exact in any precision and ties abound.
+/// Two KV heads. Integer queries would tie too often, so queries are random. With `whole` all
+/// values are small integers: products are exact in any precision, and ties are frequent.
 struct TopKeySetting {
   TopKeySetting(const TopKeyCase& c, AttendCompute compute, TopRule rule, bool whole)
       : test_case(c) {
@@ -72,9 +72,9 @@ struct TopKeySetting {
     return dot;
   }
 
-  /// Keys that may win, best first.
+  /// Candidate keys, best first.
   std::vector<std::pair<double, int64_t>> candidates(int row, int head) const {
-    std::vector<std::pair<double, int64_t>> all;  // (-score, key) sorts as the rule wants
+    std::vector<std::pair<double, int64_t>> all;  // (-score, key) sorts by the rule
     for (int64_t j = 0; j < test_case.keys; ++j) {
       const std::pair<double, int64_t> key{-score(row, head, j), j};
       if (call.rule == TopRule::kExact || j % kTopTile == 0) {
@@ -111,7 +111,7 @@ void check_top_keys(const TopKeyCase& c, AttendCompute compute, TopRule rule, bo
           continue;
         }
         const auto& [negative, key] = want[static_cast<size_t>(i)];
-        // Queries are bf16 numbers; keys of other types are rounded to bf16 by some products.
+        // Queries are bf16 values. Some products round keys of other types to bf16.
         const double allowed = whole ? 1e-3 : c.type.k == DType::BF16 ? 1e-4 : 0.15;
         ASSERT_NEAR(s.scores[at], -negative, allowed) << "row " << row << " head " << head;
         if (whole || c.type.k == DType::BF16) {
@@ -165,7 +165,7 @@ TEST(TopKeys, OfEqualScoresTheLowerKeyWins) {
 }
 
 TEST(TopKeys, DoNotDependOnHowRowsAreDealtOut) {
-  // One row at a time (streamed) equals all rows at once (tiles) where products are exact.
+  // One row at a time (streamed) equals all rows at once (tiles) if products are exact.
   const TopKeyCase c{DType::BF16, 32, 3, 50, 7, 900, 4};
   TopKeySetting together(c, AttendCompute::kBest, TopRule::kTile, true);
   TopKeySetting one_by_one(c, AttendCompute::kBest, TopRule::kTile, true);

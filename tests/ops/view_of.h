@@ -1,5 +1,5 @@
 #pragma once
-// Views of the vectors that tests keep their numbers in.
+// Views of the vectors in which tests keep their values.
 
 #include <vector>
 

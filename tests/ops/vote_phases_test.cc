@@ -1,4 +1,4 @@
-// The GPU's votes and spans, run by a loop instead of its threads.
+// The GPU's votes and spans, run by a loop in place of threads.
 
 #include "ops/choose/vote_phases.h"
 
@@ -16,7 +16,7 @@ namespace {
 using VotePhaseRows = std::vector<int32_t>;
 using testing_support::view_of;
 
-/// What the device keeps between votes.
+/// State that the device keeps between votes.
 struct Counters {
   explicit Counters(int64_t numbers)
       : counters(static_cast<size_t>(numbers)), marks(static_cast<size_t>(numbers + 31) / 32) {}
@@ -34,7 +34,7 @@ VotePhaseRows vote_in_phases(const VotePhaseRows& votes, int64_t numbers, int64_
   const cuda::VoteTask task{
       votes.data(),      cast,        numbers,      k,           kept.counters.data(),
       kept.marks.data(), &kept.voted, found.data(), rows.data(), &count};
-  const int64_t middle = cast / 3;  // by two blocks of threads
+  const int64_t middle = cast / 3;  // two thread blocks count
   cuda::tally_votes(cuda::HostBlock{}, task, middle, cast);
   cuda::tally_votes(cuda::HostBlock{}, task, 0, middle);
   cuda::choose_voted(cuda::HostBlock{}, *shared, task);
@@ -82,7 +82,7 @@ TEST(SpanPhases, CoverWhatTheHostsCover) {
         }
         const VotePhaseRows count = {static_cast<int32_t>(chosen.size())};
         VotePhaseRows listed = chosen;
-        listed.resize(chosen.size() + 3);  // room for more
+        listed.resize(chosen.size() + 3);  // capacity for more
         const RowList list{view_of(listed), view_of(count)};
         SpanRows memory;
         const RowList spans = expand_spans(host_queue(), list, span, end, 11, memory);

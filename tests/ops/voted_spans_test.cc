@@ -19,14 +19,15 @@ using VotedRows = std::vector<int32_t>;
 
 constexpr int kVotedDim = 32, kVotedHeads = 4, kLists = 2;
 
-/// Small whole numbers, whose products are exact however they are summed up.
+/// Small integers, whose products are exact in any order of summation.
 std::vector<float> whole_numbers(size_t count, std::mt19937& random) {
   std::vector<float> numbers(count);
   for (float& x : numbers) x = static_cast<float>(random() % 7) - 3.0f;
   return numbers;
 }
 
-/// Of keys [first, first + count) of a list the k with the largest products, lower keys first.
+/// The k keys of [first, first + count) in a list with the largest products. Of equal ones the
+/// lower keys come first.
 VotedRows best_keys(const float* query, const PagedHead& list, int64_t first, int64_t count,
                     int k) {
   std::vector<std::pair<double, int32_t>> ranked;
@@ -45,7 +46,7 @@ VotedRows best_keys(const float* query, const PagedHead& list, int64_t first, in
   return keys;
 }
 
-/// Those with most votes, and their neighbours.
+/// The keys with the most votes, and their neighbours.
 VotedRows plain_spans(const std::map<int32_t, int>& votes, int64_t first, int64_t count,
                       const SpanVote& vote) {
   std::vector<std::pair<int, int32_t>> ranked;
@@ -61,7 +62,7 @@ VotedRows plain_spans(const std::map<int32_t, int>& votes, int64_t first, int64_
   return {seen.begin(), seen.end()};
 }
 
-/// What rows [row, row + rows) choose, by loops over rows, heads and keys.
+/// The choice of rows [row, row + rows), by loops over rows, heads and keys.
 VotedRows plain_choice(const std::vector<float>& queries, const std::vector<PagedHead>& lists,
                        int64_t first, const SpanVote& vote, const Election& e) {
   std::map<int32_t, int> votes;
@@ -88,7 +89,7 @@ TEST(VotedSpans, EqualALoopOverRowsHeadsAndKeys) {
     const std::vector<PagedRows> views{lists[0].view(), lists[1].view()};
     const std::vector<float> queries = whole_numbers(size_t{24} * kVotedHeads * kVotedDim, random);
     const SpanVote vote{.k = 2, .clip = 4, .span = 7};
-    // Groups of rows that choose at once, from fewer or more keys.
+    // Groups of rows that choose together, from fewer or more keys.
     std::vector<Election> elections{{.row = 0, .rows = 20, .count = kCount - 40},
                                     {.row = 20, .rows = 3, .count = kCount - 20},
                                     {.row = 23, .rows = 1, .count = kCount}};

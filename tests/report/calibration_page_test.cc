@@ -1,4 +1,4 @@
-// The page of `longhaul calibrate all`: well formed, escaped, with a mark for every number.
+// The page of `longhaul calibrate all`: well-formed, escaped, with a mark for every value.
 
 #include "report/calibration_page.h"
 

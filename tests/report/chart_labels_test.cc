@@ -1,4 +1,4 @@
-// Names in pictures: short, and no two alike.
+// Labels in charts: short and unique.
 
 #include "report/chart_labels.h"
 

@@ -1,4 +1,4 @@
-// Markdown, CSV, JSON and the texts they are made of; frontier and axes.
+// Markdown, CSV, JSON and their text functions; frontier and axes.
 
 #include <gtest/gtest.h>
 
@@ -24,9 +24,9 @@ TEST(Text, Escapes) {
   EXPECT_EQ(escape_xml("\xE2\x82\xAC \xF0\x9F\x9A\x80"), "\xE2\x82\xAC \xF0\x9F\x9A\x80");
   const std::string r = "\xEF\xBF\xBD";
   EXPECT_EQ(escape_xml("\x01"), r);
-  EXPECT_EQ(escape_xml("\xE2\x82"), r);              // one for the maximal part of a character
-  EXPECT_EQ(escape_xml("\xC0\xAF"), r + r);          // overlong
-  EXPECT_EQ(escape_xml("\xED\xA0\x80"), r + r + r);  // surrogate
+  EXPECT_EQ(escape_xml("\xE2\x82"), r);                      // one per maximal part of a character
+  EXPECT_EQ(escape_xml("\xC0\xAF"), r + r);                  // overlong
+  EXPECT_EQ(escape_xml("\xED\xA0\x80"), r + r + r);          // surrogate
   EXPECT_EQ(escape_xml("\xF4\x90\x80\x80"), r + r + r + r);  // beyond U+10FFFF
   EXPECT_EQ(escape_xml("\xEF\xBF\xBE"), r);                  // U+FFFE
 }
@@ -106,7 +106,8 @@ TEST(Methods, AreTakenApartWithoutBeingChecked) {
 
 TEST(Frontier, HoldsWhatNothingBeats) {
   const auto point = [](double x, double y) { return ScatterPoint{"", 0, x, y, ""}; };
-  // Cheap and poor; beaten by the next; equal cost, better; dear and best; dear and worse.
+  // Cheap and poor; beaten by the next; equal cost and better; expensive and best; expensive and
+  // worse.
   const std::vector<ScatterPoint> points = {point(1, .2), point(2, .1), point(2, .5), point(9, .9),
                                             point(8, .4)};
   EXPECT_EQ(pareto_frontier(points), (std::vector<size_t>{0, 2, 3}));
@@ -136,7 +137,8 @@ TEST(Labels, KeepTheirDistance) {
   EXPECT_LT(places[0], places[2]);
   EXPECT_LT(places[2], places[1]);
   for (const double y : spread_labels(std::vector<double>(40, 99.0), 12, 0, 100)) {
-    EXPECT_TRUE(y >= -1e-9 && y <= 100 + 1e-9);  // no room: closer together, never outside
+    // Without room labels move closer together but stay inside.
+    EXPECT_TRUE(y >= -1e-9 && y <= 100 + 1e-9);
   }
 }
 
@@ -202,7 +204,7 @@ TEST_F(Formats, JsonHoldsCellsAndDifferences) {
   const auto json = json_report(results_of(small_run()));
   EXPECT_EQ(json["runs"][0]["answers"], 60);
   EXPECT_EQ(json["cells"].size(), 6);
-  ASSERT_EQ(json["differences"].size(), 3);  // over both lengths, and each
+  ASSERT_EQ(json["differences"].size(), 3);  // over both lengths, and for each
   EXPECT_EQ(json["differences"][0]["length"], nullptr);
   EXPECT_EQ(json["differences"][0]["n"], 20);
   EXPECT_EQ(json["differences"][2]["length"], 8192);

@@ -1,4 +1,4 @@
-// Tables by Record::group, and what prints them.
+// Tables by Record::group, and their output.
 
 #include "report/groups.h"
 
@@ -24,8 +24,8 @@ Record grouped(Record record, const std::string& group) {
   return record;
 }
 
-/// Two cases each of "10 calls" and "2 calls", one of no group: dense has all of them right, snapkv
-/// one of "2 calls" and the one without a group.
+/// Two cases each of "10 calls" and "2 calls", and one without group. dense has all of them right.
+/// snapkv has one of "2 calls" and the one without group right.
 std::vector<Record> calls() {
   std::vector<Record> records;
   const std::pair<const char*, double> cases[] = {
@@ -39,7 +39,7 @@ std::vector<Record> calls() {
   return records;
 }
 
-/// One answer in each of so many groups.
+/// One answer in each of `count` groups.
 std::vector<Record> in_groups(int count) {
   std::vector<Record> records;
   for (int i = 0; i < count; ++i) {
@@ -100,7 +100,7 @@ TEST_F(Groups, LeaveOutControlsThatWereNotAnswered) {
 }
 
 TEST_F(Groups, StandInMarkdownUnderTheTaskWithIntervals) {
-  // Wilson's: 2 of 2 from 34 %, 1 of 2 from 9 to 91 %, none of 2 to 66 %, 1 of 1 from 21 %.
+  // Wilson intervals: 2 of 2 from 34 %, 1 of 2 from 9 to 91 %, 0 of 2 to 66 %, 1 of 1 from 21 %.
   EXPECT_TRUE(has(markdown_report(results_of({calls()})),
                   {"By group:\n\n| group    |        dense |       snapkv |\n",
                    "| (none)   | 100 (21\xE2\x80\x93"

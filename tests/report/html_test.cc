@@ -1,4 +1,4 @@
-// The page: well-formed, self-contained, escaped; charts; missing things are said.
+// The page: well-formed, self-contained, escaped. It has charts and reports missing data.
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-/// Nothing that a browser would fetch, nor a script but the page's own.
+/// Checks that the page loads nothing from elsewhere and has only its own script.
 void expect_self_contained(const std::string& page) {
   EXPECT_EQ(XmlCheck::problem(page), "");
   for (const char* reach : {"<script ", "<link", "<img", "<iframe", "<object", "<embed", "@import",
@@ -57,11 +57,12 @@ TEST(HtmlReport, ShowsWhatWasRunAndFound) {
   EXPECT_TRUE(has(page, {"Evaluation of tiny", "A CPU, 2 threads, seed 7, 2026-01-02", "0.1.0",
                          "longhaul eval needle", "the word is there", "1.0 MiB",
                          "2 methods and 1 control on 1 task; 60 answers, 10 a cell"}));
-  // Wilson's interval of 5 of 10, and the real difference's tooltip.
+  // Wilson interval of 5 of 10, and the tooltip of the significant difference.
   EXPECT_TRUE(has(page, {">50<small>24\xE2\x80\x93"
                          "76</small>",
                          "McNemar, exact", ", 20 pairs,"}));
-  EXPECT_EQ(count_of(page, "by context, tokens and depth"), 3);  // heat maps: the control's too
+  // Heat maps, including the control's.
+  EXPECT_EQ(count_of(page, "by context, tokens and depth"), 3);
   EXPECT_TRUE(
       has(page, {"Quality against cost", "Time to the first token", "prefers-color-scheme"}));
   EXPECT_TRUE(has(page, {"<tbody class=\"apart\">", "Every sample was answered",
@@ -78,7 +79,7 @@ TEST(HtmlReport, OpensWithAVerdict) {
 
 TEST(HtmlReport, ColumnsSortByNumbersAndRowsAreFilteredByNames) {
   const std::string page = page_of(small_run());
-  // First clicks: the fastest, the best; a cell sorts by what it was rounded from.
+  // The first click sorts the best first. Cells sort by their unrounded values.
   EXPECT_TRUE(has(page, {"data-first=\"ascending\" class=\"num\" title=\"median time to the first "
                          "token\">first token (8K)</th>",
                          "data-first=\"descending\" class=\"num\">8K</th>",

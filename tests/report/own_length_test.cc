@@ -1,4 +1,4 @@
-// Cases of their own length (0 in records): nothing that other tasks get is left out for them.
+// Cases with their own length (0 in records) have everything that other tasks have.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Results of records that a test wrote.
+// Results of the records that a test wrote.
 
 #include <gtest/gtest.h>
 

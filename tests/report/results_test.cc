@@ -1,4 +1,4 @@
-// Records in cells; comparisons.
+// Grouping of records in cells, and comparisons.
 
 #include "report/results.h"
 
@@ -55,7 +55,7 @@ TEST_F(ResultsTest, SaysWhetherTheRunIsFinished) {
   EXPECT_TRUE(results_of({records}).unfinished()) << "snapkv has not answered it";
 }
 
-/// A text whose reading failed, or succeeded, is one answer, however many stretches it has.
+/// A text that was read, or failed to be read, is one answer, whatever its number of stretches.
 TEST_F(ResultsTest, StretchesOfATextAreOneAnswer) {
   std::vector<Record> records;
   for (const char* method : {"dense", "snapkv:capacity=64"}) {
@@ -145,7 +145,7 @@ TEST_F(ResultsTest, ComparesMethodsOnTheSameSamples) {
   ASSERT_EQ(c.by_length.size(), 2);
   EXPECT_EQ(c.by_length[1].length, 8192);
   EXPECT_EQ(c.by_length[1].paired.n, 10);
-  EXPECT_EQ(c.by_length[1].p_holm, 0.125);  // of two comparisons
+  EXPECT_EQ(c.by_length[1].p_holm, 0.125);  // for two comparisons
   EXPECT_EQ(pairs_of_methods(r, "dense", "snapkv").size(), 1);
   EXPECT_TRUE(has(error_of([&] { pairs_against(r, "infllm"); }), {"infllm", "snapkv:capacity=64"}));
 }
@@ -240,7 +240,7 @@ TEST_F(ResultsTest, RunsWithoutACommonMethodAreNamedWithTheirMethods) {
   EXPECT_TRUE(pairs_of_runs(results_of({{}, {answer("dense", "1", 1)}})).empty());
 }
 
-/// `book` reads other places at another length.
+/// `book` reads other places for other lengths.
 TEST_F(ResultsTest, TextsOfOneNumberAreAPairOfEachLength) {
   std::vector<Record> records;
   for (const char* method : {"dense", "tova"}) {

@@ -62,8 +62,8 @@ class RunMaker {
   TempFolder folder_;
 };
 
-/// Two methods and a control over two lengths, 10 samples a cell: dense finds all, snapkv every
-/// second one at 8K, the control nothing.
+/// Two methods and a control over two lengths, with 10 samples per cell. dense finds all, snapkv
+/// every second one at 8K, and the control none.
 inline std::vector<Record> small_run() {
   std::vector<Record> records;
   for (const int64_t length : {4096, 8192}) {

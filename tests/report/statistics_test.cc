@@ -1,4 +1,4 @@
-// Against values of scipy and statsmodels (tools/make_statistics_goldens.py).
+// Compared with values of scipy and statsmodels (tools/make_statistics_goldens.py).
 
 #include <gtest/gtest.h>
 
@@ -98,7 +98,7 @@ TEST_F(Statistics, NewcombesIntervals) {
     EXPECT_NEAR(interval.low, row[4].get<double>(), 1e-12) << row;
     EXPECT_NEAR(interval.high, row[5].get<double>(), 1e-12) << row;
   }
-  // As printed in the paper's table II, first column, method 10.
+  // The values in the paper's table II, first column, method 10.
   const Interval printed = newcombe_paired_interval(36, 12, 2, 0);
   EXPECT_NEAR(printed.low, 0.0569, 5e-5);
   EXPECT_NEAR(printed.high, 0.3404, 5e-5);
@@ -111,7 +111,7 @@ TEST_F(Statistics, OtherScoresAreFlippedAndResampled) {
     const PairedDifference d = paired_difference(zeros, differences, 7);
     const bool exact = row["exact"];
     EXPECT_NEAR(d.p, row["p"].get<double>(), exact ? 1e-12 : 0.012);
-    // Percentiles of 10,000 resamples against scipy's 100,000.
+    // Percentiles of 10,000 resamples compared with scipy's 100,000.
     const Interval interval = bootstrap_mean_interval(differences, 7);
     EXPECT_NEAR(interval.low, row["low"].get<double>(), 0.012);
     EXPECT_NEAR(interval.high, row["high"].get<double>(), 0.012);
@@ -123,7 +123,7 @@ TEST_F(Statistics, OtherScoresAreFlippedAndResampled) {
   }
 }
 
-/// All that can be drawn from few pairs are these pairs: an interval of one would have no width.
+/// Resampling of few pairs yields only these pairs. An interval of one pair would have no width.
 TEST_F(Statistics, FewPairsAreNotResampled) {
   EXPECT_FALSE(paired_difference(Values{0.75}, Values{0.4}).interval.has_value());
   const Values a{0.2, 0.4, 0.3}, b{0.3, 0.6, 0.6}, differences{0.1, 0.2, 0.3};
@@ -137,7 +137,7 @@ TEST_F(Statistics, FewPairsAreNotResampled) {
   EXPECT_NEAR(interval.low, 0.2 - 4.302653 * 0.1 / std::sqrt(3.0), 1e-6);
 }
 
-/// The share of all signs, one by one.
+/// The p-value by enumeration of all signs.
 double p_of_every_flip(const Values& differences) {
   const double observed = std::abs(std::accumulate(differences.begin(), differences.end(), 0.0));
   int64_t extreme = 0;
@@ -151,7 +151,7 @@ double p_of_every_flip(const Values& differences) {
   return std::ldexp(static_cast<double>(extreme), -static_cast<int>(differences.size()));
 }
 
-/// Irrational sizes, of which every third one is below 0.
+/// Irrational values, every third one negative.
 Values uneven_differences(size_t count) {
   Values differences;
   for (size_t i = 0; i < count; ++i) {
@@ -172,7 +172,7 @@ TEST(SignFlip, CountsEveryFlipOfFewPairs) {
 }
 
 TEST(SignFlip, IsExactForManyPairsOfACommonStep) {
-  // Alike in size: a sign test.
+  // With equal magnitudes this is a sign test.
   for (const int count : {33, 60, 200}) {
     for (const int lower : {0, 3, count / 3, count / 2}) {
       Values differences(static_cast<size_t>(count), 2.0 / 7);
@@ -181,25 +181,26 @@ TEST(SignFlip, IsExactForManyPairsOfACommonStep) {
       EXPECT_NEAR(sign_flip_p(differences) / want, 1, 1e-9) << count << " " << lower;
     }
   }
-  // Sums of 40 halves and 40 wholes, counted by their two numbers.
+  // Sums of 40 halves and 40 wholes, counted by the numbers of both.
   Values differences(80, 0.5);
   std::fill_n(differences.begin(), 40, 1.0);
   differences[0] = -1;
   differences[79] = -0.5;
-  // Lesser side: at most 1.5, so (0 wholes, 0..3 halves) or (1 whole, 0..1 halves).
+  // Lower side: at most 1.5, so (0 wholes, 0..3 halves) or (1 whole, 0..1 halves).
   const double subsets = 1 + 40 + 780 + 9880 + 40 * (1 + 40);
   EXPECT_NEAR(sign_flip_p(differences) / (2 * std::ldexp(subsets, -80)), 1, 1e-9);
 }
 
 TEST(SignFlip, RoundingChangesLittle) {
-  // One above the pairs whose subsets are all listed; a pair of size 0.0001 decides nothing.
+  // One more than the number of pairs whose subsets are enumerated. A pair of size 0.0001 has no
+  // influence.
   for (const size_t count : {31, 32}) {
     Values differences = uneven_differences(count);
     const double listed = sign_flip_p(differences);
     for (int i = 0; i < 8; ++i) differences.push_back(1e-6 * std::sqrt(2.0 + i));
     EXPECT_NEAR(sign_flip_p(differences) / listed, 1, 0.01) << count;
   }
-  // All one way: no other signs are as extreme, however many there are.
+  // All differences have the same sign: no other signs are as extreme, for any number of pairs.
   Values one_way = uneven_differences(100);
   for (double& d : one_way) d = std::abs(d);
   EXPECT_NEAR(std::log2(sign_flip_p(one_way)), -99, 1e-9);

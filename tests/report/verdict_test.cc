@@ -1,4 +1,4 @@
-// The verdict: what is fastest and smallest among the methods that answer as the measure does.
+// The verdict: the fastest and smallest methods whose answers are as good as the baseline's.
 
 #include "report/verdict.h"
 
@@ -19,7 +19,7 @@ using testing_support::has;
 
 class Verdicts : public testing_support::ReportFixture {
  protected:
-  /// 20 samples; `right` of them are answered. Cost falls with `factor`.
+  /// Adds 20 samples with `right` correct answers. Cost decreases with `factor`.
   void add(const std::string& method, int right, double factor) {
     for (int i = 0; i < 20; ++i) {
       Record r = answer(method, std::to_string(i), i < right ? 1 : 0);
@@ -33,10 +33,10 @@ class Verdicts : public testing_support::ReportFixture {
 };
 
 TEST_F(Verdicts, NameTheFastestAndSmallestWithinTheInterval) {
-  add("dense", 18, 1);  // Wilson: 70 to 97 %
+  add("dense", 18, 1);  // Wilson interval: 70 to 97 %
   add("duo", 15, 2);
   add("ntk", 19, 0.5);
-  add("h2o", 13, 8);  // 65 %: below
+  add("h2o", 13, 8);  // 65 %: below the interval
   const std::vector<Verdict> all = verdicts(results_of({records_}), 4096);
   ASSERT_EQ(all.size(), 1u);
   EXPECT_TRUE(has(all[0].measure,
@@ -91,7 +91,7 @@ TEST_F(Verdicts, MeansOfTasksHaveTheIntervalOfASum) {
   ASSERT_TRUE(quality && quality->interval);
   EXPECT_EQ(quality->n, 40);
   EXPECT_DOUBLE_EQ(quality->mean, 0.75);
-  // Wilson's bounds: 0.8389 of 20/20, 0.2993 and 0.7007 of 10/20.
+  // Wilson bounds: 0.8389 of 20/20, 0.2993 and 0.7007 of 10/20.
   EXPECT_NEAR(quality->interval->low, 0.75 - std::hypot(0.1611, 0.2007) / 2, 1e-3);
   EXPECT_NEAR(quality->interval->high, 0.75 + 0.2007 / 2, 1e-3);
 }
@@ -100,7 +100,7 @@ TEST_F(Verdicts, CompressionJoinsTheSettingsOfAMethod) {
   add("dense", 20, 1);
   add("snapkv:capacity=512", 18, 2);
   add("snapkv:capacity=256", 12, 4);
-  add("ntk", 20, 1);  // keeps everything: no point
+  add("ntk", 20, 1);  // keeps all rows, so it gives no point
   const auto charts = cost_frontiers(results_of({records_}), 4096);
   ASSERT_EQ(charts.size(), 2u);
   EXPECT_EQ(charts[1].name, "score-against-compression-4096");

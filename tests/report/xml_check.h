@@ -1,6 +1,6 @@
 #pragma once
-// A strict well-formedness check of XML, small: elements nest, attributes are quoted and not
-// repeated, only the five entities and numeric ones, no raw '<' or '&' in texts.
+// A strict and small check that XML is well-formed. Elements nest, attributes are quoted and
+// unique, only the five entities and numeric ones occur, and texts have no raw '<' or '&'.
 
 #include <cctype>
 #include <set>
@@ -12,7 +12,7 @@ namespace longhaul::testing_support {
 
 class XmlCheck {
  public:
-  /// "" when `text` is well-formed; else what is wrong and where.
+  /// Returns "" if `text` is well-formed, else the error and its place.
   static std::string problem(std::string_view text) {
     XmlCheck check(text);
     check.document();

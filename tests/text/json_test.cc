@@ -50,7 +50,7 @@ TEST(JsonFile, NamesTheFile) {
 TEST(JsonFile, OneThatIsTooLargeIsNamedAndNotRead) {
   const TempFolder folder;
   const std::filesystem::path path = folder.write("config.json", "{}");
-  std::filesystem::resize_file(path, uintmax_t{3} << 30);  // sparse
+  std::filesystem::resize_file(path, uintmax_t{3} << 30);  // sparse file
   const std::string line = error_of([&] { read_json_file(path); });
   EXPECT_TRUE(testing_support::has(line, {path.string(), "at most 67108864 are read"})) << line;
 }

@@ -18,7 +18,7 @@ TEST(NumberLines, AFileThatIsTooLargeIsNamedAndNotRead) {
   constexpr std::array<int, 1> kColumns = {2};
   const NumberLines words = {"gate", "layer", "heads"};
   EXPECT_EQ(read_number_lines(path, kColumns, words)[0][1], 2);
-  std::filesystem::resize_file(path, uintmax_t{3} << 30);  // sparse
+  std::filesystem::resize_file(path, uintmax_t{3} << 30);  // sparse file
   EXPECT_TRUE(has(error_of([&] { read_number_lines(path, kColumns, words); }),
                   {"gates.tsv: 3221225472 bytes", "up to 16777216"}));
 }

@@ -69,7 +69,7 @@ TEST_F(Options, RefusalsNameOptionValueAndRange) {
 }
 
 TEST_F(Options, SetFillsMembersAndLeavesDefaults) {
-  sizes.rows = 100;  // is replaced by the default of the time when the list was made
+  sizes.rows = 100;  // replaced by the default at the time when the list was made
   list.set({{"share", "0.25"}, {"mode", "one"}, {"name", "second"}, {"all", "true"}});
   EXPECT_EQ(sizes.rows, 7);
   EXPECT_EQ(sizes.share, 0.25);

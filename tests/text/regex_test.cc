@@ -35,8 +35,8 @@ TEST(Regex, APatternOfMoreThanAMebibyteIsRefused) {
             "t.json: pattern of 1048577 bytes; at most 1048576 are supported");
 }
 
-/// Each "a" is a call within a call. The compiled pattern has 4 MiB of stack for them; the
-/// interpreter, which is asked next, keeps them on the heap, up to a bound.
+/// Each "a" is a nested call. The compiled pattern has 4 MiB of stack for them. The interpreter,
+/// which is tried next, keeps them on the heap up to a bound.
 TEST(Regex, CallsWithinCallsEndWithTheirBound) {
   const Regex nested("(a(?1)?b)", "t.json");
   const auto parentheses = [](size_t deep) {

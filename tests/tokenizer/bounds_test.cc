@@ -1,5 +1,5 @@
-// What a tokenizer's file may cost: time and memory stay in proportion to the text, whatever the
-// file says. Limits of time are far above what is usual on any machine.
+// Cost of hostile tokenizer files: time and memory stay proportional to the text. Time limits are
+// far above normal times on any machine.
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST(TokenizerBounds, KeptPartsOfOrdinaryPatternsStay) {
 TEST(TokenizerBounds, SlowPatternsEndWithTheirBudget) {
   PreTokenizer pre;
   pre.add({Regex("(?=.*x)|a", "t.json")});
-  const std::string text(size_t{1} << 20, 'a');  // every search looks through all that follows
+  const std::string text(size_t{1} << 20, 'a');  // every search scans the rest of the text
   EXPECT_EQ(error_of([&] {
               const CpuLimit limit(0.1, "too slow");
               pre.split(text);
@@ -91,8 +91,8 @@ TEST(TokenizerBounds, SymbolsCountBytesInSixtyFourBits) {
   static_assert(sizeof(Symbol::begin) == 8 && sizeof(Symbol::bytes) == 8);
 }
 
-/// Pairs whose products with the golden ratio's multiplier, by which the table once placed them,
-/// agree in all bits that it looks at.
+/// Pairs whose hashes collide under the golden-ratio multiplier, which the table once used. Their
+/// products agree in all bits that the table used.
 TEST(TokenizerBounds, MergesChosenToCollideDoNot) {
   constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15u;
   uint64_t inverse = 1;
@@ -109,7 +109,7 @@ TEST(TokenizerBounds, MergesChosenToCollideDoNot) {
     ++added;
   }
   EXPECT_EQ(table.size(), added);
-  EXPECT_LT(watch.seconds(), 5.0);  // a walk over all for each: minutes
+  EXPECT_LT(watch.seconds(), 5.0);  // scanning all entries each time would take minutes
 }
 
 TEST(TokenizerBounds, LongAddedTokensTakeLinearTime) {
@@ -118,7 +118,7 @@ TEST(TokenizerBounds, LongAddedTokensTakeLinearTime) {
   const std::string text(size_t{4} << 20, 'a');
   const Stopwatch watch;
   EXPECT_EQ(tokens.find_all(text, true).size(), size_t{2} << 20);
-  EXPECT_LT(watch.seconds(), 10.0);  // 10,000 steps for each byte: minutes
+  EXPECT_LT(watch.seconds(), 10.0);  // 10,000 steps per byte would take minutes
 }
 
 TEST(TokenizerBounds, AddedTokensTogetherHaveALimit) {
@@ -128,7 +128,7 @@ TEST(TokenizerBounds, AddedTokensTogetherHaveALimit) {
                   {"t.json", "added tokens have 8388609 bytes"}));
 }
 
-/// The rule in its plainest form.
+/// The rule in its simplest form.
 std::vector<std::pair<size_t, int32_t>> leftmost_longest(const std::vector<AddedToken>& tokens,
                                                          std::string_view text, bool special) {
   std::vector<std::pair<size_t, int32_t>> out;
@@ -176,7 +176,8 @@ TEST(TokenizerBounds, AddedTokensAreTheLeftmostAndThereTheLongest) {
 TEST(TokenizerBounds, FilesThatAreTooLargeAreNamed) {
   const TempFolder folder;
   std::ofstream(folder.path() / "tokenizer.json") << "{}";
-  std::filesystem::resize_file(folder.path() / "tokenizer.json", uintmax_t{3} << 30);  // sparse
+  // Sparse file.
+  std::filesystem::resize_file(folder.path() / "tokenizer.json", uintmax_t{3} << 30);
   EXPECT_TRUE(has(error_of([&] { load_tokenizer_folder(folder.path()); }),
                   {"tokenizer.json: 3.0 GiB", "up to 128.0 MiB"}));
 }

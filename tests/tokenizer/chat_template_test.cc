@@ -1,5 +1,5 @@
-// Chat templates by name against what the program wrote for them before it ran Jinja, and what a
-// conversation's segments may become. tests/jinja compares templates with jinja2.
+// Chat templates by name, compared with the program's output for them before it ran Jinja, and the
+// possible segments of a conversation. tests/jinja compares templates with jinja2.
 
 #include "tokenizer/chat_template.h"
 
@@ -32,7 +32,7 @@ std::vector<ChatMessage> messages_of(const nlohmann::json& list) {
   return out;
 }
 
-/// The conversations of golden.json that have nothing but messages, by their names.
+/// The conversations of golden.json that have only messages, by name.
 std::map<std::string, std::vector<ChatMessage>> plain_conversations() {
   const auto golden = nlohmann::json::parse(read_whole(tokenizer_data() / "chat" / "golden.json"));
   std::map<std::string, std::vector<ChatMessage>> found;
@@ -58,8 +58,8 @@ ChatTemplate chat_of(std::string_view jinja) {
   return ChatTemplate::from_text(jinja, {"<BOS>", "<EOS>"}, "m.gguf: its chat template");
 }
 
-/// named.json holds what the tables of formats and their renderer wrote, which the interpreter has
-/// replaced: every named template must give the same text in the same segments.
+/// named.json has the output of the former format tables and their renderer, which the interpreter
+/// replaced. Every named template must give equal texts in equal segments.
 TEST(ChatTemplate, NamedTemplatesWriteWhatTheirTablesWrote) {
   const auto known = plain_conversations();
   size_t checked = 0;
@@ -95,7 +95,7 @@ TEST(ChatTemplate, FurtherTurnContinuesTheConversation) {
     const std::string whole = chat.render(all, true), begin = chat.render(first, true);
     const std::string turn = joined(chat.further_turn("Who are you"));
     EXPECT_TRUE(whole.ends_with("Hi there" + turn)) << turn;
-    // Some write a space before a reply that is there already, which the model itself begins with.
+    // Some templates write a space before an existing reply; otherwise the model generates it.
     if (name != "qwen3-no-think" && !whole.starts_with(begin + " Hi")) {
       EXPECT_EQ(begin + "Hi there" + turn, whole);
     }
@@ -123,7 +123,7 @@ TEST(ChatTemplate, WhatUsersWriteNeverBecomesAControlToken) {
     for (const int32_t id : nano.encode(segments, false)) count += nano.is_special(id) ? 1 : 0;
     return count;
   };
-  // Everything that a request holds, through what templates do to texts.
+  // All texts of a request, through the operations of templates on texts.
   const ChatTemplate chat = chat_of(
       "{%- for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content | trim | replace('x', "
       "'y')"

@@ -1,4 +1,4 @@
-// Encoding: repair of UTF-8, control tokens, segments; and the streaming detokenizer.
+// Encoding: repair of UTF-8, control tokens, segments. Also the streaming detokenizer.
 
 #include <gtest/gtest.h>
 
@@ -117,7 +117,8 @@ TEST(Encode, SegmentsAreOneText) {
   const std::string text = "<|im_start|>user\n\n\nHi there, 42!<|im_end|>\n<|im_start|>assistant\n";
   const Ids whole = llama3().encode(text, {.add_special = false, .parse_special = true});
   for (size_t a = 0; a <= text.size(); ++a) {
-    // Names of control tokens that this vocabulary lacks: wherever the cut, nothing may change.
+    // Names of control tokens that this vocabulary lacks. The place of the cut must not change the
+    // result.
     const std::vector<TextSegment> segments = {{text.substr(0, a), true}, {text.substr(a), true}};
     EXPECT_EQ(llama3().encode(segments, false), whole) << a;
   }
@@ -145,7 +146,7 @@ TEST(Encode, QwenComposesCharacters) {
   EXPECT_NE(llama3().encode("cafe\u0301"), llama3().encode("caf\u00e9"));
 }
 
-/// Rank by rank over the whole word, as the algorithm is defined.
+/// Merges rank by rank over the whole word, as the algorithm is defined.
 std::vector<int32_t> merge_slowly(const MergeTable& table, std::vector<int32_t> ids) {
   for (;;) {
     const Merge* best = nullptr;

@@ -1,4 +1,4 @@
-// Ids that Hugging Face tokenizers and llama.cpp give for odd texts
+// Ids from Hugging Face tokenizers and llama.cpp for unusual texts
 // (tools/make_tokenizer_goldens.py).
 
 #include <gtest/gtest.h>

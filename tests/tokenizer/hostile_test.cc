@@ -1,4 +1,4 @@
-// Files that are broken or made to do harm: one clear line each, never a crash.
+// Broken or malicious files give one clear line each and never a crash.
 
 #include <gtest/gtest.h>
 
@@ -138,7 +138,7 @@ TEST(HostileTokenizerJson, MergesNeverMakeControlTokens) {
   EXPECT_EQ(tokenizer.encode("ab", {.parse_special = true}), std::vector<int32_t>{2});
 }
 
-/// Metadata in memory: entries as a GGUF file would hold them.
+/// Metadata in memory, with entries as in a GGUF file.
 class FakeGguf {
  public:
   void text(const char* key, const std::string& value) {
@@ -225,7 +225,7 @@ TEST(HostileGgufTokenizer, Scores) {
 }
 
 TEST(HostileGgufTokenizer, PartsWithoutATokenStillMerge) {
-  // "ab" is a token, "b" is none: the characters merge all the same.
+  // "ab" is a token, "b" is not. The characters merge nevertheless.
   const FakeGguf file = sentencepiece({"a", "ab", "\u2581"}, {0.f, -1.f, -2.f});
   const Tokenizer tokenizer(load_gguf_tokenizer(file.metadata()));
   EXPECT_EQ(tokenizer.encode("ab"), (std::vector<int32_t>{2, 1}));

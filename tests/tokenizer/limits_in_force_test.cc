@@ -1,6 +1,6 @@
-// That reading a tokenizer and using it stand under their limits of time, depth and memory: a file
-// that reaches each, and the line that comes of it. Limits of minutes are made shorter; what they
-// stop would go on for as long.
+// Loading and use of a tokenizer obey limits of time, depth and memory. Each test has a file that
+// reaches a limit, and the resulting line. Limits of minutes are shortened, since the work that
+// they stop would take as long.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ std::string error_of_file(const json& document) {
   return error_of([&] { parse_tokenizer_json(document.dump(), "t.json"); });
 }
 
-/// Looks from every byte through all that follow.
+/// Scans all following bytes from every byte.
 constexpr const char* kSlowPattern = "(?=.*x)|a";
 
 TEST(LimitsInForce, TimeOfATextAndOfItsSegments) {
@@ -69,7 +69,7 @@ TEST(LimitsInForce, ASearchThatDoesNotReturnEndsTheProgramWithTheSameLine) {
       testing::ExitedWithCode(2), "^error: t.json: this tokenizer takes more than 30 s");
 }
 
-/// Tokens of a thousand bytes can each be divided at a thousand places, all of which are tried.
+/// Each token of a thousand bytes has a thousand places for a split, and all are tried.
 TEST(LimitsInForce, TimeToReadATokenizer) {
   const TempFolder folder;
   const std::string zeros(1200, 'A');  // base64: 900 zero bytes
@@ -117,7 +117,7 @@ TEST(LimitsInForce, TokensThatAFilePutsAroundATextAreFew) {
             "t.json: post_processor.single: puts more than 1024 tokens around a text");
 }
 
-/// What is put before a text is put before each stretch between added tokens.
+/// Prepended text is added before every stretch between added tokens.
 TEST(LimitsInForce, GrowthOfAllStretchesTogether) {
   json document = three_letters();
   document["normalizer"] = {{"type", "Prepend"}, {"prepend", std::string(1000, 'h')}};

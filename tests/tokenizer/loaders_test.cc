@@ -1,4 +1,4 @@
-// Loading from checkpoints: which tokens end a reply, BOS, chat templates in all their places.
+// Loading from checkpoints: tokens that end a reply, BOS, and chat templates in all their places.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ using testing_support::has;
 
 fs::path nano_folder() { return fs::path(LONGHAUL_MODELS) / "nano"; }
 
-/// nano's folder with files of its own in place of some.
+/// nano's folder with some files replaced.
 class FolderLikeNano {
  public:
   FolderLikeNano() {
@@ -86,7 +86,7 @@ TEST(LoadTokenizer, Phi3) {
             "<s><|user|>\nHi<|end|>\n<|assistant|>\n");
   const std::vector<int32_t> ids =
       tokenizer.encode(chat.segments({{{ChatRole::user, "Hi"}}}, true), false);
-  // The tokens swallow the line breaks behind them.
+  // The tokens remove the line breaks after them.
   EXPECT_EQ(tokenizer.decode(ids, false), "<s><|user|> Hi<|end|><|assistant|>");
 }
 
@@ -127,7 +127,7 @@ TEST(LoadTokenizer, ChatTemplateFromAListOrAFileOfItsOwn) {
   EXPECT_THROW(ChatTemplate::of(open_checkpoint(folder.path())), UserError);
   folder.write("chat_template.json", R"({"chat_template": "json {{ messages[0].content }}"})");
   EXPECT_EQ(rendered(true), "json Hi");
-  folder.write("chat_template.jinja", "file");  // goes before the others
+  folder.write("chat_template.jinja", "file");  // precedes the others
   folder.write("tokenizer_config.json", nano_config().dump());
   EXPECT_EQ(rendered(false), "file");
   std::filesystem::create_directory(folder.path() / "additional_chat_templates");
@@ -136,7 +136,8 @@ TEST(LoadTokenizer, ChatTemplateFromAListOrAFileOfItsOwn) {
   EXPECT_EQ(rendered(true), "tools");
 }
 
-/// Marks of turns that a file does not call special: a text that names them must not end a turn.
+/// Turn markers that a file does not declare special: a text that contains them must not end a
+/// turn.
 TEST(LoadTokenizer, MarksOfTurnsAreControlTokensWhateverTheFileSays) {
   FolderLikeNano folder;
   nlohmann::json tokenizer = nlohmann::json::parse(read_whole(nano_folder() / "tokenizer.json"));

@@ -1,5 +1,5 @@
-// Texts of megabytes: they come back, and time does not grow with the square of their length. The
-// limits are far above what is usual on any machine.
+// Texts of megabytes. They survive encoding and decoding, and time is not quadratic in their
+// length. Limits are far above normal times on any machine.
 
 #include <gtest/gtest.h>
 
@@ -28,13 +28,13 @@ TEST(LongText, WordsAndRunsTakeLinearTime) {
     const std::vector<int32_t> ids = tokenizer.encode(text, {.add_special = false});
     const double seconds = watch.seconds();
     EXPECT_EQ(tokenizer.decode(ids), text);
-    EXPECT_LT(seconds, 60.0);  // quadratic: hours
+    EXPECT_LT(seconds, 60.0);  // quadratic time would be hours
     std::printf("%zu bytes, %zu tokens, %.2f s\n", text.size(), ids.size(), seconds);
   }
 }
 
-/// Four novels and the passages of Natural Questions: nothing is there twice, so a cache of words
-/// answers no more than it does in any long document.
+/// Four novels and the passages of Natural Questions. Nothing is repeated, so a cache of words
+/// helps no more than with any long document.
 std::string a_million_tokens_of_prose() {
   const std::filesystem::path data = std::filesystem::path(LONGHAUL_MODELS).parent_path() / "data";
   std::string text;

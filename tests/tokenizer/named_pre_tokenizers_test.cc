@@ -7,7 +7,7 @@ namespace {
 
 using Pieces = std::vector<std::string_view>;
 
-/// Pieces that Python's regex finds with the pattern of o200k_base as tiktoken has it.
+/// Pieces that Python's regex module finds with tiktoken's pattern of o200k_base.
 TEST(NamedPreTokenizers, GptOssCutsAsTiktoken) {
   const PreTokenizer cut = make_pre_tokenizer(named_pre_tokenizer("gpt-4o", "test"));
   EXPECT_EQ(cut.split("HelloWorld it's IT'S don'T 12345 x//\n\n  y  "),

@@ -1,5 +1,5 @@
 #pragma once
-// Where the committed test data lies, and small helpers to read it.
+// Paths of the committed test data, and small helpers to read it.
 
 #include <filesystem>
 #include <fstream>

@@ -12,7 +12,7 @@ namespace longhaul {
 namespace {
 
 struct VectorCase {
-  std::string name;        // of the .inp and .out files
+  std::string name;        // name of the .inp and .out files
   std::string vocabulary;  // GGUF file or folder, relative to the test data
 };
 
@@ -40,7 +40,7 @@ std::vector<std::vector<int32_t>> read_outputs(const std::string& name) {
     std::istringstream numbers(line);
     out.emplace_back(std::istream_iterator<int32_t>(numbers), std::istream_iterator<int32_t>());
   }
-  out.emplace_back();  // behind the last newline: the empty text's
+  out.emplace_back();  // the empty text after the last newline
   return out;
 }
 

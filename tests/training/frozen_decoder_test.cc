@@ -1,4 +1,4 @@
-// The forward pass that gradients begin with, against logits of other engines
+// The forward pass before gradients, compared with logits of other engines
 // (tests/data/tiny_models).
 
 #include "training/frozen_decoder.h"
@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// False for a model that is refused, since it computes more than gradients are known of.
+/// Returns false for a model that is refused because gradients do not support its operations.
 bool expect_logits(const fs::path& path, const fs::path& expected_logits) {
   SCOPED_TRACE(path.string());
   const json golden = json::parse(std::ifstream(expected_logits));

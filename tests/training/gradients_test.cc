@@ -1,5 +1,6 @@
-// The backward pass through whole models against torch's autograd (tests/data/goldens/gradients,
-// made by tools/make_goldens.py gradients) and against finite differences.
+// The backward pass through whole models, compared with torch's autograd
+// (tests/data/goldens/gradients, made by tools/make_goldens.py gradients) and with finite
+// differences.
 
 #include <gtest/gtest.h>
 
@@ -50,8 +51,7 @@ FrozenDecoder decoder_on(const Queue& queue, const Model& model) {
   return FrozenDecoder(std::make_shared<DeviceModel>(model, queue));
 }
 
-/// The mean squared difference of the last rows' hidden states from those of the model, and where
-/// it goes back to.
+/// The mean squared difference of the last rows' hidden states from the model's, and its gradient.
 struct GatedLoss {
   GatedLoss(const Tiny& tiny, const json& golden, const Gates& gates, bool of_model,
             const Queue& queue = {})
@@ -89,7 +89,7 @@ struct GatedLoss {
   GatedAttention gated;
   double value = 0;
   Array<float> d_there;
-  std::vector<float> d;  // the same, after backward()
+  std::vector<float> d;  // host copy after backward()
 };
 
 class Gradients : public testing::TestWithParam<const char*> {};
@@ -132,7 +132,7 @@ TEST_P(Gradients, OfGatesAndEmbeddingsAreTheSameOnADevice) {
   expect_autograds(GetParam(), testing_support::fake_queue());
 }
 
-/// Adapters of rank 3 beside every matrix of a model.
+/// Adapters of rank 3 for every matrix of a model.
 class RandomAdapters {
  public:
   explicit RandomAdapters(Model& model) {
@@ -187,7 +187,7 @@ TEST(GatesOfAModelWithAdapters, HaveTheSameGradientsOnADevice) {
   }
 }
 
-/// Full attention whose backward pass also sums the regions of every layer.
+/// Full attention with a backward pass that also sums the regions of every layer.
 class ProbedAttention final : public AttentionRule {
  public:
   ProbedAttention(const FrozenDecoder& decoder, const ProbedRegions& regions)
@@ -198,7 +198,8 @@ class ProbedAttention final : public AttentionRule {
   void backward(int layer, const AttentionRows& rows, View<const float> d_mixed,
                 const AttentionRowGradients& d) override {
     full_.backward(layer, rows, d_mixed, d);
-    if (decoder_.causal(layer).window < decoder_.tokens()) return;  // its own: has no regions
+    // Layers with their own window have no regions.
+    if (decoder_.causal(layer).window < decoder_.tokens()) return;
     found.resize(std::max(found.size(), static_cast<size_t>(layer) + 1));
     found[static_cast<size_t>(layer)] =
         attention_regions(decoder_.queue(), decoder_.causal(layer),
