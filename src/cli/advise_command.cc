@@ -1,4 +1,5 @@
-// longhaul advise: what reading a text would take with each attention method, and which to try.
+// longhaul advise: estimated cost of reading a text with each attention method, and a
+// recommendation.
 
 #include <fmt/format.h>
 
@@ -40,15 +41,15 @@ struct AdviseFlags {
 
 struct MethodAdvice {
   std::string name;
-  std::string problem;  ///< why it cannot be made
+  std::string problem;  ///< why it cannot be made; empty if it can
   size_t memory = 0;    ///< weights, keys and values, and working memory
   bool fits = false, within_training = false, profile = false;
-  double seconds = 0;  ///< of reading, at most
+  double seconds = 0;  ///< upper bound of the prefill time
 };
 
 struct Advice {
   int64_t text_tokens = 0;
-  int64_t tokens = 0;  ///< with those of the reply
+  int64_t tokens = 0;  ///< including the reply
   int64_t trained = 0;
   size_t limit = 0;
   double measured_seconds = 0;
@@ -57,7 +58,7 @@ struct Advice {
   std::optional<Recommendation> best;
 };
 
-/// Reads the text's beginning with dense attention for a second, in small passes.
+/// Prefills the text's beginning with dense attention for a second, in small passes.
 ReadingTime measure(const std::shared_ptr<const Engine>& engine, SessionOptions options,
                     std::span<const int32_t> tokens, Advice& advice) {
   constexpr double kSeconds = 1;
@@ -66,7 +67,7 @@ ReadingTime measure(const std::shared_ptr<const Engine>& engine, SessionOptions 
   options.chunk = 256;
   Session session(engine, options);
   session.prefill(
-      tokens.first(std::min<size_t>(tokens.size(), 64)));  // kernels are built, weights read
+      tokens.first(std::min<size_t>(tokens.size(), 64)));  // builds kernels and loads weights
   Session timed(engine, options);
   size_t beginning = std::min(tokens.size(), kMost);
   while (beginning > 256 && !timed.has_room(static_cast<int64_t>(beginning), 0, 0)) beginning /= 2;
@@ -187,7 +188,7 @@ nlohmann::ordered_json advice_json(const Advice& a) {
   return json;
 }
 
-/// What sessions may take where they will run: a GPU's memory holds the weights already.
+/// Memory for sessions at their location: a GPU's memory already holds the weights.
 size_t limit_of(const AdviseFlags& flags, const Engine& engine, const Queue& queue) {
   if (flags.session.memory_limit > 0) return flags.session.memory_limit;
   if (queue.on_host()) return available_memory_bytes();

@@ -1,4 +1,4 @@
-// longhaul bench: speed and memory, beside what the machine could do.
+// longhaul bench: speed and memory, compared with the machine's peak.
 
 #include <algorithm>
 #include <cstdio>
@@ -68,8 +68,8 @@ MethodSpeeds bench_method(const BenchFlags& flags, const std::shared_ptr<const E
   return speeds;
 }
 
-/// With any of --prompt, --depth and --gen only what they name is measured: --gen alone decodes
-/// from an empty context, --depth alone as many tokens as by default.
+/// With any of --prompt, --depth and --gen only these are measured: --gen alone decodes from an
+/// empty context, --depth alone decodes the default number of tokens.
 void measure_only(BenchFlags& flags, const CLI::App& app) {
   const auto asked = [&app](const char* name) { return app.get_option(name)->count() > 0; };
   const bool prompts = asked("--prompt"), depths = asked("--depth"), steps = asked("--gen");
@@ -90,7 +90,7 @@ int64_t longest_of(const BenchFlags& flags) {
   return longest;
 }
 
-/// Before the first is measured, which may take minutes: what the last would refuse.
+/// Checks all methods before the first is measured, which may take minutes.
 void check_methods(const BenchFlags& flags, const Engine& engine,
                    const std::vector<SessionOptions>& methods) {
   const int64_t longest = longest_of(flags);
@@ -102,7 +102,7 @@ void check_methods(const BenchFlags& flags, const Engine& engine,
   }
 }
 
-/// Rows begin the process's peak anew: the whole run's is the largest of theirs.
+/// Each row resets the process's peak; the peak of the whole run is the largest of the rows.
 size_t most_resident(const BenchResults& results, size_t before_methods) {
   size_t most = std::max(before_methods, peak_resident_bytes());
   for (const MethodSpeeds& m : results.methods) {

@@ -19,7 +19,7 @@ using nlohmann::ordered_json;
 
 bool on_host(const BenchResults& r) { return r.session.queue.on_host(); }
 
-/// What the machine could do with the products in force; 0 when it was not measured.
+/// The machine's peak for the products in use; 0 if not measured.
 double gemm_peak(const BenchResults& r) {
   if (!r.machine) return 0;
   return r.machine->best(!on_host(r) || panel_kernels(r.session.compute) != nullptr);
@@ -29,7 +29,7 @@ double memory_peak(const BenchResults& r) {
   return r.machine ? r.machine->memory_bytes_per_second : 0;
 }
 
-/// Operations (or bytes) a second as a share of the peak.
+/// Operations (or bytes) per second as a share of the peak.
 double share(double each, double per_second, double peak) {
   return peak > 0 ? each * per_second / peak : 0;
 }
@@ -62,7 +62,7 @@ std::string shape_text(const GemmPeak& g) {
 
 std::string gflops(double value) { return fmt::format("{:.0f}", value / 1e9); }
 
-/// Whether the system tells rows' peaks apart: then all rows have one.
+/// Whether the system can separate rows' peaks; if so, all rows have one.
 bool has_peaks(const BenchResults& r) {
   for (const MethodSpeeds& m : r.methods) {
     if (!m.prefill.empty()) return m.prefill.front().peak_bytes.has_value();
@@ -76,7 +76,7 @@ std::string speeds_table(const BenchResults& r) {
   const bool peaks = has_peaks(r);
   Table table({kLeft, kLeft, kRight, kRight, kRight, kRight, kRight, kRight, kRight, kRight});
   const auto add = [&](std::vector<std::string> row, const std::string& peak) {
-    if (peaks) row.insert(row.begin() + 7, peak);  // behind "KV"
+    if (peaks) row.insert(row.begin() + 7, peak);  // after "KV"
     table.add(std::move(row));
   };
   add({"attention", "test", "tokens", "tokens/s", "spread", "first token", "KV", "pairs",

@@ -1,5 +1,5 @@
 #pragma once
-// What `longhaul bench` prints.
+// Output of `longhaul bench`.
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -22,14 +22,14 @@ struct BenchResults {
   SessionOptions session;
   int repeat = 0;
   std::vector<MethodSpeeds> methods;
-  size_t peak_bytes = 0;               ///< of all rows; before the machine was measured
+  size_t peak_bytes = 0;               ///< largest of all rows; measured before the machine
   std::optional<MachinePeak> machine;  ///< empty with --no-machine
   bool cancelled = false;
 };
 
 std::string bench_text(const BenchResults& results);
 /// {"results": [{"attention", "test", "prompt" or "depth", "tokens_per_second": {median, min, max},
-/// ...}], "peak_rss_bytes", "machine": {...}}: the form that bench/compare reads.
+/// ...}], "peak_rss_bytes", "machine": {...}}: the format read by bench/compare.
 nlohmann::ordered_json bench_json(const BenchResults& results);
 
 }  // namespace longhaul

@@ -1,4 +1,4 @@
-// longhaul calibrate all: every profile that can be found for a model, and a page that shows them.
+// longhaul calibrate all: every profile that can be found for a model, and a page with the results.
 
 #include <fmt/format.h>
 
@@ -22,13 +22,13 @@
 namespace longhaul {
 namespace {
 
-/// What people call the model: its folder's or file's name.
+/// Display name of the model: the name of its folder or file.
 std::string name_of_model(const Engine& engine) {
   const std::filesystem::path path = engine.checkpoint().path().lexically_normal();
   return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
-/// Tokens a second of a short prompt, as it is read now.
+/// Measured tokens per second of a short prompt.
 double reading_speed(const CalibrationInput& input) {
   constexpr int64_t kTokens = 512;
   const PromptComposer composer(input.engine->tokenizer(), input.flags.chat(*input.engine));
@@ -36,7 +36,7 @@ double reading_speed(const CalibrationInput& input) {
       numbered_sample(eval_task("fact"), 0, kTokens, input.flags.seed, composer, input.data);
   const ComposedPrompt prompt = composer.compose(sample, true);
   double best = 0;
-  for (int i = 0; i < 2; ++i) {  // the first touches weights that nobody has touched yet
+  for (int i = 0; i < 2; ++i) {  // the first run loads the weights
     Session session(input.engine, session_of(input, kTokens));
     const Stopwatch watch;
     session.prefill(prompt.tokens);
@@ -68,7 +68,7 @@ class AllMethods {
 
   std::string page() const { return folder_ + "/calibration.html"; }
 
-  /// What it will take, by how fast the model reads now.
+  /// Prints the estimated durations, based on the present reading speed.
   void say_plan() const {
     const double speed = reading_speed(input_);
     using enum Table::Align;
@@ -100,7 +100,7 @@ class AllMethods {
     std::fflush(out);
   }
 
-  /// False where Ctrl-C ended it.
+  /// Returns false if Ctrl-C ended it.
   bool run() {
     for (const auto& part : parts_) {
       const bool known = part->search().finished();
@@ -145,10 +145,12 @@ class AllMethods {
     return list;
   }
 
-  /// What the model cannot have is left out; what was asked for by name is refused.
+  /// Adds a method. Methods that the model does not support are skipped; if requested by name, they
+  /// are an error.
   void make(const CalibratedMethod& method) {
     try {
-      if (!flags_.methods.empty()) expect_place(flags_, method);  // by name, not as one of all
+      // requested by name, not as one of all
+      if (!flags_.methods.empty()) expect_place(flags_, method);
       parts_.push_back(method.make(placed(input_, method)));
     } catch (const UserError& why) {
       if (!flags_.methods.empty()) throw;
@@ -176,7 +178,7 @@ class AllMethods {
     }
   }
 
-  /// Profile and page with what is known by now.
+  /// Writes profile and page with the results so far.
   void write(const CalibrationPart& part) {
     if (shows(part)) {
       part.write(folder_ + "/");

@@ -1,4 +1,4 @@
-// longhaul calibrate: settings of a method that only the model itself can tell.
+// longhaul calibrate: settings of a method that depend on the model.
 
 #include "cli/calibrate_command.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kMostTokens = int64_t{1} << 20;
 
-// Groups of flags: the methods that take them.
+// Methods that accept each group of flags.
 constexpr const char* kDuo = "duo";
 constexpr const char* kTriangle = "trianglemix";
 constexpr const char* kLtri = "ltri";
@@ -116,7 +116,8 @@ bool of_method(const std::string& group, const std::string& method) {
   return false;
 }
 
-/// A flag of another method would have no effect. All methods together take what each of them does.
+/// Refuses flags of other methods, which would have no effect. "all" accepts the flags that every
+/// method accepts.
 void check(const CLI::App& app, const CalibrateFlags& flags) {
   const std::vector<std::string> names = method_names();
   const bool all = flags.method == kAllMethods;

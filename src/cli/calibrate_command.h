@@ -1,5 +1,5 @@
 #pragma once
-// What `longhaul calibrate METHOD` is told, by method.
+// Flags of `longhaul calibrate METHOD`, by method.
 
 #include <optional>
 #include <string>
@@ -20,7 +20,7 @@ struct CalibrateFlags {
   uint64_t seed = 1;
   bool save = false, json = false, quiet = false;
 
-  // of several methods; empty or 0: each has its own
+  // flags of several methods; empty or 0: the method's default
   std::vector<int64_t> lengths;
   std::string tasks;
   int prompts = 0;
@@ -33,7 +33,7 @@ struct CalibrateFlags {
 
   // trianglemix
   int64_t tokens = 2000;
-  int triangle_layers = 0;  ///< 0: half of them
+  int triangle_layers = 0;  ///< 0: half of the layers
   std::string rank = "signed";
 
   // ltri
@@ -49,11 +49,11 @@ struct CalibrateFlags {
     return form.raw ? std::nullopt : std::optional(engine.chat_template(form.chat_template));
   }
   Compute compute_type() const { return *compute_from_name(compute); }
-  /// Of --device; where that is `auto`, a GPU that is there.
+  /// The queue of --device; for `auto`, an available GPU.
   Queue queue() const;
 };
 
-// Exit statuses; they throw UserError.
+// These return exit statuses and throw UserError.
 int calibrate_one(const CalibrateFlags& flags);
 int calibrate_all(const CalibrateFlags& flags);
 

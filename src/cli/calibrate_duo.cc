@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::string_view kDuoTasks = "passkeys,variables,key-value,magic";
 
-/// Unless --lengths says it: from 1,000 tokens on, or what ten passkeys take, as far as the model
-/// was trained.
+/// Default for --lengths: from 1,000 tokens, or the length of ten passkeys, up to the trained
+/// context.
 void set_lengths(const CalibrationInput& input, DuoTraining& t) {
   const CalibrateFlags& flags = input.flags;
   if (flags.lengths.empty()) {

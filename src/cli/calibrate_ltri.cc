@@ -16,7 +16,7 @@ namespace longhaul {
 namespace {
 
 constexpr std::string_view kLtriTasks = "fact,magic,key-value,variables";
-constexpr int kLtriPrompts = 3;  // of every task and length
+constexpr int kLtriPrompts = 3;  // per task and length
 
 LtriSearchSettings ltri_settings(const CalibrationInput& input) {
   const CalibrateFlags& flags = input.flags;

@@ -18,7 +18,7 @@ namespace longhaul {
 namespace {
 
 constexpr std::string_view kPatternTasks = "key-value,variables,fact";
-constexpr int64_t kPatternLength = 8192;  // by itself
+constexpr int64_t kPatternLength = 8192;  // default length
 constexpr int64_t kDenseBelow = 4096;     // minference's default
 constexpr int kPatternPrompts = 3;
 
@@ -50,7 +50,7 @@ std::string kind_text(const HeadPattern& p) {
   return fmt::format("{} columns, {} diagonals", p.vertical, p.slash);
 }
 
-/// Kinds by how many heads have them, most first.
+/// Kinds with the number of heads that have them, most frequent first.
 std::vector<std::pair<std::string, int>> counted_kinds(const HeadPatterns& patterns) {
   std::vector<std::pair<std::string, int>> kinds;
   for (const auto& layer : patterns) {

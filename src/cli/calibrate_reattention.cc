@@ -1,4 +1,4 @@
-// longhaul calibrate reattention: how much is visible, and how it is shared out.
+// longhaul calibrate reattention: the size of the visible list and its division.
 
 #include <fmt/format.h>
 
@@ -17,8 +17,8 @@ namespace longhaul {
 namespace {
 
 constexpr std::string_view kSweepTasks = "magic,key-value,variables";
-constexpr int64_t kSweepLength = 8192;  // by itself; twice of it is asked too
-constexpr int kSweepPrompts = 6;        // of a round: every task and length once
+constexpr int64_t kSweepLength = 8192;  // default; twice this length is used too
+constexpr int kSweepPrompts = 6;        // per round: every task and length once
 
 SweepSettings sweep_settings(const CalibrationInput& input) {
   const CalibrateFlags& flags = input.flags;
@@ -107,7 +107,7 @@ class ReattentionPart final : public CalibrationPart {
   static std::string text_of(const SettingsSweep::Scored& s) {
     return s.setting.attention.substr(s.setting.attention.find(':') + 1);
   }
-  /// The best first, then those that were asked most and answered most.
+  /// The best first, then by number of prompts and of correct answers.
   std::vector<const SettingsSweep::Scored*> by_score() const {
     std::vector<const SettingsSweep::Scored*> list;
     for (const SettingsSweep::Scored& s : sweep_.scored()) list.push_back(&s);

@@ -1,4 +1,4 @@
-// longhaul calibrate trianglemix: layers chosen by their gradients.
+// longhaul calibrate trianglemix: layers selected by their gradients.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

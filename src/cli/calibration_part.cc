@@ -48,7 +48,7 @@ bool run_part(CalibrationPart& part, const CalibrateFlags& flags, const std::str
 }
 
 Queue CalibrateFlags::queue() const {
-  // Products of other kinds are the CPU's alone.
+  // Other compute types run only on the CPU.
   const bool only_here = device == kAutoDevice && compute_type() != Compute::kBest;
   const Queue queue = open_device(only_here ? "cpu" : device);
   if (queue.members() > 1) user_error("--device {}: calibrations run on one GPU", device);

@@ -46,7 +46,7 @@ std::vector<CatalogueEntry> parse_catalogue(const std::string& text, const std::
     e.languages = text_of(entry, "languages", file);
     e.licence = text_of(entry, "licence", file);
     e.good_for = text_of(entry, "good_for", file);
-    parse_reference("hf:" + e.repository + ":" + e.file);  // throws
+    parse_reference("hf:" + e.repository + ":" + e.file);  // throws if invalid
     if (e.name.starts_with(".") || e.name.find('/') != std::string::npos)
       user_error("{}: {} is no plain name", file, printable(e.name));
     entries.push_back(std::move(e));

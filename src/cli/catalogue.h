@@ -1,5 +1,5 @@
 #pragma once
-// Models that are recommended: models/catalogue.json beside the program.
+// Recommended models: models/catalogue.json beside the program.
 
 #include <cstdint>
 #include <optional>
@@ -11,16 +11,16 @@ namespace longhaul {
 struct CatalogueEntry {
   std::string name;
   std::string repository, file;  ///< on the hub
-  int64_t bytes = 0;             ///< about
-  int64_t context = 0;           ///< tokens that it was trained for
+  int64_t bytes = 0;             ///< approximate size
+  int64_t context = 0;           ///< trained context in tokens
   std::string languages, licence;
-  std::string good_for;  ///< on which memory
+  std::string good_for;  ///< suitable memory sizes
 };
 
-/// Throws UserError naming file and entry; empty where there is no such file.
+/// Throws UserError with file and entry; empty if there is no such file.
 std::vector<CatalogueEntry> read_catalogue();
 
-/// The same from the text of a file of that name.
+/// Parses the text of a file of that name.
 std::vector<CatalogueEntry> parse_catalogue(const std::string& text, const std::string& file);
 
 std::optional<CatalogueEntry> find_in_catalogue(const std::string& name);

@@ -35,7 +35,7 @@ const ChatHabit* habit_of(std::string_view said) {
   return found == chat_habits().end() ? nullptr : &*found;
 }
 
-/// "/word", or one of other chats' with words behind it; a question, or a path, has more.
+/// "/word", or a command of other chats with words after it; a question or a path contains more.
 bool is_command(std::string_view said) {
   return said == "/?" || habit_of(said) != nullptr ||
          (said.size() > 1 && said[0] == '/' &&
@@ -92,8 +92,8 @@ class Chat {
     }
   }
 
-  /// The documents are read before the first question is there; that costs the first token nothing
-  /// then. Not where the end of a prompt has a say in what stays of it: that end is the question.
+  /// Prefills documents while the user types the first question, unless the method selects by the
+  /// question.
   void read_ahead() {
     const Engine& engine = session_.engine();
     const auto method = session_.options().attention.make(engine.model().shape);
@@ -110,14 +110,14 @@ class Chat {
                                      static_cast<int64_t>(tokens.size()));
     }
     const bool loaded = !compared_ && !session_.tokens().empty();
-    compared_ = true;  // from the first turn on the session is this conversation's
+    compared_ = true;  // after the first turn the session belongs to this conversation
     const bool other = loaded && warn_other_text(session_, tokens, options_.loaded);
     RunFacts facts = run_turn(session_, tokens, instruction, turn, interrupt_);
     if (loaded && !other && facts.reading.reused == 0) warn_read_anew(session_, options_.loaded);
     return facts;
   }
 
-  /// What the documents cost, and a reading that was stopped, is told in full; a turn in a line.
+  /// Reports documents and stopped prefills in full, and a turn in one line.
   void tell_of(const RunFacts& facts) {
     if (options_.quiet) return;
     const bool in_full = !facts.reading.finished || (!documents_.empty() && !told_of_documents_);
@@ -136,19 +136,20 @@ class Chat {
       const int64_t instruction = append_user(text);
       const RunFacts facts = read(context_, instruction, options_.turn);
       tell_of(facts);
-      if (!facts.reading.finished) {  // the next turn goes on where the reading stopped
+      if (!facts.reading.finished) {  // the next turn continues where the prefill stopped
         context_ = before;
         return;
       }
       context_.insert(context_.end(), facts.reply.tokens.begin(), facts.reply.tokens.end());
       reply_closed_ = facts.reply.stop == StopReason::kEndOfReply;
-    } catch (const UserError& error) {  // too long, no memory: the conversation goes on without it
+      // too long, or out of memory: the conversation continues without it
+    } catch (const UserError& error) {
       context_ = before;
       std::fprintf(stderr, "error: %s\n", one_line(error.what()).c_str());
     }
   }
 
-  /// Adds the turn to the context; returns how many tokens it has.
+  /// Adds the turn to the context. Returns the number of its tokens.
   int64_t append_user(const std::string& text) {
     const Engine& engine = session_.engine();
     if (context_.empty()) {
@@ -174,11 +175,12 @@ class Chat {
   const ChatOptions& options_;
   Interrupt& interrupt_;
   ChatTemplate chat_;
-  std::vector<int32_t> context_;  ///< the conversation; the session may hold less of it
+  std::vector<int32_t> context_;  ///< the conversation; the session may hold only a part of it
   bool reply_closed_ = true;
-  bool warned_ = false;                                 ///< of the trained length; once is enough
-  bool compared_ = false;                               ///< a loaded session with the first prompt
-  bool told_of_documents_ = false, told_note_ = false;  ///< what reading them cost
+  bool warned_ = false;    ///< about the trained length; once is enough
+  bool compared_ = false;  ///< a loaded session was compared with the first prompt
+  /// the costs of reading the documents were reported
+  bool told_of_documents_ = false, told_note_ = false;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// A conversation on the terminal. Each turn reads only what the context does not hold yet.
+// A conversation on the terminal. Each turn reads only the missing part of the context.
 
 #include <filesystem>
 #include <string>
@@ -12,14 +12,14 @@ namespace longhaul {
 
 struct ChatOptions {
   TurnOptions turn;
-  bool quiet = false;            ///< no figures of the documents and of each turn
-  std::filesystem::path loaded;  ///< where the session comes from; empty: it is new
-  std::string model;             ///< as -m names it
+  bool quiet = false;            ///< no figures for documents and turns
+  std::filesystem::path loaded;  ///< file of the session; empty: it is new
+  std::string model;             ///< value of -m
 };
 
-/// Until /quit, the end of input or Ctrl-C at a prompt where nothing is typed; Ctrl-C during a
-/// reply stops the reply. The first turn takes the documents along; with a question in `prompt` it
-/// starts at once. Returns the exit status.
+/// Runs until /quit, the end of input, or Ctrl-C at an empty prompt; Ctrl-C during a reply stops
+/// the reply. The first turn includes the documents; with a question in `prompt` it starts at once.
+/// Returns the exit status.
 int run_chat(Session& session, const PromptFlags& prompt, const std::vector<std::string>& documents,
              const ChatOptions& options, Interrupt& interrupt);
 

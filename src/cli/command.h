@@ -1,5 +1,5 @@
 #pragma once
-// The subcommands: each file adds one to the program and gives back what runs it.
+// The subcommands: each source adds one to the program and returns the function that runs it.
 
 #include <functional>
 
@@ -9,11 +9,11 @@ namespace longhaul {
 
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitUserError = 2;
-inline constexpr int kExitCancelled = 130;  ///< as a shell reports death by SIGINT
+inline constexpr int kExitCancelled = 130;  ///< a shell's status for death by SIGINT
 
 struct Command {
   CLI::App* app = nullptr;
-  std::function<int()> run;  ///< exit status; throws UserError
+  std::function<int()> run;  ///< returns the exit status; throws UserError
 };
 
 Command add_run_command(CLI::App& program);

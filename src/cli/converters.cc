@@ -28,8 +28,8 @@ bool holds(std::string_view bytes, std::string_view part) {
   return bytes.find(part) != std::string_view::npos;
 }
 
-/// ODT and EPUB name themselves in a first entry that is not compressed; the names of entries stand
-/// in every ZIP file as they are.
+/// ODT and EPUB declare themselves in an uncompressed first entry; every ZIP file contains the
+/// names of its entries in plain text.
 const DocumentFormat* zipped(std::string_view bytes) {
   const std::string_view begin = bytes.substr(0, 256);
   if (holds(begin, "mimetypeapplication/epub+zip")) return &kEpub;
@@ -37,7 +37,8 @@ const DocumentFormat* zipped(std::string_view bytes) {
   return holds(bytes, "word/document.xml") ? &kDocx : nullptr;
 }
 
-/// A page, by its first words: not any text in which a tag stands.
+/// Whether the text is a page according to its first words; a tag somewhere in the text is not
+/// enough.
 bool is_html(std::string_view bytes) {
   std::string begin(bytes.substr(0, 1024));
   for (char& c : begin) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -57,7 +58,7 @@ bool is_html(std::string_view bytes) {
 
 std::vector<std::string> command_of(const DocumentFormat& format) {
   if (&format == &kPdf) return {"pdftotext", "-q", "-enc", "UTF-8", "-eol", "unix", "-", "-"};
-  // --sandbox: nothing but its input is read, whatever the document asks for.
+  // --sandbox: the program reads only its input, whatever the document requests.
   return {"pandoc", "--sandbox", "-f", std::string(format.from), "-t", "plain", "--wrap=none"};
 }
 
@@ -76,8 +77,8 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n\f") == std::string_view::npos;
 }
 
-/// Pages end in form feeds. Each that holds text begins with its number; returns how many there
-/// are.
+/// Pages end in form feeds. Begins each page that contains text with its number. Returns the number
+/// of pages.
 int64_t number_pages(std::string& text) {
   std::string numbered;
   int64_t page = 0;

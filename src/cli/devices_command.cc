@@ -1,4 +1,4 @@
-// longhaul devices: the GPUs that --device can name, and what is missing where there is none.
+// longhaul devices: the GPUs that --device can name, and the missing parts if there are none.
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Looked for where there are several GPUs, since a search may take a tenth of a second.
+/// Searched only with several GPUs, because a search may take a tenth of a second.
 std::string collectives_of(const Devices& devices) {
   return devices.found.size() > 1 ? find_collectives() : std::string();
 }

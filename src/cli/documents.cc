@@ -60,7 +60,7 @@ struct OtherFormat {
   const char* what;
 };
 
-// What people take for a text, by its first bytes.
+// Other formats that are given as texts by mistake, detected by their first bytes.
 constexpr OtherFormat kOtherFormats[] = {
     {"PK\3\4", "a ZIP archive with no document (docx, odt, epub) in it"},
     {"\x1f\x8b", "a gzip file: gunzip it first"},
@@ -68,27 +68,28 @@ constexpr OtherFormat kOtherFormats[] = {
      "a file of an old Office: libreoffice --convert-to docx makes a DOCX of a DOC"},
     {"\x89PNG\r\n", "a picture: text in it needs OCR first"},
     {"\xff\xd8\xff", "a picture: text in it needs OCR first"},
-    {{"GGUF\1\0\0", 7}, "a model, not text"},  // behind the name stands its version
+    {{"GGUF\1\0\0", 7}, "a model, not text"},  // the version follows the name
     {{"GGUF\2\0\0", 7}, "a model, not text"},
     {{"GGUF\3\0\0", 7}, "a model, not text"},
     {"LNGHULVK", "a session file: give it to --load"},
 };
 
-/// Western text in UTF-16 is zero at every second byte, and hardly anywhere else. Null where a text
-/// is not.
+/// Western text in UTF-16 has zeros at every second byte, and hardly anywhere else. Null if the
+/// text does not have this form.
 const char* unmarked_utf16(std::string_view text) {
   const std::string_view begin = text.substr(0, kSniffedBytes);
-  size_t zeros[2] = {0, 0};  // at even and at odd places
+  size_t zeros[2] = {0, 0};  // at even and at odd positions
   for (size_t i = 0; i < begin.size(); ++i) zeros[i % 2] += begin[i] == '\0' ? 1 : 0;
   const size_t side = zeros[1] > zeros[0] ? 1 : 0;
-  constexpr size_t kTelling = 6;  // bytes; fewer may be anything
+  constexpr size_t kTelling = 6;  // bytes; shorter texts are ambiguous
   if (begin.size() < kTelling) return nullptr;
   const bool zero_by_turns = zeros[side] > 0 && 10 * zeros[1 - side] <= zeros[side];
   if (!zero_by_turns || 3 * zeros[side] < begin.size()) return nullptr;
   return side == 0 ? "UTF-16BE" : "UTF-16LE";
 }
 
-/// The length of a header in JSON, as 8 bytes of which the last are zero, and the header.
+/// Whether the text begins with the length of a JSON header, as 8 bytes of which the last are zero,
+/// and the header.
 bool is_safetensors(std::string_view text) {
   constexpr size_t kLength = 8, kLongestBytes = 4;  // the format allows headers of 100 MB
   if (!text.substr(std::min(kLength, text.size())).starts_with("{\"")) return false;
@@ -101,7 +102,7 @@ void refuse_other_formats(std::string_view text, const std::string& name) {
   }
 }
 
-/// The encoding of a text with two bytes a letter, and how many bytes its mark takes.
+/// The encoding of a text with two bytes per character, and the size of its byte-order mark.
 struct WideText {
   const char* encoding = nullptr;
   size_t mark = 0;
@@ -112,7 +113,7 @@ WideText wide_text(std::string_view bytes) {
   return {unmarked_utf16(bytes), 0};
 }
 
-/// What is text, perhaps in another encoding, as UTF-8.
+/// Converts text in another encoding to UTF-8.
 void decode(Document& document) {
   std::string& text = document.text;
   if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
@@ -155,7 +156,7 @@ Document read_document(const std::string& file, const TextLimit& limit) {
     refuse_other_formats(bytes, document.name);
   }
   decode(document);
-  // A legacy encoding may grow to three times its bytes.
+  // A legacy encoding may grow to three times its size.
   if (document.text.size() > limit.bytes) refuse_longer_text(document.name, limit);
   return document;
 }

@@ -1,4 +1,4 @@
-// longhaul eval: quality beside speed and memory, for any model and any set of methods.
+// longhaul eval: quality, speed and memory for any model and any set of methods.
 
 #include <cstdio>
 #include <filesystem>
@@ -30,7 +30,7 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kLongestPrompt = int64_t{1} << 26;  // a prompt is made before it is refused
+constexpr int64_t kLongestPrompt = int64_t{1} << 26;  // a prompt is composed before it is refused
 
 struct EvalFlags {
   ModelFlags model;
@@ -99,7 +99,7 @@ void EvalFlags::add_to(CLI::App& app) {
   app.add_flag("-q,--quiet", quiet, "No progress line");
 }
 
-/// As it was typed, without the program's folder.
+/// The command as typed, without the program's folder.
 std::string command_line() {
   std::ifstream in("/proc/self/cmdline", std::ios::binary);
   std::string text, word;
@@ -166,8 +166,8 @@ std::vector<std::string> task_names(const std::vector<std::string>& words) {
   return names;
 }
 
-/// How long it took, and what of it the harness took for itself. Threads that had no sample, while
-/// others answered or made the next ones, are told apart.
+/// Duration of the run, and the harness's own share of it. Threads without a sample, while others
+/// answered or made the next ones, are listed separately.
 std::string time_line(const EvalFlags& flags, const EvalOutcome& outcome) {
   const std::span<const Record> records = outcome.records;
   const int64_t found = count_answers(records.first(outcome.found));
@@ -209,12 +209,12 @@ void print_outcome(const EvalFlags& flags, const EvalOutcome& outcome,
   std::fputs(time_line(flags, outcome).c_str(), stderr);
 }
 
-/// Where --device auto has found a GPU: whether it takes the longest prompts of all methods.
+/// With a GPU found by --device auto: checks whether it can run the longest prompts of all methods.
 void settle_place(const EvalFlags& flags, const std::shared_ptr<const Engine>& engine,
                   EvalSettings& settings) {
   if (settings.session.queue.on_host()) return;
   const bool turns = settings.parallel > 1 && flags.session.device == "auto" &&
-                     !flags.session.needs_gpu();  // not on a GPU
+                     !flags.session.needs_gpu();  // a GPU would run prompts one at a time
   std::vector<SessionOptions> all(settings.methods.size(), settings.session);
   for (size_t i = 0; i < all.size(); ++i) {
     all[i].attention = settings.methods[i];
@@ -240,7 +240,7 @@ int run(const EvalFlags& flags) {
     user_error("--parallel {}: prompts take turns on a GPU", settings.parallel);
   }
   settings.isa = on_host ? std::string(name_of(current_isa())) : place_name(settings.session);
-  std::unique_ptr<WorkFolder> scratch;  // of a run without --out, while it lasts
+  std::unique_ptr<WorkFolder> scratch;  // temporary folder of a run without --out
   if (flags.out.empty()) {
     scratch =
         std::make_unique<WorkFolder>(std::filesystem::temp_directory_path(), "longhaul-eval-");

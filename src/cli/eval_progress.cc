@@ -19,7 +19,7 @@ size_t terminal_width() {
   return known ? size.ws_col : 100;
 }
 
-/// Without its options, unless another method differs in nothing else.
+/// The method without its options, unless another method has the same name.
 std::string_view short_name(std::string_view method, const EvalProgress& progress) {
   const std::string_view name = method_name(method);
   const auto alike = std::count_if(

@@ -1,5 +1,5 @@
 #pragma once
-// How far a run of `longhaul eval` is.
+// Progress of `longhaul eval`.
 
 #include "cli/status_line.h"
 #include "eval/runner.h"
@@ -17,7 +17,7 @@ class EvalBar {
   StatusLine line_;
 };
 
-/// "37 / 240 answers, 2 min 05 s left: dense 98 %, duo 92 %". `left` below 0: not known.
+/// "37 / 240 answers, 2 min 05 s left: dense 98 %, duo 92 %". `left` below 0: unknown.
 std::string progress_text(const EvalProgress& progress, double left);
 
 }  // namespace longhaul

@@ -45,8 +45,8 @@ std::vector<std::string> row_of(const Metric& metric, const Cell& cell, const st
 
 constexpr size_t kWidestMethod = 48;
 
-/// Methods as the tables name them: by all their options, or where these are many by a number that
-/// a line below the tables explains.
+/// Names of methods in the tables: with all their options or, if these are long, with a number
+/// explained in a line below the tables.
 class MethodColumn {
  public:
   explicit MethodColumn(const Results& results) {

@@ -1,5 +1,5 @@
 #pragma once
-// What `longhaul eval` prints when it ends.
+// Final output of `longhaul eval`.
 
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace longhaul {
 
-/// A block for each task and way of asking: its rule and source, a line for each length and method
-/// with score, interval, KV, time to the first token and decoding speed; below it, what failed.
+/// A block for each task and form: its rule and source, a line for each length and method with
+/// score, interval, KV, time to the first token and decode speed; then the failures.
 std::string eval_text(const Results& results);
 
 }  // namespace longhaul

@@ -50,8 +50,8 @@ struct Pipe {
   }
 };
 
-/// A file without a name, at its beginning: a program that seeks in its input (PDFs are read from
-/// their end) can do so, and nobody has to feed it while it writes.
+/// Puts the input into an anonymous file, positioned at its beginning. A program that seeks in its
+/// input (PDFs are read from their end) can do so, and no thread has to feed it while it writes.
 void hold(std::string_view input, Descriptor& file) {
   file.reset(memfd_create("document", MFD_CLOEXEC));
   while (file.get() >= 0 && !input.empty()) {
@@ -64,7 +64,7 @@ void hold(std::string_view input, Descriptor& file) {
   }
 }
 
-/// 0 when it runs, else errno.
+/// Returns 0 if it was started, otherwise errno.
 int start(const std::vector<std::string>& arguments, int input, int output, int errors,
           pid_t& child) {
   std::vector<char*> argv;
@@ -80,7 +80,7 @@ int start(const std::vector<std::string>& arguments, int input, int output, int 
   return error;
 }
 
-/// Reads what is there. False at the end.
+/// Reads available data. Returns false at the end.
 bool read_some(int from, std::string& into) {
   char buffer[65536];
   const ssize_t n = read(from, buffer, sizeof buffer);
@@ -88,7 +88,7 @@ bool read_some(int from, std::string& into) {
   return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/// Until both pipes close or a limit is passed.
+/// Reads until both pipes close or a limit is exceeded.
 Filtered::End drain(int output, int errors, const FilterLimits& limits, Filtered& result) {
   const Stopwatch watch;
   pollfd pipes[] = {{output, POLLIN, 0}, {errors, POLLIN, 0}};

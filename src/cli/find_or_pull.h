@@ -1,5 +1,5 @@
 #pragma once
-// A model by whatever names it: what is not on this machine is fetched.
+// Resolves a model by any kind of name, and downloads it if it is not on this machine.
 
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace longhaul {
 
-/// A name, a path, hf:OWNER/REPO[:FILE or quantization] or a URL; the last two are fetched where
-/// they have not been. Throws UserError.
+/// A name, a path, hf:OWNER/REPO[:FILE or quantization] or a URL; the last two are downloaded if
+/// necessary. Throws UserError.
 ModelSource find_or_pull(const std::string& model);
 
 }  // namespace longhaul

@@ -6,7 +6,7 @@
 namespace longhaul {
 namespace {
 
-/// "--name=rest".
+/// Parses "--name=rest".
 FlagWithValue long_flag(const CLI::App& app, const std::string& argument) {
   const size_t equals = std::min(argument.find('='), argument.size());
   const std::string name = argument.substr(0, equals);
@@ -15,7 +15,7 @@ FlagWithValue long_flag(const CLI::App& app, const std::string& argument) {
   return {option, name, argument.substr(std::min(equals + 1, argument.size()))};
 }
 
-/// "-nrest", and "-qnrest" where q takes none.
+/// Parses "-nrest", and "-qnrest" if q takes no value.
 FlagWithValue short_flag(const CLI::App& app, const std::string& argument) {
   for (size_t i = 1; i < argument.size(); ++i) {
     const std::string name{'-', argument[i]};

@@ -1,5 +1,5 @@
 #pragma once
-// Which arguments of a command line are flags, and which are their values.
+// Separates flags and their values in a command line.
 
 #include <string>
 
@@ -7,13 +7,13 @@
 
 namespace longhaul {
 
-/// The flag of an argument where it takes a value, and the part of the argument behind it.
+/// A flag that takes a value, and the part of the argument after it.
 struct FlagWithValue {
-  const CLI::Option* option = nullptr;  ///< null: the argument is no such flag
+  const CLI::Option* option = nullptr;  ///< null: the argument is not such a flag
   std::string name, rest;
 };
 
-/// Of "--name=rest", "--name", "-nrest", or "-qnrest" where q takes no value.
+/// For "--name=rest", "--name", "-nrest", or "-qnrest" if q takes no value.
 FlagWithValue flag_with_value(const CLI::App& app, const std::string& argument);
 
 }  // namespace longhaul

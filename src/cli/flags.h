@@ -1,5 +1,6 @@
 #pragma once
-// Flags whose bad values are refused in one line that names the flag, the value and what is wanted.
+// Flags with validated values: an error is one line with the flag, the value and the permitted
+// values.
 
 #include <fmt/format.h>
 
@@ -16,11 +17,11 @@ namespace longhaul {
 /// "a,,b" -> a, "", b.
 std::vector<std::string> split_commas(const std::string& text);
 
-/// "'abc' is no whole number from 1 to 8"; empty when `text` is a number in range.
+/// "'abc' is no whole number from 1 to 8"; empty if `text` is a number in range.
 std::string integer_problem(const std::string& text, int64_t least, int64_t most);
 std::string real_problem(const std::string& text, double least, double most);
 
-/// The last of several wins, as elsewhere on command lines.
+/// If the flag is repeated, the last value wins, as usual on command lines.
 template <class T>
 CLI::Option* add_number(CLI::App& app, const std::string& names, T& value, T least, T most,
                         const std::string& help) {
@@ -31,7 +32,7 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, T& value, T lea
       return real_problem(text, static_cast<double>(least), static_cast<double>(most));
     }
   };
-  // Not as CLI11 reads numbers: 010 is ten.
+  // Differs from CLI11's number parser: 010 is ten.
   const auto store = [&value](const std::string& text) { parse_number(text, value); };
   return app.add_option_function<std::string>(names, store, help)
       ->check(check)
@@ -40,14 +41,14 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, T& value, T lea
       ->default_str(fmt::format("{}", value));
 }
 
-/// A file or a folder: "" is refused, which a script's unset variable gives.
+/// A file or a folder. An empty value is refused, because a script's unset variable gives it.
 CLI::Option* add_path(CLI::App& app, const std::string& names, std::string& value,
                       const std::string& type, const std::string& help);
 
 CLI::Option* add_text(CLI::App& app, const std::string& names, std::string& value,
                       const std::string& type, const std::string& help);
 
-/// One of `choices`, whatever its case; stored in lower case.
+/// One of `choices`, ignoring case; stored in lower case.
 CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& value,
                         std::vector<std::string> choices, const std::string& help);
 
@@ -55,7 +56,7 @@ CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& va
 CLI::Option* add_size(CLI::App& app, const std::string& names, size_t& bytes,
                       const std::string& help);
 
-/// "512,2048,8192": each number at least `least`.
+/// "512,2048,8192", with each number at least `least`.
 CLI::Option* add_number_list(CLI::App& app, const std::string& names, std::vector<int64_t>& values,
                              int64_t least, int64_t most, const std::string& help);
 

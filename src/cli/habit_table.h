@@ -1,5 +1,5 @@
 #pragma once
-// The flags and commands of other programs, and what becomes of each.
+// Flags and commands of other programs, and their translation.
 
 #include <cstdint>
 #include <span>
@@ -8,19 +8,20 @@
 namespace longhaul {
 
 enum class HabitKind : uint8_t {
-  kSwitch,     ///< the flag `text` does it
-  kRename,     ///< the flag `text` does it, with the same value; "": the bare value does
-  kUnless,     ///< as kRename ("": the flag's own name), but values of `drops` are the default here
-  kSideType,   ///< the type of keys or of values
-  kFormat,     ///< json or md
-  kNote,       ///< does nothing here: `text` says why; "": nobody need be told
-  kNoteValue,  ///< the same of a flag with a value
-  kNoteSwitch,  ///< the same of one whose value on, off, auto, 0 or 1 may be left out
-  kRefuse,      ///< `text` says what does it here, if anything
+  kSwitch,  ///< the flag `text` has this effect
+  /// the flag `text` has this effect, with the same value; "": the bare value is the argument
+  kRename,
+  kUnless,  ///< like kRename ("": the flag's own name), but values in `drops` are the default here
+  kSideType,    ///< the type of keys or of values
+  kFormat,      ///< json or md
+  kNote,        ///< no effect here: `text` explains it; "": no note is needed
+  kNoteValue,   ///< like kNote, for a flag with a value
+  kNoteSwitch,  ///< like kNote, for a flag whose value on, off, auto, 0 or 1 is optional
+  kRefuse,      ///< refused; `text` names the alternative, if any
 };
 
 struct Habit {
-  std::string_view commands;  ///< where it is taken
+  std::string_view commands;  ///< commands that accept it
   std::string_view names;
   HabitKind kind;
   std::string_view text;
@@ -30,13 +31,14 @@ std::span<const Habit> flag_habits();
 
 struct CommandHabit {
   std::string_view name;
-  std::string_view own;   ///< the command; empty: refused with `text`, else a note
-  std::string_view flag;  ///< goes with it
+  /// this program's command; empty: refused with `text`, otherwise `text` is a note
+  std::string_view own;
+  std::string_view flag;  ///< added flag
   std::string_view text;
 };
 std::span<const CommandHabit> command_habits();
 
-/// A command of their chats, whatever follows it: refused with `text`.
+/// A command of other chats, with any arguments: refused with `text`.
 struct ChatHabit {
   std::string_view name, text;
 };

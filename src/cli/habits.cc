@@ -16,7 +16,7 @@
 namespace longhaul {
 namespace {
 
-/// Whether `name` is one of the words of `list`.
+/// Whether `name` is one of the words in `list`.
 bool is_among(std::string_view name, std::string_view list) {
   while (!list.empty()) {
     const size_t end = std::min(list.find(' '), list.size());
@@ -33,7 +33,7 @@ const Habit* habit_of(std::string_view command, std::string_view flag) {
   return nullptr;
 }
 
-/// A switch's value that may be there or not: -fa, -fa on.
+/// Whether an argument can be a switch's optional value: -fa, -fa on.
 bool is_switch_value(std::string_view argument) { return is_among(argument, "on off auto 0 1"); }
 
 class Translator {
@@ -60,11 +60,11 @@ class Translator {
 
  private:
   void keep(const std::string& argument, OwnArguments& own) {
-    // The parser would read -hx as -h, and help with exit status 0 is no answer to a wrong flag.
+    // The parser would read -hx as -h, and help with exit status 0 would hide a wrong flag.
     if (argument.size() > 2 && argument.starts_with("-h")) {
       user_error("unknown flag {} (see 'longhaul {} --help')", printable(argument), command_);
     }
-    // Nor is it known what a number that begins with letters was to be: -cb, -to.
+    // Numbers that begin with letters are ambiguous too: -cb, -to.
     if (argument.size() > 2 && is_among(argument.substr(0, 2), "-c -n -t") &&
         std::isalpha(static_cast<unsigned char>(argument[2])) != 0) {
       user_error("unknown flag {} (see 'longhaul {} --help')", printable(argument), command_);
@@ -75,7 +75,7 @@ class Translator {
     if (value_follows && at_ + 1 < arguments_.size()) own.arguments.push_back(arguments_[++at_]);
   }
 
-  /// The flag's value, behind '=' or the next argument.
+  /// The flag's value, after '=' or in the next argument.
   std::string value(size_t equals) {
     const std::string& argument = arguments_[at_];
     if (equals != std::string::npos) return argument.substr(equals + 1);
@@ -127,7 +127,8 @@ class Translator {
     }
   }
 
-  /// The type of keys or of values; the last --kv-type counts, so it holds what was said before.
+  /// Sets the type of keys or of values. Only the last --kv-type counts, so it repeats the type
+  /// given earlier.
   void side_type(const std::string& flag, const std::string& type, OwnArguments& own) {
     (flag.back() == 'k' ? key_type_ : value_type_) = type;
     std::string both = key_type_.empty() ? "" : "k=" + key_type_;
@@ -142,7 +143,7 @@ class Translator {
   std::string key_type_, value_type_;  ///< as given so far
 };
 
-/// The command itself: ollama's names.
+/// Renames the command itself, from ollama's names.
 void rename_command(std::vector<std::string>& arguments, std::vector<std::string>& notes) {
   for (const CommandHabit& habit : command_habits()) {
     if (arguments.front() != habit.name) continue;
@@ -163,8 +164,8 @@ OwnArguments in_own_words(const CLI::App& program, std::span<const char* const> 
   if (find_command(program, arguments.front()) == nullptr) rename_command(arguments, own.notes);
   const std::string command = arguments.front();
   const CLI::App* app = find_command(program, command);
-  if (app == nullptr) {                                     // for the parser to refuse
-    if (command.size() > 2 && command.starts_with("-h")) {  // it would show help
+  if (app == nullptr) {                                     // refused later by the parser
+    if (command.size() > 2 && command.starts_with("-h")) {  // the parser would show help
       user_error("{}: a command comes first, as in longhaul run -hf OWNER/REPO -p QUESTION",
                  printable(command));
     }

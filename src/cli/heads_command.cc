@@ -1,4 +1,4 @@
-// longhaul heads: which heads of a model retrieve, and profiles of the methods that go by them.
+// longhaul heads: retrieval heads of a model, and profiles of the methods that use them.
 
 #include <fmt/format.h>
 
@@ -56,7 +56,7 @@ void HeadsFlags::add_to(CLI::App& app) {
   app.add_flag("--save", save,
                "Write what was found beside the model, where --attention ltri and duo find it");
   form.add_to(app);
-  session.device = "cpu";  // attention is looked at there, row by row
+  session.device = "cpu";  // attention is inspected on the host, row by row
   session.add_to(app, SessionFlags::Set::kWithoutAttentionAndContext);
   app.add_flag("--json", json, "One JSON object on standard output");
   app.add_flag("-q,--quiet", quiet, "No progress bar");
@@ -126,7 +126,7 @@ void print_heads_json(const FoundHeads& found, std::span<const RetrievalHead> he
               {"scores", found.scores}});
 }
 
-/// Heads that nothing tells apart must not pass for found ones.
+/// Reports ties, so that heads with equal scores are not taken for found ones.
 void say_ties(const HeadGates& gates) {
   constexpr double kSparsity = 0.5;  // duo's default
   const int tied = chosen_by_place(gates, kSparsity);

@@ -1,4 +1,4 @@
-// longhaul help: what --help prints, where one asks for it as for a command.
+// longhaul help: the output of --help as a command.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -12,7 +12,7 @@ namespace longhaul {
 namespace {
 
 std::string help_on(const CLI::App& program, const std::string& command) {
-  if (command.empty()) {  // App::help() would turn to the command that was parsed: this one
+  if (command.empty()) {  // App::help() would describe the parsed command, which is this one
     return program.get_formatter()->make_help(&program, program.get_name(),
                                               CLI::AppFormatMode::Normal);
   }

@@ -1,4 +1,4 @@
-// longhaul inspect: what a model file holds. Only headers are read.
+// longhaul inspect: contents of a model file. Only headers are read.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -42,7 +42,7 @@ std::map<std::string, TypeTotal> totals_by_type(const Checkpoint& checkpoint) {
   return totals;
 }
 
-/// Names come from the file; only plain ones are shown as they are.
+/// Names come from the file; only plain ones are shown unquoted.
 std::string shown_name(const std::string& name) {
   const std::string quoted = printable(name);
   return quoted == "'" + name + "'" ? name : quoted;
@@ -52,7 +52,7 @@ std::string shape_text(const TensorView& t) {
   return fmt::format("{}", fmt::join(t.shape.begin(), t.shape.begin() + t.rank, " x "));
 }
 
-/// (key, value as text) of either format's metadata.
+/// (key, value as text) for the metadata of both formats.
 std::vector<std::pair<std::string, std::string>> metadata(const Checkpoint& checkpoint) {
   std::vector<std::pair<std::string, std::string>> entries;
   if (checkpoint.format() == CheckpointFormat::kGguf) {

@@ -1,11 +1,11 @@
 #pragma once
-// Ctrl-C asks the running work to stop; a second one ends the program at once.
+// Ctrl-C requests the running work to stop; a second one ends the program at once.
 
 #include "base/cancel.h"
 
 namespace longhaul {
 
-/// Installs the handler while it lives. One at a time.
+/// Installs the handler during its lifetime. Only one may exist at a time.
 class Interrupt {
  public:
   Interrupt();

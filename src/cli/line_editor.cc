@@ -23,13 +23,13 @@ namespace {
 // The editor's callback takes no argument.
 const CancelFlag* cancel_reading = nullptr;
 bool key_came = false;              ///< since the prompt was shown
-std::deque<unsigned char> pending;  ///< bytes that the editor is to get before the terminal's
-Pastes pastes;                      ///< of the line that is being typed
+std::deque<unsigned char> pending;  ///< bytes for the editor before those from the terminal
+Pastes pastes;                      ///< pastes in the present line
 
-/// One byte from the terminal, -1 at its end or after Ctrl-C. The editor's own reading would try
-/// again when a signal interrupts it, and miss one that comes between two reads.
+/// Reads one byte from the terminal; -1 at its end or after Ctrl-C. The editor's own read function
+/// would retry when a signal interrupts it, and miss a signal between two reads.
 int read_key() {
-  constexpr int kGlance = 100;  // milliseconds until Ctrl-C is noticed that interrupted nothing
+  constexpr int kGlance = 100;  // milliseconds until a Ctrl-C that interrupted nothing is noticed
   pollfd terminal{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   for (;;) {
     const int ready = poll(&terminal, 1, kGlance);
@@ -45,15 +45,15 @@ int read_key() {
   }
 }
 
-constexpr int kWithinKey = 50;  // milliseconds between two bytes of what one key sends
+constexpr int kWithinKey = 50;  // milliseconds between two bytes of one key
 constexpr unsigned char kEscape = 0x1b;
 
 void hand_over(std::string_view bytes) {
   pending.insert(pending.end(), bytes.begin(), bytes.end());
 }
 
-/// Behind an escape: a paste is read to its end, and what the editor shows for it handed over; any
-/// other key's bytes go to the editor as they came.
+/// Handles input after an escape. A paste is read to its end, and its placeholder is passed to the
+/// editor. The bytes of any other key are passed on unchanged.
 void read_escape() {
   std::string came(1, static_cast<char>(kEscape));
   while (came.size() < kPasteBegins.size() && kPasteBegins.starts_with(came)) {
@@ -73,7 +73,7 @@ void read_escape() {
   hand_over(pastes.shown(std::move(text)));
 }
 
-/// read_key(), with pastes as the editor is to see them.
+/// read_key() with pastes replaced for the editor.
 int read_byte() {
   while (pending.empty()) {
     const int byte = read_key();
@@ -87,10 +87,10 @@ int read_byte() {
 
 constexpr int kReplacement = 0xfffd;
 
-/// The next character as its code point, which is what the editor takes from a callback; U+FFFD
-/// for bytes that are no UTF-8.
+/// The next character as its code point, as the editor expects from a callback; U+FFFD for invalid
+/// UTF-8.
 int read_character(FILE*) {
-  static int left_over = -1;  // the byte that ended a broken character
+  static int left_over = -1;  // byte that ended a broken character
   const int first = left_over >= 0 ? std::exchange(left_over, -1) : read_byte();
   if (first < 0x80) return first;
   if (first < 0xc2 || first > 0xf4) return kReplacement;
@@ -109,7 +109,7 @@ int read_character(FILE*) {
   return surrogate || character > 0x10ffff ? kReplacement : character;
 }
 
-/// std::getline with a bound. False at the end.
+/// std::getline with a limit. Returns false at the end.
 bool read_piped_line(std::string& line) {
   const TextLimit limit = text_limit();
   std::streambuf& in = *std::cin.rdbuf();
@@ -121,7 +121,8 @@ bool read_piped_line(std::string& line) {
   return !line.empty();
 }
 
-/// An escape sequence of our own, past the guard of what models say; into a file goes none.
+/// Sends an escape sequence of this program, bypassing the filter for model output; nothing is sent
+/// into a file.
 void tell_terminal(const char* sequence) {
   std::FILE* terminal = unguarded_output();
   if (isatty(fileno(terminal)) == 0) return;
@@ -129,8 +130,8 @@ void tell_terminal(const char* sequence) {
   std::fflush(terminal);
 }
 
-/// Letters beyond ASCII are several bytes of UTF-8: only in such a locale does the editor write
-/// them and know how wide they are. Numbers keep the form of the C locale.
+/// Characters beyond ASCII have several bytes in UTF-8. The editor writes them and computes their
+/// width correctly only in a UTF-8 locale. Numbers keep the C locale's format.
 bool prepare_editor() {
   rl_getc_function = read_character;
   rl_outstream = unguarded_output();
@@ -144,15 +145,15 @@ std::optional<std::string> read_line(const std::string& prompt, CancelFlag& canc
   std::string line;
   if (isatty(STDIN_FILENO) == 0) {
     if (!read_piped_line(line)) return std::nullopt;
-    if (line.ends_with('\r')) line.pop_back();  // of a file with Windows' line ends
+    if (line.ends_with('\r')) line.pop_back();  // for a file with Windows line ends
     return line;
   }
   [[maybe_unused]] static const bool once = prepare_editor();
-  std::fflush(stdout);  // the editor writes past it
+  std::fflush(stdout);  // the editor bypasses its buffer
   cancel_reading = &cancel;
   key_came = false;
   pastes = {};
-  tell_terminal("\x1b[?2004h");  // mark what is pasted
+  tell_terminal("\x1b[?2004h");  // requests marks around pastes
   char* typed = readline(prompt.c_str());
   while (typed == nullptr && key_came && cancel.requested()) {
     cancel.clear();

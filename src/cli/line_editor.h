@@ -1,5 +1,5 @@
 #pragma once
-// Lines from the user: with editing and history on a terminal, plain otherwise.
+// Input lines from the user: with editing and history on a terminal, plain otherwise.
 
 #include <optional>
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace longhaul {
 
-/// Empty at the end of input and when Ctrl-C, which sets `cancel`, interrupted the reading. On a
-/// terminal `prompt` is shown, and Ctrl-C after the first key only begins the line anew.
-/// Lines that are pasted into one are put into it as they are (cli/paste.h).
+/// Empty at the end of input, and when Ctrl-C, which sets `cancel`, interrupted the reading. On a
+/// terminal `prompt` is shown, and Ctrl-C after the first key only restarts the line. Pasted lines
+/// are inserted unchanged (cli/paste.h).
 std::optional<std::string> read_line(const std::string& prompt, CancelFlag& cancel);
 
-/// Whether a terminal has keys that nobody has read, now or within `milliseconds`; false where
-/// standard input is no terminal.
+/// Whether a terminal has unread keys, now or within `milliseconds`; false if standard input is not
+/// a terminal.
 bool input_waits(int milliseconds);
 
 }  // namespace longhaul

@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::string_view kPlace = "LONGHAUL-TEXT-STANDS-HERE";
 
-/// What the template writes before a user's first message and behind it.
+/// The template's text before and after a user's first message.
 struct Frame {
   std::string head, tail;
 };
@@ -45,7 +45,8 @@ LoadedText text_of_loaded(const Session& session, const PromptFlags& flags,
     loaded.left_out = message.substr(question);
     message.resize(question);
   }
-  // As documents are joined (cli/documents.h): blanks at their end are theirs, newlines are not.
+  // As in joined documents (cli/documents.h): blanks at the end belong to the text, newlines do
+  // not.
   while (message.ends_with('\n') || message.ends_with('\r')) message.pop_back();
   loaded.text = std::move(message);
   return loaded;

@@ -1,5 +1,5 @@
 #pragma once
-// The text in a session file: what `--load FILE` without any text is asked about.
+// The text in a session file, which `--load FILE` without a text refers to.
 
 #include <string>
 
@@ -9,13 +9,13 @@
 namespace longhaul {
 
 struct LoadedText {
-  std::string text;      ///< empty: the file holds a question alone
-  std::string left_out;  ///< the question that it was saved with
+  std::string text;      ///< empty: the file contains only a question
+  std::string left_out;  ///< question with which it was saved
 };
 
-/// Of a session that has just been loaded, read through the template that `flags` names. Where it
-/// was saved behind a question, its last paragraph is taken for that. Throws UserError, naming
-/// `file`, when it was read with another template or system message.
+/// The text of a newly loaded session, extracted with the template that `flags` selects. If it was
+/// saved after a question, its last paragraph is treated as the question. Throws UserError with
+/// `file` if it was read with another template or system message.
 LoadedText text_of_loaded(const Session& session, const PromptFlags& flags,
                           const std::string& file);
 

@@ -1,5 +1,5 @@
-// The program `longhaul`: wires the subcommands and turns every failure into one line and an exit
-// status.
+// The program `longhaul`: registers the subcommands and turns every failure into one line and an
+// exit status.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -27,16 +27,16 @@
 namespace longhaul {
 namespace {
 
-/// The one place where errors leave the program; names in them may hold anything.
+/// The only place where errors are printed; names in them may contain anything.
 int fail(const std::string& problem) {
   std::fprintf(stderr, "error: %s\n", one_line(problem).c_str());
   return kExitUserError;
 }
 
-/// A file that is opened later must not become a stream that the caller closed: what is printed
-/// would end in it. Reading from a closed standard input, and printing to a closed standard output,
-/// stays an error; what goes to a closed standard error is dropped in silence: nobody could be
-/// told.
+/// Prevents later files from being opened as standard streams that the caller closed, because
+/// output would then go into them. Reading from a closed standard input, and printing to a closed
+/// standard output, remain errors. Output to a closed standard error is dropped silently, since it
+/// cannot be reported.
 void occupy_closed_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0) continue;
@@ -44,11 +44,11 @@ void occupy_closed_streams() {
   }
 }
 
-/// Why not all that was printed has arrived: a full disk, a closed stream. Empty where it has.
+/// Why some output was not written: a full disk, a closed stream. Empty if all was written.
 std::string output_problem() {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return "";
-  // What failed in an earlier flush is gone, and its reason with it.
+  // The reason of a failed earlier flush is lost.
   return fmt::format("standard output: not all of it could be written: {}",
                      errno != 0 ? std::strerror(errno) : "is it full or closed?");
 }
@@ -61,7 +61,7 @@ int run_program(int argc, char** argv) {
       "'longhaul COMMAND --help' shows a command's flags and an example.\n"
       "Example: longhaul run -m nano -f book.txt -p 'What is the pass key?'");
   program.get_formatter()->column_width(34);
-  program.require_subcommand(0, 1);  // a folder or a text may be named as a second one
+  program.require_subcommand(0, 1);  // a folder or a text may have a subcommand's name
   const std::array commands = {
       add_run_command(program),       add_perplexity_command(program), add_bench_command(program),
       add_eval_command(program),      add_report_command(program),     add_heads_command(program),
@@ -75,7 +75,7 @@ int run_program(int argc, char** argv) {
   const std::string equals = equals_problem(program, own.arguments);
   if (!equals.empty()) return fail(equals);
   try {
-    std::reverse(own.arguments.begin(), own.arguments.end());  // as this parser takes them
+    std::reverse(own.arguments.begin(), own.arguments.end());  // this parser expects reversed order
     program.parse(std::move(own.arguments));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
   using longhaul::fail;
   longhaul::occupy_closed_streams();
   longhaul::guard_terminals();
-  std::signal(SIGXFSZ, SIG_IGN);  // writing beyond `ulimit -f` is an error, as on a full disk
+  std::signal(SIGXFSZ, SIG_IGN);  // writing beyond `ulimit -f` is an error, like a full disk
   try {
     const int status = longhaul::run_program(argc, argv);
     const std::string problem = longhaul::output_problem();
@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return fail("out of memory; try a shorter text, --kv-type q8_0 or a smaller --chunk");
   } catch (const std::exception& error) {
-    const std::string problem = longhaul::output_problem();  // fmt::print throws where it fails
+    const std::string problem = longhaul::output_problem();  // fmt::print throws on failure
     return fail(problem.empty() ? error.what() : problem);
   }
 }

@@ -1,5 +1,5 @@
-// longhaul merge: a model with its adapters folded into the weights, for engines that read no
-// adapters, or none with these angles.
+// longhaul merge: a model with its adapters folded into the weights, for engines that do not
+// support adapters, or not with these angles.
 
 #include <fmt/format.h>
 
@@ -63,7 +63,7 @@ class Written {
   ProgressBar bar_;
 };
 
-/// `source` hands the file's bytes to what it is given.
+/// `source` passes the file's bytes to its argument.
 void write_file(const fs::path& path, Written& progress,
                 const std::function<void(const ByteSink&)>& source) {
   std::optional<PartFile> part = PartFile::create(path);
@@ -77,7 +77,7 @@ void write_file(const fs::path& path, Written& progress,
   sync_folder(path.parent_path());
 }
 
-/// Takes the folder away again unless it is kept: what breaks off leaves nothing behind.
+/// Removes the folder on destruction unless it is kept, so that a failure leaves nothing behind.
 class NewFolder {
  public:
   explicit NewFolder(const fs::path& path) : path_(path) {

@@ -12,7 +12,8 @@ namespace {
 constexpr std::string_view kQuotes = "\"\"\"";
 constexpr const char* kFurther = "... ";
 
-/// Lines up to one that ends with the quotes, or the end of input. `first` has the opening ones.
+/// Reads lines up to one that ends with the quotes, or the end of input. `first` contains the
+/// opening ones.
 std::optional<std::string> quoted(std::string_view first, CancelFlag& cancel) {
   const TextLimit limit = text_limit();
   std::string message(first.substr(kQuotes.size()));
@@ -34,8 +35,8 @@ std::optional<std::string> read_message(CancelFlag& cancel) {
   if (!message) return std::nullopt;
   const std::string_view said = trim_front(*message);
   if (said.starts_with(kQuotes)) return quoted(said, cancel);
-  // A terminal that does not mark what is pasted: its lines come faster than anybody types. Lines
-  // that were there before the prompt were typed while the model replied.
+  // For a terminal that does not mark pastes: pasted lines arrive faster than typed ones. Lines
+  // that arrived before the prompt were typed while the model replied.
   constexpr int kBlink = 20;  // milliseconds
   while (!typed_ahead && !said.starts_with('/') && input_waits(kBlink)) {
     const std::optional<std::string> line = read_line(kFurther, cancel);

@@ -1,4 +1,4 @@
-// longhaul methods: every attention method with its options, or all about one of them.
+// longhaul methods: every attention method with its options, or the details of one.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -71,7 +71,7 @@ void print_methods() {
   }
 }
 
-/// "key: text" with the text wrapped behind the longest key.
+/// Prints "key: text" with the text wrapped after the longest key.
 void print_paragraph(const std::string& key, std::string_view text) {
   constexpr size_t kWidth = 84, kIndent = 10;
   std::string line = fmt::format("{:<{}}", key, kIndent);
@@ -89,8 +89,7 @@ void print_paragraph(const std::string& key, std::string_view text) {
   fmt::print("{}\n", line);
 }
 
-/// The method with its first option, at its default, or with a name for the user to fill in where
-/// that has none.
+/// The method with its first option at its default, or with a placeholder if there is no default.
 std::string example(const MethodInfo& method, const OptionList& options) {
   if (options.options().empty()) return std::string(method.name);
   const Option& first = options.options().front();

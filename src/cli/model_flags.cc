@@ -25,7 +25,7 @@ std::vector<std::string> isa_names() {
   return names;
 }
 
-/// What stands behind the last colon is a scale, unless the whole is a file.
+/// The part after the last colon is a scale, unless the whole text is a file.
 AdapterSource parse_lora(const std::string& text) {
   const size_t colon = text.rfind(':');
   if (text.empty()) user_error("--lora: the name is empty");

@@ -1,5 +1,5 @@
 #pragma once
-// Which model, and what part of the machine works on it.
+// Flags for the model and the parts of the machine that run it.
 
 #include <functional>
 #include <memory>
@@ -18,25 +18,25 @@ namespace longhaul {
 struct ModelFlags {
   std::string model = default_model();
   std::vector<std::string> loras;  ///< FILE[:SCALE]
-  std::string profiles;            ///< a folder, or a name of known ones; empty: the model's own
-  int threads = 0;                 ///< 0: every core this process may use
-  std::string isa;                 ///< empty: the best the CPU has
+  std::string profiles;            ///< a folder, or a known name; empty: the model's own
+  int threads = 0;                 ///< 0: every core that this process may use
+  std::string isa;                 ///< empty: the best level of the CPU
 
   void add_to(CLI::App& app);
-  /// Those that say which model, and how many threads.
+  /// Adds only the flags for the model and the number of threads.
   void add_model_to(CLI::App& app);
-  /// Sets threads and fetches the model where it is not here yet. Throws UserError.
+  /// Sets threads and downloads the model if necessary. Throws UserError.
   ModelSource source() const;
-  /// The same; sets kernels, calls `at_hand`, then opens it.
+  /// Like source(); then sets kernels, calls `at_hand` and opens the model.
   std::shared_ptr<const Engine> open(const std::function<void()>& at_hand = [] {}) const;
 };
 
 /// "bf16", "int16", "int8", "f32" or "fp8": the type of a prompt's products with weights.
 const char* products_of(const SessionOptions& session);
-/// "amx, bf16 products, 2 threads": what ran.
+/// "amx, bf16 products, 2 threads": the kernels in use.
 std::string kernels_line(const SessionOptions& session);
 
-/// "cpu", or the GPU's name: where a session runs.
+/// "cpu", or the GPU's name: the location of a session.
 std::string place_name(const SessionOptions& session);
 
 }  // namespace longhaul

@@ -1,4 +1,4 @@
-// longhaul models: what is at hand.
+// longhaul models: available models.
 
 #include <fmt/ranges.h>
 
@@ -25,8 +25,8 @@ namespace {
 struct ListedModel {
   NamedModel model;
   size_t bytes = 0;
-  std::string problem;  ///< why it cannot be read
-  std::string advice;   ///< how to get what it lacks
+  std::string problem;  ///< why it cannot be read; empty if it can
+  std::string advice;   ///< how to get its missing part
 };
 
 std::vector<ListedModel> list_models() {
@@ -82,7 +82,7 @@ void print_models(const std::vector<ListedModel>& list) {
       places);
 }
 
-/// The catalogue, and which of it is here.
+/// Prints the catalogue and which of its models are available.
 void print_catalogue(const std::vector<ListedModel>& list) {
   Table table({Table::Align::kLeft, Table::Align::kRight, Table::Align::kRight, Table::Align::kLeft,
                Table::Align::kLeft, Table::Align::kLeft});

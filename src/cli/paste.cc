@@ -7,7 +7,7 @@
 namespace longhaul {
 namespace {
 
-/// Terminals send what they paste with the Enter key's code at the ends of lines.
+/// Terminals send pasted line ends with the Enter key's code.
 std::string with_newlines(const std::string& text) {
   std::string lines;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -29,7 +29,8 @@ std::string Pastes::shown(std::string text) {
   while (text.ends_with('\n')) text.pop_back();
   const auto ends = std::count(text.begin(), text.end(), '\n');
   if (ends == 0) {
-    std::replace(text.begin(), text.end(), '\t', ' ');  // the editor would complete a word
+    // the editor would treat it as word completion
+    std::replace(text.begin(), text.end(), '\t', ' ');
     return text;
   }
   std::string word = fmt::format("[pasted {}: {} lines]", pastes_.size() + 1, ends + 1);
@@ -40,7 +41,7 @@ std::string Pastes::shown(std::string text) {
 std::string Pastes::put_back(std::string line) {
   for (const Paste& paste : pastes_) {
     const size_t at = line.find(paste.word);
-    if (at == std::string::npos) continue;  // deleted
+    if (at == std::string::npos) continue;  // deleted by the user
     std::string text = paste.text;
     if (at > 0 && line[at - 1] != '\n') text.insert(0, "\n");
     const size_t behind = at + paste.word.size();

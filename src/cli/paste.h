@@ -1,7 +1,7 @@
 #pragma once
-// Pasted text, which a terminal marks when it is asked to: "\x1b[200~" before, "\x1b[201~" behind.
-// Lines of it stand in the line editor as one word, "[pasted 1: 12 lines]", that is put back when
-// the line is done.
+// Pasted text, which a terminal marks on request: "\x1b[200~" before, "\x1b[201~" after it. The
+// line editor shows several pasted lines as one word, "[pasted 1: 12 lines]", which is replaced
+// when the line is complete.
 
 #include <string>
 #include <string_view>
@@ -13,11 +13,11 @@ inline constexpr std::string_view kPasteBegins = "\x1b[200~", kPasteEnds = "\x1b
 
 class Pastes {
  public:
-  /// What the editor is to show for it: one line as it is, without control characters, several as
-  /// their word.
+  /// The editor's representation of the text: a single line without control characters, or a word
+  /// for several lines.
   std::string shown(std::string text);
 
-  /// `line` with the pasted lines in the place of their words; forgets them.
+  /// `line` with the words replaced by the pasted lines; forgets them.
   std::string put_back(std::string line);
 
  private:

@@ -1,4 +1,4 @@
-// longhaul perplexity: how well a model predicts a text.
+// longhaul perplexity: prediction of a text by a model.
 
 #include <fmt/format.h>
 
@@ -33,7 +33,7 @@ struct PerplexityFlags {
   SessionFlags session;
   std::string file;
   int64_t window = 2048;
-  int64_t stride = 0;  ///< 0: what a window scores
+  int64_t stride = 0;  ///< 0: equals the tokens scored per window
   int64_t prefill = 0;
   std::string instruction;
   bool json = false;
@@ -69,7 +69,7 @@ Table figures_of(const Figures& f) {
   return table;
 }
 
-/// What was found goes to standard output and what it cost to standard error, in the same columns.
+/// Prints results to standard output and costs to standard error, in the same columns.
 void print_figures(const Figures& f) {
   Table table = figures_of(f);
   const std::string figures = table.text();
@@ -110,7 +110,7 @@ void print_figures_json(const Figures& f) {
   });
 }
 
-/// What acts when a prompt ends has no effect on rows of the prompt.
+/// A method that acts at the end of a prompt has no effect on rows of the prompt.
 void warn_of_dense_figures(const PerplexityFlags& flags, const SessionOptions& session,
                            const Engine& engine) {
   if (flags.prefill > 0) return;
@@ -123,7 +123,7 @@ void warn_of_dense_figures(const PerplexityFlags& flags, const SessionOptions& s
       session.attention.text());
 }
 
-/// Without --prefill it stands behind all that is scored.
+/// Without --prefill the instruction follows all scored tokens.
 void warn_of_late_instruction(const PerplexityFlags& flags, const SessionOptions& session,
                               const Engine& engine) {
   if (flags.prefill > 0 || flags.instruction.empty()) return;

@@ -1,5 +1,5 @@
 #pragma once
-// Profiles that commands write beside a model: settings of a method that were found for it
+// Profiles that commands write beside a model: settings of a method found for it
 // (attention/method_spec.h).
 
 #include <filesystem>
@@ -10,15 +10,15 @@
 
 namespace longhaul {
 
-/// Throws UserError for the first of the files that exists: a profile that a model already has is
-/// not overwritten. Call it before the long work that finds settings.
+/// Throws UserError for the first of the files that exists, because existing profiles are not
+/// overwritten. Call it before the long search for settings.
 void refuse_to_replace(std::span<const std::filesystem::path> files);
 
-/// `found_by`: the command, for whoever reads the file.
+/// `found_by` is the command, for readers of the file.
 void write_profile(const std::filesystem::path& file, std::string_view method,
                    std::string_view found_by, const nlohmann::ordered_json& options);
 
-/// As --attention takes them: "key=value,...".
+/// Options in the form of --attention: "key=value,...".
 std::string option_text(const nlohmann::ordered_json& options);
 
 }  // namespace longhaul

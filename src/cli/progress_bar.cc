@@ -9,7 +9,7 @@
 namespace longhaul {
 namespace {
 
-constexpr double kPatience = 1.0;  // seconds of work that need no bar
+constexpr double kPatience = 1.0;  // shorter work, in seconds, shows no bar
 constexpr int kBarWidth = 24;
 
 }  // namespace

@@ -1,6 +1,5 @@
 #pragma once
-// How far a long prompt, or other work that is counted, is. Shown only where the work takes more
-// than a second.
+// Progress of a long prompt, or of other countable work. Shown only for work of more than a second.
 
 #include <cstdint>
 #include <optional>
@@ -12,11 +11,11 @@ namespace longhaul {
 
 class ProgressBar {
  public:
-  /// `verb`: "reading", `unit`: what is counted. Disabled bars draw nothing.
+  /// `verb`: "reading", `unit`: the counted things. Disabled bars draw nothing.
   ProgressBar(std::string verb, bool enabled, std::string unit = "tokens");
 
-  /// Units done of all; `note` stands at the end. `left`: seconds that the rest will take, where
-  /// that is known better than by the time so far.
+  /// Number of units done and in total; `note` is shown at the end. `left` is the remaining time in
+  /// seconds, if there is a better estimate than the elapsed time gives.
   void update(int64_t done, int64_t total, const std::string& note = "",
               std::optional<double> left = {});
   void clear() { line_.clear(); }

@@ -15,7 +15,7 @@
 namespace longhaul {
 namespace {
 
-/// Empty for a known name or a file.
+/// The error message; empty for a known name or a file.
 std::string chat_template_problem(const std::string& text) {
   const std::vector<std::string_view> names = chat_template_names();
   if (std::find(names.begin(), names.end(), text) != names.end() || is_file(text)) return "";
@@ -26,7 +26,7 @@ std::string chat_template_problem(const std::string& text) {
 
 PromptText text_of(const PromptFlags& flags, const std::vector<std::string>& documents,
                    const Engine& engine) {
-  // A bare text is the user's business to the last byte; a message does not end in newlines.
+  // A bare text is used byte for byte; a message does not end in newlines.
   const bool one_bare_text = flags.form.raw && flags.question.empty() && documents.size() == 1;
   std::string text = one_bare_text ? documents.front() : join_documents(documents, flags.question);
   if (is_blank(text)) refuse_empty_prompt();
@@ -64,7 +64,7 @@ void PromptFlags::add_to(CLI::App& app) {
                  "A text to read, '-' for standard input; may be given several times")
       ->type_name("FILE")
       ->allow_extra_args(false);
-  const auto once = CLI::MultiOptionPolicy::Throw;  // the other texts would be lost in silence
+  const auto once = CLI::MultiOptionPolicy::Throw;  // the other texts would be lost silently
   add_text(app, "-p,--prompt", question, "TEXT", "The question; it follows the texts")
       ->multi_option_policy(once);
   add_text(app, "--system", system, "TEXT", "System message")

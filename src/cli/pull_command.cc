@@ -1,4 +1,4 @@
-// longhaul pull: fetches a model into the user's cache folder.
+// longhaul pull: downloads a model into the user's cache folder.
 
 #include <fmt/format.h>
 
@@ -38,7 +38,7 @@ struct PullFlags {
   bool json = false;
 };
 
-/// What is there now, and whether it was fetched for that.
+/// Reports the model, and whether it was downloaded now.
 int tell(const PulledModel& model, bool json) {
   const auto bytes = static_cast<size_t>(model.bytes);
   if (json) {
@@ -55,8 +55,8 @@ int tell(const PulledModel& model, bool json) {
   return kExitOk;
 }
 
-/// The model that has to be fetched for `name`: of one with adapters, which come with the program,
-/// the base.
+/// The model to download for `name`: for one with adapters, which are part of the program, the
+/// base.
 std::string model_to_fetch(const std::string& name) {
   for (const NamedModel& m : own_models()) {
     if (m.name == name && is_recipe(m.path)) return read_recipe(m.path).base;

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file to fetch, and where it goes within the cache folder.
+/// A file to download, and its target within the cache folder.
 struct PlannedFile {
   HubFile file;
   std::string url;
@@ -37,18 +37,18 @@ struct PullPlan {
   PullRecord record;
   std::vector<PlannedFile> files;
   std::string token;
-  std::string what;  ///< to be told
+  std::string what;  ///< description for messages
 };
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// A name that can be a file's and is no path.
+/// Checks that a name is a plain file name, not a path.
 void check_name(const std::string& name) {
   if (!name.empty() && !name.starts_with(".") && name.find('/') == std::string::npos) return;
   user_error("--as {}: no name for a model", printable(name));
 }
 
-/// The file's name without its ending; of a split set without the numbers.
+/// The file's name without its extension; for a split set without the numbers.
 std::string name_of_gguf(const std::string& path) {
   std::string name = base_name(path);
   if (name.ends_with(".gguf")) name.resize(name.size() - 5);
@@ -56,7 +56,7 @@ std::string name_of_gguf(const std::string& path) {
   return shard == std::string::npos ? name : name.substr(0, shard);
 }
 
-/// Shards lie in a folder of their own and keep their names, by which they find each other.
+/// Shards are placed in a separate folder and keep their names, by which they find each other.
 PullPlan plan_repository(const PullRequest& request, const CancelFlag* cancel) {
   const HubRepository repository = ask_hub(request.reference.repository, cancel);
   const ChosenFiles chosen = choose_files(repository, request.reference.choice);
@@ -85,7 +85,7 @@ PullPlan plan_repository(const PullRequest& request, const CancelFlag* cancel) {
   return plan;
 }
 
-/// What a server says of a file before it is fetched.
+/// The server's description of a file before it is downloaded.
 HubFile ask_server(const std::string& url, const CancelFlag* cancel) {
   const HttpResponse r = http_get({.url = url, .cancel = cancel}, [](long, auto) { return false; });
   if (!r.problem.empty() && !r.refused_by_sink) user_error("{}: {}", url, r.problem);
@@ -113,7 +113,7 @@ PullPlan plan_url(const PullRequest& request, const CancelFlag* cancel) {
   return plan;
 }
 
-/// A model of that name that came from elsewhere is not written over.
+/// Refuses to overwrite a model of that name from another source.
 void refuse_other(const fs::path& folder, const PullPlan& plan) {
   const fs::path target = folder / plan.record.path;
   if (!is_there(target)) return;
@@ -126,7 +126,7 @@ void refuse_other(const fs::path& folder, const PullPlan& plan) {
       record ? " and is of " + (record->url.empty() ? record->repository : record->url) : "");
 }
 
-/// One line while a file arrives; on a file or a pipe nothing.
+/// One line while a file arrives; nothing on a file or a pipe.
 class Progress {
  public:
   Progress(bool enabled, int64_t all) : line_(enabled), all_(all) {}
@@ -160,7 +160,7 @@ class Progress {
   int64_t all_, before_ = 0, first_ = -1;
 };
 
-/// False: stopped.
+/// Returns false if stopped.
 bool fetch(const PullPlan& plan, const fs::path& folder, bool progress, bool again,
            Interrupt& interrupt) {
   int64_t all = 0, arrived = 0, before = 0;
@@ -182,7 +182,7 @@ bool fetch(const PullPlan& plan, const fs::path& folder, bool progress, bool aga
                       fs::file_size(target, error) == static_cast<uintmax_t>(f.file.bytes);
     line.begin_file(before);
     before += std::max<int64_t>(0, f.file.bytes);
-    if (here && plan.files.size() > 1) continue;  // of a set that was begun before
+    if (here && plan.files.size() > 1) continue;  // part of a set that was begun before
     const Download what{.url = f.url,
                         .token = plan.token,
                         .target = target,
@@ -250,7 +250,7 @@ PulledModel pull_from_hub(const PullRequest& request) {
   PulledModel model;
   try {
     model = described(plan.record, folder, true);
-  } catch (const UserError&) {  // a page that says "not found" in a friendly way, perhaps
+  } catch (const UserError&) {  // may be an error page with status 200
     if (!plan.record.url.empty()) fs::remove(folder / plan.record.path, ignored);
     throw;
   }

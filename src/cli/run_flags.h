@@ -1,5 +1,5 @@
 #pragma once
-// What `longhaul run` is told, and the texts that it is told about.
+// Flags of `longhaul run`, and its texts.
 
 #include <string>
 #include <vector>
@@ -23,18 +23,18 @@ struct RunFlags {
   bool json = false;
   bool quiet = false;
   std::string save, load;
-  int sources = 0;  ///< passages to show behind the reply
+  int sources = 0;  ///< passages to show after the reply
 
   void add_to(CLI::App& app);
-  /// Settles what words without a flag mean, where the texts come from, and whether this is a chat;
-  /// throws UserError for what does not go together.
+  /// Resolves words without a flag, the source of texts, and whether this is a chat; throws
+  /// UserError for contradictions.
   void settle();
   std::vector<Document> read_texts(const TextLimit& limit) const;
-  /// Texts are read and saved, to be asked about later.
+  /// Whether texts are only read and saved, for later questions.
   bool only_reads() const {
     return !save.empty() && sampling.max_tokens == 0 && prompt.question.empty();
   }
-  /// --load without a text: it is about the one in the file.
+  /// --load without a text refers to the one in the file.
   bool asks_loaded() const { return !load.empty() && prompt.files.empty(); }
 
  private:

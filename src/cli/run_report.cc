@@ -45,7 +45,7 @@ std::string kv_line(const Session& session) {
                          : "");
 }
 
-/// Many texts are one line.
+/// Several texts are summarised in one line.
 void add_texts(const std::vector<TextFacts>& texts, Table& table) {
   constexpr size_t kMostLines = 4;
   if (texts.size() <= kMostLines) {

@@ -1,5 +1,5 @@
 #pragma once
-// What a reply cost: the lines after it, and the same as JSON.
+// Costs of a reply: as lines after it, and as JSON.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -21,16 +21,15 @@ struct TextFacts {
 std::vector<TextFacts> text_facts(const std::vector<Document>& documents);
 
 struct RunFacts {
-  std::string model;  ///< as -m names it
+  std::string model;  ///< value of -m
   std::vector<TextFacts> texts;
   PromptReading reading;
   Reply reply;
-  bool replied = false;  ///< false: cancelled before the first token, or -n 0
-  double first_token_seconds =
-      0;  ///< from the first prompt token's reading to the first reply token
-  double session_load_seconds = 0;  ///< of --load
-  size_t loaded_tokens = 0;         ///< in the session file of --load
-  std::optional<uint64_t> seed;     ///< of tokens that are drawn; none at temperature 0
+  bool replied = false;             ///< false: cancelled before the first token, or -n 0
+  double first_token_seconds = 0;   ///< from the beginning of prefill to the first reply token
+  double session_load_seconds = 0;  ///< duration of --load
+  size_t loaded_tokens = 0;         ///< tokens in the session file of --load
+  std::optional<uint64_t> seed;     ///< seed of the sampler; none at temperature 0
 
   bool cancelled() const { return !reading.finished || reply.stop == StopReason::kCancelled; }
 };

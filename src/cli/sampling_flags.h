@@ -1,5 +1,5 @@
 #pragma once
-// How the next token is chosen and when the reply ends.
+// Flags for sampling and for the end of a reply.
 
 #include <string>
 #include <vector>
@@ -13,13 +13,13 @@ struct SamplingFlags {
   SamplerOptions sampler;
   int64_t max_tokens = 1024;
   std::vector<std::string> stop;
-  bool loops = false;  ///< a reply that repeats itself goes on
+  bool loops = false;  ///< a reply that repeats itself continues
 
   void add_to(CLI::App& app);
-  /// The model's own wishes, but for what the user has named. Returns whether anything is left of
-  /// them: a temperature that is named takes all in the user's hand.
+  /// Uses the model's recommended settings, except those that the user has set. Returns whether any
+  /// remain: a given temperature overrides all.
   bool take_defaults(const SamplerOptions& defaults);
-  /// Chooses a seed when the user named none and one matters.
+  /// Chooses a seed if the user gave none and one is needed.
   GenerateOptions options(const CancelFlag* cancel) const;
 
  private:

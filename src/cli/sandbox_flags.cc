@@ -8,7 +8,7 @@
 namespace longhaul {
 namespace {
 
-/// The leak checker of such builds traces the program from another process.
+/// The leak checker of sanitizer builds traces the program from another process.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kByItself = false;
 #else

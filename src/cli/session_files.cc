@@ -32,7 +32,8 @@ void check_save_target(const std::filesystem::path& file) {
     error = EISDIR;
   } else if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored)) {
     user_error("--save {}: cannot write: not a regular file", file.string());
-  } else if (access((folder / ".").c_str(), W_OK) != 0) {  // "/.": a file in its place is no folder
+    // "/.": fails if it is a file instead of a folder
+  } else if (access((folder / ".").c_str(), W_OK) != 0) {
     error = errno;
   } else if (fs::exists(file, ignored) && fs::file_size(file, ignored) > 0 &&
              !is_session_file(file)) {

@@ -19,7 +19,8 @@ namespace {
 constexpr int kLargestChunk = 1 << 20;
 constexpr std::string_view kAuto = "auto";
 
-/// What goes further, whatever the memory: `longhaul advise` looks at that too.
+/// The method that supports longer contexts, ignoring memory; `longhaul advise` also considers
+/// memory.
 std::string advice_beyond(const ModelShape& shape, int64_t tokens, int chunk,
                           const std::string& kv_type) {
   const auto any = [](const std::string&, const std::string&) { return true; };
@@ -34,8 +35,8 @@ bool is_method(const std::string& name) {
   return std::any_of(all.begin(), all.end(), [&](const MethodInfo& m) { return m.name == name; });
 }
 
-/// A list of methods where one is wanted. What does not begin with a method's name may be an option
-/// without its value: the method's own message tells more.
+/// Refuses a list of methods if one is expected. A text that does not begin with a method's name
+/// may be an option without its value: the method's own message is more specific.
 void refuse_list(const std::string& attention) {
   const std::vector<std::string> methods = split_methods(attention);
   for (const std::string& method : methods) {
@@ -95,7 +96,7 @@ SessionOptions SessionFlags::options() const {
   options.kv_type = *kv_type_from_name(kv_type);
   options.compute = *compute_from_name(compute);
   options.chunk = chunk;
-  // Products of other kinds are the CPU's alone, or a GPU's.
+  // int8 and f32 compute is CPU only, fp8 is GPU only.
   if (needs_gpu()) {
     options.queue = open_gpu();
   } else {

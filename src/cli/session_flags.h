@@ -1,5 +1,5 @@
 #pragma once
-// How a context is kept: attention method, KV type, chunk, limits.
+// Flags for a context: attention method, KV type, chunk, limits.
 
 #include <memory>
 #include <span>
@@ -20,17 +20,17 @@ struct SessionFlags {
   int64_t context = 0;
   size_t memory_limit = 0;
 
-  /// Commands that give --attention and --ctx another meaning leave them out.
+  /// Commands that use --attention and --ctx with another meaning omit them.
   enum class Set { kAll, kWithoutContext, kWithoutAttentionAndContext };
   void add_to(CLI::App& app, Set set = Set::kAll);
   /// Throws UserError for an unknown method or option, and for several methods. With --device auto
-  /// the queue may be a GPU's on which the model does not run: settle_place() decides.
+  /// the queue may be a GPU's that cannot run the model; settle_place() decides.
   SessionOptions options() const;
-  /// Of --device auto: options come to the CPU, all of them, where one of them does not run on the
-  /// GPU that was found, or has no room there for `tokens` tokens and a reply.
+  /// For --device auto: moves all options to the CPU if one of them cannot run on the GPU found, or
+  /// has not enough memory there for `tokens` tokens and a reply.
   void settle_place(const std::shared_ptr<const Engine>& engine, std::span<SessionOptions> options,
                     int64_t tokens, int64_t reply = 0) const;
-  /// Whether --compute asks for what only GPUs have: then --device auto is a GPU, or refused.
+  /// Whether --compute requires a GPU: --device auto then selects one or fails.
   bool needs_gpu() const;
 
  private:
@@ -38,11 +38,11 @@ struct SessionFlags {
 };
 
 /// "dense,window:size=512,sinks=4" -> "dense", "window:size=512,sinks=4": a comma starts a new
-/// method unless what follows is a further option of the one before.
+/// method unless a further option of the previous one follows.
 std::vector<std::string> split_methods(const std::string& list);
 
-/// Warns when rows of a context of `tokens` tokens see farther back than the model was trained for;
-/// names the methods whose rows, by default, do not. Returns whether it did.
+/// Warns if rows in a context of `tokens` tokens see farther back than the trained context, and
+/// names the methods whose rows, by default, do not. Returns whether it warned.
 bool warn_beyond_training(const Engine& engine, const SessionOptions& options, int64_t tokens);
 
 }  // namespace longhaul

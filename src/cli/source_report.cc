@@ -12,7 +12,7 @@
 namespace longhaul {
 namespace {
 
-/// Where each token's text ends in the reply's.
+/// End of each token's text within the reply's text.
 std::vector<size_t> ends_in_text(const Tokenizer& tokenizer, std::span<const int32_t> reply,
                                  bool starts_text) {
   Detokenizer detokenizer(tokenizer, {.skip_special = true, .starts_text = starts_text});
@@ -29,7 +29,7 @@ std::string decoded(const Tokenizer& tokenizer, std::span<const int32_t> reply, 
   return text;
 }
 
-/// Of the last line "[page N]" that begins before `at`; 0: there is none.
+/// Number in the last line "[page N]" that begins before `at`; 0: there is none.
 int64_t page_at(std::string_view text, size_t at) {
   constexpr std::string_view kMark = "[page ";
   for (size_t from = at + 1; from-- > 0;) {
@@ -93,7 +93,7 @@ FoundSources find_sources(const Tokenizer& tokenizer, std::span<const int32_t> p
   found.passages = finder.passages(watch, reply, 0, reply.size(), most);
   const std::vector<size_t> ends = ends_in_text(tokenizer, reply, starts_text);
   for (const ByteRange& sentence : sentences_of(decoded(tokenizer, reply, starts_text))) {
-    // Tokens whose text ends inside it.
+    // Tokens whose text ends within the sentence.
     const auto first = std::ranges::upper_bound(ends, sentence.begin) - ends.begin();
     const auto last = std::ranges::upper_bound(ends, sentence.end) - ends.begin();
     found.sentences.push_back({sentence, finder.passages(watch, reply, static_cast<size_t>(first),

@@ -1,5 +1,5 @@
 #pragma once
-// One line on standard error, drawn over itself while work goes on, where that is a terminal.
+// One line on standard error, redrawn while work is running, if standard error is a terminal.
 
 #include <string>
 
@@ -9,7 +9,7 @@ namespace longhaul {
 
 class StatusLine {
  public:
-  /// A line that is not enabled, or not on a terminal, draws nothing.
+  /// A line that is disabled, or not on a terminal, draws nothing.
   explicit StatusLine(bool enabled);
   ~StatusLine() { clear(); }
   StatusLine(const StatusLine&) = delete;
@@ -17,17 +17,18 @@ class StatusLine {
 
   bool enabled() const { return enabled_; }
   bool shown() const { return shown_; }
-  /// Since it was made.
+  /// Seconds since construction.
   double seconds() const { return watch_.seconds(); }
-  /// Whether a new text is due: the first one, the last one (`last`), and some ten a second.
+  /// Whether a new text should be drawn: the first one, the last one (`last`), and about ten per
+  /// second.
   bool due(bool last) const;
   void draw(const std::string& text);
-  /// Takes the line away.
+  /// Erases the line.
   void clear();
 
  private:
   bool enabled_, shown_ = false;
-  double drawn_ = 0;  ///< when, as seconds()
+  double drawn_ = 0;  ///< time of the last drawing, as in seconds()
   Stopwatch watch_;
 };
 

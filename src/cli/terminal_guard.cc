@@ -30,10 +30,10 @@ ssize_t write_guarded(void* cookie, const char* data, size_t size) {
   auto* guarded = static_cast<Guarded*>(cookie);
   const std::string text = guarded->filter.push({data, size});
   return write_all(guarded->file, text) ? static_cast<ssize_t>(size)
-                                        : 0;  // 0: an error, errno kept
+                                        : 0;  // 0 means an error; errno is kept
 }
 
-/// Lives as long as the process, which writes until its very end.
+/// Lives as long as the process, because it writes until its end.
 std::FILE* guard(int file, int buffering) {
   auto* guarded = new Guarded{file, {}};
   std::FILE* stream = fopencookie(
@@ -46,7 +46,7 @@ std::FILE* guard(int file, int buffering) {
 
 void guard_terminals() {
   output_before = stdout;
-  // Without memory for a stream there is none for anything else either.
+  // Without memory for a stream the program cannot continue usefully either.
   if (isatty(STDOUT_FILENO) == 1) {
     if (std::FILE* stream = guard(STDOUT_FILENO, _IOLBF)) stdout = stream;
   }

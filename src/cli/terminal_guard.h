@@ -1,19 +1,19 @@
 #pragma once
-// Nothing that a model, a file or its name says reaches a terminal as a command.
+// Prevents text from models, files or their names from acting as terminal commands.
 
 #include <cstdio>
 #include <string_view>
 
 namespace longhaul {
 
-/// From now on `stdout` and `stderr`, each where it is a terminal, show control characters as
-/// U+FFFD (text/terminal_text.h). Into pipes and files everything goes as it is.
+/// From now on `stdout` and `stderr`, if they are terminals, show control characters as U+FFFD
+/// (text/terminal_text.h). Output to pipes and files is unchanged.
 void guard_terminals();
 
-/// Standard output as it was: for the line editor, which moves the cursor.
+/// The unfiltered standard output, for the line editor, which moves the cursor.
 std::FILE* unguarded_output();
 
-/// Escape sequences of our own, to standard error.
+/// Sends this program's escape sequences to standard error.
 void control_terminal(std::string_view sequence);
 
 }  // namespace longhaul

@@ -9,8 +9,8 @@
 namespace longhaul {
 namespace {
 
-// A text is held three times while it is composed, and tokenizing takes ten bytes for each of its
-// own, or, where every byte becomes a token, more: 100 MB of "aaaa" took 48 bytes for each in all.
+// A text is held three times while it is composed, and tokenizing takes ten bytes per byte or more
+// if every byte becomes a token: 100 MB of "aaaa" took 48 bytes per byte in total.
 constexpr size_t kMemoryForAByte = 64;
 constexpr size_t kLeastBytes = size_t{1} << 20;
 constexpr size_t kMostBytes = size_t{2} << 30;  // the tokenizer's own limit

@@ -29,14 +29,15 @@ struct TokenizeFlags {
   std::string model = default_model();
   std::string text;
   std::string file;
-  bool text_given = false, file_given = false;  ///< an empty text is one, too
+  bool text_given = false, file_given = false;  ///< an empty text also counts
   bool special = false;
   bool bare = false;
   bool count = false;
   bool json = false;
 };
 
-/// Bytes that are no printable ASCII and no part of a whole UTF-8 text as \xNN, newlines as \n.
+/// Bytes that are neither printable ASCII nor part of valid UTF-8 are shown as \xNN, newlines as
+/// \n.
 std::string shown_piece(std::string_view piece) {
   std::string repaired;
   size_t broken = 0;

@@ -29,7 +29,7 @@ PromptReading read_with_bar(Session& session, const std::vector<int32_t>& prompt
   const double attention_before = session.report().attention_seconds;
   std::optional<ReadingTime> time;
   hooks.pass_progress = [&](int64_t begin, int64_t count, double share) {
-    // Nothing of the prompt is in the session's tokens before its first pass is done.
+    // The session's tokens contain nothing of the prompt before its first pass is done.
     if (!time) time.emplace(static_cast<int64_t>(session.tokens().size()));
     time->add(begin, count, share, watch.seconds(),
               session.report().attention_seconds - attention_before);

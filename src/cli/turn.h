@@ -1,5 +1,5 @@
 #pragma once
-// One prompt read and answered, as `run` and its chat do it.
+// Prefills one prompt and generates the reply, for `run` and its chat.
 
 #include <cstdint>
 #include <filesystem>
@@ -14,12 +14,12 @@ namespace longhaul {
 
 struct TurnOptions {
   GenerateOptions generate;
-  bool stream = true;          ///< write the reply to standard output as it comes
-  bool progress = true;        ///< a bar while the prompt is read
-  std::filesystem::path save;  ///< the session after the prompt; empty: do not save
+  bool stream = true;          ///< write the reply to standard output while it is generated
+  bool progress = true;        ///< show a bar during prefill
+  std::filesystem::path save;  ///< save the session after prefill to this file; empty: do not save
 };
 
-/// Cancelling is no error: the facts say how far it came.
+/// Cancelling is not an error: the result tells how far it got.
 RunFacts run_turn(Session& session, const std::vector<int32_t>& prompt, int64_t instruction,
                   const TurnOptions& options, Interrupt& interrupt);
 

@@ -12,7 +12,7 @@
 namespace longhaul {
 namespace {
 
-/// Long names; one letter resembles every other.
+/// Long names only, because one letter is similar to every other.
 std::vector<std::string> flags_of(const CLI::App& app) {
   std::vector<std::string> flags;
   for (const CLI::Option* option : app.get_options()) {
@@ -79,7 +79,7 @@ std::string equals_problem(const CLI::App& program, std::span<const std::string>
       return fmt::format("{}: a flag of one letter takes its value without '=', as in {} {}",
                          printable(argument), flag.name, flag.option->get_type_name());
     }
-    if (flag.rest.empty()) ++i;  // the next argument is the value, whatever it looks like
+    if (flag.rest.empty()) ++i;  // the next argument is the value, in any form
   }
   return "";
 }

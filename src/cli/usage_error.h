@@ -1,5 +1,5 @@
 #pragma once
-// What was wrong with the command line, in one line.
+// Errors in the command line, in one line.
 
 #include <span>
 #include <string>
@@ -11,13 +11,13 @@ namespace longhaul {
 /// Names the flag or argument, and the flag or command that was probably meant.
 std::string usage_error_line(const CLI::App& program, const CLI::ParseError& error);
 
-/// A message about an argument such as "-n=3", of which the parser would take "=3" for the value;
-/// empty where there is none. `arguments` begin with the command.
+/// A message about an argument such as "-n=3", in which the parser would take "=3" for the value;
+/// empty if there is none. `arguments` begin with the command.
 std::string equals_problem(const CLI::App& program, std::span<const std::string> arguments);
 
-/// Null where there is none of this name.
+/// Null if there is none of this name.
 const CLI::App* find_command(const CLI::App& program, const std::string& name);
-/// With the command that was probably meant.
+/// The error message, with the command that was probably meant.
 std::string unknown_command_line(const CLI::App& program, const std::string& name);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// A folder for files on the way, gone with the object.
+// A temporary folder, removed with the object.
 
 #include <cerrno>
 #include <cstdlib>
@@ -13,7 +13,7 @@ namespace longhaul {
 
 class WorkFolder {
  public:
-  /// `parent`/`name`XXXXXX. Throws UserError.
+  /// Creates `parent`/`name`XXXXXX. Throws UserError.
   WorkFolder(const std::filesystem::path& parent, const std::string& name) {
     std::string pattern = (parent / (name + "XXXXXX")).string();
     if (mkdtemp(pattern.data()) == nullptr) {

@@ -57,7 +57,7 @@ class PromptComposer {
 /// context, if the rest alone is longer).
 ComposedPrompt cut_middle(const ComposedPrompt& prompt, int64_t tokens);
 
-/// The same question without any context.
+/// The sample's question without any context.
 Sample without_context(const Sample& sample);
 
 /// Hex xxh3 of all texts of a sample that compose() uses. It shows without tokenizing whether a

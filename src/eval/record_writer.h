@@ -16,8 +16,8 @@ namespace longhaul {
 
 /// The prompt of a sample according to its records (with or without opening words).
 struct FoundPrompt {
-  std::string sample_hash;    ///< empty: written by a program version without it
-  std::string prompt_hash;    ///< of the whole prompt as read by methods; empty: baselines only
+  std::string sample_hash;  ///< empty: written by a program version without it
+  std::string prompt_hash;  ///< hash of the whole prompt as read by methods; empty: baselines only
   int64_t prompt_tokens = 0;  ///< tokens of the whole prompt
 };
 

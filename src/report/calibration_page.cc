@@ -11,7 +11,7 @@
 namespace longhaul {
 namespace {
 
-constexpr double kNarrow = 400;  // pictures that would be drawn larger than their text
+constexpr double kNarrow = 400;  // a wider page would scale pictures up beyond their text size
 
 std::string section_html(const CalibrationSection& section) {
   std::string html =

@@ -1,5 +1,6 @@
 #pragma once
-// What `longhaul calibrate` found of a model, as one page: charts inline, no request, no script.
+// The results of `longhaul calibrate` for a model as one page, with inline charts and without
+// requests or scripts.
 
 #include <string>
 #include <vector>
@@ -10,21 +11,21 @@
 namespace longhaul {
 
 struct CalibrationSection {
-  std::string id;     ///< in the page's address: a word
+  std::string id;     ///< anchor of the section: one word
   std::string title;  ///< the method
   std::string found;  ///< one or two sentences
   std::vector<Svg> charts = {};
   std::vector<ReportTable> tables = {};
-  std::string note = {};  ///< how to read it
+  std::string note = {};  ///< explanation for readers
 };
 
 struct CalibrationPage {
   std::string title, subtitle;
-  std::vector<std::string> warnings;  ///< what is not finished or was left out
+  std::vector<std::string> warnings;  ///< unfinished or skipped parts
   std::vector<CalibrationSection> sections;
 };
 
-/// A whole document. Every text is escaped.
+/// A whole document. All texts are escaped.
 std::string html_calibration(const CalibrationPage& page);
 
 }  // namespace longhaul

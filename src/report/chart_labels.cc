@@ -11,7 +11,7 @@
 namespace longhaul {
 namespace {
 
-/// Indices of the labels that are alike.
+/// Groups of indices with equal labels.
 std::vector<std::vector<size_t>> alike(const std::vector<std::string>& labels) {
   std::map<std::string, std::vector<size_t>> by_label;
   for (size_t i = 0; i < labels.size(); ++i) by_label[labels[i]].push_back(i);
@@ -22,8 +22,8 @@ std::vector<std::vector<size_t>> alike(const std::vector<std::string>& labels) {
   return groups;
 }
 
-/// By the options that not all of `methods` have; where they are one method, by the end of the
-/// run's name.
+/// A label with the options that not all of `methods` have; if they are all the same method, with
+/// the end of the run's name.
 std::string apart(const Results& results, const Series& series,
                   const std::vector<std::string>& methods, size_t most) {
   const bool one_method = std::ranges::count(methods, methods.front()) == std::ssize(methods);

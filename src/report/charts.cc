@@ -50,14 +50,14 @@ Scatter against_time(const Results& results, int64_t length) {
 }
 
 Scatter against_compression(const Results& results, int64_t length) {
-  constexpr double kLeast = 0.01;  // less is nothing that would be seen
+  constexpr double kLeast = 0.01;  // smaller values would not be visible
   Scatter chart;
   chart.title = "Score against compression, " + length_title(length);
   chart.x_title = "KV cache that is gone, % of dense attention\xE2\x80\x99s \xE2\x86\x92";
   chart.y_title = "\xE2\x86\x91 mean score over tasks, %";
   chart.x_unit = Unit::kPercent;
   const std::vector<std::string> labels = chart_labels(results, kWidestLabel);
-  std::map<std::string, size_t> styles;  // settings of one method look alike
+  std::map<std::string, size_t> styles;  // settings of one method share a style
   for (size_t i = 0; i < results.series().size(); ++i) {
     const Series& s = results.series()[i];
     const auto dense = results.dense_of(s.run);
@@ -79,7 +79,7 @@ Scatter against_compression(const Results& results, int64_t length) {
   return chart;
 }
 
-/// `lengths`: the axis, so not 0, the samples' own.
+/// `lengths` is the axis, so it excludes 0, the samples' own lengths.
 template <class Value>
 void add_cost_chart(const Results& results, const std::vector<int64_t>& lengths,
                     std::vector<NamedChart>& charts, LineChart chart, const std::string& name,
@@ -189,7 +189,8 @@ std::vector<NamedChart> all_charts(const Results& results) {
     add(heat_maps(results, variant));
     add(nll_charts(results, variant));
   }
-  std::map<std::string, int> seen;  // names that differ only by signs that files do not take
+  // names may differ only in characters that file names cannot contain
+  std::map<std::string, int> seen;
   for (NamedChart& chart : charts) {
     if (const int copy = ++seen[chart.name]; copy > 1) chart.name += fmt::format("-{}", copy);
   }

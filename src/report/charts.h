@@ -1,5 +1,5 @@
 #pragma once
-// The charts of a report, from its cells.
+// The charts of a report, made from its cells.
 
 #include <string>
 #include <vector>
@@ -10,20 +10,20 @@
 namespace longhaul {
 
 struct NamedChart {
-  std::string name;  ///< for a file: "needle-dense", "score-against-compression-8192"
+  std::string name;  ///< for file names: "needle-dense", "score-against-compression-8192"
   Svg svg;
-  std::string method = {};  ///< the label of the only one that it shows
+  std::string method = {};  ///< label of the method, if it shows only one
 };
 
 /// Length by depth of the needle, one picture per method; none for tasks without depths.
 std::vector<NamedChart> heat_maps(const Results& results, size_t variant);
 
-/// At a length: quality against time to the first token; and, where dense attention answered it,
-/// against the share of its KV bytes that is gone, as kvpress's leaderboard draws it (settings of
-/// one method are joined).
+/// At one length: quality against time to the first token. If dense attention has results, also
+/// quality against the saved share of its KV bytes, as in kvpress's leaderboard (settings of one
+/// method are joined).
 std::vector<NamedChart> cost_frontiers(const Results& results, int64_t length);
 
-/// Time to the first token, decoding speed and KV bytes by length; none for a single length.
+/// Time to the first token, decode speed and KV bytes by length; none for a single length.
 std::vector<NamedChart> cost_charts(const Results& results);
 
 /// Mean negative log-likelihood by position in the text, one picture per length.

@@ -93,7 +93,7 @@ std::string listed(const Results& results, const std::vector<size_t>& series) {
   user_error("no run has the method '{}'; they have: {}", name, list.empty() ? "none" : list);
 }
 
-/// (base, other) for the other methods of its run.
+/// Adds (base, other) for the other methods of its run.
 void add_others(const Results& results, size_t base,
                 std::vector<std::pair<size_t, size_t>>& pairs) {
   const auto& series = results.series();

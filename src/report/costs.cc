@@ -25,7 +25,7 @@ Cost cost_at(const Results& results, size_t series, int64_t length) {
 
 std::optional<Estimate> quality_at(const Results& results, size_t series, int64_t length) {
   Estimate mean;
-  double count = 0, below = 0, above = 0;  // squares of the distances to the bounds, summed
+  double count = 0, below = 0, above = 0;  // below, above: sums of squared distances to the bounds
   bool bounded = true;
   for (size_t variant = 0; variant < results.variants().size(); ++variant) {
     if (!scored(results, variant)) continue;

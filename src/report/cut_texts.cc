@@ -11,7 +11,7 @@
 namespace longhaul {
 
 std::string cut_text(const Results& results, size_t variant) {
-  std::set<std::string> samples, cut;  // by length and id: methods and runs ask the same ones
+  std::set<std::string> samples, cut;  // by length and id: methods and runs share them
   std::set<int64_t> lengths, taken;
   for (const auto& [key, cell] : results.cells()) {
     if (key.variant != variant) continue;

@@ -19,7 +19,7 @@ void put_interval(ordered_json& json, const std::optional<Interval>& interval) {
   json["high"] = interval->high;
 }
 
-/// Answers to a text whose middle was taken out.
+/// Number of answers to a text whose middle was removed.
 int64_t cut_texts(const Cell& cell) {
   return std::ranges::count_if(
       cell.records, [](const Record* r) { return r->cut_tokens > 0 && r->begins_answer(); });
@@ -92,7 +92,7 @@ std::string csv_report(const Results& results) {
     out += csv_line(fields);
   }
   for (ordered_json fields : groups_json(results)) {
-    if (fields["group"].is_null()) fields["group"] = "(none)";  // "" is the whole cell
+    if (fields["group"].is_null()) fields["group"] = "(none)";  // "" means the whole cell
     out += csv_line(fields);
   }
   return out;

@@ -1,4 +1,4 @@
-// What went wrong: answers that were never given, and a look at the wrong ones.
+// Failures: missing answers, and examples of wrong ones.
 
 #include "report/tables.h"
 #include "report/text.h"

@@ -14,7 +14,8 @@ namespace {
 
 constexpr size_t kFewestGroups = 2, kMostPrinted = 60;
 
-/// Compares as the text does, but for runs of digits: the longer number is behind the shorter one.
+/// Key for natural sorting: texts compare as they are, except that runs of digits compare as
+/// numbers.
 std::string sort_key(const std::string& group) {
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
   std::string key;
@@ -26,7 +27,7 @@ std::string sort_key(const std::string& group) {
       continue;
     }
     while (i + 1 < end && group[i] == '0') ++i;
-    key += '0';  // beside other characters a number stands where digits do
+    key += '0';  // relative to other characters a number sorts like a digit
     key += static_cast<char>(std::min<size_t>(end - i, 255));
     key.append(group, i, end - i);
     i = end;
@@ -35,7 +36,7 @@ std::string sort_key(const std::string& group) {
 }
 
 GroupTable table_at(const Results& results, size_t variant, int64_t length) {
-  using Name = std::pair<std::string, std::string>;  // key, group
+  using Name = std::pair<std::string, std::string>;  // (key, group)
   std::map<Name, std::map<size_t, std::vector<const Record*>>> records;
   std::set<size_t> answered;
   for (size_t series = 0; series < results.series().size(); ++series) {

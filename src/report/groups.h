@@ -1,5 +1,6 @@
 #pragma once
-// A task's answers by Record::group: subjects, buckets of lengths, what the user's own cases name.
+// A task's answers by Record::group: subjects, buckets of lengths, or names from the user's own
+// cases.
 
 #include <cstdint>
 #include <map>
@@ -12,25 +13,25 @@
 namespace longhaul {
 
 struct GroupRow {
-  std::string group;             ///< "": answers that name none
+  std::string group;             ///< "": answers without a group
   std::map<size_t, Cell> cells;  ///< by series
 };
 
 struct GroupTable {
   int64_t length = 0;
-  std::vector<size_t> series;  ///< those that have an answer
-  std::vector<GroupRow> rows;  ///< numbers in the names by their value: "2 calls" before "10 calls"
+  std::vector<size_t> series;  ///< series with an answer
+  std::vector<GroupRow> rows;  ///< numbers in the names sort by value: "2 calls" before "10 calls"
 };
 
-/// A table for each length at which the answers fall into more than one group.
+/// A table for each length at which the answers belong to more than one group.
 std::vector<GroupTable> group_tables(const Results& results, size_t variant);
 
-/// The sentence that replaces a table with too many groups to be read; none for other tables.
+/// The sentence that replaces a table with too many groups; none for other tables.
 std::optional<std::string> too_many_groups(const GroupTable& table);
 
-/// "By group, 4K tokens"; own lengths: "By group".
+/// "By group, 4K tokens"; "By group" for own lengths.
 std::string group_title(const GroupTable& table);
-/// As a table prints it.
+/// The group's name in tables.
 std::string group_label(const GroupRow& row);
 
 }  // namespace longhaul

@@ -14,7 +14,7 @@
 namespace longhaul {
 namespace {
 
-/// Depths as they were asked for, or tenths where there are too many for rows.
+/// The requested depths, or tenths if there are too many for rows.
 class DepthRows {
  public:
   explicit DepthRows(const std::set<double>& depths) {

@@ -75,7 +75,7 @@ std::string warnings(const Results& results) {
   return text;
 }
 
-/// Nothing may be fetched, whatever stands in the records.
+/// Forbids all requests, whatever the records contain.
 constexpr const char* kPolicy =
     "default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;; script-src "
     "&#39;unsafe-inline&#39;";

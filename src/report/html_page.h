@@ -1,5 +1,5 @@
 #pragma once
-// The report as one page: a verdict first, charts inline, no request.
+// The report as one page: a verdict first, inline charts, no requests.
 
 #include <string>
 
@@ -7,10 +7,10 @@
 
 namespace longhaul {
 
-/// A whole document. Every text of runs and records is escaped.
+/// A whole document. All texts of runs and records are escaped.
 std::string html_report(const Results& results);
 
-/// Its parts, in html_sections.cc: the first one, and those behind the navigation.
+/// Parts of the page, in html_sections.cc: the first one, and the parts after the navigation.
 std::string html_verdict(const Results& results);
 std::string html_sections(const Results& results);
 

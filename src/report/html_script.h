@@ -1,11 +1,12 @@
 #pragma once
-// The page's own script: sorting and filtering. Without it the page shows the same, unsorted.
+// The page's script for sorting and filtering. Without it the page shows the same content,
+// unsorted.
 
 #include <string_view>
 
 namespace longhaul {
 
-/// Free of '<' and '&', so that the page stays well-formed XML.
+/// Contains no '<' or '&', so that the page stays well-formed XML.
 std::string_view page_script();
 
 }  // namespace longhaul

@@ -1,4 +1,4 @@
-// The sections of the page; one that has nothing to show is left out.
+// The sections of the page; empty sections are omitted.
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ std::string section(const std::string& id, const std::string& title, const std::
   return fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n{}{}</section>\n", id, title, lead, body);
 }
 
-/// A line that opens what is below it. Of those with one `group` one is open at a time.
+/// A line that opens the content below it. Among those with one `group` only one is open at a time.
 std::string fold(const std::string& title, const std::string& more, const std::string& body,
                  const std::string& group = "") {
   const std::string name = group.empty() ? "" : fmt::format(" name=\"{}\"", group);
@@ -46,7 +46,7 @@ std::string charts_html(const std::vector<NamedChart>& charts, const std::string
   return out + "</div>\n";
 }
 
-/// Escaped; a number and the unit behind it stay on one line.
+/// Escaped text; a number and its unit stay on one line.
 std::string with_whole_figures(const std::string& text) {
   std::string out = escape_xml(text);
   for (size_t at = 0; (at = out.find(' ', at + 1)) != std::string::npos;) {
@@ -229,7 +229,8 @@ std::string what_was_run(const Results& results) {
     }
     for (const auto& [key, value] : run.info.items()) {
       if (key == "command" || key == "commands" || key == "unfinished") continue;
-      if (key == "tasks" || key == "settings") continue;  // they stand above; are hashes
+      // tasks are listed above; settings are hashes
+      if (key == "tasks" || key == "settings") continue;
       // Numbers such as the seed are identifiers: no commas in them.
       const std::string text = value.is_number() ? escape_xml(value.dump()) : value_html(value);
       body += fmt::format("<dt>{}</dt><dd>{}</dd>\n", escape_xml(key), text);

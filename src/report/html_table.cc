@@ -19,7 +19,7 @@ std::string column_head(const TableColumn& column, bool first) {
                      attribute("title", column.tooltip), escape_xml(column.title));
 }
 
-/// The label may break behind the parts of a method's options.
+/// The label may break after the parts of a method's options.
 std::string row_head(const TableRow& row) {
   std::string label;
   for (const char c : escape_xml(row.head)) {

@@ -1,4 +1,4 @@
-// Which differences are real, in words and tables.
+// Significant differences, in words and tables.
 
 #include <fmt/format.h>
 

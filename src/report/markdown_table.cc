@@ -8,7 +8,7 @@
 namespace longhaul {
 namespace {
 
-/// Characters, not bytes.
+/// Width in characters, not bytes.
 size_t width(const std::string& text) {
   return static_cast<size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));

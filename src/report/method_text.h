@@ -1,6 +1,6 @@
 #pragma once
-// Methods as records and run.json name them: "snapkv:capacity=64,window=8", "control:no-context".
-// Nothing is checked here: any text is a name (attention/method_spec.h checks before a run).
+// Names of methods in records and run.json: "snapkv:capacity=64,window=8", "control:no-context".
+// Nothing is validated here: any text is a name (attention/method_spec.h validates before a run).
 
 #include <span>
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace longhaul {
 
-/// Without its options; a control's whole text.
+/// The name without options; a baseline's whole text.
 std::string_view method_name(std::string_view method);
 
-/// "key=value" by "key=value" as the text has them; none of a control.
+/// The options "key=value" in text order; none for a baseline.
 std::vector<std::string_view> method_options(std::string_view method);
 
-/// As short as tables need it: the name with those options that not every method of that name among
-/// `all` has; a control without "control:".
+/// Short form for tables: the name with the options that not every method of that name in `all`
+/// has; a baseline without "control:".
 std::string short_method(std::string_view method, std::span<const std::string> all);
 
 }  // namespace longhaul

@@ -31,7 +31,8 @@ std::vector<RecallTable> recall_tables(const Results& results) {
   for (const int64_t length : results.lengths()) {
     RecallTable table{length, 0, {}};
     for (size_t series = 0; series < results.series().size(); ++series) {
-      if (results.series()[series].control) continue;  // a text whose answer is cut out tells none
+      // with the answer removed from the text there is no recall
+      if (results.series()[series].control) continue;
       Recall recall = recall_at(results, series, length);
       if (recall.answers == 0) continue;
       table.layers = std::max(table.layers, recall.layers.size());

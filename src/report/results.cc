@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Methods of a run in the order in which run.json lists them, then as they appear.
+/// Methods of a run in the order of run.json, then in order of appearance.
 std::vector<std::string> methods_of(const RunFolder& run) {
   std::vector<std::string> listed, found;
   if (const auto it = run.info.find("methods"); it != run.info.end() && it->is_array()) {
@@ -43,7 +43,7 @@ std::string text_at(const ordered_json& object, const char* key) {
   return it != object.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
-/// The task's entry in run.json, and its place there.
+/// The task's entry in run.json, and its position there.
 std::pair<size_t, const ordered_json*> task_entry(std::span<const RunFolder> runs,
                                                   const std::string& task) {
   size_t place = 0;
@@ -99,7 +99,7 @@ Cell cell_of(std::vector<const Record*> records, bool control) {
 
 std::map<std::string, double> scores_by_sample(std::span<const Record* const> records,
                                                bool drop_failed) {
-  std::map<std::string, std::pair<double, double>> sums;  // weight, weighted scores
+  std::map<std::string, std::pair<double, double>> sums;  // (weight, weighted scores)
   for (const Record* r : records) {
     const bool nll = r->metric == "nll";
     if (!r->error.empty() && (nll || drop_failed)) continue;
@@ -140,7 +140,8 @@ void Results::find_series() {
 }
 
 void Results::find_variants() {
-  std::vector<std::tuple<size_t, size_t, TaskVariant>> found;  // place in run.json, of appearance
+  // position in run.json, order of appearance
+  std::vector<std::tuple<size_t, size_t, TaskVariant>> found;
   std::set<std::pair<std::string, bool>> seen;
   std::set<int64_t> lengths;
   for (const RunFolder& run : runs_) {
@@ -204,7 +205,8 @@ bool Results::unfinished() const {
 }
 
 bool Results::uneven() const {
-  std::map<std::tuple<size_t, size_t, int64_t>, std::set<int64_t>> sizes;  // run, variant, length
+  // key: run, variant, length
+  std::map<std::tuple<size_t, size_t, int64_t>, std::set<int64_t>> sizes;
   for (size_t variant = 0; variant < variants_.size(); ++variant) {
     for (const int64_t length : lengths_of(variant)) {
       for (size_t i = 0; i < series_.size(); ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-// Records put into cells: what every format of the report shows.
+// Records grouped into cells, the data for every format of the report.
 
 #include <cstdint>
 #include <map>
@@ -14,17 +14,17 @@
 
 namespace longhaul {
 
-/// One line of a table, one curve of a chart: a method of one run.
+/// One row of a table or curve of a chart: a method of one run.
 struct Series {
   size_t run = 0;
   std::string method;  ///< canonical text
-  /// As short as it can be told apart: the name and those options that its settings do not share,
-  /// with the run's name behind it where several runs have it.
+  /// Shortest unique name: the method's name and the options in which its settings differ, followed
+  /// by the run's name if several runs have it.
   std::string label;
   bool control = false;
 };
 
-/// A task asked in one way: with the answer's opening words at the prompt's end, or without.
+/// A task in one form: with the answer's opening words at the prompt's end, or without.
 struct TaskVariant {
   std::string task;
   bool opening = false;
@@ -33,10 +33,10 @@ struct TaskVariant {
   std::string summary, rule, source;
 };
 
-/// Medians of what was answered; 0: unknown.
+/// Medians over the answers; 0: unknown.
 struct Cost {
   double first_token_seconds = 0;
-  double decode_tokens_per_second = 0;  ///< of replies of two tokens or more
+  double decode_tokens_per_second = 0;  ///< for replies of two tokens or more
   double kv_bytes = 0;
   double pairs_share = 0;
 };
@@ -44,8 +44,8 @@ Cost cost_of(const std::vector<const Record*>& records);
 
 struct Cell {
   Estimate score;
-  int64_t answers = 0;  ///< samples asked, the failed ones among them
-  int64_t failed = 0;   ///< records without an answer: scored 0; left out of nll and of controls
+  int64_t answers = 0;  ///< number of samples, including failed ones
+  int64_t failed = 0;   ///< records without an answer: scored 0; excluded for nll and baselines
   Cost cost;
   std::vector<const Record*> records;
 };
@@ -55,12 +55,12 @@ struct CellKey {
   size_t variant = 0;
   int64_t length = 0;
   size_t series = 0;
-  // clang-tidy 14 takes the 0 that the compiler compares with for a pointer.
+  // clang-tidy 14 takes the 0 with which the compiler compares for a pointer.
   auto operator<=>(const CellKey&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// Everything in the order in which it is shown: methods as run.json lists them (dense first),
-/// controls last; tasks as run.json lists them; lengths ascending, 0 (the samples' own) first.
+/// Everything in display order: methods as in run.json (dense first), baselines last; tasks as in
+/// run.json; lengths ascending, 0 (the samples' own) first.
 class Results {
  public:
   /// Keeps pointers into `runs`, which must outlive it.
@@ -70,14 +70,14 @@ class Results {
   const std::vector<Series>& series() const { return series_; }
   const std::vector<TaskVariant>& variants() const { return variants_; }
   const std::vector<int64_t>& lengths() const { return lengths_; }
-  /// Lengths at which the variant has a record.
+  /// Lengths for which the variant has a record.
   std::vector<int64_t> lengths_of(size_t variant) const;
   const Cell* cell(size_t variant, int64_t length, size_t series) const;  ///< null: none
   const std::map<CellKey, Cell>& cells() const { return cells_; }
-  /// A run was stopped or is under way, or some method of it lacks samples that another one has.
+  /// Whether a run was stopped or is running, or some method lacks samples that another one has.
   bool unfinished() const;
-  int64_t answers() const { return answers_; }  ///< those that failed among them
-  /// Dense attention of the run; none where it was not asked.
+  int64_t answers() const { return answers_; }  ///< including failed ones
+  /// Dense attention of the run; none if not requested.
   std::optional<size_t> dense_of(size_t run) const;
 
  private:
@@ -94,9 +94,9 @@ class Results {
   int64_t answers_ = 0;
 };
 
-/// One number per sample. Stretches of one text (metric nll: "emma@512", "emma@1024", ...) are one
-/// sample, their mean weighted by tokens: they are not independent of each other. An answer that
-/// was never given is 0; with nll, and where `drop_failed` says so, it is left out.
+/// One number per sample. Stretches of one text (metric nll: "emma@512", "emma@1024", ...) form one
+/// sample with their token-weighted mean, because they are not independent. A missing answer is 0;
+/// with nll, and with `drop_failed`, it is excluded.
 std::map<std::string, double> scores_by_sample(std::span<const Record* const> records,
                                                bool drop_failed);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What `longhaul eval` left in a folder, read back.
+// Reads the results of `longhaul eval` from a folder.
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -11,24 +11,25 @@
 namespace longhaul {
 
 struct RunFolder {
-  std::string name;             ///< the folder's own, or the path where names of several meet
+  std::string name;             ///< the folder's name, or its path if names of several are equal
   nlohmann::ordered_json info;  ///< run.json (record.h lists the keys); an object
   std::vector<Record> records;
-  bool torn = false;  ///< the last line was cut off: the run was killed, or is still under way
+  bool torn = false;  ///< the last line is incomplete: the run was killed, or is still running
 };
 
-/// UserError: no run.json, no object, or a bad line of samples.jsonl (named by number and key).
+/// UserError if there is no run.json, it is not an object, or samples.jsonl has an invalid line
+/// (named by number and key).
 RunFolder read_run(const std::filesystem::path& folder);
 
-/// Names that no two of them share. UserError when a folder is given twice.
+/// Reads several folders with unique names. UserError if a folder is given twice.
 std::vector<RunFolder> read_runs(const std::vector<std::filesystem::path>& folders);
 
-/// Every command line that the run was made with: run.json's "commands", or "command" of runs that
-/// tell only one. None where neither is a text.
+/// All command lines of the run: run.json's "commands", or "command" of runs that store only one.
+/// Empty if neither is a text.
 std::vector<std::string> commands_of(const RunFolder& run);
 
-/// The text at a key of run.json, wherever it came from: numbers and lists are printed as people
-/// write them, other types as JSON; "" where there is none.
+/// A value of run.json as text, in any form: numbers and lists are formatted for people, other
+/// types as JSON; "" if there is none.
 std::string info_text(const nlohmann::ordered_json& value);
 
 }  // namespace longhaul

@@ -19,7 +19,7 @@ std::string member(const ordered_json& object, const char* key, const char* inne
   return found == it->end() ? "" : info_text(*found);
 }
 
-/// Different values, in order.
+/// The distinct values, in order.
 template <class Value>
 std::string joined(std::span<const RunFolder> runs, Value&& value) {
   std::vector<std::string> found;
@@ -37,7 +37,7 @@ std::string joined(std::span<const RunFolder> runs, Value&& value) {
 
 std::string run_title(std::span<const RunFolder> runs) {
   const std::string models = joined(runs, [](const ordered_json& info) {
-    const std::string name = member(info, "model", "name");  // a path is known by its last part
+    const std::string name = member(info, "model", "name");  // show only the last part of a path
     return name.substr(name.find_last_of('/') + 1);
   });
   return models.empty() ? "Evaluation" : "Evaluation of " + models;

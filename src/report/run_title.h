@@ -1,5 +1,5 @@
 #pragma once
-// One line each about what was run; every format of the report begins with them.
+// Title and subtitle with which every format of the report begins.
 
 #include <span>
 #include <string>
@@ -11,7 +11,7 @@ namespace longhaul {
 /// "Evaluation of nano", with the models of all runs.
 std::string run_title(std::span<const RunFolder> runs);
 
-/// Machine, version, build, seed and date, as far as run.json tells them.
+/// Machine, version, build, seed and date, if run.json contains them.
 std::string run_subtitle(std::span<const RunFolder> runs);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// A table of the report before it is written: HTML and Markdown print the same cells.
+// A table of the report before formatting: HTML and Markdown print the same cells.
 
 #include <optional>
 #include <string>
@@ -9,36 +9,36 @@ namespace longhaul {
 
 struct TableCell {
   std::string text;
-  std::string detail = {};   ///< an interval: HTML prints it small below, Markdown in brackets
-  std::string tooltip = {};  ///< what the pointer shows in HTML
-  std::string classes = {};  ///< of html_style.h
-  double tint = 0;           ///< of the classes "good" and "bad", per cent
-  std::optional<double> value = {};  ///< what its column sorts by; none: behind all others
+  std::string detail = {};   ///< an interval: small below the text in HTML, in brackets in Markdown
+  std::string tooltip = {};  ///< text under the pointer in HTML
+  std::string classes = {};  ///< classes of html_style.h
+  double tint = 0;           ///< strength of the classes "good" and "bad", per cent
+  std::optional<double> value = {};  ///< sort key; none: after all others
 };
 
 struct TableColumn {
   std::string title;
   std::string tooltip = {};
   bool less_is_better = false;  ///< sorting begins with the smallest
-  bool words = false;           ///< set to the left
+  bool words = false;           ///< left-aligned
 };
 
 struct TableRow {
   std::string head;
-  std::string method = {};  ///< canonical text, shown under the pointer; "": no method's row
-  bool control = false;     ///< stands behind a line
+  std::string method = {};  ///< canonical text, shown under the pointer; "": not a method's row
+  bool control = false;     ///< separated by a line
   std::vector<TableCell> cells = {};
 };
 
 struct ReportTable {
-  std::vector<TableColumn> columns;  ///< of the rows' heads, then of each cell
+  std::vector<TableColumn> columns;  ///< the rows' heads, then one per cell
   std::vector<TableRow> rows;
 };
 
 /// Rows can be sorted by a click on a column's head (html_script.h).
 std::string html_table(const ReportTable& table);
 
-/// Columns aligned, so that the source reads as a table too; an empty line behind it.
+/// Columns are aligned, so that the source is readable as a table; followed by an empty line.
 std::string markdown_table(const ReportTable& table);
 
 }  // namespace longhaul

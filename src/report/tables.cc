@@ -31,7 +31,7 @@ std::string range_text(const Metric& metric, const Interval& i, const char* betw
   return metric.text(i.low) + between + metric.text(i.high);
 }
 
-/// `cell` null: not asked. `where`: what the pointer shows before the numbers.
+/// `cell` null: not requested. `where` is shown under the pointer before the numbers.
 TableCell score_cell(const Metric& metric, const Cell* cell, const std::string& where) {
   if (cell == nullptr) return nothing("not asked");
   const Estimate& score = cell->score;
@@ -221,7 +221,7 @@ namespace {
 TableCell difference_cell(const Results& results, const Difference& d) {
   const PairedDifference& p = d.paired;
   const Metric& metric = results.variants()[d.variant].metric;
-  const bool more = metric.share();  // is better
+  const bool more = metric.share();  // higher is better
   TableCell cell;
   cell.text = metric.difference_text(p.difference);
   cell.detail = metric.interval_text(p.interval);
@@ -241,7 +241,7 @@ TableCell difference_cell(const Results& results, const Difference& d) {
 }  // namespace
 
 ReportTable difference_table(const Results& results, const Comparison& comparison) {
-  std::map<size_t, std::map<size_t, const Difference*>> by_series;  // and variant
+  std::map<size_t, std::map<size_t, const Difference*>> by_series;  // by series and variant
   std::map<size_t, size_t> column_of;                               // by variant
   for (const Difference& d : comparison.over_lengths) {
     by_series[d.b][d.variant] = &d;

@@ -1,5 +1,5 @@
 #pragma once
-// The report's tables, as HTML and Markdown print them.
+// The report's tables for HTML and Markdown.
 
 #include <cstdint>
 
@@ -11,22 +11,22 @@
 
 namespace longhaul {
 
-/// Every method: its mean score at every length, and what it costs at `costs_at`.
+/// Every method: its mean score at every length, and its costs at `costs_at`.
 ReportTable glance_table(const Results& results, int64_t costs_at);
-/// Every method that answered at this length: its mean, its score in every task, its costs.
+/// Every method with answers at this length: its mean, its score in every task, its costs.
 ReportTable length_table(const Results& results, int64_t length);
 /// Every method's scores in a task, with intervals, by length.
 ReportTable task_table(const Results& results, size_t variant);
-/// Groups down, methods across.
+/// Groups as rows, methods as columns.
 ReportTable group_table(const Results& results, size_t variant, const GroupTable& groups);
-/// Layers across.
+/// Layers as columns.
 ReportTable layer_table(const Results& results, const RecallTable& recall);
-/// Differences from dense attention, tasks across (Comparison::over_lengths).
+/// Differences from dense attention, tasks as columns (Comparison::over_lengths).
 ReportTable difference_table(const Results& results, const Comparison& comparison);
 
-/// The first `most` answers that were never given; `count`: of all.
+/// The first `most` missing answers; `count` is the total.
 ReportTable error_table(const Results& results, size_t most, size_t& count);
-/// A few of the answers that score below a half; `count`: of all.
+/// Some of the answers that score below a half; `count` is the total.
 ReportTable wrong_table(const Results& results, size_t& count);
 
 }  // namespace longhaul

@@ -12,7 +12,7 @@
 namespace longhaul {
 namespace {
 
-/// XML 1.0, 2.2; surrogates are no UTF-8.
+/// Characters of XML 1.0, 2.2; surrogates cannot occur in UTF-8.
 bool xml_character(uint32_t c) {
   if (c < 0x20) return c == '\t' || c == '\n' || c == '\r';
   return c != 0xFFFE && c != 0xFFFF;
@@ -107,7 +107,7 @@ std::string shortened(std::string_view text, size_t most) {
 }
 
 std::string file_part(std::string_view text) {
-  constexpr size_t kLongest = 120;  // two make a file's name, of which systems take 255 bytes
+  constexpr size_t kLongest = 120;  // two parts make a file name, which systems limit to 255 bytes
   std::string part;
   for (const char c : text.substr(0, kLongest)) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '.';
@@ -148,7 +148,7 @@ std::string length_title(int64_t length) {
 std::string percent_text(double share) {
   const double percent = 100 * share;
   const std::string rounded = fmt::format("{:.0f}", percent);
-  // A decimal where it tells something: near the ends a rounded 0 or 100 would claim too much.
+  // A decimal where it matters: near the ends a rounded 0 or 100 would be misleading.
   const bool near_end = (rounded == "0" && percent > 0.05) || (rounded == "100" && percent < 99.95);
   return near_end ? fmt::format("{:.1f}", percent) : rounded;
 }

@@ -22,9 +22,9 @@ std::string times(double factor) {
   return fmt::format("{:.{}f}\xC3\x97", factor, factor < 9.95 ? 1 : 0);
 }
 
-using Value = std::function<double(const Cost&)>;  ///< more is better; 0: unknown
+using Value = std::function<double(const Cost&)>;  ///< higher is better; 0: unknown
 
-/// The best of `within` by `value`, if it is better than the measure.
+/// The best of `within` by `value`, if it is better than the reference.
 Verdict::Pick best_of(const char* title, const std::vector<Contender>& within,
                       const Contender& measure, const Value& value, const char* more,
                       const std::function<std::string(const Cost&)>& text) {

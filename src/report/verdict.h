@@ -1,6 +1,6 @@
 #pragma once
-// What a reader wants to know first: which method is fastest, which is smallest, and which of them
-// answer as well as dense attention.
+// Summary for the reader: the fastest and the smallest method, and the methods that answer as well
+// as dense attention.
 
 #include <cstdint>
 #include <string>
@@ -12,17 +12,18 @@ namespace longhaul {
 
 struct Verdict {
   struct Pick {
-    std::string title, method;  ///< "Smallest"; "" where no method is it
+    std::string title, method;  ///< "Smallest"; "" if there is no such method
     std::string text;
   };
-  std::string run;         ///< "" where there is one run
-  std::string measure;     ///< what the others are compared with, in a sentence
+  std::string run;         ///< "" if there is only one run
+  std::string measure;     ///< the reference of the comparison, as a sentence
   std::vector<Pick> picks; /**< fastest to the first token, fastest reply, smallest: among the
                                 methods within the measure's interval; then these methods */
 };
 
-/// One for each run that has a method beside the measure (costs.h, measure_at). "Within the
-/// interval": the mean over tasks is not below the lower end of the measure's 95 % interval.
+/// One for each run with a method besides the reference (costs.h, measure_at). "Within the
+/// interval" means that the mean over tasks is not below the lower end of the reference's 95 %
+/// interval.
 std::vector<Verdict> verdicts(const Results& results, int64_t length);
 
 }  // namespace longhaul

@@ -18,7 +18,7 @@ Interval wilson_interval(int64_t successes, int64_t n) {
   const double centre = (share + z * z / (2 * count)) / (1 + z * z / count);
   const double half = z / (1 + z * z / count) *
                       std::sqrt(share * (1 - share) / count + z * z / (4 * count * count));
-  // Rounding must not leave 1e-17 where the bound is exact.
+  // Rounding must not leave 1e-17 at an exact bound.
   return {successes == 0 ? 0 : centre - half, successes == n ? 1 : centre + half};
 }
 

@@ -12,7 +12,7 @@ struct Interval {
 };
 
 /// Wilson's score interval of a proportion (Wilson 1927), without continuity correction; n > 0. It
-/// stays within 0..1 and is honest where all or none succeed.
+/// stays within 0..1 and is also valid if all or none succeed.
 Interval wilson_interval(int64_t successes, int64_t n);
 
 struct Estimate {
@@ -21,10 +21,10 @@ struct Estimate {
   std::optional<Interval> interval;  ///< none: one value that is neither 0 nor 1, or no value
 };
 
-/// Only zeros and ones: Wilson's interval. Else Student's t interval of the mean; `share`: values
-/// are in 0..1, and the interval is cut there.
+/// With only zeros and ones: Wilson's interval. Otherwise Student's t interval of the mean; with
+/// `share`, values are in 0..1 and the interval is clipped to it.
 Estimate estimate_mean(std::span<const double> values, bool share);
 
-double mean_of(std::span<const double> values);  ///< 0 for none
+double mean_of(std::span<const double> values);  ///< 0 without values
 
 }  // namespace longhaul

@@ -65,7 +65,7 @@ Interval bootstrap_mean_interval(std::span<const double> values, uint64_t seed) 
   constexpr size_t kDraws = 4'000'000;
   const size_t resamples = std::clamp<size_t>(kDraws / values.size(), 2'000, 10'000);
   SplitMix64 random(seed);
-  // From the high bits; the bias of size / 2^32 is far below the interval's own noise.
+  // Uses the high bits; the bias of size / 2^32 is far below the interval's own noise.
   const auto drawn = [&] {
     return static_cast<size_t>((random.next() >> 32) * values.size() >> 32);
   };

@@ -11,17 +11,17 @@
 namespace longhaul {
 namespace {
 
-// Of the k sizes let s be the sum of those with the lesser sign. A choice of signs is as extreme as
-// the observed one where the sum of its lesser side is at most s, on either side: p is twice the
-// share of subsets whose sum is at most s.
+// Among the k absolute differences let s be the sum of those with the less frequent sign. A choice
+// of signs is as extreme as the observed one if the sum of its smaller side is at most s, on either
+// side. p is therefore twice the share of subsets with a sum of at most s.
 
 constexpr size_t kMostListed = 32;
 constexpr int kMostParts = 5040;             // divisible by 1 to 10
-constexpr double kMostSteps = 1 << 26;       // of a distribution on a common step: some 30 ms
-constexpr int64_t kRoundedPoints = 1 << 15;  // of one on rounded sizes
+constexpr double kMostSteps = 1 << 26;       // for a distribution on a common step: about 30 ms
+constexpr int64_t kRoundedPoints = 1 << 15;  // for a distribution on rounded differences
 
 double probability(double both_sides) {
-  // No p is 0, also where 2^-k is no double.
+  // p is never 0, even if 2^-k underflows.
   return std::clamp(both_sides, std::numeric_limits<double>::min(), 1.0);
 }
 
@@ -38,12 +38,12 @@ std::vector<double> subset_sums(std::span<const double> sizes) {
   return sums;
 }
 
-/// Every subset, as a pair of one half's and the other half's.
+/// Counts every subset as a pair of subsets of the two halves.
 double p_of_all_subsets(std::span<const double> sizes, double lesser, double total) {
   const size_t half = sizes.size() / 2;
   const std::vector<double> one = subset_sums(sizes.first(half));
   const std::vector<double> other = subset_sums(sizes.subspan(half));
-  const double most = lesser + 1e-12 * total;  // sums that differ by rounding alone are equal
+  const double most = lesser + 1e-12 * total;  // sums that differ only by rounding count as equal
   uint64_t count = 0;
   size_t fitting = other.size();
   for (const double sum : one) {
@@ -53,7 +53,7 @@ double p_of_all_subsets(std::span<const double> sizes, double lesser, double tot
   return probability(2 * std::ldexp(static_cast<double>(count), -static_cast<int>(sizes.size())));
 }
 
-/// The distribution of the subsets' sums, up to the one that counts.
+/// The distribution of the subsets' sums, up to the sum of the smaller side.
 double p_on_grid(std::span<const int64_t> differences) {
   int64_t total = 0, sum = 0;
   for (const int64_t d : differences) {
@@ -72,7 +72,7 @@ double p_on_grid(std::span<const int64_t> differences) {
   return probability(2 * std::accumulate(share.begin(), share.end(), 0.0));
 }
 
-/// In multiples of 1/q for the smallest q that fits; none where there is no such q.
+/// The differences in multiples of 1/q for the smallest possible q; none if there is no such q.
 std::optional<std::vector<int64_t>> in_common_steps(std::span<const double> differences) {
   const auto whole = [](double v) { return std::abs(v - std::round(v)) < 1e-7; };
   for (int parts = 1; parts <= kMostParts; ++parts) {
@@ -84,7 +84,7 @@ std::optional<std::vector<int64_t>> in_common_steps(std::span<const double> diff
   return std::nullopt;
 }
 
-/// What rounding takes from one is given to the next.
+/// Rounds the differences and carries each rounding error over to the next one.
 std::vector<int64_t> rounded(std::span<const double> differences, double total) {
   std::vector<int64_t> points;
   double left = 0;

@@ -13,7 +13,7 @@
 namespace longhaul {
 namespace {
 
-/// The round number (1, 2, 2.5 or 5 times a power of ten) next above `step`.
+/// The smallest round number (1, 2, 2.5 or 5 times a power of ten) not below `step`.
 double round_step(double step) {
   const double power = std::pow(10.0, std::floor(std::log10(step)));
   for (const double factor : {1.0, 2.0, 2.5, 5.0}) {
@@ -42,7 +42,7 @@ void linear_axis(Axis& axis, int count) {
   }
 }
 
-/// For a logarithmic axis that spans too little for powers: round values, evenly apart.
+/// For a logarithmic axis too short for powers: evenly spaced round values.
 void linear_ticks(Axis& axis, int count) {
   double step = round_step((axis.high - axis.low) / count);
   if (axis.unit == Unit::kBytes)

@@ -1,5 +1,5 @@
 #pragma once
-// From values to places in a picture, and where the ticks stand.
+// Mapping from values to positions in a picture, and placement of ticks.
 
 #include <string>
 #include <vector>
@@ -11,23 +11,23 @@ namespace longhaul {
 enum class Unit { kPlain, kPercent, kTokens, kSeconds, kBytes, kPerSecond };
 
 struct Axis {
-  double low = 0, high = 1;  ///< values at the two ends; above 0 when `log`
+  double low = 0, high = 1;  ///< values at the two ends; positive if `log`
   bool log = false;
   Unit unit = Unit::kPlain;
-  double from = 0, to = 1;  ///< places of the two ends
+  double from = 0, to = 1;  ///< positions of the two ends
   std::vector<double> ticks;
 
   double at(double value) const;
 };
 
-/// An axis over `values` (at least one; above 0 when `log`) with round ends and about `count`
-/// ticks. Percent axes stay within 0..1. Logarithmic ones get a factor of air at both ends.
+/// An axis over `values` (at least one; positive if `log`) with round ends and about `count` ticks.
+/// Percent axes stay within 0..1. Logarithmic ones get a margin factor at both ends.
 Axis make_axis(const std::vector<double>& values, Unit unit, bool log, int count);
 
 std::string tick_text(double value, Unit unit);
 
-/// A chart's frame: where the curves lie, grid lines, ticks and titles. x runs left to right, y
-/// bottom to top; ticks whose texts would touch are left out.
+/// A chart's frame: the area of the curves, with grid lines, ticks and titles. x runs from left to
+/// right, y from bottom to top; ticks with overlapping texts are omitted.
 struct Frame {
   double left = 0, top = 0, right = 0, bottom = 0;
 };

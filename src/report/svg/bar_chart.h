@@ -1,5 +1,5 @@
 #pragma once
-// Numbers side by side, each named: one bar for every layer of a model, say.
+// Bars for named numbers, such as one for every layer of a model.
 
 #include <string>
 #include <vector>
@@ -10,8 +10,8 @@ namespace longhaul {
 
 struct Bar {
   std::string label;
-  double value = 0;     ///< not below 0
-  bool chosen = false;  ///< drawn in the colour of what is found
+  double value = 0;     ///< not negative
+  bool chosen = false;  ///< drawn in the highlight colour
   std::string tooltip;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which of a few kinds each cell of a grid is: the pattern of every head of every layer, say.
+// A grid of cells with one of a few kinds each, such as the pattern of every head of every layer.
 
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ struct ClassCell {
 
 struct ClassMap {
   std::string title, x_title, y_title;
-  std::vector<std::string> kinds;               ///< named in the key, at most eight
+  std::vector<std::string> kinds;               ///< names in the key, at most eight
   std::vector<std::string> x_labels, y_labels;  ///< left to right, top to bottom
   std::vector<ClassCell> cells;                 ///< [row * x_labels.size() + column]
 };

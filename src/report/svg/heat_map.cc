@@ -24,7 +24,7 @@ Svg draw(const HeatMap& map) {
   Svg svg(kWidth, bottom + 42,
           fmt::format("{}: score by {} and {}", map.title, map.x_title, map.y_title));
   svg.text({2, 15}, map.title, "head");
-  // Scores are drawn over the middle's colour, the more of their own the further from one half.
+  // Scores are drawn over the middle's colour, more opaque the further they are from one half.
   svg.rect({left, kTop}, cell * static_cast<double>(columns), bottom - kTop, "mid");
   for (size_t row = 0; row < rows; ++row) {
     const double y = kTop + kRow * static_cast<double>(row);

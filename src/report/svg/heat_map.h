@@ -17,9 +17,9 @@ struct HeatCell {
 struct HeatMap {
   std::string title, x_title, y_title;
   std::vector<std::string> x_labels, y_labels;  ///< left to right, top to bottom
-  /// [row * x_labels.size() + column]; none: nothing was asked there.
+  /// [row * x_labels.size() + column]; none: no samples there.
   std::vector<std::optional<HeatCell>> cells;
-  bool one_sided = false;  ///< 0 is nothing to look at: no colour, and not that of a loss
+  bool one_sided = false;  ///< 0 has no colour instead of that of a loss
 };
 
 Svg draw(const HeatMap& map);

@@ -32,7 +32,7 @@ double outside(const Box& box, const Frame& frame) {
          std::max(0.0, frame.top - box.top) + std::max(0.0, box.bottom - frame.bottom);
 }
 
-/// Near places first, then rings further away.
+/// Positions close to the point first, then rings further away.
 std::vector<PlacedLabel> candidates(Point p) {
   std::vector<PlacedLabel> places = {
       {{p.x + 8, p.y + 4}, Anchor::kStart, false},  {{p.x - 8, p.y + 4}, Anchor::kEnd, false},

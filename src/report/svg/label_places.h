@@ -1,5 +1,5 @@
 #pragma once
-// Where names of points go so that they cover neither points nor each other.
+// Placement of point labels that cover neither points nor each other.
 
 #include <string>
 #include <vector>
@@ -10,18 +10,18 @@
 namespace longhaul {
 
 struct PlacedLabel {
-  Point at;  ///< of the text's baseline, at its anchor
+  Point at;  ///< baseline of the text, at its anchor
   Anchor anchor = Anchor::kStart;
-  bool far = false;  ///< a line from the point to the text is needed
+  bool far = false;  ///< needs a line from the point to the text
 };
 
-/// One place per point, within the frame where there is room; greedy, lonely points first. `lines`:
-/// level and upright strokes that labels would rather not lie on.
+/// One position per point, within the frame if there is room; greedy, isolated points first.
+/// `lines` are horizontal and vertical strokes that labels should avoid.
 std::vector<PlacedLabel> place_labels(const std::vector<Point>& points,
                                       const std::vector<std::string>& texts, const Frame& frame,
                                       const std::vector<std::pair<Point, Point>>& lines = {});
 
-/// Baselines of labels in a column, as near to `wanted` as `gap` between them and the two ends
+/// Baselines of labels in a column, as close to `wanted` as the spacing `gap` and the two ends
 /// allow.
 std::vector<double> spread_labels(const std::vector<double>& wanted, double gap, double top,
                                   double bottom);

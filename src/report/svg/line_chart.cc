@@ -68,7 +68,7 @@ Svg draw(const LineChart& chart) {
     svg.line(end, {frame.right + 17, places[i] - 4}, "lead " + colour);
     svg.text({frame.right + 20, places[i]}, s.label, "label " + colour);
   }
-  // Curves above the labels' lines, dense attention above all.
+  // Draws curves above the labels' lines, and dense attention on top.
   for (size_t i = chart.series.size(); i-- > 0;) draw_curve(svg, chart.series[i], x, y);
   for (const LineSeries& s : chart.series) {
     for (const LinePoint& p : s.points) {

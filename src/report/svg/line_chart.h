@@ -10,7 +10,7 @@
 namespace longhaul {
 
 struct LinePoint {
-  double x = 0, y = 0;  ///< above 0 on a logarithmic axis
+  double x = 0, y = 0;  ///< positive on a logarithmic axis
   std::string tooltip;
 };
 
@@ -24,11 +24,11 @@ struct LineChart {
   std::string title, x_title, y_title;
   Unit x_unit = Unit::kTokens, y_unit = Unit::kPlain;
   bool log_x = true, log_y = false;
-  std::vector<double> x_ticks;  ///< empty: chosen
+  std::vector<double> x_ticks;  ///< empty: chosen automatically
   std::vector<LineSeries> series;
 };
 
-/// At least one series.
+/// Requires at least one series.
 Svg draw(const LineChart& chart);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// What stands under and beside a map of cells: its columns' labels and the names of both axes.
+// Labels below and beside a map of cells: its columns' labels and the names of both axes.
 
 #include <string>
 #include <string_view>
@@ -9,13 +9,13 @@
 
 namespace longhaul {
 
-/// Where the cells lie, in pixels.
+/// Position of the cells, in pixels.
 struct MapPlace {
   double left = 0, top = 0, bottom = 0;
   double cell = 0;  ///< a cell's width
 };
 
-/// A label that would run into the one before it is left out.
+/// Labels that would overlap the previous one are omitted.
 void draw_map_axes(Svg& svg, const MapPlace& place, const std::vector<std::string>& columns,
                    std::string_view x_title, std::string_view y_title);
 

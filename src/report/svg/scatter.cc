@@ -20,7 +20,7 @@ constexpr Frame kFrame{46, 52, kScatterWidth - 12, kHeight - 44};
 
 using Strokes = std::vector<std::pair<Point, Point>>;
 
-/// At a cost between two of the frontier's points, the cheaper one's quality is what can be had.
+/// Between two points of the frontier the attainable quality is that of the cheaper one.
 Strokes frontier_strokes(const Scatter& chart, const Axis& x, const Axis& y) {
   Strokes strokes;
   std::optional<Point> last;
@@ -44,7 +44,7 @@ Strokes level_strokes(const Scatter& chart, const Axis& y) {
   return strokes;
 }
 
-/// Each behind the other, `classes` by stroke.
+/// Draws all strokes with `classes`.
 void draw_strokes(Svg& svg, const Strokes& strokes, const std::string& classes) {
   std::string commands;
   for (const auto& [from, to] : strokes) {
@@ -54,7 +54,7 @@ void draw_strokes(Svg& svg, const Strokes& strokes, const std::string& classes) 
   if (!commands.empty()) svg.path(commands, classes);
 }
 
-/// Curves through the points of each family. Returned, so that names keep off them.
+/// Draws curves through the points of each family and returns them, so that labels avoid them.
 Strokes draw_families(Svg& svg, const Scatter& chart, const Axis& x, const Axis& y) {
   std::map<std::string, std::vector<const ScatterPoint*>> families;
   for (const ScatterPoint& p : chart.points) {
@@ -118,7 +118,7 @@ Svg draw(const Scatter& chart) {
   }
   const auto labels = place_labels(
       places, texts, {kFrame.left, kFrame.top - 12, kFrame.right + 10, kFrame.bottom}, strokes);
-  for (size_t i = 0; i < places.size(); ++i) {  // beneath all marks and names
+  for (size_t i = 0; i < places.size(); ++i) {  // below all marks and names
     if (!labels[i].far) continue;
     svg.line(places[i], {labels[i].at.x, labels[i].at.y - 4},
              "lead " + series_class(chart.points[i].style));

@@ -90,7 +90,7 @@ double Svg::text_width(std::string_view text, double font_size) {
   for (const char c : text) {
     if ((static_cast<unsigned char>(c) & 0xC0) == 0x80) continue;
     const bool narrow = std::string_view("ijl.,:;|'!()[] tfr1").find(c) != std::string_view::npos;
-    characters += narrow ? 0.4 : 0.64;  // of wide faces, such as DejaVu Sans
+    characters += narrow ? 0.4 : 0.64;  // widths of wide faces, such as DejaVu Sans
   }
   return characters * font_size;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Writes one SVG picture: shapes whose colours come from classes (chart_style.h), so that one file
-// serves light and dark pages. Every text is escaped here.
+// Writes one SVG picture. Colours of shapes come from classes (chart_style.h), so that one file
+// serves light and dark pages. All texts are escaped here.
 
 #include <initializer_list>
 #include <string>
@@ -19,10 +19,11 @@ class Svg {
  public:
   using Attributes = std::initializer_list<std::pair<std::string_view, std::string>>;
 
-  /// `label`: what the picture shows, for those who do not see it. Units are about CSS pixels.
+  /// `label` describes the picture for screen readers. Units are approximately CSS pixels.
   Svg(double width, double height, std::string_view label);
 
-  /// `classes` name a style of chart_style.h; `tooltip`: shown under the pointer, may be empty.
+  /// `classes` refers to styles of chart_style.h; `tooltip` is shown under the pointer and may be
+  /// empty.
   void line(Point from, Point to, std::string_view classes);
   void rect(Point corner, double width, double height, std::string_view classes,
             Attributes attributes = {}, std::string_view tooltip = "");
@@ -33,12 +34,12 @@ class Svg {
 
   double width() const { return width_; }
   double height() const { return height_; }
-  /// An element for an HTML page that holds chart_css() itself.
+  /// An element for an HTML page that includes chart_css() itself.
   std::string element() const;
-  /// A file of its own: name space, style and a background.
+  /// A separate file with name space, style and background.
   std::string file() const;
 
-  /// About how wide a text is drawn, in the picture's units.
+  /// Approximate width of a text, in the picture's units.
   static double text_width(std::string_view text, double font_size);
 
  private:
@@ -51,7 +52,7 @@ class Svg {
   std::string body_;
 };
 
-/// "12.5", without needless zeros.
+/// "12.5", without trailing zeros.
 std::string svg_number(double value);
 
 }  // namespace longhaul
