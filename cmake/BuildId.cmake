@@ -1,10 +1,10 @@
-# longhaul_build_id(TARGET): gives TARGET what src/cli/build_id.h declares. Looked up in every build,
-# but the source changes, and TARGET is linked anew, only when the answer does. As a script (cmake -P,
-# with SOURCE and OUTPUT) it writes that source.
+# longhaul_build_id(TARGET): defines for TARGET the function that src/cli/build_id.h declares. Every
+# build looks the id up, but the source changes and TARGET is linked again only when the id changes.
+# As a script (cmake -P, with SOURCE and OUTPUT) this file writes that source.
 if(CMAKE_SCRIPT_MODE_FILE)
   set(id "")
   find_program(GIT git)
-  # Not of a repository around a copy without one of its own.
+  # A copy without a repository of its own must not use the id of a repository around it.
   if(GIT AND EXISTS "${SOURCE}/.git")
     execute_process(COMMAND ${GIT} -C ${SOURCE} describe --always --dirty
                     OUTPUT_VARIABLE id OUTPUT_STRIP_TRAILING_WHITESPACE

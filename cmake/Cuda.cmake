@@ -1,5 +1,5 @@
-# The GPU backend (*.cu and *.gpu.cc in src/ops). The program needs no CUDA library to start: the runtime is linked
-# statically, the driver and cuBLASLt are opened when they are asked for.
+# The GPU backend (*.cu and *.gpu.cc in src/ops). The program needs no CUDA library to start. The
+# runtime is linked statically, and the driver and cuBLASLt are opened on first use.
 option(LONGHAUL_CUDA "Build the GPU backend; needs nvcc 12.8 or later" OFF)
 if(NOT LONGHAUL_CUDA)
   return()
@@ -19,8 +19,8 @@ if(CCACHE)
 endif()
 find_package(CUDAToolkit REQUIRED)
 
-# longhaul_cuda(TARGET): the kernels join a room. NDEBUG always: an assertion in device code makes
-# ptxas serialise wgmma.
+# longhaul_cuda(TARGET): adds the kernels to a room. NDEBUG is always set because an assertion in
+# device code makes ptxas serialise wgmma.
 function(longhaul_cuda target)
   file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/ops/*.cu)
   add_library(lh_kernels STATIC ${kernels})

@@ -2,14 +2,15 @@
 add_library(lh_flags INTERFACE)
 target_compile_options(lh_flags INTERFACE -Wall -Wextra -Wshadow -Wno-missing-field-initializers -Werror -fopenmp-simd)
 
-# What clang cannot vectorize, or finds unused at some instruction-set level, is no mistake.
+# Clang's reports of loops that it cannot vectorize, or of code that is unused at some
+# instruction-set level, are no errors.
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   target_compile_options(lh_flags INTERFACE -Wno-pass-failed -Wno-unused-function)
 endif()
 
 if(LONGHAUL_SANITIZE)
-  # -O1, and lines only for the stack traces: what more there is to have is paid for in build time.
-  # GCC 12 takes the library's own code for uninitialized when it is instrumented.
+  # Sanitized builds use -O1 and debug lines only, for stack traces. More of either costs build
+  # time. GCC 12 reports the standard library's own code as uninitialized when it is instrumented.
   add_compile_options(-fsanitize=${LONGHAUL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -O1 -g1
                       $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=${LONGHAUL_SANITIZE})
@@ -19,15 +20,17 @@ if(LONGHAUL_FUZZ)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
-# What makes a mistake with memory hard to use (docs/security.md). Linking: no writable tables of
-# functions, a place in memory that differs from run to run. Sanitizers bring their own.
+# Linker options that make memory errors hard to exploit (docs/security.md). They leave no writable
+# tables of functions and place the program at another address in every run. Sanitizers bring their
+# own protection.
 if(NOT LONGHAUL_SANITIZE AND NOT LONGHAUL_FUZZ)
   include(CheckPIESupported)
   check_pie_supported(LANGUAGES CXX)
   add_link_options(LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
 endif()
-# Compiling: canaries on the stack, probes of its guard page, checked copies, indices of standard
-# containers checked. For every room and the program, not for kernels (docs/security.md says why).
+# Compiler options for the same purpose: canaries on the stack, probes of its guard page, checked
+# copies, checked indices of standard containers. They apply to every room and to the program but
+# not to kernels (docs/security.md gives the reason).
 function(longhaul_hardened target)
   if(NOT LONGHAUL_SANITIZE AND NOT LONGHAUL_FUZZ)
     target_compile_options(${target} PRIVATE -fstack-protector-strong -fstack-clash-protection
@@ -36,13 +39,14 @@ function(longhaul_hardened target)
   endif()
 endfunction()
 
-# For what puts text together: its run time is nothing, its build time a third less.
+# For code that builds text. Its run time does not matter, and its build time falls by a third.
 function(longhaul_light_optimisation target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 16)
 endfunction()
 
-# For what runs once and only calls others: two thirds of the build time that -O1 takes.
+# For code that runs once and only calls other code. Its build takes two thirds of the time with
+# -O1.
 function(longhaul_no_optimisation target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 16)

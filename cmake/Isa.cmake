@@ -1,9 +1,9 @@
-# One kernel source, compiled once per instruction-set level. Each object defines LH_ISA, the
-# namespace that its symbols live in; src/ops/core/isa/isa.cc picks a level at run time.
-# Such a source must not instantiate standard templates: the linker may keep the copy that was
+# Each kernel source is compiled once per instruction-set level. Each object defines LH_ISA, the
+# namespace that its symbols live in. src/ops/core/isa/isa.cc picks a level at run time. Such a
+# source must not instantiate standard templates, because the linker may keep the copy that was
 # compiled for a newer CPU and call it everywhere.
 set(LH_ISA_LEVELS generic avx2 avx512 avx512_bf16 amx)
-if(LONGHAUL_FUZZ)  # which is about what is read, and would spend half its build time on the others
+if(LONGHAUL_FUZZ)  # fuzz targets test parsers; other levels would take half the build time
   set(LH_ISA_LEVELS generic)
 endif()
 set(LH_FLAGS_generic "")
@@ -13,7 +13,7 @@ set(LH_FLAGS_avx512 ${LH_FLAGS_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl 
 set(LH_FLAGS_avx512_bf16 ${LH_FLAGS_avx512} -mavx512bf16)
 set(LH_FLAGS_amx ${LH_FLAGS_avx512_bf16} -mamx-tile -mamx-bf16 -mamx-int8)
 
-# ALONE: Unity.cmake.
+# Unity.cmake explains ALONE.
 function(longhaul_isa_sources target)
   cmake_parse_arguments(ISA "" "" "ALONE" ${ARGN})
   if(LONGHAUL_FUZZ)
@@ -24,7 +24,8 @@ function(longhaul_isa_sources target)
     target_compile_definitions(${target}_${level} PRIVATE LH_ISA=${level} LH_ISA_${level}=1)
     target_compile_options(${target}_${level} PRIVATE ${LH_FLAGS_${level}} -fno-math-errno
                            -fno-trapping-math)
-    # GCC 12 warns of its own intrinsics headers, and of vectors as arguments of inlined functions.
+    # GCC 12 warns about its own intrinsics headers and about vectors as arguments of inlined
+    # functions.
     target_compile_options(${target}_${level} PRIVATE -Wno-psabi
                            $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized -Wno-maybe-uninitialized>)
     target_include_directories(${target}_${level} PRIVATE ${CMAKE_SOURCE_DIR}/src)

@@ -1,8 +1,8 @@
-# longhaul_precompiled(TARGET OWNER [HEADER...]): the headers that most sources of TARGET read, parsed
-# once. OWNER is the target that they are compiled for; where that is another one than TARGET it has
-# to have the same flags (position independence), and its precompiled header is used again.
-# Kernels have none: each instruction set has flags of its own, and they include little.
-# GCC only. Clang, which the fuzz targets and clang-tidy use, reads the headers themselves.
+# longhaul_precompiled(TARGET OWNER [HEADER...]): precompiles the headers that most sources of
+# TARGET include. OWNER is the target for which they are compiled. If OWNER is not TARGET, both need
+# the same flags (position independence), and TARGET uses the precompiled header of OWNER. Kernels
+# have none because each instruction set has flags of its own and because they include little. Only
+# GCC precompiles. Clang, which the fuzz targets and clang-tidy use, parses the headers itself.
 option(LONGHAUL_PRECOMPILED "Precompile the headers that most sources include" ON)
 set(LH_COMMON_HEADERS <algorithm> <array> <cmath> <cstdint> <cstring> <filesystem> <functional>
     <limits> <map> <memory> <mutex> <optional> <set> <span> <string> <string_view> <utility> <vector>
@@ -17,7 +17,7 @@ function(longhaul_precompiled target owner)
   else()
     target_precompile_headers(${target} REUSE_FROM ${owner})
   endif()
-  if(CCACHE)  # which sees through a precompiled header only with this
+  if(CCACHE)  # ccache handles a precompiled header only with this flag
     target_compile_options(${target} PRIVATE -fpch-preprocess)
   endif()
 endfunction()

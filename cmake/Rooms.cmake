@@ -1,13 +1,13 @@
-# longhaul_room(NAME DEPENDS ... [ALONE ...]): library lh_NAME from src/NAME/**.cc. Files named *.isa.cc are
-# compiled once per instruction-set level (Isa.cmake), files named *.gpu.cc only in CUDA builds. A
-# room without sources is header-only. ALONE: Unity.cmake.
+# longhaul_room(NAME DEPENDS ... [ALONE ...]): library lh_NAME from src/NAME/**.cc. Files named
+# *.isa.cc are compiled once per instruction-set level (Isa.cmake). Files named *.gpu.cc are
+# compiled only in CUDA builds. A room without sources is header-only. Unity.cmake explains ALONE.
 function(longhaul_room name)
   cmake_parse_arguments(ROOM "" "" "DEPENDS;ALONE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
   set(isa_sources ${sources})
   list(FILTER isa_sources INCLUDE REGEX "\\.isa\\.cc$")
   list(FILTER sources EXCLUDE REGEX "\\.isa\\.cc$")
-  # NAME.gpu.cc needs CUDA's headers; NAME.no_gpu.cc stands for it in a build without CUDA.
+  # NAME.gpu.cc needs CUDA's headers. NAME.no_gpu.cc replaces it in a build without CUDA.
   if(LONGHAUL_CUDA)
     list(FILTER sources EXCLUDE REGEX "\\.no_gpu\\.cc$")
   else()
@@ -30,7 +30,7 @@ function(longhaul_room name)
   endif()
 endfunction()
 
-# Libraries that Debian ships without a CMake package are found by name here.
+# Finds libraries by name that Debian ships without a CMake package.
 function(longhaul_link target scope)
   foreach(dep ${ARGN})
     if(dep STREQUAL "PCRE2")
@@ -41,11 +41,12 @@ function(longhaul_link target scope)
       target_link_libraries(${target} ${scope} ${UTF8PROC_LIBRARY})
     elseif(dep STREQUAL "dnnl")
       find_package(dnnl REQUIRED)
-      # oneDNN's threads, which ops/core/gemm.cc limits to one. Linked only: we write no pragmas, and
-      # without -fopenmp all rooms have the same flags and share precompiled headers.
+      # OpenMP gives oneDNN its threads, which ops/core/gemm.cc limits to one. It is only linked
+      # because our code has no pragmas. Without -fopenmp all rooms have the same flags and share
+      # precompiled headers.
       find_package(OpenMP REQUIRED)
       target_link_libraries(${target} ${scope} DNNL::dnnl $<LINK_ONLY:OpenMP::OpenMP_CXX>)
-    elseif(dep STREQUAL "curl")  # opened when it is needed: only its header is
+    elseif(dep STREQUAL "curl")  # opened on first use; only its header is needed
       find_path(CURL_INCLUDE curl/curl.h REQUIRED)
       target_include_directories(${target} ${scope} ${CURL_INCLUDE})
       target_link_libraries(${target} ${scope} ${CMAKE_DL_LIBS})

@@ -1,10 +1,11 @@
-# longhaul_unity(TARGET SOURCE... [ALONE NAME...]): compiles the sources of a target eight at a time,
-# as one, so that headers and standard templates are compiled once for all eight: half the CPU time
-# of a build from nothing. What is compiled without much optimisation (Flags.cmake) is so nearly
-# nothing but headers and templates that sixteen at a time take another third less. The preset `dev` compiles each source alone, which is less to wait for
-# after an edit, and which clang-tidy asks for.
-# ALONE: sources without their ending whose own names (of constants, helpers) others of the target
-# have too. The compiler says so: "redefinition of ... {anonymous}::...".
+# longhaul_unity(TARGET SOURCE... [ALONE NAME...]): compiles the sources of a target eight at a time
+# as one. Headers and standard templates are then compiled once for all eight, which halves the CPU
+# time of a build from scratch. Targets with little optimisation (Flags.cmake) consist almost only
+# of headers and templates, so batches of sixteen save another third. The preset `dev` compiles each
+# source alone. That is faster after an edit, and clang-tidy needs it.
+# ALONE lists sources, without their ending, whose own names (of constants, helpers) other sources
+# of the target use too. The compiler reports such a conflict as "redefinition of ...
+# {anonymous}::...".
 option(LONGHAUL_UNITY "Compile sources in batches" OFF)
 
 function(longhaul_unity target)
@@ -12,7 +13,8 @@ function(longhaul_unity target)
   if(NOT LONGHAUL_UNITY)
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON)  # by eights, unless the target says otherwise
+  # Eight at a time, unless the target sets another number.
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
   foreach(source ${UNITY_UNPARSED_ARGUMENTS})
     foreach(name ${UNITY_ALONE})
       if(source MATCHES "/${name}\\.cc$")

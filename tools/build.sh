@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# build.sh PRESET [TARGET...]: configures and builds; shows the log only of what fails. On a terminal
-# ninja's own progress is shown.
+# build.sh PRESET [TARGET...]: configures and builds. It shows the log only of a step that fails. On
+# a terminal it shows ninja's own progress.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 preset=$1

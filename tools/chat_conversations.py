@@ -7,8 +7,8 @@ import jinja2.ext
 import jinja2.nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-BOS, EOS = "<BOS>", "<EOS>"  # so that it shows where a template writes them
-TODAY = datetime.datetime(2024, 7, 26)  # as the program's own clock, unless --template-clock is given
+BOS, EOS = "<BOS>", "<EOS>"  # visible text, to show where a template writes them
+TODAY = datetime.datetime(2024, 7, 26)  # the program's clock without --template-clock
 
 
 class Refused(Exception):
@@ -89,7 +89,7 @@ def variables(messages, **others):
             "add_generation_prompt": asks} | others
 
 
-# What the recognised formats were compared with, too.
+# Conversations with which the recognised formats were compared, too.
 PLAIN = {
     "question": turns("Who wrote it?"),
     "padded": turns("  \n two lines\n here \t "),

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# check_control_groups.sh [PROGRAM [MODEL]]: that the limits of real control groups around the process
-# count: what does not fit is refused with a line and status 2, and what is accepted is not killed.
-# Version 2 where it has memory, else version 1. Makes three nested groups below the one that it runs
-# in; says so and does nothing where it may not (exit status 77). tools/check_control_groups_vm.sh
-# runs it in a virtual machine with version 2.
+# check_control_groups.sh [PROGRAM [MODEL]]: checks that the limits of real control groups around
+# the process count. A request that does not fit is refused with one line and status 2, and an
+# accepted request is not killed. The script uses version 2 if that has the memory controller, else
+# version 1. It makes three nested groups below the one in which it runs. If it may not, it prints
+# that and exits with status 77. tools/check_control_groups_vm.sh runs it in a virtual machine with
+# version 2.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 program=${1:-$root/build/release/src/cli/longhaul} model=${2:-nano}
@@ -25,19 +26,20 @@ outer=$own/longhaul-check-$$ middle=$own/longhaul-check-$$/middle inner=$own/lon
 remove() { rmdir "$inner" "$middle" "$outer" 2>/dev/null || true; rm -rf "$work"; }
 trap remove EXIT
 mkdir "$outer" 2>/dev/null || skip "no group can be made below $own"
-lend() {  # a group with processes of its own lends its children no controllers
+lend() {  # a group that has processes of its own gives its children no controllers
   [ $version = 1 ] || echo +memory >"$1/cgroup.subtree_control" 2>/dev/null || skip "$1 lends no memory controller"
 }
 lend "$own"; lend "$outer"; mkdir "$middle"; lend "$middle"; mkdir "$inner"
 
 container=()
-# The program in the inner group, which has no limit of its own unless a case gives it one.
+# Runs the program in the inner group, which has no limit of its own unless a case sets one.
 grouped() {
   bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$inner" "${container[@]}" timeout "${CASE_SECONDS:-120}" \
     "$program" run -m "$model" -n 4 "$@" >"$work/out" 2>"$work/error"
 }
 answer() { grouped --raw -q --json -f "$work/text" -p "The word is" "$@"; }
-# case_of FILE VALUE STATUS WHAT: with VALUE in a group's FILE an answer ends so.
+# case_of FILE VALUE STATUS WHAT: checks that an answer ends with STATUS if a group's FILE holds
+# VALUE.
 case_of() {
   local status=0
   echo "$2" >"$1"
@@ -57,7 +59,7 @@ for group in "$inner" "$middle" "$outer"; do
   case_of "$group/$limit" $less 2 "6 MiB less than the forecast in ${group##*/}"
   case_of "$group/$limit" $more 0 "6 MiB more in ${group##*/}"
 done
-# Pages of the model that were read more than once are no memory that is taken.
+# Pages of the model that were read more than once do not count as used memory.
 for run in 1 2 3; do case_of "$outer/$limit" $more 0 "again in one group, $run"; done
 if [ $version = 2 ]; then
   case_of "$middle/memory.high" $less 2 "less, where it would be slowed down and not killed"
@@ -65,7 +67,7 @@ if [ $version = 2 ]; then
   [ ! -e "$middle/memory.swap.max" ] || echo 0 >"$middle/memory.swap.max"
   case_of "$middle/$limit" $less 2 "less in a group without swap"
   case_of "$middle/$limit" $more 0 "more in a group without swap"
-  # As a container sees it: its own group is the root of all that it knows.
+  # Simulates a container, whose own group is the root of all groups that it sees.
   container=(unshare -Cm bash -c 'umount /sys/fs/cgroup && mount -t cgroup2 groups /sys/fs/cgroup && exec "$@"' run)
   if unshare -Cm true 2>/dev/null; then
     case_of "$inner/$limit" $less 2 "less in a container"
@@ -73,7 +75,8 @@ if [ $version = 2 ]; then
   fi
   container=()
 fi
-# A limit that becomes less than a conversation wants: the next turn is refused, the conversation stays.
+# A limit falls below the memory that a conversation needs. The next turn is refused, and the
+# conversation stays.
 {
   echo "The word is"
   until [ -s "$work/out" ]; do sleep 0.3; done

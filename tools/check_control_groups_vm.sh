@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# check_control_groups_vm.sh [PROGRAM]: runs check_control_groups.sh in a virtual machine whose kernel
-# has control groups of version 2 and swap, for machines that have neither. Wants qemu-system-x86_64,
-# mke2fs (e2fsprogs), unshare, busybox (busybox-static) and a kernel with ext4 and NVMe built in: Debian's
-# linux-image-cloud-amd64, taken from /boot or fetched by apt-get and unpacked, not installed
-# (KERNEL=FILE names another). The processor is emulated, so the answers take about two minutes;
-# ACCEL=kvm is faster where the machine has it.
+# check_control_groups_vm.sh [PROGRAM]: runs check_control_groups.sh in a virtual machine whose
+# kernel has control groups of version 2 and swap, for machines that have neither. It needs
+# qemu-system-x86_64, mke2fs (e2fsprogs), unshare, busybox (busybox-static) and a kernel with ext4
+# and NVMe built in. The kernel is Debian's linux-image-cloud-amd64, which comes from /boot or is
+# fetched by apt-get and unpacked, not installed. KERNEL=FILE names another one. The processor is
+# emulated, so the answers take about two minutes. ACCEL=kvm is faster on machines that have it.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 program=$(realpath "${1:-$root/build/release/src/cli/longhaul}")
@@ -23,7 +23,7 @@ if [ -z "$kernel" ]; then
   kernel=$(find "$work/kernel/boot" -name 'vmlinuz-*')
 fi
 
-# The disk: busybox, bash, the program with its libraries, nano, the check, and room for swap.
+# The disk holds busybox, bash, the program with its libraries, nano, the check, and space for swap.
 disk=$work/disk
 mkdir -p "$disk"/{bin,proc,sys,dev,tmp,model}
 cp "$(command -v busybox)" "$disk/bin/busybox"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Where nvcc is installed: the GPU backend compiles with the rest of the program, and its kernels for
-# all cards, without spills that are not known (check_kernels.py). Runs nothing: that needs a GPU
-# (tools/gpu.sh).
+# Compiles the GPU backend with the rest of the program on machines with nvcc. It also compiles the
+# kernels for all cards and checks that they have no unknown spills (check_kernels.py). It runs
+# nothing, because that needs a GPU (tools/gpu.sh).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 PATH=$PATH:/usr/local/cuda/bin

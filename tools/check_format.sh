@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every C++ source is formatted as .clang-format says; names those that are not.
+# Checks that every C++ source is formatted as .clang-format says and names the sources that are
+# not.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 sources() { find src tests bench fuzz tools \( -name '*.cc' -o -name '*.h' \) -print0; }

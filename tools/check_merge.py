@@ -21,7 +21,9 @@ import numpy
 from goldens import common, llama_cpp_server
 
 ADAPTERS = common.DATA / "adapters"
-MOST = 0.15  # of what the adapter changes may come of rounding: weights here, activations in llama.cpp
+# Maximum share of the adapter's change that may be rounding: of weights here, of activations in
+# llama.cpp.
+MOST = 0.15
 
 
 def longhaul(options, *arguments):

@@ -49,7 +49,7 @@ def watch(command):
             continue
         try:
             text += os.read(terminal, 65536).decode("utf-8", "replace")
-        except OSError:  # it has ended
+        except OSError:  # the program has ended
             break
         for found in BAR.finditer(text):
             told.append((*state_of(found), *history[-1]))
@@ -96,7 +96,7 @@ def main():
     text = args.text.read_text(encoding="utf-8")
     count = subprocess.run([args.longhaul, "tokenize", "-m", args.model, "-f", args.text, "--count"],
                            capture_output=True, text=True, check=True).stdout
-    letters = len(text) / int(re.sub(r"\D", "", count.split()[0]))  # a token
+    letters = len(text) / int(re.sub(r"\D", "", count.split()[0]))  # letters per token
     worst = 0
     with tempfile.TemporaryDirectory() as folder:
         part = pathlib.Path(folder) / "part.txt"

@@ -29,7 +29,7 @@ class Program:
 def by_jinja2(env, template, variables):
     try:
         return {"text": env.from_string(template).render(**variables)}
-    except Exception as error:  # whatever Python throws is an error of the template
+    except Exception as error:  # any Python exception is an error of the template
         return {"error": f"{type(error).__name__}: {error}"}
 
 

@@ -33,7 +33,7 @@ def draw_panel(out, x, title, row, used):
     steps = "".join(f"H{x + CELL * (i + 1)}V{TOP + CELL * (i + 1)}" for i in range(ALL))
     out.append(f'<path class="past" d="M{x} {TOP}{steps}H{x}Z"/>')
     for i in range(ALL):
-        seen = row(i)  # keys beyond i are never looked up: attention is causal
+        seen = row(i)  # a row never sees keys after i because attention is causal
         j = 0
         while j <= i:
             kind, start = seen.get(j), j

@@ -56,7 +56,7 @@ class Target:
         self.found.mkdir(parents=True, exist_ok=True)
         self.sums = table.setdefault(
             self.name, {"seconds": 0, "cpu_seconds": 0, "executions": 0, "edges": 0})
-        self.ended = 0  # times, before its time was up
+        self.ended = 0  # how often the target ended before its time was up
 
     def mended(self):
         """What broke it once and no longer does is a seed."""
@@ -118,7 +118,8 @@ class Run:
         self.args, self.targets, self.table = args, targets, table
         pieces = pieces_for(len(targets), args.cores, args.seconds)
         self.piece = args.seconds / pieces
-        # Of those that had as much, the one with most code behind it.
+        # Targets with the least CPU time so far come first. Among equals the largest program comes
+        # first.
         order = sorted(targets, key=lambda t: (t.sums["cpu_seconds"], -t.program.stat().st_size))
         self.queue = order * pieces
         self.end = time.monotonic() + (args.wall or float("inf"))
@@ -167,7 +168,7 @@ def worth_keeping(args, most):
         yield from (path for path in sorted(work.iterdir()) if path.is_file())
         left = most
         for size, path in sorted((path.stat().st_size, path) for path in (work / "found").iterdir()):
-            left -= size + 512  # of the archive's header
+            left -= size + 512  # 512 bytes: the archive's header
             if left < 0:
                 break
             yield path

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# gpu.sh pack FOLDER: builds the preset cuda and puts what a bare GPU machine needs into
-# FOLDER/gpu.tar.xz (under 60 MB): program, GPU tests, benchmarks, the libraries that they ask for,
-# models/nano, the tests' tiny models and a text. cuBLASLt is not carried: it lies in a CUDA toolkit
-# or in PyTorch's wheels.
-# gpu.sh run ARCHIVE OUT: there, unpacks it, runs tests and a table of speeds, each under a time
-# limit, and leaves logs and JSON in the folder OUT.
+# gpu.sh pack FOLDER: builds the preset cuda and packs everything that a bare GPU machine needs into
+# FOLDER/gpu.tar.xz (under 60 MB). The archive holds the program, GPU tests, benchmarks, the
+# libraries that they need, models/nano, the tests' tiny models and a text. It does not hold
+# cuBLASLt, which comes with a CUDA toolkit or with PyTorch's wheels.
+# gpu.sh run ARCHIVE OUT: unpacks the archive on that machine and runs tests and a table of speeds,
+# each under a time limit. It leaves logs and JSON in the folder OUT.
 set -euo pipefail
 
 pack() {
@@ -20,7 +20,7 @@ pack() {
   local program
   for program in "${programs[@]}"; do
     strip -o "$stage/bin/$(basename "$program")" "$program"
-    # The C library and its kin are every machine's own.
+    # Every machine has the C library and its parts.
     ldd "$program" | awk '$3 ~ /^\// {print $3}' |
       grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*)\.so' | xargs -I{} cp -L {} "$stage/lib"
   done
@@ -29,12 +29,14 @@ pack() {
   cp -r tests/data/tiny_models "$stage/data"
   zcat data/books/villette.txt.gz >"$stage/book.txt"
   cp tools/gpu.sh tools/make_random_gguf.py tools/random_shapes.py "$stage"
-  # All programs hold the same kernels, which a window that reaches from one to the next stores once.
+  # All programs hold the same kernels. The compression window spans all programs, so the kernels
+  # are stored once.
   tar -C "$stage" -cf - . | xz -T1 --x86 --lzma2=preset=3,dict=256MiB >"$to/gpu.tar.xz"
   ls -l "$to/gpu.tar.xz"
 }
 
-# limited SECONDS NAME COMMAND...: output to OUT/NAME.log; says how it ended and goes on.
+# limited SECONDS NAME COMMAND...: writes the output to OUT/NAME.log, reports how the command ended
+# and continues.
 limited() {
   local seconds=$1 name=$2 status=0 begin=$SECONDS
   shift 2
@@ -42,8 +44,8 @@ limited() {
   echo "$name: status $status, $((SECONDS - begin)) s"
 }
 
-# The GPU tests, side by side in as many processes as there are processors, up to 12: one after the
-# other they take 7 minutes.
+# Runs the GPU tests in as many parallel processes as there are processors, up to 12. In sequence
+# they take 7 minutes.
 run_tests() {
   local parts=$(($(nproc) < 12 ? $(nproc) : 12)) begin=$SECONDS passed=0 i
   local processes=()
@@ -79,7 +81,7 @@ run() {
     --prompt 8192,32768 --depth 8192 --gen 128 --json
   limited 100 attend_bench gpu/bin/longhaul_attend_bench
   limited 100 linear_bench gpu/bin/longhaul_linear_bench
-  limited 60 team_bench gpu/bin/longhaul_team_bench  # 77: there is one GPU
+  limited 60 team_bench gpu/bin/longhaul_team_bench  # exits with 77 on a machine with one GPU
 }
 
 case ${1:-} in

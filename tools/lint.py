@@ -8,7 +8,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ROOMS = ["base", "text", "jinja", "hub", "format", "tokenizer", "ops", "kv", "attention", "model", "training", "engine",
          "bench", "eval", "calibrate", "report", "cli"]
-# A room may include the rooms before it, but these pairs are strangers all the same.
+# A room may include the rooms before it, except in these pairs.
 STRANGERS = {("ops", "format"), ("ops", "tokenizer"), ("kv", "format"), ("kv", "tokenizer"),
              ("attention", "format"), ("attention", "tokenizer"), ("model", "tokenizer"), ("training", "tokenizer")}
 LONGEST_FILE = 700
@@ -16,8 +16,8 @@ INCLUDE = re.compile(r'#include "([a-z_]+)/')
 LEFT_OVER = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 VIEWS = re.compile(r"\bstd::(ranges::)?views::")
 SKIPPED_TEST = re.compile(r"\b(GTEST_SKIP|DISABLED_)")
-# Attention methods pass numbers on from one operation to the next and never look at them, so that they run where
-# the numbers are (attention/method.h).
+# Attention methods pass views of numbers from one operation to the next and never read the numbers.
+# The operations therefore run on the device that holds the numbers (attention/method.h).
 HELD_ON_THE_HOST = {
     re.compile(r"\bhost(_rows)?\("): "a method reads no numbers: pass the view on to an operation of ops/",
     re.compile(r"\bparallel_(for|ranges|runs)\b"): "a method runs no loops of its own: put the loop into an operation of ops/",
@@ -70,7 +70,7 @@ def check_pages(methods):
     """What a method of the registry has outside src: a page with a picture, which the table of all pages links."""
     pages = ROOT / "docs/methods"
     table = (pages / "README.md").read_text(encoding="utf-8")
-    for name in set(methods) - {"dense"}:  # what the table itself begins with
+    for name in set(methods) - {"dense"}:  # the first row of the table is dense
         for file in (pages / f"{name}.md", pages / f"pictures/{name}.svg"):
             if not file.exists():
                 yield REGISTRY, 1, f"{name} has no {file.relative_to(ROOT)}"
@@ -92,7 +92,7 @@ def check_text(path, lines):
             yield number, "left-over mark: finish it or open an issue"
         if VIEWS.search(line):
             yield number, "clang 14 (fuzzing, clang-tidy) cannot compile views of GCC's library: write a loop"
-        # What needs a GPU cannot run on machines without one (tests/cuda).
+        # Only tests in tests/cuda may be skipped, because a machine may have no GPU.
         if "tests" in path.parts and "cuda" not in path.parts and SKIPPED_TEST.search(line):
             yield number, "a test that may not run proves nothing"
 
@@ -104,7 +104,8 @@ def check_links(path, text):
             yield text.count("\n", 0, match.start()) + 1, f"broken link: {match[1]}"
 
 
-# A file of the project as pages name it: from the root, or from src/ where a room is meant; code also by its bare name.
+# Matches a file of the project as pages name it: by its path from the root, or from src/ for a file
+# of a room. Code may also have its bare name.
 NAMED_FILE = re.compile(r"`((?:src|tests|tools|bench|fuzz|cmake|docs|%s)/[\w/.-]+\.(?:h|cc|cu|cuh|py|sh|md|json)"
                         r"|[A-Za-z][\w.-]*\.(?:h|cc|cu|cuh|py|sh|cmake))`" % "|".join(ROOMS))
 

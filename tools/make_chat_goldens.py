@@ -11,7 +11,8 @@ from chat_conversations import BOS, CONVERSATIONS, EOS, PLAIN, environment
 from random_templates import random_template
 
 DATA = pathlib.Path(__file__).parent.parent / "tests/data"
-USUAL = {"tools": None, "documents": None, "bos_token": BOS, "eos_token": EOS}  # left out of golden.json
+# Not written into golden.json.
+USUAL = {"tools": None, "documents": None, "bos_token": BOS, "eos_token": EOS}
 RANDOM = 1500
 
 SMALL = [
@@ -74,7 +75,7 @@ SMALL = [
 def rendered(env, template, variables):
     try:
         return env.from_string(template).render(**variables)
-    except Exception:  # whatever Python throws is an error of the template
+    except Exception:  # any Python exception is an error of the template
         return None
 
 

@@ -14,13 +14,13 @@ from gguf.quants import dequantize
 TYPES = ["F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q3_K", "Q4_K", "Q5_K",
          "Q6_K", "IQ4_NL", "IQ4_XS", "Q2_K", "IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS",
          "IQ3_S", "TQ1_0", "TQ2_0", "MXFP4", "NVFP4"]
-# Where the f16 scales stand in a block.
+# Byte offsets of the f16 scales in a block.
 HALVES = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q3_K": [108],
           "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0],
           "Q2_K": [80, 82], "IQ1_S": [0], "IQ1_M": [], "IQ2_XXS": [0], "IQ2_XS": [0], "IQ2_S": [0],
           "IQ3_XXS": [0], "IQ3_S": [0], "TQ1_0": [52], "TQ2_0": [64], "MXFP4": [], "NVFP4": []}
-# One block each; the remaining blocks have ordinary scales. Largest, smallest normal, smallest
-# subnormal, zeros of both signs, an awkward fraction.
+# Scales of one block each: the largest, the smallest normal, the smallest subnormal, zeros of both
+# signs, and a fraction that f16 cannot hold exactly. The remaining blocks have ordinary scales.
 EXTREME = [65504.0, -65504.0, 2.0**-14, 2.0**-24, 0.0, -0.0, 1.0 / 3.0]
 
 
@@ -39,11 +39,11 @@ def random_blocks(name: str, rng: np.random.Generator) -> np.ndarray:
         for at in HALVES[name]:
             scale = EXTREME[number] if number < len(EXTREME) else rng.normal(0, 0.02)
             block[at:at + 2] = np.array([scale], "<f2").view(np.uint8)
-        if name == "IQ1_M":  # its f16 is in the upper quarters of four u16
+        if name == "IQ1_M":  # the f16 scale is in the upper quarters of four u16
             bits = int(np.array([EXTREME[number % len(EXTREME)]], "<f2").view("<u2")[0])
             for part in range(4):
                 block[49 + 2 * part] = block[49 + 2 * part] & 15 | (bits >> 4 * part & 15) << 4
-        if name == "MXFP4":  # exponents from the smallest on, and one of the largest
+        if name == "MXFP4":  # the smallest exponents, some ordinary ones, and a large one
             block[0] = [0, 1, 2, 3, 100, 120, 126, 127, 128, 140, 200, 250][number]
     return blocks
 

@@ -53,7 +53,7 @@ def text_of(name: str) -> str:
 def definition(name: str) -> str:
     grid = getattr(quants, name)
     entries, numbers = grid.grid_shape
-    # IQ1's are -1, 0, 1, in steps of an eighth from -9/8 on.
+    # The levels of IQ1 are -1, 0 and 1. They are stored in eighths above -9/8.
     levels = [8 * (level + 1) + 1 for level in grid.grid_map] if name == "IQ1_S" else grid.grid_map
     text = ", ".join(str(int(level)) for level in levels)
     kind = "uint64_t" if numbers == 8 else "uint32_t"

@@ -19,7 +19,7 @@ import pages
 
 RESULTS = pages.ROOT / "docs/results"
 RUNS = ["nano", "needle", "budgets"]
-ALL = "all prompts"  # the task under which the answers of all tasks are compared
+ALL = "all prompts"  # name of the row that compares the answers of all tasks
 REFERENCE = "dense"
 
 
@@ -126,7 +126,7 @@ while the reply was chosen, mean of the layers (least to most). """
 
 
 def measured(runs, name):
-    shown = set()  # in an earlier run
+    shown = set()  # (task, setting) pairs that an earlier run shows
     runs = [run for run in runs if run.of(name) and not shown.issuperset((run.tasks[0], s) for s in run.of(name))
             and not shown.update((run.tasks[0], s) for s in run.of(name))]
     if not runs:

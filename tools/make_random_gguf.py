@@ -24,7 +24,7 @@ import random_shapes
 
 DEVIATION = 0.02
 ROWS_AT_ONCE = 512
-# Where the f16 scale of a block lies, of types whose deviation at scale 1 is measured.
+# Byte offset of the f16 scale in a block, for types whose deviation at scale 1 is measured.
 SCALE_AT = {Type.Q2_K: 80, Type.IQ1_S: 0, Type.IQ2_XXS: 0, Type.IQ2_XS: 0, Type.IQ2_S: 0, Type.IQ3_XXS: 0,
             Type.IQ3_S: 0, Type.TQ1_0: 52, Type.TQ2_0: 64}
 
@@ -64,15 +64,15 @@ def random_blocks(kind: Type, count: int, rng: np.random.Generator) -> np.ndarra
         put(2, -15.5 * spread / uniform5)
     elif kind == Type.Q8_0:
         put(0, spread / 73.9)
-    elif kind == Type.Q3_K:  # quants -4..3; scales 32 + 24, all alike
+    elif kind == Type.Q3_K:  # quants -4..3; all scales 32 + 24
         blocks[:, 96:104] = 0x88
         blocks[:, 104:108] = 0xFF
         put(108, spread / (24 * 2.29))
-    elif kind == Type.Q4_K:  # min = 7.5 steps: scale 32 and minimum 60 at d and dmin = 4 d
+    elif kind == Type.Q4_K:  # min is 7.5 steps: scale 32 and minimum 60, with dmin = 4 d
         blocks[:, 4:16] = packed_k_scales(count, 32, 60)
         put(0, spread / (32 * uniform4))
         put(2, spread / (32 * uniform4) * 4)
-    elif kind == Type.Q5_K:  # min = 15.5 steps
+    elif kind == Type.Q5_K:  # min is 15.5 steps
         blocks[:, 4:16] = packed_k_scales(count, 32, 62)
         put(0, spread / (32 * uniform5))
         put(2, spread / (32 * uniform5) * 8)
@@ -86,7 +86,7 @@ def random_blocks(kind: Type, count: int, rng: np.random.Generator) -> np.ndarra
         blocks[:, 4:8] = 0
         put(0, spread / (16 * 69.0))
     elif kind in SCALE_AT:
-        if kind == Type.Q2_K:  # min = 1.5 steps: scale 8 and minimum 12
+        if kind == Type.Q2_K:  # min is 1.5 steps: scale 8 and minimum 12
             blocks[:, :16] = 0xC8
             put(82, np.ones(count))
         put(SCALE_AT[kind], np.ones(count))
@@ -232,7 +232,7 @@ def main() -> None:
     kind = Type[options.type.upper()]
     rng = np.random.default_rng(options.seed)
     shape = random_shapes.shape_of(options.shape, options.layers)
-    random_rows(kind, 1, 256, rng)  # refuses a type before anything is written
+    random_rows(kind, 1, 256, rng)  # rejects an unsupported type before anything is written
 
     writer = GGUFWriter(options.output, shape["arch"])
     add_metadata(writer, options.shape, shape, kind)

@@ -175,7 +175,8 @@ def cases(longbench, infinite, babilong, ruler):
     for answers, reply in RULER:
         yield case("match:all", answers, reply, ruler.string_match_all([reply], [answers]) / 100)
         yield case("match:any", answers, reply, ruler.string_match_part([reply], [answers]) / 100)
-    for reply in NEEDLE:  # the rule is a sentence of the paper's; the distance is rapidfuzz's
+    # The paper states the rule in one sentence; rapidfuzz computes the distance.
+    for reply in NEEDLE:
         a, b = NEEDLE_ANSWER.replace(" ", ""), reply.replace(" ", "")
         similar = distance.Levenshtein.normalized_similarity(a, b)
         yield case("needlebench", [NEEDLE_ANSWER, NEEDLE_KEYWORD], reply,

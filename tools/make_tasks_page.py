@@ -35,7 +35,7 @@ def tables(tasks):
 
 def main():
     listed = subprocess.run([sys.argv[1], "eval", "--list", "--json"], check=True, capture_output=True)
-    # Tasks without a family first, then each family once.
+    # Tasks without a family come first, then each family once.
     tasks = json.loads(listed.stdout)
     order = list(dict.fromkeys(family(t["name"]) for t in tasks))
     tasks.sort(key=lambda t: (family(t["name"]) != "", order.index(family(t["name"]))))

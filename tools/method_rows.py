@@ -24,7 +24,7 @@ def toy_attention():
             if i >= DOCUMENT and j in FACTS:
                 weight += 2.5
             elif j in (17, 18):
-                weight += 0.9  # a topic that the document keeps coming back to
+                weight += 0.9  # a topic that the document repeats
             row.append(weight)
         total = sum(row)
         rows.append([w / total for w in row])
@@ -46,7 +46,7 @@ def blocks_of(i, size):
     return [range(b, min(b + size, i + 1)) for b in range(0, i + 1, size)]
 
 
-# Methods without memory of their own: a row's keys follow from its place.
+# Methods without memory of their own. The keys of a row depend only on its position.
 
 
 def dense(i):
@@ -58,7 +58,8 @@ def ntk(i):
 
 
 def streamingllm(i, sink=2, recent=8, chunk=4):
-    start = i if i >= PROMPT else i - i % chunk  # what was kept before the pass, and the pass
+    # Tokens before `start` were kept before the pass; the rest belongs to the pass.
+    start = i if i >= PROMPT else i - i % chunk
     kept = set(range(sink)) | set(range(max(0, start - recent), start))
     moved = start > sink + recent
     return {j: MOVED if moved and j < sink else SEEN for j in kept | set(range(start, i + 1))}
@@ -85,7 +86,7 @@ def streaming_head(i, sink=2, recent=7, chunk=4):
     return {j: SEEN for j in keys if j <= i}
 
 
-# Sparse reading of a prompt: tiles of 4 rows choose, replies are dense.
+# Sparse prefill. Tiles of 4 rows choose their keys, and replies are dense.
 
 
 def sparse(choose):
@@ -142,7 +143,7 @@ def share_of_blocks(share, size=4):
     return choose
 
 
-# Methods that forget: what is kept is computed row by row.
+# Methods that evict. The kept tokens are computed row by row.
 
 
 def after_prompt(choose):
@@ -249,7 +250,7 @@ def citrus():
     return lambda i: rows[i]
 
 
-# Methods that keep all and look up.
+# Methods that keep all tokens and look some of them up.
 
 
 def lookup(count, size=4, window=8, score=None):

@@ -19,7 +19,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOADER = b"/lib64/ld-linux-x86-64.so.2"
-OWN_LOADER = b"lib/ld-linux-x86-64.so.2"  # from the pack's folder, where programs are started
+# Relative to the pack's folder, in which programs are started.
+OWN_LOADER = b"lib/ld-linux-x86-64.so.2"
 KINDS = {
     "fuzz": {
         "programs": lambda: sorted((ROOT / "build/fuzz/fuzz").glob("*_fuzz")),

@@ -88,7 +88,7 @@ def pack_longbench(packer):
     for name in ("multifieldqa_zh", "passage_retrieval_zh"):
         entries = packer.json_lines(f"kvcache_factory/longbench_{name}.jsonl.gz")
         for entry in entries:
-            if isinstance(entry["answers"], str):  # a list as Python prints it
+            if isinstance(entry["answers"], str):  # a list in Python syntax
                 entry["answers"] = ast.literal_eval(entry["answers"])
             entry["length"] = int(entry["length"])
             entry["all_classes"] = None

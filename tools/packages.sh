@@ -1,4 +1,4 @@
-# The Debian packages that Longhaul needs, in one place. Sourced by ./try and ./check.
+# The Debian packages that Longhaul needs. The scripts ./try and ./check source this file.
 # shellcheck shell=bash
 
 LONGHAUL_BUILD_PACKAGES=(build-essential cmake ninja-build python3 libcli11-dev
@@ -17,8 +17,8 @@ missing_packages() {
   done
 }
 
-# need_packages PACKAGE...: installs what is missing, as root or through sudo; where it may not, it
-# says what to run and stops.
+# need_packages PACKAGE...: installs missing packages, as root or through sudo. If it may not
+# install, it prints the command and stops.
 need_packages() {
   if ! command -v dpkg-query >/dev/null; then
     echo "note: no Debian system; the build needs the equivalents of: $*" >&2
@@ -28,7 +28,7 @@ need_packages() {
   mapfile -t missing < <(missing_packages "$@")
   [ ${#missing[@]} -gt 0 ] || return 0
   if [ "$(id -u)" -ne 0 ]; then
-    # Without a terminal sudo could not ask for a password.
+    # sudo cannot prompt for a password without a terminal.
     if command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
       as_root=(sudo)
     else
@@ -40,7 +40,7 @@ need_packages() {
   echo "Installing Debian packages: ${missing[*]}"
   local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y
     --no-install-recommends "${missing[@]}")
-  # A fresh system has no package lists, an old one has outdated lists.
+  # A new system has no package lists, and an old system has outdated lists.
   if ! "${install[@]}" >/dev/null 2>&1; then
     "${as_root[@]}" apt-get update -qq
     "${install[@]}" >/dev/null

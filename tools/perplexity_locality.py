@@ -37,7 +37,7 @@ def main():
     every = "/".join(str(layer) for layer in range(options.layers))
     print(f"{'tokens':>12}  {'windows':>7}  {'dense':>8}  {'half of the layers':>18}  {'all layers':>18}")
     for begin in (END, WINDOW - SCORED):
-        # Rows before FIRST see all of their past through the window.
+        # Rows before FIRST see their whole past through the window.
         triangle = f"trianglemix:sink={options.sink},window={FIRST - options.sink},last={begin - END}"
         dense, windows = perplexity(options, begin, "dense")
         line = f"{begin:5,}-{begin + SCORED:<6,}  {windows:7}  {dense:8.2f}"

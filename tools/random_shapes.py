@@ -2,7 +2,7 @@
 
 LLAMA3 = dict(base=500000.0, rope_factor=32.0, context=131072, vocabulary=128256)
 
-# `also` names what goes beyond a llama's layer; `keys` are metadata of the family alone.
+# `also` names features that a llama layer lacks. `keys` holds metadata that only this family has.
 SHAPES = {
     "llama-3.2-1b": dict(arch="llama", layers=16, width=2048, ffn=8192, heads=32, kv=8, dim=64, **LLAMA3),
     "llama-3.2-1b-4layers": dict(arch="llama", layers=4, width=2048, ffn=8192, heads=32, kv=8, dim=64, **LLAMA3),

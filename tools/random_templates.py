@@ -148,7 +148,7 @@ class Maker:
 def random_template(rng):
     maker = Maker(rng)
     maker.macros = set()
-    if rng.random() < 0.6:  # one expression: of longer ones most end with an error
+    if rng.random() < 0.6:  # one short expression, because most longer ones end with an error
         maker.depth = 2
         text = "{% set ns = namespace(x=1) %}" + maker.space() + maker.tag(maker.expression(), True) + maker.space()
     else:

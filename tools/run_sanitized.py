@@ -20,9 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 SHARDS = 48
 ROOMS = ("ops", "kv", "attention")
 COUNTS = ("tests", "failed", "bad_shards")
-# Counts of allocations: the sanitizer's own are among them.
+# The sanitizer's own allocations would be counted, too.
 LEFT_OUT = "-Allocations.*"
-PROOF = "SanitizedKernels.*"  # which levels were run, and that what is wrong there is found
+PROOF = "SanitizedKernels.*"  # checks which levels ran and that a deliberate error is found
 
 
 def cpu_flags():

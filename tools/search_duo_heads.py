@@ -42,8 +42,8 @@ class Judge:
         self.shape = shape  # KV heads of each layer
         self.tasks = {task: float(weight) for task, weight in (t.split("=") for t in options.tasks.split(","))}
         self.answers = {}  # (method, task, sample) -> score
-        self.gains = {}  # head -> most points that it added to the first task of any set
-        self.left = {}  # head -> per cent that were left when it was dropped last
+        self.gains = {}  # head -> most points that it added to the first task in any set
+        self.left = {}  # head -> score (per cent) without it when it was last dropped
         self.folder = options.out.resolve() / f"seed{options.seed}-{options.length}"
         self.gates = options.out.resolve() / "gates"
         self.gates.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ import sys
 
 MOST_CHANGED = 20
 BATCH = 8
-ENDS = {".h": [".cc", ".isa.cc"]}  # of a header's own sources
+ENDS = {".h": [".cc", ".isa.cc"]}  # endings of a header's own sources
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 
@@ -27,7 +27,8 @@ def sources(database):
         if level and level[1] != "avx512_bf16":
             continue
         path = pathlib.Path(entry["file"]).resolve()
-        # What the build writes is nobody's to tidy; what has gone since the folder was configured cannot be.
+        # Sources that the build writes are not checked. Sources that were deleted after the folder
+        # was configured cannot be checked.
         if path in found or path.is_relative_to(ROOT / "build") or not path.exists():
             continue
         command = re.sub(r"^(\S*cmake -E env \S+ )?\S*ccache ", "", entry["command"])

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every comparison with peers that docs/performance.md shows: all.sh [NAME...], see --help.
+# Runs every comparison with peers that docs/performance.md shows: all.sh [NAME...], see --help.
 set -euo pipefail
-venv=${VENV:+$(realpath -m -- "$VENV")}  # of where the caller stands
+venv=${VENV:+$(realpath -m -- "$VENV")}  # relative to the caller's folder
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 folder=build/compare
 venv=${venv:-$folder/venv}
@@ -12,8 +12,9 @@ short=(--prompt 2048 --depth 512 --gen 32)
 slice=(--prompt "2048,8192,32768" --depth 0 --gen 8 --variants "1:512")
 one_round=(--rounds 1 --engines "longhaul,llama.cpp")
 
-# Calls FUNCTION NAME MIB MODEL ARGUMENT... for each. MIB is the most that an engine takes in it,
-# about. MODEL is a folder, what `longhaul pull` fetches, or SHAPE:TYPE of tools/make_random_gguf.py.
+# Calls FUNCTION NAME MIB MODEL ARGUMENT... for each comparison. MIB is about the most memory that
+# an engine uses in it. MODEL is a folder, a name that `longhaul pull` fetches, or SHAPE:TYPE of
+# tools/make_random_gguf.py.
 comparisons() {
   "$1" nano 1100 models/nano "${standard[@]}" --rounds 3
   "$1" smollm2 1600 smollm2 "${standard[@]}" --rounds 3
@@ -45,7 +46,7 @@ TEXT
 
 free_mib() { awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo; }
 
-# The file or folder of a MODEL, made first where it is missing.
+# Prints the file or folder of a MODEL and makes it first if it is missing.
 model_path() {
   case $1 in
     smollm2)
@@ -79,7 +80,7 @@ run_one() {
     return 0
   fi
   echo "== $name"
-  rm -f "$folder/tables/$name".{md,json}  # of an earlier run: one that fails leaves none
+  rm -f "$folder/tables/$name".{md,json}  # an earlier run's tables; a failed run leaves none
   if path=$(model_path "$model") && VENV=$venv bench/compare/run.sh -m "$path" "$@" \
     --json "$folder/tables/$name.json" >"$folder/tables/$name.part"; then
     mv "$folder/tables/$name.part" "$folder/tables/$name.md"

@@ -59,7 +59,7 @@ class Engine:
 
     def __init__(self, name, variant, command, splits):
         self.name, self.variant, self.command = name, variant, command
-        self.splits = splits  # whether it takes an empty list of prompts or depths
+        self.splits = splits  # whether the engine accepts an empty list of prompts or depths
         self.samples = {}  # (test, length) -> [(tokens per second, CPU taken by others)]
         self.peak, self.facts = 0, {}
 

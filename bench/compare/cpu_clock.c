@@ -1,5 +1,5 @@
-// For machines that others use as well: monotonic time is the process's CPU time, so that what a
-// program measures of itself with one thread is what it took, not how long it waited for a core.
+// A clock for machines with other users: monotonic time becomes the process's CPU time. A program
+// with one thread then measures the time that it used and not the time that it waited for a core.
 //   cc -shared -fPIC bench/compare/cpu_clock.c -o cpu_clock.so
 //   LD_PRELOAD=./cpu_clock.so build/release/src/cli/longhaul bench -m FILE -t 1
 #define _GNU_SOURCE

@@ -6,10 +6,11 @@ import sys
 
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 
-# Run apart, so that conversion leaves no memory behind in the process that measures.
+# This code runs in a process of its own, so that conversion leaves no memory behind in the process
+# that measures.
 TO_GGUF = "import sys, pathlib; from goldens import gguf_export; " \
           "gguf_export.export(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), {'': 'BF16'})"
-# The weights go into a fresh model: one that was read from GGUF refuses to be saved.
+# The weights go into a new model because a model that was read from GGUF cannot be saved.
 TO_FOLDER = """
 import sys, torch, transformers
 read = transformers.AutoModelForCausalLM.from_pretrained(

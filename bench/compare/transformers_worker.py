@@ -26,7 +26,7 @@ class Engine:
 
     def feed(self, tokens, cache):
         ids = self.torch.tensor([tokens])
-        # Logits of the last position only: what generate() asks for.
+        # Only the logits of the last position are computed, as in generate().
         self.model(ids, past_key_values=cache, use_cache=True, logits_to_keep=1)
 
     def prefill(self, length):

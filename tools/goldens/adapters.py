@@ -13,7 +13,7 @@ from . import common, gguf_export, llama_cpp_server
 ADAPTERS = common.DATA / "adapters"
 ALL = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 FUSED = ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"]
-SHOWS = 0.5  # some logit must move by this much, else the golden tests nothing
+SHOWS = 0.5  # some logit must move by at least this much for the golden to test anything
 
 # name: (tiny model, rank, alpha, matrices, rank-stabilized scale, type in the GGUF file or None)
 SPECS = {
@@ -42,7 +42,7 @@ def make_peft(folder, model, rank, alpha, matrices, stabilized, seed):
     adapted.save_pretrained(folder)
     (folder / "README.md").unlink(missing_ok=True)
     settings = json.loads((folder / "adapter_config.json").read_text())
-    settings["base_model_name_or_path"] = None  # a path of the machine that made it
+    settings["base_model_name_or_path"] = None  # a path on the machine that trained it
     settings["target_modules"] = sorted(settings["target_modules"])
     (folder / "adapter_config.json").write_text(json.dumps(settings, indent=1) + "\n")
     return adapted

@@ -13,7 +13,8 @@ ARCHITECTURES = {"llama": "LLAMA", "qwen2": "QWEN2", "qwen3": "QWEN3", "phi3": "
                  "qwen3_moe": "QWEN3MOE", "smollm3": "SMOLLM3", "granite": "GRANITE",
                  "olmo2": "OLMO2", "glm4": "GLM4", "gpt_oss": "GPT_OSS",
                  "seed_oss": "SEED_OSS", "ernie4_5": "ERNIE4_5"}
-# Whose rows of q and k llama.cpp rotates in pairs of neighbours, Hugging Face in halves.
+# Model types whose rows of q and k llama.cpp rotates in pairs of neighbours. Hugging Face rotates
+# them in halves.
 PAIRED = {"llama", "mistral", "mixtral", "ministral3", "smollm3", "granite"}
 
 
@@ -67,7 +68,7 @@ def row_order(config, name):
         if config["model_type"] in PAIRED and f".{part}." in name:
             count = config[heads]
             return (lambda w: pair_rows(w, count)), (lambda w: split_rows(w, count))
-    if config["model_type"].startswith("gemma") and "norm" in name:  # stored less 1 here
+    if config["model_type"].startswith("gemma") and "norm" in name:  # stored here as weight - 1
         return (lambda w: w + 1), (lambda w: w - 1)
     return (lambda w: w), (lambda w: w)
 
@@ -78,7 +79,8 @@ def llama3_frequency_factors(config, rope):
     low, high, factor = rope["low_freq_factor"], rope["high_freq_factor"], rope["factor"]
     factors = []
     for index in range(0, dim, 2):
-        turns = original / (2 * math.pi * rope["rope_theta"] ** (index / dim))  # in the old context
+        # Turns within the old context.
+        turns = original / (2 * math.pi * rope["rope_theta"] ** (index / dim))
         smooth = min(max((turns - low) / (high - low), 0.0), 1.0)
         factors.append(1 / ((1 - smooth) / factor + smooth))
     return numpy.array(factors, dtype=numpy.float32)
@@ -229,7 +231,7 @@ def export(folder, path, types):
     config = read_config(folder)
     rope = rope_settings(config)
     writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[architecture_of(config)])
-    writer.add_name("tiny random model")  # llama.cpp asks for special tokens of models named phi-3
+    writer.add_name("tiny random model")  # llama.cpp expects special tokens of models named phi-3
     add_hyperparameters(writer, config, rope)
     add_family(writer, config)
     add_tokenizer(writer, folder, config)

@@ -9,8 +9,8 @@ from . import common
 MODELS = ["llama_llama3", "llama_yarn", "llama_dynamic", "qwen2", "qwen3", "phi3", "mistral"]
 SINK, RECENT = 3, 7  # of streaming attention
 REGION = {"sink": 4, "window": 9, "last": 6}  # of TriangleMix's probe
-ANSWER = 12  # rows at the end that the loss is of
-GRADIENT_ROWS = (0, 5, -20, -1)  # of the embeddings' gradient, which all layers have a part in
+ANSWER = 12  # rows at the end whose loss is computed
+GRADIENT_ROWS = (0, 5, -20, -1)  # rows of the embeddings' gradient, to which all layers contribute
 STREAM, MODEL = "stream", "model"  # whose rows the full attention of a gated layer reads
 
 
@@ -119,6 +119,7 @@ def make():
                             for l in range(model.config.num_hidden_layers)],
                   "gated": [gated_golden(model, ids, full) for full in (STREAM, MODEL)],
                   "region": REGION, "probed": probed_golden(model, ids, 17)}
-        if model.config.model_type == "mistral":  # layers with a window of their own are neither gated nor triangles
+        # Layers with a window of their own are neither gated nor triangles.
+        if model.config.model_type == "mistral":
             del fields["gated"], fields["probed"]["regions"]
         common.write_json(common.GOLDENS / "gradients" / f"{name}.json", fields)

@@ -16,7 +16,8 @@ class Model:
         api.llama_log_set(discard_log, ctypes.c_void_p(0))
         api.llama_backend_init()
         params = api.llama_model_default_params()
-        # Its AMX products of Q8_0 matrices with rows of 32 come out wrong (llama-cpp-python 0.3.36).
+        # llama.cpp's AMX products of Q8_0 matrices with rows of 32 are wrong (llama-cpp-python
+        # 0.3.36).
         params.use_extra_bufts = False
         self.model = api.llama_model_load_from_file(str(path).encode(), params)
         if not self.model:

@@ -4,7 +4,7 @@ import copy
 
 from goldens.common import GOLDENS, rounded, versions, write_json
 
-LENGTH = 100  # tokens of the context, for rules that look at it
+LENGTH = 100  # tokens of the context, for rules that depend on it
 DIM = 32
 BASE = {"hidden_size": 64, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": DIM,
         "max_position_embeddings": 256}
@@ -12,7 +12,7 @@ YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 
 LONGROPE = {"rope_type": "longrope", "short_factor": [1.0 + t / 8 for t in range(DIM // 2)],
             "long_factor": [1.0 + t for t in range(DIM // 2)], "factor": 4.0}
 
-# What a config.json says beside BASE.
+# Fields of a config.json that are added to BASE.
 CONFIGS = [
     {"rope_scaling": None},
     {"rope_theta": 500000.0, "rope_scaling": {"type": "linear", "factor": 3.0}},

@@ -14,7 +14,7 @@ def make(gguf_path):
 
     adapter = next((common.REPOSITORY / "models" / "smollm2-32k").glob("*.gguf"))
     text = json.loads((common.GOLDENS / "smollm2" / "next_token.json").read_text(encoding="utf-8"))
-    # llama.cpp does not read the angles from the adapter.
+    # llama.cpp does not read the RoPE base from the adapter.
     running = llama_cpp_server.server(gguf_path, adapter, context=2048, rope_base=1e6)
     replies = []
     for cut in CUTS:

@@ -14,7 +14,7 @@ from .tiny_specs import GGUF_ONLY, OF_GGUF, SPECS
 
 MERGES = [("t", "h"), ("th", "e"), ("i", "n"), ("a", "n"), ("Ġ", "the")]
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-FEATURE_SHOWS = 0.5  # a model must differ by this much (some logit) from itself without its feature
+FEATURE_SHOWS = 0.5  # some logit must change by at least this much when the feature is off
 
 
 def write_tokenizer(folder):
@@ -43,7 +43,7 @@ def write_tokenizer(folder):
 def fill(model, seed):
     """Random weights lively enough that attention is neither flat nor on one key."""
     generator = torch.Generator().manual_seed(seed)
-    norm = 0.0 if model.config.model_type.startswith("gemma") else 1.0  # stored less 1
+    norm = 0.0 if model.config.model_type.startswith("gemma") else 1.0  # stored as weight - 1
     for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=generator)
         if "norm" in name:
@@ -72,7 +72,8 @@ def write_folder(folder, config, seed):
     dtype = config.get("torch_dtype", config.get("dtype"))
     model = model.to(getattr(torch, dtype))
     fill(model, seed)
-    with tempfile.TemporaryDirectory() as scratch:  # save_pretrained rewrites config.json in its own way
+    # save_pretrained writes config.json in another form.
+    with tempfile.TemporaryDirectory() as scratch:
         model.save_pretrained(scratch)
         shutil.copyfile(pathlib.Path(scratch) / "model.safetensors", folder / "model.safetensors")
 

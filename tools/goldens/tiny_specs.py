@@ -47,7 +47,7 @@ def gemma3_text():
                  attn_logit_softcapping=None, final_logit_softcapping=None)
 
 
-# What a GGUF file has no key for, and llama.cpp takes from elsewhere.
+# Fields for which a GGUF file has no key. llama.cpp computes them from other fields.
 OF_GGUF = {"gemma2": {"query_pre_attn_scalar": 16}, "gemma3": {"query_pre_attn_scalar": 16}}
 
 # name: (what, config, prompt length, config fields that switch the shown feature off, GGUF types or None)
@@ -229,5 +229,5 @@ SPECS = {
         96, {"rope_theta": 10000.0}, {"": "Q8_0"}),
 }
 
-# Whose Hugging Face form is not read: only their GGUF files are kept.
+# Models whose Hugging Face form is not read. Only their GGUF files are kept.
 GGUF_ONLY = {"gpt_oss"}

@@ -1,10 +1,12 @@
-// libgpu_trace.so: what a program's GPU did and when, on machines without Nsight Systems.
+// libgpu_trace.so records what a program's GPU did and when, on machines without Nsight Systems.
 //   CUDA_INJECTION64_PATH=$PWD/libgpu_trace.so LONGHAUL_TRACE=trace.tsv longhaul bench ...
-// writes a line for each kernel, copy and memset: device, start and end in ns, grid, block, name,
-// between tabs; a copy or memset has its bytes for a grid and "-" for a block. summary.py reads it.
-// CUPTI is opened when CUDA starts, 13 or else 12; LONGHAUL_CUPTI names another libcupti.so. Of its
-// records only what all forms since CUDA 9 have in one place is read: of kernels (4 in CUDA 9, 9 in
-// 12, 10 in 13) the fields up to `name`, of copies and memsets those from `bytes` to `deviceId`.
+// writes a line for each kernel, copy and memset. Its fields are device, start and end in ns, grid,
+// block and name, separated by tabs. A copy or memset has its bytes instead of a grid and "-"
+// instead of a block. summary.py reads the file.
+// CUPTI 13, or else 12, is opened when CUDA starts. LONGHAUL_CUPTI names another libcupti.so.
+// This code reads only the fields that lie at the same offset in all forms of a record since
+// CUDA 9. Kernel records (form 4 in CUDA 9, 9 in CUDA 12, 10 in CUDA 13) are read up to `name`.
+// Records of copies and memsets are read from `bytes` to `deviceId`.
 #include <cupti.h>
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -18,24 +20,25 @@
 #include <string>
 #include <vector>
 
-// A function of the CUPTI that was opened; these are as old as its activities.
+// A function of the opened CUPTI. These functions are as old as CUPTI's activities.
 #define CUPTI(function) reinterpret_cast<decltype(&(function))>(dlsym(trace.cupti, #function))
 
 namespace {
 constexpr size_t kBufferBytes = 8 << 20, kLongestName = 200;
 
-struct Trace {                   // of one process: each that uses CUDA needs a file of its own
-  std::mutex mutex, free_mutex;  // two: a launch that asks for a buffer does not wait for lines
+struct Trace {  // of one process; each process that uses CUDA needs its own file
+  // A second mutex keeps a launch that needs a buffer from waiting for file output.
+  std::mutex mutex, free_mutex;
   void* cupti = nullptr;
   std::FILE* file = nullptr;
-  pid_t owner = getpid();                    // a forked child has nothing to end
-  std::vector<uint8_t*> free;                // buffers that CUPTI gave back, their pages touched
-  std::map<std::string, std::string> names;  // as CUPTI has them, as they are written
-  size_t lost = 0;                           // activities without a line
+  pid_t owner = getpid();                    // a forked child must not end the trace
+  std::vector<uint8_t*> free;                // buffers that CUPTI returned; their pages are mapped
+  std::map<std::string, std::string> names;  // CUPTI's name -> written name
+  size_t lost = 0;                           // activities that have no line in the file
 };
-Trace& trace = *new Trace;  // never destroyed: CUPTI's thread may outlive the end of main
+Trace& trace = *new Trace;  // never destroyed, because CUPTI's thread may outlive main
 
-/// A name without result, namespaces and parameters, with its template's arguments.
+/// The name without return type, namespaces and parameters, but with template arguments.
 std::string shortened(const char* name) {
   static const auto& noise = *new std::regex(R"(\(anonymous namespace\)::|\w+::|^void | (?=>))");
   int status = 0, depth = 0;
@@ -51,9 +54,10 @@ std::string shortened(const char* name) {
 void add(const CUpti_Activity& record) {
   constexpr const char* kWays = "HtoDDtoHHtoAAtoHAtoAAtoDDtoADtoDHtoHPtoP";  // from copyKind 1 on
   const auto& kernel = reinterpret_cast<const CUpti_ActivityKernel5&>(record);
-  const auto& copy = reinterpret_cast<const CUpti_ActivityMemcpy&>(record);  // or a memset
-  const unsigned long long start = copy.start, end = copy.end;  // a kernel's lie there, too
-  if (start == 0 || end < start) return void(++trace.lost);     // not timed, or cut off by the end
+  const auto& copy = reinterpret_cast<const CUpti_ActivityMemcpy&>(record);  // copy or memset
+  const unsigned long long start = copy.start, end = copy.end;  // a kernel's fields lie there, too
+  // Not timed, or cut off by the end of the program.
+  if (start == 0 || end < start) return void(++trace.lost);
   if (record.kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
     const char* mangled = kernel.name == nullptr ? "?" : kernel.name;
     std::string& name = trace.names[mangled];
@@ -63,7 +67,7 @@ void add(const CUpti_Activity& record) {
                  kernel.blockZ, name.c_str());
   } else if (const bool set = record.kind == CUPTI_ACTIVITY_KIND_MEMSET;
              set || record.kind == CUPTI_ACTIVITY_KIND_MEMCPY ||
-             record.kind == CUPTI_ACTIVITY_KIND_MEMCPY2) {  // 2: from GPU to GPU
+             record.kind == CUPTI_ACTIVITY_KIND_MEMCPY2) {  // MEMCPY2: from GPU to GPU
     const bool known = !set && copy.copyKind > 0 && copy.copyKind <= 10;
     std::fprintf(trace.file, "%u\t%llu\t%llu\t%llu\t-\t%s%.4s\n", copy.deviceId, start, end,
                  static_cast<unsigned long long>(copy.bytes), set ? "memset" : "memcpy ",
@@ -80,8 +84,8 @@ void CUPTIAPI give_buffer(uint8_t** buffer, size_t* size, size_t* most_records) 
   trace.free.pop_back();
 }
 
-/// On CUPTI's own thread as buffers fill up: launches do not wait for it, kernels' names are still
-/// there, and of a program that is killed all but the last buffers are in the file.
+/// CUPTI's own thread calls this whenever a buffer is full. Launches do not wait for it, and the
+/// kernels' names still exist. If the program is killed, the file lacks only the last buffers.
 void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t* buffer, size_t,
                           size_t bytes) {
   const std::lock_guard lock(trace.mutex);
@@ -91,7 +95,7 @@ void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t* buffer, s
   size_t dropped = 0;
   CUPTI(cuptiActivityGetNumDroppedRecords)(context, stream, &dropped);
   trace.lost += dropped;
-  std::fflush(trace.file);  // nothing is left for a forked child to write again
+  std::fflush(trace.file);  // a forked child must not write buffered lines again
   const std::lock_guard free_lock(trace.free_mutex);
   trace.free.push_back(buffer);
 }
@@ -104,7 +108,7 @@ void finish() {
   if (trace.lost > 0) std::fprintf(stderr, "gpu_trace: %zu activities were lost\n", trace.lost);
 }
 
-/// Whether there is this CUPTI and it works with the driver.
+/// Returns whether this CUPTI exists and works with the driver.
 bool start(const std::string& path) {
   trace.cupti = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (trace.cupti == nullptr) return false;
@@ -116,7 +120,8 @@ bool start(const std::string& path) {
   return error == 0;
 }
 
-/// The first CUPTI that works: the loader's, a toolkit's, that of Python's packages (PyTorch's).
+/// Starts the first CUPTI that works: the loader's, a toolkit's, or one from Python's packages
+/// (PyTorch).
 bool start_any() {
   if (const char* own = std::getenv("LONGHAUL_CUPTI")) return start(own);
   if (start("libcupti.so.13") || start("libcupti.so.12")) return true;
@@ -134,7 +139,7 @@ done 2>/dev/null)";
 }
 }  // namespace
 
-/// Called by the driver when CUDA starts; 1 lets the program go on.
+/// The driver calls this when CUDA starts. A result of 1 lets the program continue.
 extern "C" int InitializeInjection() {
   const char* path = std::getenv("LONGHAUL_TRACE");
   if (path == nullptr) return 1;

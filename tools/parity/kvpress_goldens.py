@@ -23,7 +23,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOKENS = 400
 LISTED = 160
-RATIO = 0.7  # of the prompt that a press drops
+RATIO = 0.7  # share of the prompt that a press drops
 
 
 def order_of(press, model, tokens):
@@ -32,7 +32,7 @@ def order_of(press, model, tokens):
 
     def scored(module, hidden_states, keys, values, attentions, kwargs):
         scores = score(module, hidden_states, keys, values, attentions, kwargs)
-        # Equal scores: the lower position first, as the engine decides.
+        # Among equal scores the lower position comes first, as in the engine.
         orders.append(torch.sort(scores[0], dim=-1, descending=True, stable=True).indices.tolist())
         return scores
 
@@ -59,13 +59,13 @@ def pyramid(model, tokens):
     """Budgets of three pyramids, and the order that the first and the last are cut from, as far as the engine's
     budgets reach: a window more, and a token more in each layer (its steps are whole numbers)."""
     settings, first = [], None
-    # (window, average without the window, beta). In the first two the schedule's divisions leave no rest; in the
-    # second its highest budget is all that precedes the window.
+    # (window, average without the window, beta). In the first two settings the schedule's divisions
+    # leave no remainder. In the second setting the highest budget is everything before the window.
     for window, average, beta in ((8, 110, 10), (24, 200, 20), (8, 160, 20)):
         press = PyramidKVPress(compression_ratio=1 - average / TOKENS, window_size=window, kernel_size=7, beta=beta)
         orders, budgets = order_of(press, model, tokens)
         settings.append({"window": window, "average": average, "beta": beta, "budgets": budgets})
-        assert len(set(budgets)) == len(budgets)  # a pyramid, not its fallback
+        assert len(set(budgets)) == len(budgets)  # it is a pyramid and not the fallback
         first = first or orders
         assert window != 8 or orders == first
     reach = [max(s["budgets"][layer] + s["window"] for s in settings if s["window"] == 8) + layer
@@ -82,7 +82,7 @@ def adaptive(model, tokens, window, kernel, safeguard):
 
     def scored(*arguments):
         scores = score(*arguments)
-        # The press overwrites the scores of what it protects.
+        # The press overwrites the scores of the positions that it protects.
         orders.append((scores[0].clone(), torch.sort(scores[0], dim=-1, descending=True, stable=True).indices))
         return scores
 
@@ -93,7 +93,8 @@ def adaptive(model, tokens, window, kernel, safeguard):
     for layer, (scores, order) in zip(model.model.layers, orders):
         _, hidden_heads, hidden = layer.self_attn.masked_key_indices
         lists = [sorted(set(range(TOKENS)) - set(hidden[hidden_heads == head].tolist())) for head in range(len(scores))]
-        # The same from the scores: the first of every head, then the best of all heads.
+        # This computes the kept positions from the scores: the first positions of every head, then
+        # the best positions of all heads.
         safe = {(head, position) for head, row in enumerate(order.tolist()) for position in row[:int(budget * safeguard)]}
         rest = sorted(((-scores[head, position].item(), head, position) for head in range(len(scores))
                        for position in range(TOKENS) if (head, position) not in safe))
@@ -125,7 +126,8 @@ def duo(model, tokens, gates, sink, recent, ratio):
     for layer in model.model.layers:
         _, heads, positions = layer.self_attn.masked_key_indices
         masked.append([positions[heads == head].tolist() for head in range(gates.shape[1])])
-    for lists in masked:  # a streaming head hides what lies between sink and recent, others nothing
+    # A streaming head hides everything between sink and recent; other heads hide nothing.
+    for lists in masked:
         assert all(hidden in ([], list(range(sink, TOKENS - recent))) for hidden in lists)
     return [[bool(hidden) for hidden in lists] for lists in masked]
 
@@ -142,7 +144,8 @@ def main():
     assert len(ids) == TOKENS
     tokens = torch.tensor([ids])
     layers, heads = model.config.num_hidden_layers, model.config.num_key_value_heads
-    # Distinct gates without a pattern: multiples of a number that is prime to their count.
+    # The gates are distinct and have no pattern: multiples of a number that is coprime to their
+    # count.
     count = layers * heads
     gates = torch.tensor([(17 * i + 5) % count / count for i in range(count)]).reshape(layers, heads).numpy()
     presses = {

@@ -33,7 +33,7 @@ class Settings:
     theta: list
     phi: float
     decay: float  # lambda
-    decay_first: float  # the same in the first eighth of the layers
+    decay_first: float  # lambda in the first eighth of the layers
 
     def text(self):
         heads = "/".join(f"{layer}.{head}:{weight}" for layer, (head, weight) in self.heads.items())
@@ -93,8 +93,8 @@ class Layer:
         self.k = self.v = None
         self.map = torch.zeros(0, 0, dtype=torch.float64)  # [remainder, remainder], heads summed
         self.index = []  # per block, per span: [vectors, width]
-        self.blocks = []  # that the last step of the prompt saw
-        self.formed = []  # at its end
+        self.blocks = []  # blocks that the last step of the prompt saw
+        self.formed = []  # blocks that were formed at the end of that step
 
 
 class Ltri:
@@ -104,8 +104,9 @@ class Ltri:
         self.first_head = min(settings.heads)
         self.init = self.blocks = self.tokens = 0
         self.decoding = False
-        self.seen = []  # per step, per layer: blocks
-        self.gaps = []  # of own lists: last score taken to first left out, relative
+        self.seen = []  # blocks per step and layer
+        # Relative gap between the last chosen and the first rejected score of a layer's own list.
+        self.gaps = []
 
     def looks_up(self, layer):
         return layer in self.s.heads or (layer < self.first_head and self.s.early == "average")
@@ -131,7 +132,7 @@ class Ltri:
         near = torch.arange(start, len(layer.k))
         distance = torch.arange(self.tokens, len(layer.k))[:, None] - near
         local = (distance >= 0) & (distance < s.n_local)
-        # Distances only matter: count positions from the remainder's first token.
+        # Only distances matter, so positions are counted from the remainder's first token.
         near_q = nano.rotate(q, torch.arange(self.tokens - start, len(layer.k) - start))
         near_k = nano.rotate(layer.k[near], near - start)
         far_q = nano.rotate(q, s.n_local - 1)
@@ -203,8 +204,8 @@ class Ltri:
         q = self.of_head(number, far_q)
         if self.s.queries == "rows":
             return [q[row:row + 1] for row in range(max(0, len(q) - self.s.query_rows), len(q))]
-        # Before the look-up only the window can be attended to. Whether the step's later parts vote for the tokens
-        # of an earlier one the paper leaves open; here they do not.
+        # Before the look-up, rows attend to the window only. The paper does not say whether later
+        # parts of the step vote for tokens of an earlier part. In this implementation they do not.
         p = self.nano.probabilities(near_q, near_k, local).double().sum(0)[:, -len(q):]
         vectors = []
         for first in range(0, len(q), self.s.block):
@@ -215,7 +216,8 @@ class Ltri:
 
     def choose(self, number, far_q, near_q, near_k, local):
         s, layer = self.s, self.layers[number]
-        if self.decoding:  # what left the window in the prompt's last step stays visible (docs/methods/ltri.md)
+        # Blocks that left the window in the prompt's last step stay visible (docs/methods/ltri.md).
+        if self.decoding:
             return layer.blocks + layer.formed
         if self.blocks <= s.topk:
             return list(range(self.blocks))
@@ -261,8 +263,8 @@ def transcript(settings, output=None):
     return run
 
 
-# The published form: spans on both sides, thresholds per layer, votes of four heads of nano; layers 6, 9 and 11 have
-# none.
+# The published form has spans on both sides, thresholds per layer, and votes of four heads of nano.
+# Layers 6, 9 and 11 have no votes.
 PUBLISHED = Settings(
     n_init=32, n_local=256, block=64, topk=8, chunk=128, last=32,
     heads={5: (0, 0.77), 7: (4, 0.75), 8: (4, 0.78), 10: (1, 0.73)}, early="average",
@@ -281,5 +283,5 @@ def profile(folder, n_init=64, n_local=512, block=64, topk=16, chunk=256, last=3
     return Settings(
         n_init=n_init, n_local=n_local, block=block, topk=topk, chunk=chunk, last=last, phi=phi, heads=heads,
         early=options["early"], query_rows=last,
-        # form=longhaul, in the words of form=paper
+        # The setting form=longhaul, expressed in the options of form=paper.
         queries="rows", similarity="max", spans=1, vectors=512, theta=[0] * 12, decay=0, decay_first=0)

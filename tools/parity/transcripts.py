@@ -81,17 +81,20 @@ def duo(nano, tokens, instruction):
     sink, recent, chunk, n = 16, 64, 100, len(tokens)
     full = torch.tensor([[(layer * nano.kv_heads + head) % 3 == 0 for head in range(nano.kv_heads)]
                          for layer in range(nano.layers)])
-    store = Kept(nano.layers)  # everything; streaming heads look at what they would still hold
+    # All tokens; streaming heads attend to the ones that they would still hold.
+    store = Kept(nano.layers)
     logits, rows, seen = None, {}, {}
     for first in range(0, n, chunk):
         part = tokens[first:first + chunk]
-        looked = [[] for _ in range(nano.layers)]  # per KV head: what the part's last row sees
+        # Per KV head: the keys that the part's last row sees.
+        looked = [[] for _ in range(nano.layers)]
 
         def attend(layer, q, k, v):
             store.add(layer, k, v, first)
             i = torch.arange(first, first + len(part))[:, None]
             j = torch.arange(first + len(part))
-            held = (j < sink) | (j >= first - recent)  # before this chunk: sinks and the last ones
+            # Tokens that were held before this chunk: the sinks and the most recent ones.
+            held = (j < sink) | (j >= first - recent)
             stream = (j <= i) & held
             visible = torch.stack([j <= i if full[layer][h // nano.group] else stream
                                    for h in range(nano.heads)])
@@ -116,7 +119,8 @@ def reattention(rule):
         sink, local, best, span, clip, chunk, tile = 16, 256, 4, 16, 12, 64, 128
         n = len(tokens)
         store = Kept(nano.layers)
-        steps, rows = [], {}  # per step with a middle: its end, and per layer the stretches that were selected
+        # Per step with a middle: its end, and the selected ranges of each layer.
+        steps, rows = [], {}
 
         def region(seen):
             """How many of the last tokens are seen anyway: what is left between is whole tiles."""
@@ -160,7 +164,8 @@ def reattention(rule):
             logits = nano.forward(part, attend)
             if selected:
                 steps.append({"end": end, "selected": selected})
-            if end >= n - 1:  # the last row of a chunk that voted together, and the one that is read alone
+            # The last row of a chunk that voted together, and the row that is read alone.
+            if end >= n - 1:
                 rows[end - 1] = output(nano)
         given = ",prefill_topk=exact" if rule == "exact" else ""
         return {"method": f"reattention:global={sink},local={local},k={best},span={span},clip={clip},chunk={chunk}"
@@ -232,8 +237,9 @@ METHODS = {"trianglemix": trianglemix, "duo": duo,
            "ltri_published": ltri.transcript(ltri.PUBLISHED),
            "ltri_profile": ltri.transcript(ltri.profile(ROOT / "models/nano")),
            "ltri_outputs": ltri.transcript(ltri.PUBLISHED, output)}
-# Tokens of the prompt. After 2,971 a block leaves the window in the prompt's last step, after 2,440 none does. At 1,200
-# reattention's middle has more tiles than a row has votes.
+# Tokens of each prompt. With 2,971 tokens a block leaves the window in the prompt's last step, and
+# with 2,440 tokens none does. With 1,200 tokens reattention's middle has more tiles than a row has
+# votes.
 LENGTHS = {"reattention_tile": 1200, "ltri_published": 2440, "ltri_profile": 2971, "ltri_outputs": 1440}
 
 

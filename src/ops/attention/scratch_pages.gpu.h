@@ -25,7 +25,7 @@ class ScratchPages {
   bool reserve(int64_t pages);
   /// Rows that begin at page number `first`.
   PagedRows rows_from(int64_t first) const;
-  /// The same pages for writing.
+  /// The pages for writing.
   std::byte* const* listed_from(int64_t first) const {
     return static_cast<std::byte* const*>(table_.data) + first;
   }
