@@ -2,7 +2,7 @@
 // without effect, or the session continues without harm. The first byte of an input selects model
 // and method. Each further 11 bytes edit the really saved file: position (2 bytes), kind (1) and
 // number (8). Positions count only bytes that are equal for two texts, which describe the file.
-// From 32768 on they count all bytes.
+// Positions from 32768 on count all bytes.
 
 #include <algorithm>
 #include <cstdlib>
@@ -116,8 +116,8 @@ void edit(std::string& file, const std::vector<size_t>& common, const uint8_t* r
   }
 }
 
-/// Uses the session as a user would: reads on, answers, and asks another question about a part of
-/// it.
+/// Uses the session as a user would: reads more, answers, and reads another question about a part
+/// of it.
 void use(Session& s) {
   for (int i = 0; i < 2; ++i) s.decode(7);
   read(s, 17);

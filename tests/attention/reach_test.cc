@@ -1,5 +1,5 @@
-// How far back a method says that rows see, compared with the positions that it passes to the
-// model. The registry has the expected value (SmallSetting::reach).
+// Compares the reach that a method declares (how far back rows see) with the positions that it
+// passes to the model. The registry has the expected value (SmallSetting::reach).
 
 #include <gtest/gtest.h>
 

@@ -15,7 +15,7 @@ using testing_support::nano;
 using testing_support::TempFolder;
 using testing_support::test_data;
 
-/// Two settings that forget the text, and two that keep it; the second of these costs less.
+/// Two settings that evict the text, and two that keep it; the second of these costs less.
 SweepSettings four_settings() {
   SweepSettings s;
   s.method = "streamingllm";

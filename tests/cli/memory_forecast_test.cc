@@ -33,7 +33,7 @@ std::string text() {
   return text;
 }
 
-/// As long as the longest question that `citrus` expects; it reserves memory for that.
+/// The text is as long as the longest question for which `citrus` reserves memory.
 std::string question() {
   std::string question = "What lay under water";
   for (int i = 0; i < 200; ++i) question += " and what did not";

@@ -1,5 +1,5 @@
 // Attention on a GPU compared with a double-precision loop on the host. Without a GPU the program
-// says so and tests nothing. It needs the device code of ops, but not the engine.
+// reports that and tests nothing. It needs the device code of ops, but not the engine.
 
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>

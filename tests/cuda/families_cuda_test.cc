@@ -25,7 +25,7 @@ std::filesystem::path test_data() {
   return elsewhere == nullptr ? LONGHAUL_TEST_DATA : elsewhere;
 }
 
-/// Without the models there is one test, which fails and says so.
+/// If the models are missing, one test reports that and fails.
 std::vector<TinyModel> models() {
   if (!std::filesystem::exists(test_data() / "tiny_models")) return {};
   return testing_support::tiny_models(test_data());

@@ -153,7 +153,7 @@ TEST(Compose, OpenedFromTheUnopenedPromptIsTheSame) {
     SCOPED_TRACE(s.opening);
     expect_opened_alike(nano_composer(), s);
   }
-  // For most templates without their control tokens.
+  // The tokenizer lacks the control tokens of most of these templates.
   for (const std::string_view name : chat_template_names()) {
     SCOPED_TRACE(name);
     expect_opened_alike(PromptComposer(nano()->tokenizer(), ChatTemplate::named(name)), red_key());

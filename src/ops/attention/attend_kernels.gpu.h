@@ -90,7 +90,7 @@ void launch_attend_tile(CUstream_st* stream, const AttendArgs& args, const UnitR
                         int count, int head_dim);
 void launch_attend_tile_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
                              const UnitRecord* units, int count, int head_dim);
-/// For masked segments.
+/// This launch handles masked segments.
 void launch_attend_masked_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
                                const UnitRecord* units, int count, int head_dim);
 /// Starts a thread block for every part of every unit.

@@ -100,7 +100,7 @@ void move_as(Stream stream, const PageShape& shape, const Records<RowMove>& move
 void move_rows(Stream stream, const KvForm& form, std::span<const RowMove> moves, bool apart) {
   LH_ASSERT(form.head_dim > 0 && form.page_rows > 0);
   const PageShape shape = shape_of(form);
-  // Its low bits tell the common alignment.
+  // The low bits of `both` give the common alignment.
   const int both = shape.keys.row_bytes | shape.values.row_bytes;
   in_launches(moves, "move_rows", [&](const Records<RowMove>& some, unsigned count) {
     if (both % 16 == 0) {

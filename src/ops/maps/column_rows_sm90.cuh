@@ -83,7 +83,7 @@ __device__ __forceinline__ void ask_rows(const ScoreArgs& a, int step, int stage
       shared_address(shared.memory) +
       static_cast<uint32_t>(stage * ColumnsSm90Shared<D>::kStepBytes + chunk / 8 * kStepHalf +
                             n * 128 + ((chunk % 8) ^ (n % 8)) * 16);
-  // In registers, since copies may change shared memory as far as the compiler knows.
+  // The copy is in registers because the compiler assumes that copies may change shared memory.
   const FlatStretch own = flat;
   const int first = own.first + step * kSm90StepRows + n;
   const auto others = static_cast<uint32_t>(a.heads - own.heads);

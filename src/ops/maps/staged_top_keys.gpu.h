@@ -14,8 +14,8 @@ namespace longhaul::cuda {
 /// Whether gathering can help on a Hopper card: only tiles of bf16 keys use its copy engine.
 bool can_stage_top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks);
 
-/// Passes all tasks to `search`, some at a time. Keys are gathered if that pays, once for all tasks
-/// over equal keys. Returns false if a call of `search` did.
+/// Passes all tasks to `search`, some at a time. Keys are gathered if that is faster, once for all
+/// tasks over equal keys. Returns false if a call of `search` did.
 bool stage_top_keys(StagedKeys& staged, const TopKeysCall& call, std::span<const TopKeysTask> tasks,
                     const std::function<bool(std::span<const TopKeysTask>)>& search);
 

@@ -34,7 +34,8 @@ __device__ __forceinline__ TileStretch tiles_of(const ScoreJob& job, int part) {
           static_cast<int32_t>(tiles * (part + 1) / job.parts)};
 }
 
-/// For decode rows over keys of any type, in pages of kPageRows rows, with the parameters of `fit`.
+/// Handles decode rows over keys of any type, in pages of kPageRows rows, with the parameters of
+/// `fit`.
 void launch_top_keys_stored(Stream stream, const TopArgs& args, const StoredFit& fit, int blocks,
                             int head_dim);
 

@@ -25,8 +25,8 @@ struct GemmCall {
   int64_t y_stride = 0;     ///< 0: outputs
   bool bf16_out = false;    ///< y is bf16, else f32
   bool add = false;         ///< y += instead of y =
-  /// Scales [rows] and [outputs]. If set, x and w are e4m3 floats, and their rows are to be
-  /// multiplied by these scales (fp8_rows.gpu.h). Columns and outputs are multiples of 16. Both or
+  /// Scales [rows] and [outputs]. If set, x and w are e4m3 floats, and these scales
+  /// multiply their rows (fp8_rows.gpu.h). Columns and outputs are multiples of 16. Both or
   /// none are set, and neither matrix is turned.
   const float *x_scales = nullptr, *w_scales = nullptr;
   /// Number of such products in one call, with operands x_batch, w_batch and y_batch elements
@@ -38,7 +38,7 @@ struct GemmCall {
 /// One per queue: concurrent calls must not share the workspace.
 class Gemm {
  public:
-  /// For the current device. Throws UserError if the library cannot start.
+  /// Uses the current device. Throws UserError if the library cannot start.
   explicit Gemm(const CublasLibrary& library, size_t workspace_bytes = kProductWorkspace);
   ~Gemm();
   Gemm(const Gemm&) = delete;

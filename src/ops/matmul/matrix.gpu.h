@@ -13,7 +13,8 @@
 
 namespace longhaul::cuda {
 
-/// A matrix [rows, cols], or some rows of one, as kernels read it. Does not own the memory.
+/// A matrix [rows, cols], or some rows of one, as kernels read it. The view does not own the
+/// memory.
 struct MatrixView {
   DType type = DType::F32;
   int64_t rows = 0, cols = 0;

@@ -21,8 +21,8 @@ namespace {
 constexpr int kMostStages = 6;
 constexpr int kKeys = kFewKeys;
 
-/// As many warps as have two stages each on the smallest card. Stored blocks need less memory and
-/// more instructions: twice as many warps hide the waits, with 128 registers per thread.
+/// On the smallest card, two stages fit for each of so many warps. Stored blocks need less memory
+/// and more instructions. Twice as many warps hide the waits, with 128 registers per thread.
 template <int D, FewForm F>
 inline constexpr int kWarps = (D > 128 ? 2 : 4) * (F == FewForm::kBlocks ? 2 : 1);
 

@@ -1,10 +1,11 @@
 #pragma once
-// RoPE on read in the decode kernel. Rotations add up: a key at position b + o meets a query as the
-// key rotated by o meets the query rotated back by b. The 16 keys of every tile therefore rotate by
-// the same 16 steps. The steps lie in shared memory in the order of a product's lanes. The queries
-// rotate back by the tile's first position. A tile then reads one row of the rotation table instead
-// of 16. Table rows have twice the bytes of keys (512 and 256 for heads of 128). All rows together
-// come from memory once, which is an eighth of the keys and values of eight heads.
+// RoPE on read in the decode kernel. Rotations add up: the dot product of a query with a key at
+// position b + o equals that of the query rotated back by b with the key rotated by o. The 16 keys
+// of every tile therefore rotate by the same 16 steps. The steps lie in shared memory in the order
+// of a product's lanes. The queries rotate back by the tile's first position. A tile then reads one
+// row of the rotation table instead of 16. Table rows have twice the bytes of keys (512 and 256 for
+// heads of 128). All rows together come from memory once, which is an eighth of the keys and values
+// of eight heads.
 //
 // This applies to heads that rotate as a whole and to tiles full of consecutive positions. Keys of
 // other tiles rotate one by one in shared memory.
