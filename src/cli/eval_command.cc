@@ -214,7 +214,7 @@ void settle_place(const EvalFlags& flags, const std::shared_ptr<const Engine>& e
                   EvalSettings& settings) {
   if (settings.session.queue.on_host()) return;
   const bool turns = settings.parallel > 1 && flags.session.device == "auto" &&
-                     !flags.session.needs_gpu();  // a GPU would run prompts one at a time
+                     !flags.session.needs_gpu();  // several prompts at a time run on the CPU
   std::vector<SessionOptions> all(settings.methods.size(), settings.session);
   for (size_t i = 0; i < all.size(); ++i) {
     all[i].attention = settings.methods[i];
