@@ -5,6 +5,8 @@ import pathlib
 import re
 import sys
 
+from comments import check_comments
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ROOMS = ["base", "text", "jinja", "hub", "format", "tokenizer", "ops", "kv", "attention", "model", "training", "engine",
          "bench", "eval", "calibrate", "report", "cli"]
@@ -174,6 +176,10 @@ def problems():
         if parts[:2] == ("src", "attention"):
             for number, what in check_methods(path, lines):
                 yield path, number, what
+    for path in sources("src", "tests", "fuzz", "bench", "tools", endings=(".cc", ".h", ".cu", ".cuh")):
+        folder = path.parent.relative_to(ROOT).as_posix()
+        for number, what in check_comments(folder, path.read_text(encoding="utf-8")):
+            yield path, number, what
     folders = [ROOT / name for name in ("bench", "cmake", "data", "docs", "examples", "fuzz", "models", "src", "tests", "tools")]
     bare_names = {path.name for folder in folders for path in folder.rglob("*")}
     for path in [*ROOT.glob("*.md"), *(page for folder in folders for page in folder.rglob("*.md"))]:

@@ -138,7 +138,7 @@ class ByDefinition {
   const MethodRun& run_;
   size_t layer_;
   int64_t done_ = 0;
-  Totals totals_;  ///< of `list`
+  Totals totals_;  ///< totals of `list`
 };
 
 /// Two prompts, each followed by generated tokens, compared row by row and list by list.

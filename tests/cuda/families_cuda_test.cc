@@ -137,7 +137,7 @@ TEST_P(CoveringOnTheGpu, ReadsAsDenseAttention) {
     int read_by = 0;
     for (const std::string& method :
          testing_support::first_of_each_kind(testing_support::covering_settings())) {
-      if (method.starts_with("ntk:mode=fixed")) continue;  // that is for nano's trained length
+      if (method.starts_with("ntk:mode=fixed")) continue;  // fits nano's trained length only
       std::vector<float> got;
       try {
         got = last_logits(method, place.queue);

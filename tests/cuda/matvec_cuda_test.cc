@@ -41,7 +41,7 @@ class RoundedRows {
 struct Case {
   int64_t outputs, cols, rows;
   bool bf16 = false, bias = false, add = false;
-  size_t shift = 0;  // of x, in elements
+  size_t shift = 0;  // offset of x in elements
 };
 
 void run_case(DType type, const Case& c) {

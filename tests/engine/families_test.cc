@@ -81,7 +81,7 @@ TEST_P(Families, MethodsThatCoverThePromptReadItAsDenseAttention) {
   ASSERT_FALSE(dense.logits.empty()) << dense.refusal;
   for (const std::string& method :
        testing_support::first_of_each_kind(testing_support::covering_settings())) {
-    if (method.starts_with("ntk:mode=fixed")) continue;  // that is for nano's trained length
+    if (method.starts_with("ntk:mode=fixed")) continue;  // fits nano's trained length only
     const FamilyReading got = read(engine_, method);
     if (!got.refusal.empty()) {
       const bool capped = got.refusal.find("caps its attention logits") != std::string::npos;

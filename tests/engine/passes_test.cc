@@ -170,7 +170,7 @@ TEST_F(Passes, ThoseThatAreComputedTogetherLeaveWhatEachLeavesAlone) {
     int chunk, together;
     size_t groups;  ///< with kept rows
   };
-  std::vector<std::vector<float>> logits, next;  // of all rows; of the last one
+  std::vector<std::vector<float>> logits, next;  // logits of all rows; logits of the last row
   for (const auto [chunk, most, groups] : {Case{1, 1, 3}, Case{40, 3, 3}, Case{200, 6, 1}}) {
     finished = most_together = 0;
     Session session(engine_, options("planned", chunk));

@@ -155,7 +155,7 @@ TEST(ChooseExperts, TheLargestWithTheirShares) {
   const std::vector<float> logits = {1, 3, 2, 3, -1, 0, 0, 0, 0, 0};
   std::vector<ExpertChoice> chosen(6);
   choose_experts(logits.data(), 2, 5, 3, true, chosen.data());
-  const int32_t experts[] = {1, 2, 3, 0, 1, 2};  // of equal ones the first; sorted by number
+  const int32_t experts[] = {1, 2, 3, 0, 1, 2};  // the first of equal logits wins; sorted by number
   for (size_t i = 0; i < 6; ++i) EXPECT_EQ(chosen[i].expert, experts[i]) << i;
   const double sum = 2 + std::exp(-1.0);
   EXPECT_NEAR(chosen[0].weight, 1 / sum, 1e-6);

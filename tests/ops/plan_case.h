@@ -20,7 +20,7 @@ struct PlanCase {
   std::vector<View<const float>> queries;
   AttendCall call;
   std::vector<AttendTask> known;  ///< the tasks with known counts, and with lists of rows only
-  int64_t live_pairs = 0;         ///< of segments whose counts are hidden in the tasks
+  int64_t live_pairs = 0;         ///< pairs in segments whose counts the tasks hide
 
   explicit PlanCase(uint32_t seed) : random(seed) {}
   int64_t below(int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); }

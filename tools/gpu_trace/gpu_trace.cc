@@ -26,7 +26,8 @@
 namespace {
 constexpr size_t kBufferBytes = 8 << 20, kLongestName = 200;
 
-struct Trace {  // of one process; each process that uses CUDA needs its own file
+/// The trace of one process. Each process that uses CUDA needs its own file.
+struct Trace {
   // A second mutex keeps a launch that needs a buffer from waiting for file output.
   std::mutex mutex, free_mutex;
   void* cupti = nullptr;

@@ -56,7 +56,7 @@ LH_PHASES void steady_scores(const Block& block, SelectShared& s, const SteadyTa
 
 struct RuleTask {
   const float *attention, *recent;  ///< [rows]
-  const int32_t* tokens;  ///< of the first `listed` rows; the token of later rows is row + behind
+  const int32_t* tokens;  ///< token of each of the first `listed` rows; later: row + behind
   int64_t listed, behind;
   const uint8_t* classes;  ///< per token below `known`: 0 ordinary, 1 special, 2 punctuation
   int64_t known;

@@ -93,7 +93,7 @@ LH_PHASES float gate_gradient(const Block& block, SumShared<1>& shared, const fl
 /// The contribution of one row of attention to each region (ops/grad/attention_backward.h): sum and
 /// magnitude for streaming, last and middle.
 struct RegionRow {
-  const float *scores, *d_weights;  ///< of keys 0, 1, ...
+  const float *scores, *d_weights;  ///< one per key 0, 1, ...
   float scale, lse;
   int64_t row, tokens, sink, window, last;
 };

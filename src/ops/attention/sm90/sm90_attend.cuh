@@ -118,7 +118,7 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     int n = 1;
     for (; !note.last; ++n) {
       const int stage = n % F::kStages, before = (n - 1) % F::kStages;
-      const typename Seen::Values values = seen.values(note);  // of the previous tile
+      const typename Seen::Values values = seen.values(note);  // values of the previous tile
       begin_keys(n);
       if constexpr (F::kTurns) named_sync<256>(1 + group);
       rows.multiply_keys(queries, shared_address(shared.keys[stage]));

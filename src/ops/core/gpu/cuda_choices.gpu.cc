@@ -275,7 +275,7 @@ bool CudaChoices::reads_masks(const PagedRows& rows) const {
 }
 
 bool CudaChoices::copy_columns(std::span<CopiedColumns> heads) {
-  int head_dim = 0;  // of heads with columns
+  int head_dim = 0;  // largest head_dim of the heads that have columns
   for (const CopiedColumns& head : heads) head_dim = std::max(head_dim, head.from.head_dim);
   if (head_dim == 0) return false;
   copies_.set_form(head_dim, kMostCopiedBytes);
