@@ -6,15 +6,26 @@
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <system_error>
+#include <utility>
 
+#include "base/assert.h"
 #include "base/clock.h"
 
 namespace longhaul {
@@ -25,6 +36,8 @@ namespace fs = std::filesystem;
 // Flags from newer kernels than the headers of this build.
 constexpr uint64_t kRefer = uint64_t{1} << 13;     // version 2
 constexpr uint64_t kTruncate = uint64_t{1} << 14;  // version 3
+constexpr uint32_t kSetVma = 0x53564d41;           // PR_SET_VMA: names of memory
+constexpr uint32_t kGetXcompPerm = 0x1022, kRequestXcompPerm = 0x1023;  // tiles of AMX
 
 constexpr uint64_t kWriting = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
                               LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
@@ -71,79 +84,218 @@ bool restrict_files(const std::vector<fs::path>& written) {
   return restricted;
 }
 
-// System calls that reading a model and answering never need.
-constexpr uint32_t kForbidden[] = {
-    SYS_execve,
-    SYS_execveat,
-    SYS_fork,
-    SYS_vfork,
-    SYS_socket,
-    SYS_socketpair,
-    SYS_connect,
-    SYS_bind,
-    SYS_listen,
-    SYS_accept,
-    SYS_accept4,
-    SYS_ptrace,
-    SYS_process_vm_readv,
-    SYS_process_vm_writev,
-    SYS_pidfd_open,
-    SYS_pidfd_getfd,
-    SYS_kill,
-    SYS_tkill,
-    SYS_mount,
-    SYS_umount2,
-    SYS_pivot_root,
-    SYS_chroot,
-    SYS_unshare,
-    SYS_setns,
-    SYS_io_uring_setup,
-    SYS_io_uring_enter,
-    SYS_io_uring_register,
-    SYS_bpf,
-    SYS_perf_event_open,
-    SYS_userfaultfd,
-    SYS_add_key,
-    SYS_request_key,
-    SYS_keyctl,
-    SYS_init_module,
-    SYS_finit_module,
-    SYS_delete_module,
-    SYS_kexec_load,
-    SYS_kexec_file_load,
-    SYS_reboot,
-    SYS_open_by_handle_at,
-    SYS_swapon,
-    SYS_swapoff,
-    SYS_acct,
-    SYS_quotactl,
+// System calls that are allowed with any arguments. They act on this process, on descriptors that
+// are open, or on files, which Landlock restricts. Frequent ones come first.
+// clang-format off
+constexpr uint32_t kAllowed[] = {
+    // Memory, threads and time.
+    SYS_futex, SYS_madvise, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_brk, SYS_mincore,
+    SYS_msync, SYS_mlock, SYS_munlock, SYS_mbind, SYS_get_mempolicy, SYS_set_mempolicy,
+    SYS_membarrier, SYS_sched_yield, SYS_sched_getaffinity, SYS_sched_getparam,
+    SYS_sched_getscheduler, SYS_sched_get_priority_max, SYS_sched_get_priority_min, SYS_getcpu,
+    SYS_set_robust_list, SYS_set_tid_address, SYS_rseq, SYS_getrandom, SYS_restart_syscall,
+    SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday,
+    SYS_time, SYS_times, SYS_timer_create, SYS_timer_settime, SYS_timer_gettime,
+    SYS_timer_getoverrun, SYS_timer_delete, SYS_setitimer, SYS_getitimer, SYS_alarm,
+    SYS_timerfd_create, SYS_timerfd_settime, SYS_timerfd_gettime, SYS_exit, SYS_exit_group,
+    // Signals that this process receives, and what it may learn of itself and of the machine.
+    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_rt_sigsuspend,
+    SYS_rt_sigtimedwait, SYS_rt_sigpending, SYS_sigaltstack, SYS_pause, SYS_signalfd4, SYS_getpid,
+    SYS_gettid, SYS_getppid, SYS_getpgrp, SYS_getpgid, SYS_getsid, SYS_getuid, SYS_geteuid,
+    SYS_getgid, SYS_getegid, SYS_getgroups, SYS_getpriority, SYS_getrusage, SYS_getrlimit,
+    SYS_setrlimit, SYS_uname, SYS_sysinfo, SYS_wait4, SYS_waitid,
+    // Open descriptors.
+    SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_preadv,
+    SYS_pwritev, SYS_preadv2, SYS_pwritev2, SYS_lseek, SYS_close, SYS_close_range, SYS_dup,
+    SYS_dup2, SYS_dup3, SYS_pipe, SYS_pipe2, SYS_poll, SYS_ppoll, SYS_select, SYS_pselect6,
+    SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_wait, SYS_epoll_pwait, SYS_eventfd2, SYS_flock,
+    SYS_fsync, SYS_fdatasync, SYS_fallocate, SYS_ftruncate, SYS_fadvise64, SYS_readahead,
+    SYS_sendfile, SYS_copy_file_range,
+    // Files by name.
+    SYS_fstat, SYS_stat, SYS_lstat, SYS_newfstatat, SYS_statx, SYS_statfs, SYS_fstatfs,
+    SYS_access, SYS_faccessat, SYS_faccessat2, SYS_getcwd, SYS_getdents64, SYS_readlink,
+    SYS_readlinkat, SYS_rename, SYS_renameat, SYS_renameat2, SYS_unlink, SYS_unlinkat, SYS_mkdir,
+    SYS_mkdirat, SYS_rmdir,
+    // Further walls.
+    SYS_seccomp, SYS_landlock_create_ruleset, SYS_landlock_add_rule, SYS_landlock_restrict_self,
+};
+// clang-format on
+
+// Calls on connections, allowed to servers.
+constexpr uint32_t kAllowedToServers[] = {
+    SYS_accept,     SYS_accept4,     SYS_recvfrom,    SYS_recvmsg,
+    SYS_getsockopt, SYS_getsockname, SYS_getpeername, SYS_shutdown,
 };
 
-/// Calls of the list fail with EPERM; calls of another architecture end the program.
-bool restrict_calls() {
-  std::vector<sock_filter> program = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1),  // the x32 table of calls
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      // Allows signals to itself and, as number 0, to its group: the line editor passes Ctrl-C on
-      // in this way.
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_kill, 0, 5),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(getpid()), 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+// Calls that the C library replaces by older ones where the system does not have them. Their
+// arguments lie in memory, where a filter cannot look.
+constexpr uint32_t kReplaced[] = {SYS_clone3, SYS_openat2};
+constexpr uint32_t kFirstUnknown = SYS_landlock_restrict_self + 1;
+
+/// A filter of system calls as a program of the kernel's.
+class Filter {
+ public:
+  /// The lower 32 bits of an argument, masked, are `value`.
+  struct Check {
+    int argument;
+    uint32_t value;
+    uint32_t mask = ~uint32_t{0};
+    bool upper = false;  ///< the upper 32 bits instead
   };
-  for (const uint32_t call : kForbidden) {
-    program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
-    program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
+  using Checks = std::vector<Check>;  // all of which hold
+
+  Filter() {
+    load(offsetof(seccomp_data, arch));
+    skip_unless_equal(AUDIT_ARCH_X86_64, 1, 0);
+    end(SECCOMP_RET_KILL_PROCESS);
+    load(offsetof(seccomp_data, nr));
+    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1));  // the x32 table of calls
+    end(kRefused);
   }
-  program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-  const sock_fprog filter = {static_cast<unsigned short>(program.size()), program.data()};
-  return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) == 0;
+
+  void allow(std::span<const uint32_t> calls) {
+    for (const uint32_t call : calls) answer(call, SECCOMP_RET_ALLOW);
+  }
+
+  /// Allows a call where the checks of one of `alternatives` hold.
+  void allow_if(uint32_t call, const std::vector<Checks>& alternatives) {
+    std::vector<sock_filter> outer = std::exchange(program_, {});
+    for (const Checks& checks : alternatives) {
+      // A check is three instructions; the alternative ends with one.
+      size_t left = 3 * checks.size() + 1;
+      for (const Check& check : checks) {
+        load(offsetof(seccomp_data, args) + 8 * static_cast<size_t>(check.argument) +
+             (check.upper ? 4 : 0));
+        add(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, check.mask));
+        left -= 3;
+        skip_unless_equal(check.value, 0, static_cast<uint8_t>(left));
+      }
+      end(SECCOMP_RET_ALLOW);
+    }
+    end(kRefused);
+    std::swap(outer, program_);
+    LH_ASSERT(outer.size() < 256);
+    skip_unless_equal(call, 0, static_cast<uint8_t>(outer.size()));
+    program_.insert(program_.end(), outer.begin(), outer.end());
+  }
+
+  bool install() {
+    for (const uint32_t call : kReplaced) answer(call, SECCOMP_RET_ERRNO | ENOSYS);
+    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kFirstUnknown, 0, 1));
+    end(SECCOMP_RET_ERRNO | ENOSYS);
+    end(kRefused);
+    const sock_fprog filter = {static_cast<unsigned short>(program_.size()), program_.data()};
+    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) == 0;
+  }
+
+ private:
+  static constexpr uint32_t kRefused = SECCOMP_RET_ERRNO | EPERM;
+
+  void add(sock_filter instruction) { program_.push_back(instruction); }
+  void load(size_t offset) {
+    add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<uint32_t>(offset)));
+  }
+  void skip_unless_equal(uint32_t value, uint8_t equal, uint8_t other) {
+    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, equal, other));
+  }
+  void end(uint32_t result) { add(BPF_STMT(BPF_RET | BPF_K, result)); }
+  void answer(uint32_t call, uint32_t result) {
+    skip_unless_equal(call, 0, 1);
+    end(result);
+  }
+
+  std::vector<sock_filter> program_;
+};
+
+/// One alternative for each value of an argument.
+std::vector<Filter::Checks> one_of(int argument, std::initializer_list<uint32_t> values) {
+  std::vector<Filter::Checks> alternatives;
+  for (const uint32_t value : values) alternatives.push_back({{argument, value}});
+  return alternatives;
+}
+
+void allow_threads(Filter& filter) {
+#if defined(__SANITIZE_ADDRESS__)
+  filter.allow_if(SYS_clone, {{}});  // the leak checker runs in a process of its own
+#else
+  constexpr uint32_t kThread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+  constexpr uint32_t kOfThreads = CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID |
+                                  CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | CLONE_DETACHED;
+  filter.allow_if(SYS_clone, {{{0, kThread, ~kOfThreads}}});
+#endif
+}
+
+/// Signals to this process and, as number 0, those of the keyboard to its group: the line editor
+/// hands Ctrl-C on so. Limits and places of this process only.
+void allow_on_itself(Filter& filter) {
+  const auto self = static_cast<uint32_t>(getpid());
+  filter.allow_if(
+      SYS_kill,
+      {{{0, self}}, {{0, 0}, {1, SIGINT}}, {{0, 0}, {1, SIGQUIT}}, {{0, 0}, {1, SIGTSTP}}});
+  filter.allow_if(SYS_tgkill, {{{0, self}}});
+  filter.allow_if(SYS_prlimit64, one_of(0, {0, self}));
+  filter.allow_if(SYS_sched_setaffinity, one_of(0, {0, self}));
+  filter.allow_if(SYS_prctl, one_of(0, {PR_SET_NAME, PR_GET_NAME, PR_SET_NO_NEW_PRIVS,
+                                        PR_GET_DUMPABLE, PR_GET_SECCOMP, kSetVma}));
+  filter.allow_if(SYS_arch_prctl, one_of(0, {kGetXcompPerm, kRequestXcompPerm}));
+}
+
+void allow_files(Filter& filter) {
+  // O_TRUNC without the right to write empties a file where Landlock's version is below 3.
+  for (const auto& [call, flags] : {std::pair{SYS_open, 1}, std::pair{SYS_openat, 2}}) {
+    filter.allow_if(
+        static_cast<uint32_t>(call),
+        {{{flags, 0, O_TRUNC}}, {{flags, O_WRONLY, O_ACCMODE}}, {{flags, O_RDWR, O_ACCMODE}}});
+  }
+  // Not F_SETOWN, F_SETSIG and O_ASYNC, by which the kernel signals others.
+  std::vector<Filter::Checks> commands =
+      one_of(1, {F_GETFL, F_GETFD, F_SETFD, F_DUPFD, F_DUPFD_CLOEXEC, F_GETLK, F_SETLK, F_SETLKW,
+                 F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW});
+  commands.push_back({{1, F_SETFL}, {2, 0, O_ASYNC}});
+  filter.allow_if(SYS_fcntl, commands);
+}
+
+/// Modes and size of a terminal, and what waits in a pipe. Not TIOCSTI and TIOCLINUX, which type
+/// into a terminal, nor those that change files.
+void allow_devices(Filter& filter, bool gpus) {
+  std::vector<Filter::Checks> calls = one_of(
+      1, {TCGETS, TCSETS, TCSETSW, TCSETSF, TIOCGWINSZ, TIOCGPGRP, FIONREAD, FIONBIO, FIOCLEX});
+  if (gpus) {
+    constexpr uint32_t kType = 0xff00;
+    calls.push_back({{1, 'F' << 8, kType}});              // NVIDIA's control devices
+    calls.push_back({{1, 0, ~uint32_t{0xff}}});           // its unified memory: small numbers
+    calls.push_back({{1, 0x30000000, ~uint32_t{0xff}}});  // and two of these
+  }
+  filter.allow_if(SYS_ioctl, calls);
+}
+
+/// Sending is allowed to the other end of a connection only. MSG_FASTOPEN would make a new one.
+void allow_connections(Filter& filter) {
+  filter.allow(kAllowedToServers);
+  filter.allow_if(SYS_sendto, {{{3, 0, MSG_FASTOPEN}, {4, 0}, {4, 0, ~uint32_t{0}, true}}});
+  filter.allow_if(SYS_sendmsg, {{{2, 0, MSG_FASTOPEN}}});
+  std::vector<Filter::Checks> options;
+  for (const uint32_t option :
+       {SO_KEEPALIVE, SO_LINGER, SO_RCVTIMEO, SO_SNDTIMEO, SO_RCVBUF, SO_SNDBUF}) {
+    options.push_back({{1, SOL_SOCKET}, {2, option}});
+  }
+  for (const uint32_t option : {TCP_NODELAY, TCP_CORK, TCP_QUICKACK, TCP_KEEPIDLE, TCP_KEEPINTVL,
+                                TCP_KEEPCNT, TCP_USER_TIMEOUT}) {
+    options.push_back({{1, IPPROTO_TCP}, {2, option}});
+  }
+  filter.allow_if(SYS_setsockopt, options);
+}
+
+/// A call that is not allowed fails with EPERM; one of another kind of machine ends the program.
+bool restrict_calls(const SandboxRights& rights) {
+  Filter filter;
+  filter.allow(kAllowed);
+  allow_threads(filter);
+  allow_on_itself(filter);
+  allow_files(filter);
+  allow_devices(filter, rights.gpus);
+  if (rights.connections || rights.gpus) allow_connections(filter);
+  return filter.install();
 }
 
 }  // namespace
@@ -153,12 +305,12 @@ std::string Sandbox::description() const {
                      files && calls ? " and " : "", calls ? "seccomp" : "", seconds * 1000);
 }
 
-Sandbox enter_sandbox(const std::vector<fs::path>& written) {
+Sandbox enter_sandbox(const std::vector<fs::path>& written, const SandboxRights& rights) {
   const Stopwatch watch;
   Sandbox sandbox;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
     sandbox.files = restrict_files(written);
-    sandbox.calls = restrict_calls();
+    sandbox.calls = restrict_calls(rights);
   }
   sandbox.seconds = watch.seconds();
   return sandbox;

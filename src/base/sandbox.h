@@ -9,17 +9,27 @@
 namespace longhaul {
 
 struct Sandbox {
-  bool files = false;  ///< Landlock: writing, creating, removing and executing only where allowed
-  bool calls = false;  ///< seccomp: no sockets, programs or other processes
-  double seconds = 0;  ///< time for the set-up
+  bool files = false;  ///< Landlock: nothing is written, made, removed or run but where it may be
+  bool calls = false;  ///< seccomp: only the calls that reading a model and answering need
+  double seconds = 0;  ///< time of the set-up
 
   /// "landlock and seccomp, set up in 0.1 ms".
   std::string description() const;
 };
 
-/// Call it before any thread is started and before the model is opened. All files stay readable;
-/// writing is allowed only in the folders `written` and the temporary one. Features that the kernel
-/// lacks are skipped.
-Sandbox enter_sandbox(const std::vector<std::filesystem::path>& written);
+/// Rights beyond reading files and computing.
+struct SandboxRights {
+  /// For servers: an open socket may accept connections, receive and send. New sockets, connecting,
+  /// binding and listening stay refused.
+  bool connections = false;
+  bool gpus = false;  ///< ioctl of NVIDIA's driver, and connections between its processes
+};
+
+/// Before any thread is started, and before the model is opened: files may be read everywhere, and
+/// written only in the folders `written` and the temporary one. System calls that are not on the
+/// list of sandbox.cc fail with EPERM, or ENOSYS where the C library has a replacement. What the
+/// kernel lacks is left out.
+Sandbox enter_sandbox(const std::vector<std::filesystem::path>& written,
+                      const SandboxRights& rights = {});
 
 }  // namespace longhaul

@@ -3,7 +3,6 @@
 #include <cstdio>
 
 #include "base/error.h"
-#include "base/sandbox.h"
 
 namespace longhaul {
 namespace {
@@ -29,9 +28,10 @@ void SandboxFlags::add_to(CLI::App& app) {
       ->group("Machine");
 }
 
-void SandboxFlags::enter(const std::vector<std::filesystem::path>& written, bool quiet) const {
+void SandboxFlags::enter(const std::vector<std::filesystem::path>& written, bool quiet,
+                         const SandboxRights& rights) const {
   if (unwanted || (!asked && !kByItself)) return;
-  const Sandbox sandbox = enter_sandbox(written);
+  const Sandbox sandbox = enter_sandbox(written, rights);
   if (!asked) return;
   if (!sandbox.files && !sandbox.calls) {
     user_error("--sandbox: this system has neither Landlock nor seccomp");
@@ -42,7 +42,7 @@ void SandboxFlags::enter(const std::vector<std::filesystem::path>& written, bool
 void SandboxFlags::enter_for(const SessionOptions& session,
                              const std::vector<std::filesystem::path>& written, bool quiet) const {
   const bool needs_more = session.attention.writes() || !session.queue.on_host();
-  if (asked || !needs_more) enter(written, quiet);
+  if (asked || !needs_more) enter(written, quiet, {.gpus = !session.queue.on_host()});
 }
 
 }  // namespace longhaul

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/sandbox.h"
 #include "engine/session.h"
 
 namespace longhaul {
@@ -16,7 +17,8 @@ struct SandboxFlags {
   /// Drops the rights that reading a model does not need (base/sandbox.h), except writing to the
   /// folders `written`. With --sandbox it reports this, unless `quiet`; UserError if the system
   /// offers no sandbox.
-  void enter(const std::vector<std::filesystem::path>& written, bool quiet) const;
+  void enter(const std::vector<std::filesystem::path>& written, bool quiet,
+             const SandboxRights& rights = {}) const;
   /// Variant for settings that may need more rights: a method that writes a file given by an
   /// option, or a GPU, whose driver writes to devices. These are sandboxed only with --sandbox.
   void enter_for(const SessionOptions& session, const std::vector<std::filesystem::path>& written,
