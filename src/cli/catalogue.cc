@@ -1,19 +1,22 @@
 #include "cli/catalogue.h"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/paths.h"
 #include "base/program_folders.h"
+#include "base/regular_file.h"
 #include "hub/model_reference.h"
+#include "text/json_text.h"
 #include "text/printable.h"
 
 namespace longhaul {
 namespace {
 
 using nlohmann::json;
+
+constexpr size_t kMostBytes = size_t{4} << 20;
+constexpr int kDeepest = 64;
 
 std::string text_of(const json& entry, const char* key, const std::string& file) {
   const auto found = entry.find(key);
@@ -32,7 +35,12 @@ int64_t number_of(const json& entry, const char* key, const std::string& file) {
 }  // namespace
 
 std::vector<CatalogueEntry> parse_catalogue(const std::string& text, const std::string& file) {
-  const json document = json::parse(text, nullptr, false);
+  json document;
+  try {
+    document = parse_json(text, kDeepest);
+  } catch (const UserError& error) {
+    user_error("{}: {}", file, error.what());
+  }
   if (!document.is_array()) user_error("{}: no list of models", file);
   std::vector<CatalogueEntry> entries;
   for (const json& entry : document) {
@@ -58,9 +66,7 @@ std::vector<CatalogueEntry> read_catalogue() {
   for (const auto& folder : program_folders()) {
     const auto file = folder / "models" / "catalogue.json";
     if (!is_file(file)) continue;
-    std::ostringstream text;
-    text << std::ifstream(file).rdbuf();
-    return parse_catalogue(text.str(), file.string());
+    return parse_catalogue(read_regular_file(file, kMostBytes), file.string());
   }
   return {};
 }

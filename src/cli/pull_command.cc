@@ -47,10 +47,11 @@ int tell(const PulledModel& model, bool json) {
                 {"bytes", bytes},
                 {"fetched", model.fetched}});
   } else if (!model.fetched) {
-    fmt::print("{} is here already: {}\n", model.name, model.path.string());
+    fmt::print("{} is here already: {}\n", one_line(model.name), one_line(model.path.string()));
   } else {
-    fmt::print("{} ({}): {}\nTry: longhaul run -m {} -p 'What is a tide?'\n", model.name,
-               format_bytes(bytes), model.path.string(), model.name);
+    const std::string name = one_line(model.name);
+    fmt::print("{} ({}): {}\nTry: longhaul run -m {} -p 'What is a tide?'\n", name,
+               format_bytes(bytes), one_line(model.path.string()), name);
   }
   return kExitOk;
 }

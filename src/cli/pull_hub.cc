@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <vector>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "base/paths.h"
+#include "base/saturated_sum.h"
 #include "base/units.h"
 #include "cli/interrupt.h"
 #include "cli/pull_folder.h"
@@ -42,9 +45,14 @@ struct PullPlan {
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// Checks that a name is a plain file name, not a path.
+/// A name that can be a file's, is no path and can be shown in a line.
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && !name.starts_with(".") && name.find('/') == std::string::npos &&
+         one_line(name) == name;
+}
+
 void check_name(const std::string& name) {
-  if (!name.empty() && !name.starts_with(".") && name.find('/') == std::string::npos) return;
+  if (is_plain_name(name)) return;
   user_error("--as {}: no name for a model", printable(name));
 }
 
@@ -54,6 +62,12 @@ std::string name_of_gguf(const std::string& path) {
   if (name.ends_with(".gguf")) name.resize(name.size() - 5);
   const size_t shard = name.rfind("-00001-of-");
   return shard == std::string::npos ? name : name.substr(0, shard);
+}
+
+/// A text of the hub's in one line of ours.
+std::string shown(const std::string& text) {
+  constexpr size_t kMost = 200;
+  return one_line(text.size() <= kMost ? text : text.substr(0, kMost) + "...");
 }
 
 /// Shards are placed in a separate folder and keep their names, by which they find each other.
@@ -81,18 +95,19 @@ PullPlan plan_repository(const PullRequest& request, const CancelFlag* cancel) {
                               ? base_name(chosen.files.front().path)
                               : counted(static_cast<int64_t>(chosen.files.size()), "file"),
                           format_bytes(static_cast<size_t>(chosen.bytes())),
-                          repository.licence.empty() ? "not named" : repository.licence);
+                          repository.licence.empty() ? "not named" : shown(repository.licence));
   return plan;
 }
 
 /// The server's description of a file before it is downloaded.
 HubFile ask_server(const std::string& url, const CancelFlag* cancel) {
-  const HttpResponse r = http_get({.url = url, .cancel = cancel}, [](long, auto) { return false; });
+  const HttpResponse r =
+      http_get({.url = url, .cancel = cancel}, [](const HttpResponse&, auto) { return false; });
   if (!r.problem.empty() && !r.refused_by_sink) user_error("{}: {}", url, r.problem);
   if (r.status != 200) user_error("{}: {}", url, status_text(r.status));
   HubFile file{base_name(url.substr(0, url.find_first_of("?#"))), -1, ""};
   if (const auto length = r.headers.find("content-length"); length != r.headers.end()) {
-    file.bytes = std::strtoll(length->second.c_str(), nullptr, 10);
+    if (!parse_number(length->second, file.bytes) || file.bytes < 0) file.bytes = -1;
   }
   return file;
 }
@@ -104,7 +119,7 @@ PullPlan plan_url(const PullRequest& request, const CancelFlag* cancel) {
   if (!file.path.ends_with(".gguf"))
     user_error("{}: no GGUF file; of a Hugging Face model give hf:OWNER/REPO", url);
   const std::string name = request.name.empty() ? name_of_gguf(file.path) : request.name;
-  if (name.empty() || name.starts_with(".")) user_error("{}: give it a name with --as", url);
+  if (!is_plain_name(name)) user_error("{}: give it a name with --as", url);
   plan.record = {name, "", "", url, "", {file.path}, name + ".gguf"};
   plan.files.push_back({file, url, name + ".gguf"});
   plan.what =
@@ -133,15 +148,15 @@ class Progress {
 
   void begin_file(int64_t before) { before_ = before; }
   void update(int64_t done) {
-    const int64_t now = before_ + done;
+    const int64_t now = saturated_sum(before_, done);
     if (first_ < 0) first_ = now;
     if (!line_.due(now == all_)) return;
     const double seconds = line_.seconds();
     const double rate = seconds > 0 ? static_cast<double>(now - first_) / seconds : 0;
     std::string text = "fetching " + format_bytes(static_cast<size_t>(now));
     if (all_ > 0) {
-      text +=
-          fmt::format(" of {} ({} %)", format_bytes(static_cast<size_t>(all_)), 100 * now / all_);
+      text += fmt::format(" of {} ({:.0f} %)", format_bytes(static_cast<size_t>(all_)),
+                          std::floor(100 * static_cast<double>(now) / static_cast<double>(all_)));
     }
     text += fmt::format(", {}/s", format_bytes(static_cast<size_t>(rate)));
     if (all_ > 0 && rate > 0) {
@@ -165,8 +180,8 @@ bool fetch(const PullPlan& plan, const fs::path& folder, bool progress, bool aga
            Interrupt& interrupt) {
   int64_t all = 0, arrived = 0, before = 0;
   for (const PlannedFile& f : plan.files) {
-    all = f.file.bytes < 0 || all < 0 ? -1 : all + f.file.bytes;
-    arrived += bytes_arrived(folder / f.target);
+    all = f.file.bytes < 0 || all < 0 ? -1 : saturated_sum(all, f.file.bytes);
+    arrived = saturated_sum(arrived, bytes_arrived(folder / f.target));
   }
   check_space(folder, static_cast<size_t>(std::max<int64_t>(0, all - arrived)));
   if (arrived > 0)
@@ -181,7 +196,7 @@ bool fetch(const PullPlan& plan, const fs::path& folder, bool progress, bool aga
     const bool here = is_file(target) && !again && f.file.bytes >= 0 &&
                       fs::file_size(target, error) == static_cast<uintmax_t>(f.file.bytes);
     line.begin_file(before);
-    before += std::max<int64_t>(0, f.file.bytes);
+    before = saturated_sum(before, std::max<int64_t>(0, f.file.bytes));
     if (here && plan.files.size() > 1) continue;  // part of a set that was begun before
     const Download what{.url = f.url,
                         .token = plan.token,
@@ -242,8 +257,8 @@ PulledModel pull_from_hub(const PullRequest& request) {
   }
   refuse_other(folder, plan);
   std::error_code ignored;
-  fmt::print(stderr, "{}\n{} free in {}\n", plan.what,
-             format_bytes(fs::space(folder, ignored).available), folder.string());
+  fmt::print(stderr, "{}\n{} free in {}\n", one_line(plan.what),
+             format_bytes(fs::space(folder, ignored).available), one_line(folder.string()));
   if (!fetch(plan, folder, request.progress && isatty(STDERR_FILENO) != 0, request.again,
              interrupt))
     return {plan.record.name, folder / plan.record.path, 0, false, true};

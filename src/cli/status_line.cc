@@ -15,10 +15,11 @@ constexpr double kBetweenTexts = 0.1;  // seconds
 StatusLine::StatusLine(bool enabled) : enabled_(enabled && isatty(STDERR_FILENO) == 1) {}
 
 bool StatusLine::due(bool last) const {
-  return last || !shown_ || seconds() - drawn_ >= kBetweenTexts;
+  return enabled_ && (last || !shown_ || seconds() - drawn_ >= kBetweenTexts);
 }
 
 void StatusLine::draw(const std::string& text) {
+  if (!enabled_) return;
   control_terminal("\r" + one_line(text) + "\x1b[K");
   shown_ = true;
   drawn_ = seconds();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/paths.h"
+#include "base/regular_file.h"
 #include "text/json_file.h"
 
 namespace longhaul {
@@ -75,10 +75,9 @@ void add_files(const fs::path& folder, std::vector<NamedModel>& models) {
 }
 
 std::string first_line(const fs::path& file) {
-  std::ifstream in(file);
-  std::string line;
-  std::getline(in, line);
-  return line;
+  constexpr size_t kMostBytes = 4096;
+  const std::string text = read_if_regular(file, kMostBytes).value_or("");
+  return text.substr(0, text.find('\n'));
 }
 
 /// models--OWNER--REPO/snapshots/COMMIT, the commit that refs/main names.
@@ -91,7 +90,8 @@ void add_hub_cache(const fs::path& cache, std::vector<NamedModel>& models) {
     if (const size_t dashes = name.find("--"); dashes != std::string::npos)
       name = fmt::format("{}/{}", name.substr(0, dashes), name.substr(dashes + 2));
     const std::string commit = first_line(folder / "refs/main");
-    if (commit.empty() || commit.find('/') != std::string::npos) continue;
+    if (commit.empty() || commit.starts_with('.') || commit.find('/') != std::string::npos)
+      continue;
     const fs::path snapshot = folder / "snapshots" / commit;
     const bool weights = is_file(snapshot / "model.safetensors") ||
                          is_file(snapshot / "model.safetensors.index.json");

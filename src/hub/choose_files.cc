@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/saturated_sum.h"
 #include "text/printable.h"
 
 namespace longhaul {
@@ -112,7 +113,7 @@ ChosenFiles folder_of(const HubRepository& repository) {
 
 int64_t ChosenFiles::bytes() const {
   int64_t bytes = 0;
-  for (const HubFile& file : files) bytes += file.bytes;
+  for (const HubFile& file : files) bytes = saturated_sum(bytes, file.bytes);
   return bytes;
 }
 

@@ -1,19 +1,23 @@
 #include "hub/download.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
-#include <fstream>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/durable_file.h"
 #include "base/error.h"
+#include "base/parse_number.h"
+#include "base/regular_file.h"
 #include "hub/http.h"
 #include "hub/repository.h"
 #include "hub/sha256.h"
@@ -23,7 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostTries = 4;  // without any byte in between
+constexpr int kMostTries = 4;  // slower than the limit
+constexpr size_t kMostTagBytes = 4096;
 constexpr auto kFirstPause = std::chrono::milliseconds(200);
 
 fs::path part_of(const fs::path& target) {
@@ -35,21 +40,59 @@ fs::path tag_of(const fs::path& target) {
   return target.parent_path() / fmt::format(".{}.tag", target.filename().string());
 }
 
+bool is_named(int file, const fs::path& path) {
+  struct stat opened {
+  }, named{};
+  return fstat(file, &opened) == 0 && lstat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+/// The part, which no other process writes as long as it is open.
+int open_locked_part(const fs::path& path, const fs::path& target) {
+  for (;;) {
+    const int file = open_own_file(path);
+    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      close(file);
+      user_error("{}: another process is fetching it", target.string());
+    }
+    if (is_named(file, path)) return file;
+    close(file);  // whoever held the lock has put it in place or taken it away
+  }
+}
+
+/// The first and the last byte of "bytes 50-99/100", and how many there are; -1: not named.
+struct ContentRange {
+  int64_t begin = -1, end = -1, all = -1;
+};
+
+ContentRange content_range(const HttpResponse& head) {
+  const auto found = head.headers.find("content-range");
+  ContentRange range;
+  if (found == head.headers.end()) return range;
+  const std::string& text = found->second;
+  const size_t dash = text.find('-'), slash = text.find('/');
+  const bool whole = text.starts_with("bytes ") && dash < slash && slash != std::string::npos;
+  if (!whole) return range;
+  const bool known = parse_number(text.substr(6, dash - 6), range.begin) &&
+                     parse_number(text.substr(dash + 1, slash - dash - 1), range.end) &&
+                     parse_number(text.substr(slash + 1), range.all);
+  return known ? range : ContentRange{};
+}
+
 class Part {
  public:
   explicit Part(const Download& what) : what_(what), path_(part_of(what.target)) {
-    file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (file_ < 0) refuse_write(path_);
-    struct stat facts {};
-    if (fstat(file_, &facts) == 0) have_ = facts.st_size;
-    std::getline(std::ifstream(tag_of(what.target)), tag_);
-    const bool certain = !what.sha256.empty() || !tag_.empty();
-    if (!certain || (what.bytes >= 0 && have_ > what.bytes)) begin_anew();
-    read_own();
+    file_ = open_locked_part(path_, what.target);
+    try {
+      resume();
+    } catch (...) {
+      close(file_);
+      throw;
+    }
   }
   ~Part() {
+    if (have_ == 0) remove();  // while it is locked
     close(file_);
-    if (have_ == 0) remove();
   }
   Part(const Part&) = delete;
   Part& operator=(const Part&) = delete;
@@ -57,6 +100,7 @@ class Part {
   int64_t have() const { return have_; }
   const std::string& tag() const { return tag_; }
 
+  /// Without the bytes that are there.
   void begin_anew() {
     if (ftruncate(file_, 0) != 0 || lseek(file_, 0, SEEK_SET) < 0) refuse_write(path_);
     have_ = 0;
@@ -64,7 +108,7 @@ class Part {
   }
   void append(std::span<const std::byte> bytes) {
     write_all(file_, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path_);
-    hash_.add(bytes);
+    if (!what_.sha256.empty()) hash_.add(bytes);
     have_ += static_cast<int64_t>(bytes.size());
   }
   /// Stores the tag that a later continuation of this part must match.
@@ -87,14 +131,27 @@ class Part {
       }
     }
     sync_file(file_, path_);
-    fs::rename(path_, what_.target);
-    std::error_code ignored;
+    std::error_code failed, ignored;
+    fs::rename(path_, what_.target, failed);
+    if (failed) {
+      user_error("{}: cannot be put in place: {}", what_.target.string(), failed.message());
+    }
     fs::remove(tag_of(what_.target), ignored);
     sync_folder(what_.target.parent_path());
   }
 
  private:
-  /// Adds the bytes already downloaded to the hash.
+  void resume() {
+    struct stat facts {};
+    if (fstat(file_, &facts) == 0) have_ = facts.st_size;
+    const std::string line = read_if_regular(tag_of(what_.target), kMostTagBytes).value_or("");
+    tag_ = line.substr(0, line.find('\n'));
+    const bool certain = !what_.sha256.empty() || !tag_.empty();
+    if (!certain || (what_.bytes >= 0 && have_ > what_.bytes)) begin_anew();
+    if (!what_.sha256.empty()) read_own();
+    if (lseek(file_, have_, SEEK_SET) < 0) refuse_write(path_);
+  }
+  /// The bytes that are there already count in the hash.
   void read_own() {
     std::vector<std::byte> buffer(1 << 20);
     int64_t at = 0;
@@ -104,7 +161,6 @@ class Part {
       hash_.add({buffer.data(), static_cast<size_t>(got)});
       at += got;
     }
-    if (lseek(file_, have_, SEEK_SET) < 0) refuse_write(path_);
   }
 
   const Download& what_;
@@ -133,20 +189,24 @@ class Fetch {
   DownloadEnd run() {
     for (int tries = 0; !complete();) {
       const int64_t before = part_.have();
+      const Stopwatch watch;
       const HttpResponse r = once();
       if (r.cancelled || requested(what_.cancel)) return DownloadEnd::kCancelled;
-      if (r.problem.empty() && (r.status == 200 || r.status == 206)) {
-        if (total_ < 0) total_ = part_.have();
-        if (complete()) break;
-      } else if (r.status == 416 && part_.have() > 0) {
-        part_.begin_anew();  // the file has become shorter
-      } else if (!passing(r)) {
-        user_error("{}: {}", what_.url, status_text(r.status));
-      }
-      tries = part_.have() > before ? 0 : tries + 1;
-      const std::string problem = !r.problem.empty() ? r.problem
-                                  : r.status >= 300  ? status_text(r.status)
-                                                     : "the connection ended too early";
+      const bool answered = r.problem.empty() && (r.status == 200 || r.status == 206);
+      if (answered && total_ < 0) total_ = part_.have();
+      if (complete()) break;
+      if (!answered && !other_range_) expect_that_trying_again_may_help(r);
+      const std::string problem = other_range_         ? "the server sends another part"
+                                  : !r.problem.empty() ? r.problem
+                                  : r.status >= 300    ? status_text(r.status)
+                                                       : "the connection ended too early";
+      const double least =
+          static_cast<double>(what_.limits.bytes_per_second) * std::max(1.0, watch.seconds());
+      const bool fast = static_cast<double>(part_.have() - before) >= least;
+      // From a server that sends other parts than those asked for, all of it comes again each time.
+      whole_only_ = whole_only_ || std::exchange(other_range_, false);
+      if (whole_only_) part_.begin_anew();
+      tries = fast && !whole_only_ ? 0 : tries + 1;
       if (tries == kMostTries) user_error("{}: {}", what_.url, problem);
       if (what_.retrying) what_.retrying(problem);
       pause(kFirstPause * (1 << tries), what_.cancel);
@@ -158,6 +218,26 @@ class Fetch {
  private:
   bool complete() const { return total_ >= 0 && part_.have() == total_; }
 
+  void expect_that_trying_again_may_help(const HttpResponse& r) {
+    if (r.status == 416 && part_.have() > 0) {
+      part_.begin_anew();  // the file has become shorter
+    } else if (!passing(r)) {
+      user_error("{}: {}", what_.url, status_text(r.status));
+    }
+  }
+
+  /// Whether an answer with part of the file goes on where ours ends, in the same file.
+  bool continues(const HttpResponse& head, int64_t begin) {
+    const ContentRange range = content_range(head);
+    const auto tag = head.headers.find("etag");
+    const bool same = !what_.sha256.empty() || tag == head.headers.end() || part_.tag().empty() ||
+                      tag->second == part_.tag();
+    const bool right = same && range.begin == begin && range.end >= begin &&
+                       range.end < range.all && (total_ < 0 || range.all == total_);
+    if (right) total_ = range.all;
+    return right;
+  }
+
   HttpResponse once() {
     const int64_t begin = part_.have();
     bool first = true;
@@ -165,27 +245,34 @@ class Fetch {
                               .token = what_.token,
                               .begin = begin,
                               .if_match = part_.tag(),
+                              .limits = what_.limits,
                               .cancel = what_.cancel};
-    HttpResponse r = http_get(request, [&](long status, std::span<const std::byte> bytes) {
-      if (status != 200 && status != 206) return true;              // body of an error response
-      if (first && status == 200 && begin > 0) part_.begin_anew();  // the server ignored the range
-      first = false;
-      const auto count = static_cast<int64_t>(bytes.size());
-      if (total_ >= 0 && part_.have() + count > total_) {
-        const int64_t expected = total_;
-        part_.remove();
-        user_error_from_sink_ = fmt::format("more than the {} bytes that it should have", expected);
-        return false;
-      }
-      try {
-        part_.append(bytes);
-      } catch (const UserError& error) {  // must not propagate through libcurl
-        user_error_from_sink_ = error.what();
-        return false;
-      }
-      if (what_.progress) what_.progress(part_.have(), total_);
-      return true;
-    });
+    HttpResponse r =
+        http_get(request, [&](const HttpResponse& head, std::span<const std::byte> bytes) {
+          if (head.status != 200 && head.status != 206) return true;  // a refusal's page
+          if (first && head.status == 206 && !continues(head, begin)) {
+            other_range_ = true;
+            return false;
+          }
+          if (first && head.status == 200 && begin > 0) part_.begin_anew();  // not from in between
+          first = false;
+          const auto count = static_cast<int64_t>(bytes.size());
+          if (total_ >= 0 && part_.have() + count > total_) {
+            const int64_t expected = total_;
+            part_.remove();
+            user_error_from_sink_ =
+                fmt::format("more than the {} bytes that it should have", expected);
+            return false;
+          }
+          try {
+            part_.append(bytes);
+          } catch (const UserError& error) {  // must not fly through libcurl
+            user_error_from_sink_ = error.what();
+            return false;
+          }
+          if (what_.progress) what_.progress(part_.have(), total_);
+          return true;
+        });
     if (!user_error_from_sink_.empty()) user_error("{}: {}", what_.url, user_error_from_sink_);
     if (const auto tag = r.headers.find("etag"); tag != r.headers.end() && r.status == 200)
       part_.set_tag(tag->second);
@@ -195,6 +282,8 @@ class Fetch {
   const Download& what_;
   Part part_;
   int64_t total_;
+  bool other_range_ = false;  ///< the server sent another part than was asked for
+  bool whole_only_ = false;   ///< it has done so before
   std::string user_error_from_sink_;
 };
 

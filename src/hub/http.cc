@@ -53,7 +53,8 @@ struct Curl {
 };
 
 constexpr long kConnectSeconds = 30;
-constexpr long kStalledSeconds = 60;  // without any byte
+constexpr size_t kMostHeaderBytes = size_t{256} << 10;
+constexpr int64_t kSecondsOfText = 300;
 constexpr long kMostRedirects = 10;
 
 struct Transfer {
@@ -62,11 +63,15 @@ struct Transfer {
   const HttpRequest& request;
   const HttpSink& sink;
   HttpResponse response;
+  size_t header_bytes = 0;
 };
 
 size_t take_header(char* data, size_t size, size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
   const std::string_view line(data, size * count);
+  transfer.header_bytes += line.size();
+  if (transfer.header_bytes > kMostHeaderBytes) return 0;
+  if (line.starts_with("HTTP/")) transfer.response.headers.clear();  // another answer begins
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos) return line.size();
   std::string name(line.substr(0, colon));
@@ -80,10 +85,10 @@ size_t take_header(char* data, size_t size, size_t count, void* user) {
 
 size_t take_body(char* data, size_t size, size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
-  long status = 0;
-  transfer.curl.getinfo(transfer.handle, CURLINFO_RESPONSE_CODE, &status);
+  transfer.curl.getinfo(transfer.handle, CURLINFO_RESPONSE_CODE, &transfer.response.status);
   const size_t bytes = size * count;
-  if (transfer.sink(status, {reinterpret_cast<const std::byte*>(data), bytes})) return bytes;
+  if (transfer.sink(transfer.response, {reinterpret_cast<const std::byte*>(data), bytes}))
+    return bytes;
   transfer.response.refused_by_sink = true;
   return 0;
 }
@@ -104,8 +109,9 @@ void set_options(Transfer& t, curl_slist* headers) {
   set(CURLOPT_FOLLOWLOCATION, 1L);
   set(CURLOPT_MAXREDIRS, kMostRedirects);
   set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
-  set(CURLOPT_LOW_SPEED_LIMIT, 1L);
-  set(CURLOPT_LOW_SPEED_TIME, kStalledSeconds);
+  set(CURLOPT_LOW_SPEED_LIMIT, static_cast<long>(t.request.limits.bytes_per_second));
+  set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(t.request.limits.seconds));
+  set(CURLOPT_TIMEOUT, static_cast<long>(t.request.limits.all_seconds));
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_USERAGENT, "longhaul");
   set(CURLOPT_HTTPHEADER, headers);
@@ -116,6 +122,13 @@ void set_options(Transfer& t, curl_slist* headers) {
   set(CURLOPT_XFERINFOFUNCTION, look_for_cancel);
   set(CURLOPT_XFERINFODATA, &t);
   set(CURLOPT_NOPROGRESS, 0L);
+}
+
+std::string limits_text(const HttpLimits& limits) {
+  std::string text =
+      fmt::format("less than {} bytes/s for {} s", limits.bytes_per_second, limits.seconds);
+  if (limits.all_seconds > 0) text += fmt::format(", or more than {} s", limits.all_seconds);
+  return text;
 }
 
 }  // namespace
@@ -137,6 +150,8 @@ HttpResponse http_get(const HttpRequest& request, const HttpSink& sink) {
   const CURLcode code = curl.perform(handle);
   curl.getinfo(handle, CURLINFO_RESPONSE_CODE, &transfer.response.status);
   if (code != CURLE_OK) transfer.response.problem = curl.strerror(code);
+  if (code == CURLE_OPERATION_TIMEDOUT && transfer.header_bytes > 0)
+    transfer.response.problem = "the server is too slow: " + limits_text(request.limits);
   curl.cleanup(handle);
   curl.slist_free_all(headers);
   return std::move(transfer.response);
@@ -144,7 +159,9 @@ HttpResponse http_get(const HttpRequest& request, const HttpSink& sink) {
 
 HttpResponse http_get_text(const HttpRequest& request, size_t most, std::string& text) {
   text.clear();
-  return http_get(request, [&](long, std::span<const std::byte> bytes) {
+  HttpRequest limited = request;
+  limited.limits.all_seconds = kSecondsOfText;
+  return http_get(limited, [&](const HttpResponse&, std::span<const std::byte> bytes) {
     if (text.size() + bytes.size() > most) return false;
     text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     return true;

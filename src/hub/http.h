@@ -13,32 +13,40 @@
 
 namespace longhaul {
 
+/// A transfer slower than that breaks off.
+struct HttpLimits {
+  int64_t bytes_per_second = 4096;  ///< on average of `seconds`
+  int64_t seconds = 60;
+  int64_t all_seconds = 0;  ///< for the whole transfer; 0: any
+};
+
 struct HttpRequest {
   std::string url;
-  /// sent as a bearer token only to the url's own host, not to redirect targets
-  std::string token;
-  int64_t begin = 0;     ///< first byte requested
-  std::string if_match;  ///< entity tag (ETag) of the file whose rest is requested
+  std::string token;     ///< sent as a bearer to the url's own host only, not where it redirects to
+  int64_t begin = 0;     ///< first byte that is wanted
+  std::string if_match;  ///< the entity tag (ETag) of the file whose rest is wanted
+  HttpLimits limits = {};
   const CancelFlag* cancel = nullptr;
 };
 
 struct HttpResponse {
   long status = 0;  ///< status of the last response
   std::map<std::string, std::string>
-      headers;          ///< lower-case names; for several responses the last one counts
-  std::string problem;  ///< why the transfer failed; empty if it did not
+      headers;          ///< of the last answer; lower-case names, at most 256 KiB
+  std::string problem;  ///< why the transfer broke off; empty: it did not
   bool refused_by_sink = false;
   bool cancelled = false;
 };
 
-/// Receives the bytes as they arrive. Returning false ends the transfer.
-using HttpSink = std::function<bool(long status, std::span<const std::byte> bytes)>;
+/// Receives the bytes as they arrive; status and headers are those of their answer. Returns false
+/// to end the transfer.
+using HttpSink = std::function<bool(const HttpResponse& head, std::span<const std::byte> bytes)>;
 
 /// Follows up to 10 redirects; http and https only, and not from https to http. Throws UserError if
 /// libcurl is not available. Transfer failures are in HttpResponse::problem.
 HttpResponse http_get(const HttpRequest& request, const HttpSink& sink);
 
-/// Fetches a whole response of at most `most` bytes.
+/// A whole answer of at most `most` bytes, which arrives within five minutes.
 HttpResponse http_get_text(const HttpRequest& request, size_t most, std::string& text);
 
 /// `text` as a part of a URL's path; slashes are kept.

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "hub/http.h"
 #include "hub/model_reference.h"
+#include "text/json_text.h"
 #include "text/printable.h"
 
 namespace longhaul {
@@ -16,14 +17,15 @@ using nlohmann::json;
 constexpr size_t kLargestAnswer = 16 << 20;
 constexpr int kMostPages = 50;
 constexpr size_t kMostFiles = 100'000;
+constexpr uint64_t kMostBytes = uint64_t{1} << 62;  // of a file
 
 bool is_hex(const std::string& text, size_t digits) {
   return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-/// Whether a path stays within its target folder.
+/// A path that stays within the folder that it is put into, and that can be shown in a line.
 bool is_safe(const std::string& path) {
-  if (path.empty() || path.front() == '/' || path.find('\0') != std::string::npos) return false;
+  if (path.empty() || path.front() == '/' || one_line(path) != path) return false;
   size_t begin = 0;
   while (begin <= path.size()) {
     const size_t end = std::min(path.find('/', begin), path.size());
@@ -35,9 +37,12 @@ bool is_safe(const std::string& path) {
 }
 
 json parse_answer(const std::string& name, const std::string& text) {
-  json answer = json::parse(text, nullptr, false);
-  if (answer.is_discarded()) user_error("{}: the hub's answer is no JSON", name);
-  return answer;
+  constexpr int kDeepest = 64;
+  try {
+    return parse_json(text, kDeepest);
+  } catch (const UserError& error) {
+    user_error("{}: the hub's answer {}", name, error.what());
+  }
 }
 
 std::string text_of(const json& object, const char* key) {
@@ -70,6 +75,8 @@ void add_file(const std::string& name, const json& entry, std::vector<HubFile>& 
     user_error("{}: the hub's list of files has an entry that cannot be used: {}", name,
                printable(file.path));
   }
+  if (size->is_number_unsigned() && size->get<uint64_t>() > kMostBytes)
+    user_error("{}: {} has {} bytes", name, printable(file.path), size->get<uint64_t>());
   file.bytes = size->get<int64_t>();
   if (const auto lfs = entry.find("lfs"); lfs != entry.end() && lfs->is_object()) {
     file.sha256 = text_of(*lfs, "oid");

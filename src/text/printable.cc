@@ -29,8 +29,9 @@ std::string one_line(std::string_view message) {
     const Utf8Sequence next = read_utf8(message);
     const std::string_view character = message.substr(0, next.bytes);
     message.remove_prefix(next.bytes);
-    const bool control =
-        next.code_point < 0x20 || (next.code_point >= 0x7f && next.code_point < 0xa0);
+    const bool control = next.code_point < 0x20 ||
+                         (next.code_point >= 0x7f && next.code_point < 0xa0) ||
+                         changes_layout(next.code_point);
     if (next.status == Utf8Status::complete && !control) {
       out += character;
       continue;

@@ -8,7 +8,7 @@ namespace {
 
 bool is_control(uint32_t code_point) {
   return (code_point < 0x20 && code_point != '\n' && code_point != '\t') ||
-         (code_point >= 0x7f && code_point < 0xa0);
+         (code_point >= 0x7f && code_point < 0xa0) || changes_layout(code_point);
 }
 
 }  // namespace

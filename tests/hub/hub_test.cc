@@ -109,8 +109,25 @@ TEST(HubRepository, RefusesAnswersThatCannotBe) {
   }
   EXPECT_TRUE(has(list(R"([{"type":"file","path":"a","size":"1"}])"), {"cannot be used"}));
   EXPECT_TRUE(has(list(R"([{"type":"file","path":"a","size":-1}])"), {"-1"}));
+  EXPECT_TRUE(has(list(R"([{"type":"file","path":"a","size":9223372036854775808}])"), {"9223"}));
+  for (const char* path :
+       {R"(a\nb.gguf)", R"(a\u001b[2J.gguf)", R"(a\u202eb.gguf)", R"(a\u2028b)"}) {
+    EXPECT_TRUE(has(list("[" + file_entry(path) + "]"), {"cannot be used"})) << path;
+  }
+  const std::string deep = std::string(10'000, '[') + std::string(10'000, ']');
+  EXPECT_TRUE(has(list(deep), {"a/b", "nested deeper"}));
   EXPECT_TRUE(
       has(list(R"([{"type":"file","path":"a","size":1,"lfs":{"oid":"zz"}}])"), {"SHA-256"}));
+}
+
+TEST(ChooseFiles, SizesTogetherDoNotOverflow) {
+  std::string list;
+  for (int i = 1; i < 4; ++i) {
+    const std::string name = "m-0000" + std::to_string(i) + "-of-00003.gguf";
+    list += (i == 1 ? "[" : ",") + file_entry(name, int64_t{1} << 62);
+  }
+  const HubRepository r = read_repository("a/b", kAbout, {list + "]"});
+  EXPECT_EQ(choose_files(r, "").bytes(), INT64_MAX);
 }
 
 TEST(HubRepository, NextPageIsInTheLink) {
