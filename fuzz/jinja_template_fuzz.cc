@@ -43,7 +43,7 @@ bool may_write_mark(std::string_view source) {
 
 jinja::Variables variables(const std::vector<std::string_view>& texts) {
   jinja::Variables found;
-  std::vector<Value> messages;
+  jinja::Values messages;
   for (size_t i = 1; i < texts.size(); ++i) {
     const Value text = given(texts[i]);
     if (i <= 5) found[std::string(1, static_cast<char>('a' + i - 1))] = text;

@@ -76,8 +76,8 @@ void add_files(const fs::path& folder, std::vector<NamedModel>& models) {
 
 std::string first_line(const fs::path& file) {
   constexpr size_t kMostBytes = 4096;
-  const std::string text = read_if_regular(file, kMostBytes).value_or("");
-  return text.substr(0, text.find('\n'));
+  const std::optional<std::string> text = read_if_regular(file, kMostBytes);
+  return text ? text->substr(0, text->find('\n')) : "";
 }
 
 /// models--OWNER--REPO/snapshots/COMMIT, the commit that refs/main names.

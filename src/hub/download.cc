@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <optional>
 #include <span>
 #include <thread>
 #include <utility>
@@ -144,8 +145,8 @@ class Part {
   void resume() {
     struct stat facts {};
     if (fstat(file_, &facts) == 0) have_ = facts.st_size;
-    const std::string line = read_if_regular(tag_of(what_.target), kMostTagBytes).value_or("");
-    tag_ = line.substr(0, line.find('\n'));
+    const std::optional<std::string> tag = read_if_regular(tag_of(what_.target), kMostTagBytes);
+    if (tag) tag_ = tag->substr(0, tag->find('\n'));
     const bool certain = !what_.sha256.empty() || !tag_.empty();
     if (!certain || (what_.bytes >= 0 && have_ > what_.bytes)) begin_anew();
     if (!what_.sha256.empty()) read_own();

@@ -38,14 +38,14 @@ Value keys(Interpreter& interpreter, const Value& dict, const Arguments&) {
 
 Value values(Interpreter& interpreter, const Value& dict, const Arguments&) {
   interpreter.budget().spend(16 * dict.dict().items.size());
-  std::vector<Value> out;
+  Values out;
   for (const auto& [key, value] : dict.dict().items) out.push_back(value);
   return Value::list(std::move(out));
 }
 
 Value items(Interpreter& interpreter, const Value& dict, const Arguments&) {
   interpreter.budget().spend(48 * dict.dict().items.size());
-  std::vector<Value> out;
+  Values out;
   for (const auto& [key, value] : dict.dict().items) {
     out.push_back(Value::list({key, value}, ListKind::tuple));
   }
@@ -72,7 +72,7 @@ Value count(Interpreter& interpreter, const Value& list, const Arguments& argume
 
 Value index(Interpreter& interpreter, const Value& list, const Arguments& arguments) {
   const Parameters given(arguments, {"value"});
-  const std::vector<Value>& all = list.list().items;
+  const Values& all = list.list().items;
   for (size_t i = 0; i < all.size(); ++i) {
     if (equal(all[i], given[0], interpreter.budget())) return Value(static_cast<int64_t>(i));
   }
@@ -153,7 +153,7 @@ Parameters::Parameters(const Arguments& arguments, std::initializer_list<const c
   }
   for (size_t i = 0; i < arguments.positional.size(); ++i) values_[i] = &arguments.positional[i];
   for (const auto& given : arguments.named) {
-    const std::string& name = given.first;
+    const Text& name = given.first;
     const auto found = std::find_if(names_.begin(), names_.end(),
                                     [&](const char* known) { return name == known; });
     if (found == names_.end()) fault("has no argument {}", printable(name));
@@ -190,7 +190,7 @@ String Parameters::text(size_t i, std::string_view when_absent, Budget& budget) 
   return to_text(*values_[i], budget);
 }
 
-void put(std::vector<std::pair<Value, Value>>& items, Value key, Value value, Budget& budget) {
+void put(Pairs& items, Value key, Value value, Budget& budget) {
   budget.spend(16 + items.size());
   if (key.is(Kind::dict) || (key.is(Kind::list) && key.list().kind == ListKind::list)) {
     fault("unhashable type: '{}'", key.type());

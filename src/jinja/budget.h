@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/cpu_limit.h"
+
 namespace longhaul::jinja {
 
 /// An error while a template is parsed or run. Template adds its name and the line.
@@ -37,12 +39,18 @@ class Budget {
   void spend(size_t amount = 0) {
     steps_ += 1 + static_cast<int64_t>(amount / 16);
     if (steps_ > most_steps_) fault("needs more than {} steps", most_steps_);
+    CpuLimit::check();
   }
 
   /// Call before creating a string, or output, of that length.
   void check_length(size_t bytes) const {
     if (bytes > most_bytes_) fault("makes a text of more than {} bytes", most_bytes_);
   }
+
+  /// Bytes that values may hold at a time (HeldMemory).
+  static size_t most_held(size_t input) { return (size_t{64} << 20) + 16 * input; }
+  /// Seconds of processor time. Ten million steps take about one.
+  static double most_seconds(size_t input) { return 10 + 1e-6 * static_cast<double>(input); }
 
   /// Counts nesting during its lifetime.
   class Nested {

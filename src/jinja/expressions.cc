@@ -82,18 +82,20 @@ Value Interpreter::evaluate(const Expression& node) {
 Value Interpreter::evaluate_name(const Expression& node) const {
   const Value* found = scope_->find(node.text);
   if (found == nullptr) found = find_function(node.text);
-  return found != nullptr ? *found : Value::undefined(fmt::format("'{}' is undefined", node.text));
+  return found != nullptr ? *found
+                          : Value::undefined(fmt::format(
+                                "'{}' is undefined", std::string_view(node.text).substr(0, 100)));
 }
 
-std::vector<Value> Interpreter::evaluate_all(const std::vector<ExpressionPtr>& nodes) {
-  std::vector<Value> values;
+Values Interpreter::evaluate_all(const std::vector<ExpressionPtr>& nodes) {
+  Values values;
   values.reserve(nodes.size());
   for (const ExpressionPtr& node : nodes) values.push_back(evaluate(*node));
   return values;
 }
 
 Value Interpreter::evaluate_dict(const Expression& node) {
-  std::vector<std::pair<Value, Value>> items;
+  Pairs items;
   for (size_t i = 0; i < node.parts.size(); i += 2) {
     Value key = evaluate(*node.parts[i]), value = evaluate(*node.parts[i + 1]);
     put(items, std::move(key), std::move(value), budget_);
@@ -127,7 +129,7 @@ Value Interpreter::evaluate_concatenation(const Expression& node) {
   for (const ExpressionPtr& part : node.parts) {
     const String more = to_text(evaluate(*part), budget_);
     budget_.check_length(text.size() + more.size());
-    budget_.spend(more.size());
+    budget_.spend(more.weight());
     text.append(more);
   }
   return Value(std::move(text));
@@ -154,7 +156,9 @@ Value Interpreter::evaluate_filter(const Expression& node) {
 Arguments Interpreter::evaluate_arguments(const CallArguments& nodes) {
   Arguments found;
   found.positional = evaluate_all(nodes.positional);
-  for (const auto& [name, node] : nodes.named) found.named.emplace_back(name, evaluate(*node));
+  for (const auto& [name, node] : nodes.named) {
+    found.named.emplace_back(name, evaluate(*node));
+  }
   if (nodes.more) {
     for (Value& value : items_of(evaluate(*nodes.more), budget_)) {
       found.positional.push_back(std::move(value));
@@ -163,8 +167,10 @@ Arguments Interpreter::evaluate_arguments(const CallArguments& nodes) {
   if (nodes.more_named) {
     const Value more = evaluate(*nodes.more_named);
     if (!more.is(Kind::dict)) fault("argument after ** must be a mapping, not {}", more.type());
+    budget_.spend(32 * more.dict().items.size());
     for (const auto& [key, value] : more.dict().items) {
       if (!key.is(Kind::string)) fault("keywords must be strings");
+      budget_.spend(key.bytes().size());
       found.named.emplace_back(key.bytes(), value);
     }
   }

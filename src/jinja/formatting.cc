@@ -20,6 +20,11 @@ struct Spec {
   char type = 0;
 };
 
+/// What padding and digits cost.
+size_t cost_of(const Spec& spec) {
+  return 16 * (spec.width + static_cast<size_t>(spec.precision.value_or(0)));
+}
+
 /// Parses a number of at most 9,999; larger ones are not useful as widths.
 size_t small_number(std::string_view text, size_t& at) {
   size_t number = 0;
@@ -45,10 +50,14 @@ String padded(const String& text, const Spec& spec, char usual, size_t sign_byte
   return out;
 }
 
-std::string with_commas(std::string digits) {
+std::string with_commas(const std::string& digits) {
   const size_t end = std::min(digits.find_first_not_of("0123456789"), digits.size());
-  for (size_t at = end; at > 3; at -= 3) digits.insert(at - 3, 1, ',');
-  return digits;
+  std::string out;
+  for (size_t at = 0; at < digits.size(); ++at) {
+    if (at > 0 && at < end && (end - at) % 3 == 0) out += ',';
+    out += digits[at];
+  }
+  return out;
 }
 
 std::string real_digits(double value, const Spec& spec) {
@@ -108,7 +117,7 @@ String formatted_number(const Value& value, const Spec& spec) {
     digits = integer_digits(
         negative ? -static_cast<uint64_t>(number) : static_cast<uint64_t>(number), spec);
   }
-  if (spec.commas) digits = with_commas(std::move(digits));
+  if (spec.commas) digits = with_commas(digits);
   const std::string sign = negative ? "-" : spec.sign == '-' ? "" : spec.sign == '+' ? "+" : " ";
   return padded(String(sign + digits, Origin::kTemplate), spec, '>', sign.size());
 }
@@ -160,6 +169,7 @@ class PercentFormat {
       if (close == std::string_view::npos || !values_.is(Kind::dict)) {
         fault("format requires a mapping");
       }
+      budget_.spend(values_.dict().items.size());
       const Value* found = values_.dict().find(text.substr(at + 1, close - at - 1));
       if (found == nullptr) fault("a name in a format is missing in its values");
       value = *found;
@@ -194,6 +204,7 @@ class PercentFormat {
   }
 
   void put(Spec spec, const Value& value) {
+    budget_.spend(cost_of(spec));
     if (spec.type == 's' || spec.type == 'r') {
       String text;
       if (spec.type == 's') {
@@ -224,7 +235,7 @@ class PercentFormat {
   const String& format_;
   const Value& values_;
   Budget& budget_;
-  std::vector<Value> given_;
+  Values given_;
   size_t next_ = 0;
   String out_;
 };
@@ -270,7 +281,7 @@ const Value& field_value(std::string_view name, const Arguments& arguments, size
     return arguments.positional[index];
   }
   for (const auto& [key, value] : arguments.named) {
-    if (key == name) return value;
+    if (std::string_view(key) == name) return value;
   }
   fault("a format names a value that is not given");
 }
@@ -279,6 +290,7 @@ String field(std::string_view inside, const Arguments& arguments, size_t& next, 
   const size_t colon = std::min(inside.find(':'), inside.size());
   std::string_view name = inside.substr(0, colon);
   const Spec spec = brace_spec(inside.substr(std::min(colon + 1, inside.size())));
+  budget.spend(cost_of(spec) + arguments.named.size());
   const size_t mark = std::min(name.find('!'), name.size());
   const std::string_view conversion = name.substr(mark);
   name = name.substr(0, mark);

@@ -18,7 +18,7 @@ Value range(Interpreter& interpreter, const Arguments& arguments) {
   const int64_t step = given.integer(2, 1);
   if (!given.has(0)) fault("range() needs an end");
   if (step == 0) fault("range() step must not be zero");
-  std::vector<Value> items;
+  Values items;
   while (step > 0 ? at < stop : at > stop) {
     if (std::ssize(items) == kMost) fault("range() is limited to {} items", kMost);
     interpreter.budget().spend(16);
@@ -30,11 +30,10 @@ Value range(Interpreter& interpreter, const Arguments& arguments) {
 
 /// The items of dict() and namespace(): from one positional argument, which is a dict or a list of
 /// pairs, and from the named arguments.
-std::vector<std::pair<Value, Value>> pairs_of(Interpreter& interpreter,
-                                              const Arguments& arguments) {
+Pairs pairs_of(Interpreter& interpreter, const Arguments& arguments) {
   Budget& budget = interpreter.budget();
   if (arguments.positional.size() > 1) fault("takes at most one argument");
-  std::vector<std::pair<Value, Value>> items;
+  Pairs items;
   for (const Value& source : arguments.positional) {
     if (source.is(Kind::dict)) {
       budget.spend(32 * source.dict().items.size());
@@ -42,7 +41,7 @@ std::vector<std::pair<Value, Value>> pairs_of(Interpreter& interpreter,
       continue;
     }
     for (const Value& pair : items_of(source, budget)) {
-      std::vector<Value> two = items_of(pair, budget);
+      Values two = items_of(pair, budget);
       if (two.size() != 2) fault("a pair of key and value is needed");
       put(items, std::move(two[0]), std::move(two[1]), budget);
     }
@@ -56,9 +55,9 @@ Value dict(Interpreter& interpreter, const Arguments& arguments) {
 }
 
 Value make_namespace(Interpreter& interpreter, const Arguments& arguments) {
-  auto space = std::make_shared<NamespaceObject>();
+  auto space = make_counted<NamespaceObject>();
   for (const auto& [key, value] : pairs_of(interpreter, arguments)) {
-    space->set(std::string(to_text(key, interpreter.budget()).bytes()), value);
+    space->set(to_text(key, interpreter.budget()).bytes(), value);
   }
   return interpreter.keep(std::move(space));
 }

@@ -19,7 +19,7 @@ const Value* Scope::find(std::string_view name) const {
 namespace {
 
 ScopePtr inside(const ScopePtr& scope) {
-  auto inner = std::make_shared<Scope>();
+  auto inner = make_counted<Scope>();
   inner->parent = scope;
   return inner;
 }
@@ -42,9 +42,9 @@ class Replaced {
 
 }  // namespace
 
-Interpreter::Interpreter(Budget& budget, std::map<std::string, Value, std::less<>> globals)
-    : budget_(budget), scope_(std::make_shared<Scope>()) {
-  scope_->names = std::move(globals);
+Interpreter::Interpreter(Budget& budget, const std::map<std::string, Value, std::less<>>& globals)
+    : budget_(budget), scope_(make_counted<Scope>()) {
+  for (const auto& [name, value] : globals) scope_->names[Text(name)] = value;
 }
 
 Interpreter::~Interpreter() {
@@ -74,7 +74,7 @@ String Interpreter::run_body(const Body& body, ScopePtr scope) {
 
 void Interpreter::write(const String& text) {
   budget_.check_length(out_->size() + text.size());
-  budget_.spend(text.size());
+  budget_.spend(text.weight());
   out_->append(text);
 }
 
@@ -109,7 +109,7 @@ Interpreter::Flow Interpreter::run_statement(const Statement& statement) {
       assign(*statement.target, captured(statement));
       break;
     case Statement::Kind::macro:
-      scope_->names[statement.text] = make_macro(statement, statement.text);
+      scope_->names[Text(statement.text)] = make_macro(statement, statement.text);
       break;
     case Statement::Kind::call_block:
       run_call_block(statement);
@@ -139,9 +139,9 @@ Interpreter::Flow Interpreter::run_if(const Statement& statement) {
 }
 
 /// The items that satisfy the loop's own condition.
-std::vector<Value> Interpreter::chosen(const Statement& loop, std::vector<Value> items) {
+Values Interpreter::chosen(const Statement& loop, Values items) {
   if (!loop.condition) return items;
-  std::vector<Value> left;
+  Values left;
   for (Value& item : items) {
     const Replaced<ScopePtr> in_scope(scope_, inside(scope_));
     assign(*loop.target, item);
@@ -151,13 +151,13 @@ std::vector<Value> Interpreter::chosen(const Statement& loop, std::vector<Value>
 }
 
 void Interpreter::run_for(const Statement& statement, const Value& over, int depth) {
-  std::vector<Value> items = chosen(statement, items_of(over, budget_));
+  Values items = chosen(statement, items_of(over, budget_));
   if (items.empty()) {
     const Replaced<ScopePtr> in_scope(scope_, inside(scope_));
     run_statements(statement.other);
     return;
   }
-  const auto loop = std::make_shared<LoopObject>(statement, std::move(items), scope_, depth);
+  const auto loop = make_counted<LoopObject>(statement, std::move(items), scope_, depth);
   const Value loop_value = keep(loop);
   const ScopePtr around = scope_;
   for (size_t i = 0; i < loop->size(); ++i) {
@@ -181,7 +181,7 @@ String Interpreter::run_loop(const Statement& statement, const Value& over, cons
 }
 
 void Interpreter::run_with(const Statement& statement) {
-  std::vector<Value> values;
+  Values values;
   for (size_t i = 1; i < statement.expressions.size(); i += 2) {
     values.push_back(evaluate(*statement.expressions[i]));
   }
@@ -197,8 +197,8 @@ Value Interpreter::captured(const Statement& statement) {
   return evaluate(*statement.value);
 }
 
-Value Interpreter::make_macro(const Statement& statement, std::string name) {
-  return keep(std::make_shared<MacroObject>(statement, std::move(name), scope_));
+Value Interpreter::make_macro(const Statement& statement, std::string_view name) {
+  return keep(make_counted<MacroObject>(statement, name, scope_));
 }
 
 void Interpreter::run_call_block(const Statement& statement) {
@@ -215,32 +215,38 @@ String Interpreter::run_macro(const Signature& signature, const Body& body, cons
   const Budget::Nested nested = budget_.call();
   const int line = line_;
   const ScopePtr own = inside(scope);
-  std::vector<Value> more;
+  Values more;
   for (size_t i = 0; i < arguments.positional.size(); ++i) {
     if (i < signature.names.size()) {
-      own->names[signature.names[i]] = arguments.positional[i];
+      own->names[Text(signature.names[i])] = arguments.positional[i];
     } else {
       more.push_back(arguments.positional[i]);
     }
   }
-  std::vector<std::pair<Value, Value>> more_named;
+  Pairs more_named;
+  budget_.spend(16 * arguments.named.size() + arguments.named.size() * signature.names.size());
   for (const auto& [name, value] : arguments.named) {
-    const bool known = name == "caller" || std::find(signature.names.begin(), signature.names.end(),
-                                                     name) != signature.names.end();
+    const bool known =
+        name == "caller" || std::any_of(signature.names.begin(), signature.names.end(),
+                                        [&](const std::string& parameter) {
+                                          return parameter == std::string_view(name);
+                                        });
     if (known) {
       own->names[name] = value;
     } else {
       more_named.emplace_back(Value::text(name), value);
     }
   }
+  budget_.spend(16 * signature.names.size());
   const Replaced<ScopePtr> in_scope(scope_, own);
   const size_t without_default = signature.names.size() - signature.defaults.size();
   for (size_t i = 0; i < signature.names.size(); ++i) {
-    const std::string& name = signature.names[i];
+    const Text name(signature.names[i]);
     if (own->names.contains(name)) continue;
-    own->names[name] = i < without_default
-                           ? Value::undefined("parameter '" + name + "' was not provided")
-                           : evaluate(*signature.defaults[i - without_default]);
+    own->names[name] =
+        i < without_default
+            ? Value::undefined("parameter '" + signature.names[i] + "' was not provided")
+            : evaluate(*signature.defaults[i - without_default]);
   }
   own->names.emplace("varargs", Value::list(std::move(more), ListKind::tuple));
   own->names.emplace("kwargs", Value::dict(std::move(more_named)));
@@ -251,7 +257,7 @@ String Interpreter::run_macro(const Signature& signature, const Body& body, cons
 
 void Interpreter::assign(const Expression& target, const Value& value) {
   if (target.kind == Expression::Kind::name) {
-    scope_->names[target.text] = value;
+    scope_->names[Text(target.text)] = value;
     return;
   }
   if (target.kind == Expression::Kind::namespace_attribute) {
@@ -263,7 +269,7 @@ void Interpreter::assign(const Expression& target, const Value& value) {
     space->set(target.more_text, value);
     return;
   }
-  const std::vector<Value> values = items_of(value, budget_);
+  const Values values = items_of(value, budget_);
   if (values.size() != target.parts.size()) {
     fault("{} values to unpack (expected {}, got {})",
           values.size() < target.parts.size() ? "not enough" : "too many", target.parts.size(),

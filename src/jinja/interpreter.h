@@ -19,7 +19,7 @@ namespace longhaul::jinja {
 /// Variables of a block with its own scope, and a link to the enclosing scope.
 struct Scope {
   std::shared_ptr<Scope> parent;
-  std::map<std::string, Value, std::less<>> names;
+  Names<Value> names;
 
   const Value* find(std::string_view name) const;
 };
@@ -29,7 +29,7 @@ using ScopePtr = std::shared_ptr<Scope>;
 class Interpreter {
  public:
   /// `globals` are available to the template in addition to the built-in functions.
-  Interpreter(Budget& budget, std::map<std::string, Value, std::less<>> globals);
+  Interpreter(Budget& budget, const std::map<std::string, Value, std::less<>>& globals);
   ~Interpreter();
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
@@ -62,17 +62,17 @@ class Interpreter {
   Flow run_statement(const Statement& statement);
   Flow run_if(const Statement& statement);
   void run_for(const Statement& loop, const Value& over, int depth);
-  std::vector<Value> chosen(const Statement& loop, std::vector<Value> items);
+  Values chosen(const Statement& loop, Values items);
   void run_with(const Statement& statement);
   void run_call_block(const Statement& statement);
   Value captured(const Statement& statement);
-  Value make_macro(const Statement& statement, std::string name);
+  Value make_macro(const Statement& statement, std::string_view name);
   void assign(const Expression& target, const Value& value);
   void write(const String& text);
 
   Value evaluate(const Expression& node);
   Value evaluate_name(const Expression& node) const;
-  std::vector<Value> evaluate_all(const std::vector<ExpressionPtr>& nodes);
+  Values evaluate_all(const std::vector<ExpressionPtr>& nodes);
   Value evaluate_dict(const Expression& node);
   Value evaluate_item(const Expression& node);
   Value evaluate_slice(const Value& object, const Expression& slice);
@@ -86,7 +86,7 @@ class Interpreter {
   String* out_ = nullptr;
   const Value* block_text_ = nullptr;  ///< input of a block's filter
   int line_ = 1;
-  std::vector<std::weak_ptr<Object>> kept_;
+  Vector<std::weak_ptr<Object>> kept_;
   size_t kept_limit_ = 64;
 };
 

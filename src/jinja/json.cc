@@ -68,7 +68,7 @@ class JsonWriter {
   }
 
   void quoted(const String& text) {
-    budget_.spend(text.size());
+    budget_.spend(text.weight());
     own("\"");
     size_t plain = 0;
     for (size_t at = 0; at < text.size();) {
@@ -163,12 +163,12 @@ Value from_json(const nlohmann::ordered_json& json, Origin origin) {
     case Type::string:
       return Value::text(json.get_ref<const std::string&>(), origin);
     case Type::array: {
-      std::vector<Value> items;
+      Values items;
       for (const auto& item : json) items.push_back(from_json(item, origin));
       return Value::list(std::move(items));
     }
     case Type::object: {
-      std::vector<std::pair<Value, Value>> items;
+      Pairs items;
       for (const auto& [key, item] : json.items()) {
         items.emplace_back(Value::text(key, origin), from_json(item, origin));
       }

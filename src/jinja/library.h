@@ -43,6 +43,6 @@ class Parameters {
 };
 
 /// Adds an item to a dict, or replaces the one with the same key.
-void put(std::vector<std::pair<Value, Value>>& items, Value key, Value value, Budget& budget);
+void put(Pairs& items, Value key, Value value, Budget& budget);
 
 }  // namespace longhaul::jinja

@@ -16,7 +16,7 @@ namespace {
 Value attribute_of(Interpreter& interpreter, Value item, const Value& path,
                    const Value* when_absent = nullptr) {
   if (path.integer()) return interpreter.item(item, path);
-  const String names = text_argument(path);
+  const String& names = text_argument(path);
   const Value dot = Value::text(".");
   for (const Value& name : split_text(names, &dot, -1, false, interpreter.budget())) {
     const std::string_view text = name.bytes();
@@ -36,7 +36,7 @@ Value sort_key(Interpreter& interpreter, const Value& item, const Value* path, b
   };
   if (path == nullptr) return folded(item);
   const Value comma = Value::text(",");
-  std::vector<Value> keys;
+  Values keys;
   if (!path->is(Kind::string)) return folded(attribute_of(interpreter, item, *path));
   for (const Value& one : split_text(path->string(), &comma, -1, false, interpreter.budget())) {
     keys.push_back(folded(attribute_of(interpreter, item, one)));
@@ -44,16 +44,14 @@ Value sort_key(Interpreter& interpreter, const Value& item, const Value* path, b
   return keys.size() == 1 ? keys[0] : Value::list(std::move(keys));
 }
 
-std::vector<Value> sort_keys(Interpreter& interpreter, const std::vector<Value>& items,
-                             const Value* path, bool with_case) {
-  std::vector<Value> keys;
+Values sort_keys(Interpreter& interpreter, const Values& items, const Value* path, bool with_case) {
+  Values keys;
   for (const Value& item : items) keys.push_back(sort_key(interpreter, item, path, with_case));
   return keys;
 }
 
 /// Indices in the order of their keys; the sort is stable.
-std::vector<size_t> order_of(Interpreter& interpreter, const std::vector<Value>& keys,
-                             bool reverse) {
+std::vector<size_t> order_of(Interpreter& interpreter, const Values& keys, bool reverse) {
   std::vector<size_t> order(keys.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -64,20 +62,20 @@ std::vector<size_t> order_of(Interpreter& interpreter, const std::vector<Value>&
   return order;
 }
 
-std::vector<Value> picked(const std::vector<Value>& items, const std::vector<size_t>& order) {
-  std::vector<Value> out;
+Values picked(const Values& items, const std::vector<size_t>& order) {
+  Values out;
   for (const size_t i : order) out.push_back(items[i]);
   return out;
 }
 
 Value sort(Interpreter& interpreter, const Value& subject, const Arguments& arguments) {
   const Parameters given(arguments, {"reverse", "case_sensitive", "attribute"});
-  const std::vector<Value> items = items_of(subject, interpreter.budget());
+  const Values items = items_of(subject, interpreter.budget());
   const auto keys = sort_keys(interpreter, items, given.given(2), given.flag(1, false));
   return Value::list(picked(items, order_of(interpreter, keys, given.flag(0, false))));
 }
 
-std::vector<Value> pairs_of(Interpreter& interpreter, const Value& dict) {
+Values pairs_of(Interpreter& interpreter, const Value& dict) {
   return interpreter.call(find_method(dict, "items"), {}).list().items;
 }
 
@@ -85,7 +83,7 @@ Value dictsort(Interpreter& interpreter, const Value& subject, const Arguments& 
   const Parameters given(arguments, {"case_sensitive", "by", "reverse"});
   if (!subject.is(Kind::dict)) fault("dictsort needs a dict, not {}", subject.type());
   const bool by_value = given.has(1) && given[1].is(Kind::string) && given[1].bytes() == "value";
-  const std::vector<Value> items = pairs_of(interpreter, subject);
+  const Values items = pairs_of(interpreter, subject);
   const Value part(int64_t{by_value ? 1 : 0});
   const auto keys = sort_keys(interpreter, items, &part, given.flag(0, false));
   return Value::list(picked(items, order_of(interpreter, keys, given.flag(2, false))));
@@ -94,7 +92,7 @@ Value dictsort(Interpreter& interpreter, const Value& subject, const Arguments& 
 template <bool largest>
 Value extreme(Interpreter& interpreter, const Value& subject, const Arguments& arguments) {
   const Parameters given(arguments, {"case_sensitive", "attribute"});
-  const std::vector<Value> items = items_of(subject, interpreter.budget());
+  const Values items = items_of(subject, interpreter.budget());
   if (items.empty()) return Value::undefined("No aggregated item, sequence was empty.");
   const auto keys = sort_keys(interpreter, items, given.given(1), given.flag(0, false));
   size_t best = 0;
@@ -108,9 +106,9 @@ Value extreme(Interpreter& interpreter, const Value& subject, const Arguments& a
 
 Value unique(Interpreter& interpreter, const Value& subject, const Arguments& arguments) {
   const Parameters given(arguments, {"case_sensitive", "attribute"});
-  const std::vector<Value> items = items_of(subject, interpreter.budget());
+  const Values items = items_of(subject, interpreter.budget());
   const auto keys = sort_keys(interpreter, items, given.given(1), given.flag(0, false));
-  std::vector<Value> out, seen;
+  Values out, seen;
   for (size_t i = 0; i < items.size(); ++i) {
     interpreter.budget().spend(seen.size());
     const bool known = std::any_of(seen.begin(), seen.end(), [&](const Value& key) {
@@ -125,14 +123,14 @@ Value unique(Interpreter& interpreter, const Value& subject, const Arguments& ar
 
 Value groupby(Interpreter& interpreter, const Value& subject, const Arguments& arguments) {
   const Parameters given(arguments, {"attribute", "default", "case_sensitive"});
-  const std::vector<Value> items = items_of(subject, interpreter.budget());
+  const Values items = items_of(subject, interpreter.budget());
   const bool with_case = given.flag(2, false);
-  std::vector<Value> found, keys;
+  Values found, keys;
   for (const Value& item : items) {
     found.push_back(attribute_of(interpreter, item, given[0], given.given(1)));
     keys.push_back(sort_key(interpreter, found.back(), nullptr, with_case));
   }
-  std::vector<Value> groups, group;
+  Values groups, group;
   const std::vector<size_t> order = order_of(interpreter, keys, false);
   for (size_t i = 0; i < order.size(); ++i) {
     group.push_back(items[order[i]]);
@@ -147,12 +145,12 @@ Value groupby(Interpreter& interpreter, const Value& subject, const Arguments& a
 }
 
 Value first(Interpreter& interpreter, const Value& subject, const Arguments&) {
-  const std::vector<Value> items = items_of(subject, interpreter.budget());
+  const Values items = items_of(subject, interpreter.budget());
   return items.empty() ? Value::undefined("No first item, sequence was empty.") : items.front();
 }
 
 Value last(Interpreter& interpreter, const Value& subject, const Arguments&) {
-  const std::vector<Value> items = items_of(subject, interpreter.budget());
+  const Values items = items_of(subject, interpreter.budget());
   return items.empty() ? Value::undefined("No last item, sequence was empty.") : items.back();
 }
 
@@ -161,7 +159,7 @@ Value length(Interpreter& interpreter, const Value& subject, const Arguments&) {
     case Kind::undefined:
       return Value(int64_t{0});
     case Kind::string:
-      interpreter.budget().spend(subject.string().size());
+      interpreter.budget().spend(subject.string().weight());
       return Value(static_cast<int64_t>(count_characters(subject.bytes())));
     case Kind::dict:
       return Value(static_cast<int64_t>(subject.dict().items.size()));
@@ -187,7 +185,7 @@ Value join(Interpreter& interpreter, const Value& subject, const Arguments& argu
     const String text =
         to_text(path != nullptr ? attribute_of(interpreter, item, *path) : item, budget);
     budget.check_length(out.size() + between.size() + text.size());
-    budget.spend(between.size() + text.size());
+    budget.spend(between.weight() + text.weight());
     if (!first) out.append(between);
     out.append(text);
     first = false;
@@ -206,8 +204,8 @@ Value item_pairs(Interpreter& interpreter, const Value& subject, const Arguments
 }
 
 Value reverse(Interpreter& interpreter, const Value& subject, const Arguments&) {
-  const std::vector<Value> forward = items_of(subject, interpreter.budget());
-  std::vector<Value> items(forward.rbegin(), forward.rend());
+  const Values forward = items_of(subject, interpreter.budget());
+  Values items(forward.rbegin(), forward.rend());
   if (!subject.is(Kind::string)) return Value::list(std::move(items), ListKind::generator);
   String out;
   for (const Value& character : items) out.append(character.string());
@@ -232,12 +230,12 @@ Arguments rest_of(const Arguments& arguments, size_t from) {
 }
 
 /// jinja2's map and select iterate over nothing if a value is false, even if it is not a sequence.
-std::vector<Value> items_or_none(Interpreter& interpreter, const Value& value) {
-  return value.truth() ? items_of(value, interpreter.budget()) : std::vector<Value>{};
+Values items_or_none(Interpreter& interpreter, const Value& value) {
+  return value.truth() ? items_of(value, interpreter.budget()) : Values{};
 }
 
 Value map(Interpreter& interpreter, const Value& subject, const Arguments& arguments) {
-  std::vector<Value> out;
+  Values out;
   const bool by_filter = !arguments.positional.empty();
   const String name = by_filter ? text_argument(arguments.positional[0]) : String();
   const Arguments rest = rest_of(arguments, 1);
@@ -258,7 +256,7 @@ Value select(Interpreter& interpreter, const Value& subject, const Arguments& ar
   const bool by_test = arguments.positional.size() > before;
   const String name = by_test ? text_argument(arguments.positional[before]) : String();
   const Arguments rest = rest_of(arguments, before + 1);
-  std::vector<Value> out;
+  Values out;
   for (const Value& item : items_or_none(interpreter, subject)) {
     const Value value =
         by_attribute ? attribute_of(interpreter, item, arguments.positional[0]) : item;
@@ -283,7 +281,7 @@ Value batch(Interpreter& interpreter, const Value& subject, const Arguments& arg
   const Parameters given(arguments, {"linecount", "fill_with"});
   const int64_t size = given.integer(0, 0);
   if (size < 1) fault("batches need a size of at least 1");
-  std::vector<Value> out, line;
+  Values out, line;
   for (const Value& item : items_of(subject, interpreter.budget())) {
     if (std::ssize(line) == size) out.push_back(Value::list(std::exchange(line, {})));
     line.push_back(item);

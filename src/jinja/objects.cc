@@ -5,7 +5,7 @@
 namespace longhaul::jinja {
 namespace {
 
-Value cycle(const std::vector<Value>& values, int64_t index) {
+Value cycle(const Values& values, int64_t index) {
   if (values.empty()) fault("loop.cycle() needs values");
   return values[static_cast<size_t>(index) % values.size()];
 }
@@ -79,7 +79,7 @@ void MacroObject::release() {
 }
 
 Value function(FunctionObject::Code code, bool defined) {
-  return Value(std::make_shared<FunctionObject>(std::move(code), defined));
+  return Value(make_counted<FunctionObject>(std::move(code), defined));
 }
 
 }  // namespace longhaul::jinja

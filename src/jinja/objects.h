@@ -15,7 +15,7 @@ namespace longhaul::jinja {
 /// `loop` inside a for block.
 class LoopObject : public Object {
  public:
-  LoopObject(const Statement& statement, std::vector<Value> items, ScopePtr around, int depth)
+  LoopObject(const Statement& statement, Values items, ScopePtr around, int depth)
       : statement_(statement),
         items_(std::move(items)),
         around_(std::move(around)),
@@ -36,7 +36,7 @@ class LoopObject : public Object {
   int64_t left() const { return std::ssize(items_) - index_; }
 
   const Statement& statement_;
-  std::vector<Value> items_;
+  Values items_;
   ScopePtr around_;
   int depth_;
   int64_t index_ = -1;
@@ -47,17 +47,17 @@ class NamespaceObject : public Object {
  public:
   const char* type() const override { return "Namespace"; }
   bool attribute(std::string_view name, Value& out) const override;
-  void set(const std::string& name, const Value& value) { values_[name] = value; }
+  void set(std::string_view name, const Value& value) { values_[Text(name)] = value; }
   void release() override { values_.clear(); }
 
  private:
-  std::map<std::string, Value, std::less<>> values_;
+  Names<Value> values_;
 };
 
 class MacroObject : public Object {
  public:
-  MacroObject(const Statement& statement, std::string name, ScopePtr scope)
-      : statement_(statement), name_(std::move(name)), scope_(std::move(scope)) {}
+  MacroObject(const Statement& statement, std::string_view name, ScopePtr scope)
+      : statement_(statement), name_(name), scope_(std::move(scope)) {}
   const char* type() const override { return "Macro"; }
   bool callable() const override { return true; }
   bool attribute(std::string_view name, Value& out) const override;
@@ -66,7 +66,7 @@ class MacroObject : public Object {
 
  private:
   const Statement& statement_;
-  std::string name_;
+  Text name_;
   ScopePtr scope_;
 };
 

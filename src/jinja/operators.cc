@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "jinja/formatting.h"
+#include "jinja/substrings.h"
 
 namespace longhaul::jinja {
 namespace {
@@ -70,7 +71,7 @@ Value of_reals(std::string_view op, double a, double b) {
 Value joined(const Value& left, const Value& right, Budget& budget) {
   if (left.is(Kind::string) && right.is(Kind::string)) {
     budget.check_length(left.string().size() + right.string().size());
-    budget.spend(left.string().size() + right.string().size());
+    budget.spend(left.string().weight() + right.string().weight());
     const bool markup = left.string().markup() || right.string().markup();
     String text = markup ? escaped(left.string()) : left.string();
     text.append(markup ? escaped(right.string()) : right.string());
@@ -85,7 +86,7 @@ Value joined(const Value& left, const Value& right, Budget& budget) {
   }
   if (!lists) unsupported("+", left, right);
   budget.spend(16 * (left.list().items.size() + right.list().items.size()));
-  std::vector<Value> items = left.list().items;
+  Values items = left.list().items;
   items.insert(items.end(), right.list().items.begin(), right.list().items.end());
   return Value::list(std::move(items), left.list().kind);
 }
@@ -99,13 +100,13 @@ Value repeated(const Value& value, int64_t count, Budget& budget) {
   if (times > kMost / std::max<size_t>(1, size)) fault("makes a text that is too long");
   if (value.is(Kind::string)) {
     budget.check_length(size * times);
-    budget.spend(size * times);
+    budget.spend(value.string().weight() * times);
     String text;
     for (size_t i = 0; i < times; ++i) text.append(value.string());
     return Value(std::move(text));
   }
   budget.spend(16 * size * times);
-  std::vector<Value> items;
+  Values items;
   for (size_t i = 0; i < times; ++i) {
     items.insert(items.end(), value.list().items.begin(), value.list().items.end());
   }
@@ -177,12 +178,12 @@ bool contains(const Value& container, const Value& item, Budget& budget) {
       if (!item.is(Kind::string)) {
         fault("'in <string>' requires string as left operand, not {}", item.type());
       }
-      budget.spend(container.string().size());
-      return container.bytes().find(item.bytes()) != std::string_view::npos;
+      budget.spend(container.string().weight());
+      return find_bytes(container.bytes(), item.bytes()) != std::string_view::npos;
     case Kind::dict:
       return container.dict().find(item, budget) != nullptr;
     case Kind::list: {
-      const std::vector<Value>& items = container.list().items;
+      const Values& items = container.list().items;
       budget.spend(items.size());
       return std::any_of(items.begin(), items.end(),
                          [&](const Value& other) { return equal(other, item, budget); });
@@ -211,7 +212,7 @@ Value slice(const Value& object, const Value* begin, const Value* end, const Val
   check_defined(object);
   if (object.is(Kind::string)) {
     const String& text = object.string();
-    budget.spend(text.size());
+    budget.spend(text.weight());
     const CharacterOffsets offsets(text.bytes());
     const SliceRange range = slice_range(static_cast<int64_t>(offsets.count()), begin, end, step);
     const auto byte_of = [&](int64_t i) { return offsets.byte_of(static_cast<size_t>(i)); };
@@ -229,10 +230,10 @@ Value slice(const Value& object, const Value* begin, const Value* end, const Val
   if (!object.is(Kind::list) || object.list().kind == ListKind::generator) {
     fault("'{}' object is not subscriptable", object.type());
   }
-  const std::vector<Value>& items = object.list().items;
+  const Values& items = object.list().items;
   budget.spend(16 * items.size());
   const SliceRange range = slice_range(std::ssize(items), begin, end, step);
-  std::vector<Value> out;
+  Values out;
   for (int64_t i = range.begin; range.step > 0 ? i < range.end : i > range.end;) {
     out.push_back(items[static_cast<size_t>(i)]);
     if (__builtin_add_overflow(i, range.step, &i)) break;
@@ -247,7 +248,7 @@ Value element(const Value& object, int64_t index, Budget& budget) {
   };
   if (!text) {
     if (!object.is(Kind::list) || object.list().kind == ListKind::generator) return missing();
-    const std::vector<Value>& items = object.list().items;
+    const Values& items = object.list().items;
     const int64_t at = index < 0 ? index + std::ssize(items) : index;
     if (at < 0 || at >= std::ssize(items)) return missing();
     return items[static_cast<size_t>(at)];

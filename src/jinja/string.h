@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
+
+#include "jinja/held_memory.h"
 
 namespace longhaul::jinja {
 
@@ -32,6 +32,8 @@ class String {
   size_t size() const { return bytes_.size(); }
   bool empty() const { return bytes_.empty(); }
   std::span<const Run> runs() const { return runs_; }
+  /// What copying it costs: its bytes, and those of its runs.
+  size_t weight() const { return bytes_.size() + sizeof(Run) * runs_.size(); }
 
   /// HTML markup, as made by the filters `safe` and `escape`: text added with + is escaped.
   bool markup() const { return markup_; }
@@ -47,8 +49,8 @@ class String {
   Origin origin_at(size_t byte) const;  ///< `byte` < size()
 
  private:
-  std::string bytes_;
-  std::vector<Run> runs_;  // ascending; the last one ends at the end of the bytes
+  Text bytes_;
+  Vector<Run> runs_;  // ascending; the last one ends at the end of the bytes
   bool markup_ = false;
 };
 
@@ -71,7 +73,7 @@ class CharacterOffsets {
 
  private:
   size_t count_;
-  std::vector<size_t> offsets_;  // empty for ASCII; otherwise one more than there are characters
+  Vector<size_t> offsets_;  // empty for ASCII; otherwise one more than there are characters
 };
 
 /// Characters for which Python's str.isspace() is true: Unicode's White_Space and U+001C to U+001F.

@@ -1,18 +1,17 @@
 #include "jinja/substrings.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "text/utf8.h"
 
 namespace longhaul::jinja {
 namespace {
 
-std::vector<Value> reversed(const std::vector<Value>& parts) {
-  return {parts.rbegin(), parts.rend()};
-}
+Values reversed(const Values& parts) { return {parts.rbegin(), parts.rend()}; }
 
-std::vector<Value> split_at_space(const String& text, int64_t most, bool from_end, Budget& budget) {
-  std::vector<Value> parts;
+Values split_at_space(const String& text, int64_t most, bool from_end, Budget& budget) {
+  Values parts;
   ByteRange left = without_space(text.bytes(), true, true);
   const auto rest = [&] { return text.bytes().substr(left.begin, left.end - left.begin); };
   while (left.begin < left.end && (most < 0 || std::ssize(parts) < most)) {
@@ -50,7 +49,35 @@ std::vector<Value> split_at_space(const String& text, int64_t most, bool from_en
 
 }  // namespace
 
-String text_argument(const Value& value) {
+size_t find_bytes(std::string_view text, std::string_view part, size_t from) {
+  if (from > text.size()) return std::string_view::npos;
+  // The C library's search is linear (two-way; short parts by hashes).
+  const void* found = memmem(text.data() + from, text.size() - from, part.data(), part.size());
+  if (found == nullptr) return std::string_view::npos;
+  return static_cast<size_t>(static_cast<const char*>(found) - text.data());
+}
+
+/// Knuth, Morris and Pratt, from the end.
+size_t find_last_bytes(std::string_view text, std::string_view part) {
+  if (part.empty()) return text.size();
+  if (part.size() > text.size()) return std::string_view::npos;
+  const auto wanted = [&](size_t i) { return part[part.size() - 1 - i]; };
+  Vector<size_t> border(part.size(), 0);  // of the last i + 1 bytes of the part
+  for (size_t i = 1, k = 0; i < part.size(); ++i) {
+    while (k > 0 && wanted(i) != wanted(k)) k = border[k - 1];
+    k += wanted(i) == wanted(k) ? 1 : 0;
+    border[i] = k;
+  }
+  for (size_t left = text.size(), k = 0; left > 0; --left) {
+    const char c = text[left - 1];
+    while (k > 0 && c != wanted(k)) k = border[k - 1];
+    k += c == wanted(k) ? 1 : 0;
+    if (k == part.size()) return left - 1;
+  }
+  return std::string_view::npos;
+}
+
+const String& text_argument(const Value& value) {
   check_defined(value);
   if (!value.is(Kind::string)) fault("must be str, not {}", value.type());
   return value.string();
@@ -62,7 +89,7 @@ String stripped(const String& text, const Value* characters, bool at_front, bool
     const ByteRange left = without_space(text.bytes(), at_front, at_back);
     return text.slice(left.begin, left.end);
   }
-  const String set = text_argument(*characters);
+  const String& set = text_argument(*characters);
   budget.spend(set.size());
   const CharacterOffsets offsets(text.bytes());
   const auto taken = [&](size_t i) {
@@ -77,17 +104,17 @@ String stripped(const String& text, const Value* characters, bool at_front, bool
   return text.slice(offsets.byte_of(begin), offsets.byte_of(end));
 }
 
-std::vector<Value> split_text(const String& text, const Value* mark, int64_t most, bool from_end,
-                              Budget& budget) {
-  budget.spend(text.size());
+Values split_text(const String& text, const Value* mark, int64_t most, bool from_end,
+                  Budget& budget) {
+  budget.spend(text.weight());
   if (mark == nullptr) return split_at_space(text, most, from_end, budget);
-  const String by = text_argument(*mark);
+  const String& by = text_argument(*mark);
   if (by.empty()) fault("empty separator");
-  std::vector<Value> parts;
+  Values parts;
   size_t begin = 0, end = text.size();
   while (most < 0 || std::ssize(parts) < most) {
     const std::string_view left = text.bytes().substr(begin, end - begin);
-    const size_t at = from_end ? left.rfind(by.bytes()) : left.find(by.bytes());
+    const size_t at = from_end ? find_last_bytes(left, by.bytes()) : find_bytes(left, by.bytes());
     if (at == std::string_view::npos) break;
     budget.spend(16);
     if (from_end) {
@@ -102,13 +129,13 @@ std::vector<Value> split_text(const String& text, const Value* mark, int64_t mos
   return from_end ? reversed(parts) : parts;
 }
 
-std::vector<Value> lines_of(const String& text, bool with_ends, Budget& budget) {
-  budget.spend(text.size());
+Values lines_of(const String& text, bool with_ends, Budget& budget) {
+  budget.spend(text.weight());
   const auto ends_line = [](uint32_t c) {
     return (c >= 0x0A && c <= 0x0D) || (c >= 0x1C && c <= 0x1E) || c == 0x85 || c == 0x2028 ||
            c == 0x2029;
   };
-  std::vector<Value> lines;
+  Values lines;
   const std::string_view bytes = text.bytes();
   size_t begin = 0;
   for (size_t at = 0; at < bytes.size();) {
@@ -128,7 +155,7 @@ std::vector<Value> lines_of(const String& text, bool with_ends, Budget& budget) 
 
 String replaced(const String& text, const String& before, const String& after, int64_t most,
                 Budget& budget) {
-  budget.spend(text.size());
+  budget.spend(text.weight());
   String out;
   const std::string_view bytes = text.bytes();
   size_t from = 0;
@@ -142,11 +169,11 @@ String replaced(const String& text, const String& before, const String& after, i
       }
       past = at;
     } else {
-      at = bytes.find(before.bytes(), from);
+      at = find_bytes(bytes, before.bytes(), from);
       if (at == std::string_view::npos) break;
       past = at + before.size();
     }
-    budget.spend(after.size());
+    budget.spend(after.weight());
     budget.check_length(out.size() + (at - from) + after.size());
     out.append(text, from, at);
     out.append(after);
@@ -160,12 +187,12 @@ String replaced(const String& text, const String& before, const String& after, i
 String justified(const String& text, int64_t width, const String& fill, char align,
                  Budget& budget) {
   if (count_characters(fill.bytes()) != 1) fault("the fill must be exactly one character long");
-  budget.spend(text.size());
+  budget.spend(text.weight());
   const auto length = static_cast<int64_t>(count_characters(text.bytes()));
   if (length >= width) return text;
   const auto missing = static_cast<size_t>(width - length);
   budget.check_length(missing);
-  budget.spend(4 * missing);
+  budget.spend(missing * (4 + fill.weight()));
   // For an odd number of fill characters Python's center() puts the larger part to the left if the
   // width is odd.
   const size_t middle = missing / 2 + (missing & static_cast<size_t>(width) & 1);
@@ -193,7 +220,7 @@ ByteRange range_of(std::string_view text, const Value& begin, const Value& end) 
 }
 
 String part_of(const String& text, const Value& begin, const Value& end, Budget& budget) {
-  budget.spend(text.size());
+  budget.spend(text.weight());
   const ByteRange range = range_of(text.bytes(), begin, end);
   return text.slice(range.begin, range.end);
 }

@@ -1,22 +1,25 @@
 #pragma once
 // Python's str methods that split and join texts; pieces keep their origin.
 
-#include <vector>
-
 #include "jinja/value.h"
 
 namespace longhaul::jinja {
 
 /// Fault if the value is not a text.
-String text_argument(const Value& value);
+const String& text_argument(const Value& value);
+
+/// Where `part` begins in `text`: first at or behind `from`, or last. npos where it is not there.
+/// The time is linear in both, where std::string_view needs their product.
+size_t find_bytes(std::string_view text, std::string_view part, size_t from = 0);
+size_t find_last_bytes(std::string_view text, std::string_view part);
 
 /// Removes `characters`, or white space if null.
 String stripped(const String& text, const Value* characters, bool at_front, bool at_back,
                 Budget& budget);
 /// Splits at `mark`, or at runs of white space if null; at most `most` times unless negative.
-std::vector<Value> split_text(const String& text, const Value* mark, int64_t most, bool from_end,
-                              Budget& budget);
-std::vector<Value> lines_of(const String& text, bool with_ends, Budget& budget);
+Values split_text(const String& text, const Value* mark, int64_t most, bool from_end,
+                  Budget& budget);
+Values lines_of(const String& text, bool with_ends, Budget& budget);
 String replaced(const String& text, const String& before, const String& after, int64_t most,
                 Budget& budget);
 /// Aligns text in the middle (^), left (<) or right (>) of `width` characters.

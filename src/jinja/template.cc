@@ -1,5 +1,6 @@
 #include "jinja/template.h"
 
+#include "base/cpu_limit.h"
 #include "base/error.h"
 #include "jinja/interpreter.h"
 #include "jinja/lexer.h"
@@ -16,12 +17,17 @@ std::string shortened(std::string_view message) {
   return message.size() <= kMost ? one_line(message) : one_line(message.substr(0, kMost)) + "...";
 }
 
+std::string too_slow(const std::string& where, double seconds) {
+  return one_line(fmt::format("{}: takes more than {:.0f} s of processor time", where, seconds));
+}
+
 }  // namespace
 
 Template::Template(std::string_view source, std::string where) : where_(std::move(where)) {
   if (source.size() > kMostBytes) {
     user_error("{} has {} bytes; at most {} are read", where_, source.size(), kMostBytes);
   }
+  const CpuLimit limit(Budget::most_seconds(0), too_slow(where_, Budget::most_seconds(0)));
   try {
     body_ = std::make_shared<const Body>(parse_template(source));
   } catch (const SyntaxError& error) {
@@ -31,6 +37,9 @@ Template::Template(std::string_view source, std::string where) : where_(std::mov
 
 String Template::render(const Variables& variables, size_t given) const {
   Budget budget(given);
+  const double seconds = Budget::most_seconds(given);
+  const CpuLimit limit(seconds, too_slow(where_, seconds));
+  const HeldMemory memory(Budget::most_held(given));
   Interpreter interpreter(budget, variables);
   try {
     return interpreter.run(*body_);

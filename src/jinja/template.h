@@ -24,9 +24,11 @@ class Template {
   /// for syntax errors, and for `include`, `import`, `extends`, `block` and `autoescape`.
   Template(std::string_view source, std::string where);
 
-  /// UserError with the line if it fails with these variables, refuses them (raise_exception) or
-  /// exceeds a limit: 10 million steps and four for every byte of `given`, calls nested 100 deep,
-  /// 16 times `given` and 1 MiB of output.
+  /// UserError with the line when it cannot be run with these variables, when it refuses them
+  /// (raise_exception) or needs more than is allowed: 10 million steps and four for every byte of
+  /// `given`, calls nested 100 deep, 16 times `given` and 1 MiB of output, 16 times `given` and
+  /// 64 MiB of values that are held at a time, 10 s of processor time and one for every MB of
+  /// `given`.
   String render(const Variables& variables, size_t given) const;
 
  private:

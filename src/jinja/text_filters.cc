@@ -20,7 +20,7 @@ template <String (*change)(const String&)>
 Value changed(Interpreter& interpreter, const Value& subject, const Arguments& arguments) {
   const Parameters none(arguments, {});
   const String text = to_text(subject, interpreter.budget());
-  interpreter.budget().spend(text.size());
+  interpreter.budget().spend(text.weight());
   return Value(change(text));
 }
 
@@ -37,7 +37,7 @@ String escaped_anew(const String& text) { return escaped(text.slice(0, text.size
 Value trim(Interpreter& interpreter, const Value& subject, const Arguments& arguments) {
   const Parameters given(arguments, {"chars"});
   const String text = to_text(subject, interpreter.budget());
-  interpreter.budget().spend(text.size());
+  interpreter.budget().spend(text.weight());
   return Value(stripped(text, given.given(0), true, true, interpreter.budget()));
 }
 
@@ -55,6 +55,7 @@ Value indent(Interpreter& interpreter, const Value& subject, const Arguments& ar
   const bool by_text = given.has(0) && given[0].is(Kind::string);
   const int64_t width = by_text ? 0 : given.integer(0, 4);
   budget.check_length(static_cast<size_t>(std::max<int64_t>(0, width)));
+  budget.spend(static_cast<size_t>(std::max<int64_t>(0, width)));
   const String by = by_text
                         ? given[0].string()
                         : String(std::string(static_cast<size_t>(std::max<int64_t>(0, width)), ' '),
@@ -69,7 +70,7 @@ Value indent(Interpreter& interpreter, const Value& subject, const Arguments& ar
     if (!first) out.append("\n", Origin::kTemplate);
     if (shift) out.append(by);
     out.append(line.string());
-    budget.spend(by.size());
+    budget.spend(by.weight() + line.string().weight());
     budget.check_length(out.size());
     first = false;
   }
@@ -109,7 +110,7 @@ Value format(Interpreter& interpreter, const Value& subject, const Arguments& ar
   }
   Value values = Value::list(arguments.positional, ListKind::tuple);
   if (!arguments.named.empty()) {
-    std::vector<std::pair<Value, Value>> items;
+    Pairs items;
     for (const auto& [name, value] : arguments.named) items.emplace_back(Value::text(name), value);
     values = Value::dict(std::move(items));
   }
@@ -119,7 +120,7 @@ Value format(Interpreter& interpreter, const Value& subject, const Arguments& ar
 
 Value wordcount(Interpreter& interpreter, const Value& subject, const Arguments&) {
   const String text = to_text(subject, interpreter.budget());
-  interpreter.budget().spend(text.size());
+  interpreter.budget().spend(text.weight());
   int64_t words = 0;
   bool in_word = false;
   for (size_t at = 0; at < text.size();) {
@@ -146,7 +147,7 @@ Value tojson(Interpreter& interpreter, const Value& subject, const Arguments& ar
                         : String(std::string(static_cast<size_t>(width), ' '), Origin::kTemplate);
   }
   if (const Value* separators = given.given(2)) {
-    const std::vector<Value> two = items_of(*separators, interpreter.budget());
+    const Values two = items_of(*separators, interpreter.budget());
     if (two.size() != 2) fault("separators must be two texts");
     style.item_separator = text_argument(two[0]);
     style.key_separator = text_argument(two[1]);
@@ -193,13 +194,14 @@ std::optional<int64_t> whole(double number) {
   return static_cast<int64_t>(number);
 }
 
-Value to_integer(Interpreter&, const Value& subject, const Arguments& arguments) {
+Value to_integer(Interpreter& interpreter, const Value& subject, const Arguments& arguments) {
   const Parameters given(arguments, {"default", "base"});
   check_defined(subject);
   const int64_t base = given.integer(1, 10);
   if (base < 2 || base > 36) fault("base must be from 2 to 36");
   std::optional<int64_t> number;
   if (subject.is(Kind::string)) {
+    interpreter.budget().spend(16 * subject.bytes().size());
     number = parsed_integer(subject.bytes(), static_cast<int>(base));
     const auto real = number ? std::nullopt : parsed_real(subject.bytes());
     if (real) number = whole(*real);
@@ -210,11 +212,12 @@ Value to_integer(Interpreter&, const Value& subject, const Arguments& arguments)
   return given.has(0) ? given[0] : Value(int64_t{0});
 }
 
-Value to_real(Interpreter&, const Value& subject, const Arguments& arguments) {
+Value to_real(Interpreter& interpreter, const Value& subject, const Arguments& arguments) {
   const Parameters given(arguments, {"default"});
   check_defined(subject);
   if (subject.is_number()) return Value(subject.real());
   if (subject.is(Kind::string)) {
+    interpreter.budget().spend(16 * subject.bytes().size());
     if (const auto number = parsed_real(subject.bytes())) return Value(*number);
   }
   return given.has(0) ? given[0] : Value(0.0);

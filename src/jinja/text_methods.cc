@@ -16,14 +16,14 @@ namespace {
 template <String (*change)(const String&)>
 Value changed_by(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   const Parameters none(arguments, {});
-  interpreter.budget().spend(self.string().size());
+  interpreter.budget().spend(self.string().weight());
   return Value(change(self.string()));
 }
 
 template <bool front, bool back>
 Value strip(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   const Parameters given(arguments, {"chars"});
-  interpreter.budget().spend(self.string().size());
+  interpreter.budget().spend(self.string().weight());
   return Value(stripped(self.string(), given.given(0), front, back, interpreter.budget()));
 }
 
@@ -49,7 +49,7 @@ Value affix(Interpreter& interpreter, const Value& self, const Arguments& argume
   const auto matches = [&](const Value& affix) {
     check_defined(affix);
     if (!affix.is(Kind::string)) fault("needs a str or a tuple of str, not {}", affix.type());
-    interpreter.budget().spend(affix.string().size());
+    interpreter.budget().spend(affix.string().weight());
     return at_end ? text.bytes().ends_with(affix.bytes()) : text.bytes().starts_with(affix.bytes());
   };
   const Value& affixes = given[0];
@@ -62,9 +62,9 @@ Value affix(Interpreter& interpreter, const Value& self, const Arguments& argume
 template <bool at_end>
 Value remove_affix(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   const Parameters given(arguments, {"affix"});
-  const String affix = text_argument(given[0]);
+  const String& affix = text_argument(given[0]);
   const String& text = self.string();
-  interpreter.budget().spend(text.size());
+  interpreter.budget().spend(text.weight());
   const bool there =
       at_end ? text.bytes().ends_with(affix.bytes()) : text.bytes().starts_with(affix.bytes());
   if (!there) return self;
@@ -75,13 +75,13 @@ Value remove_affix(Interpreter& interpreter, const Value& self, const Arguments&
 template <bool from_end, bool must_be_there>
 Value find(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   const Parameters given(arguments, {"sub", "start", "end"});
-  const String sub = text_argument(given[0]);
+  const String& sub = text_argument(given[0]);
   const Value begin = given.has(1) ? given[1] : Value::none();
   const Value end = given.has(2) ? given[2] : Value::none();
-  interpreter.budget().spend(2 * self.string().size());
+  interpreter.budget().spend(2 * self.string().size() + sub.size());
   const ByteRange within = range_of(self.bytes(), begin, end);
   const std::string_view text = self.bytes().substr(within.begin, within.end - within.begin);
-  const size_t at = from_end ? text.rfind(sub.bytes()) : text.find(sub.bytes());
+  const size_t at = from_end ? find_last_bytes(text, sub.bytes()) : find_bytes(text, sub.bytes());
   if (at == std::string_view::npos) {
     if (must_be_there) fault("substring not found");
     return Value(int64_t{-1});
@@ -91,11 +91,11 @@ Value find(Interpreter& interpreter, const Value& self, const Arguments& argumen
 
 Value count_method(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   const Parameters given(arguments, {"sub"});
-  const String sub = text_argument(given[0]);
-  interpreter.budget().spend(self.string().size());
+  const String& sub = text_argument(given[0]);
+  interpreter.budget().spend(self.string().weight());
   if (sub.empty()) return Value(static_cast<int64_t>(count_characters(self.bytes())) + 1);
   int64_t found = 0;
-  for (size_t at = 0; (at = self.bytes().find(sub.bytes(), at)) != std::string_view::npos;
+  for (size_t at = 0; (at = find_bytes(self.bytes(), sub.bytes(), at)) != std::string_view::npos;
        at += sub.size()) {
     ++found;
   }
@@ -115,7 +115,7 @@ Value join_method(Interpreter& interpreter, const Value& self, const Arguments& 
   for (const Value& item : items_of(given[0], interpreter.budget())) {
     if (!item.is(Kind::string)) fault("join() needs texts, found {}", item.type());
     interpreter.budget().check_length(out.size() + item.string().size() + self.string().size());
-    interpreter.budget().spend(item.string().size() + self.string().size());
+    interpreter.budget().spend(item.string().weight() + self.string().weight());
     if (!first) out.append(self.string());
     out.append(item.string());
     first = false;
@@ -148,11 +148,12 @@ Value zfill(Interpreter& interpreter, const Value& self, const Arguments& argume
 template <bool from_end>
 Value partition(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   const Parameters given(arguments, {"sep"});
-  const String mark = text_argument(given[0]);
+  const String& mark = text_argument(given[0]);
   if (mark.empty()) fault("empty separator");
   const String& text = self.string();
-  interpreter.budget().spend(text.size());
-  const size_t at = from_end ? text.bytes().rfind(mark.bytes()) : text.bytes().find(mark.bytes());
+  interpreter.budget().spend(text.weight());
+  const size_t at = from_end ? find_last_bytes(text.bytes(), mark.bytes())
+                             : find_bytes(text.bytes(), mark.bytes());
   const auto part = [&](size_t begin, size_t end) { return Value(text.slice(begin, end)); };
   if (at != std::string_view::npos) {
     return Value::list(
@@ -167,7 +168,7 @@ Value partition(Interpreter& interpreter, const Value& self, const Arguments& ar
 template <bool (*holds)(std::string_view)>
 Value all_are(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   const Parameters none(arguments, {});
-  interpreter.budget().spend(self.string().size());
+  interpreter.budget().spend(self.string().weight());
   return Value(holds(self.bytes()));
 }
 

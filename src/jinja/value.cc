@@ -25,25 +25,27 @@ Value Value::none() {
 
 Value Value::undefined(std::string message) {
   Value value;
-  value.data_ = Undefined{std::make_shared<const std::string>(std::move(message))};
+  constexpr size_t kMost = 400;  // more than what is shown of it
+  value.data_ =
+      Undefined{make_counted<const Text>(message.data(), std::min(message.size(), kMost))};
   return value;
 }
 
 Value Value::text(std::string_view bytes, Origin origin) { return Value(String(bytes, origin)); }
 
-Value Value::list(std::vector<Value> items, ListKind kind) {
+Value Value::list(Values items, ListKind kind) {
   int depth = 0;
   for (const Value& item : items) depth = std::max(depth, item.depth());
   Value value;
-  value.data_ = std::make_shared<const List>(List{std::move(items), kind, deeper(depth)});
+  value.data_ = make_counted<const List>(List{std::move(items), kind, deeper(depth)});
   return value;
 }
 
-Value Value::dict(std::vector<std::pair<Value, Value>> items) {
+Value Value::dict(Pairs items) {
   int depth = 0;
   for (const auto& [key, item] : items) depth = std::max({depth, key.depth(), item.depth()});
   Value value;
-  value.data_ = std::make_shared<const Dict>(Dict{std::move(items), deeper(depth)});
+  value.data_ = make_counted<const Dict>(Dict{std::move(items), deeper(depth)});
   return value;
 }
 
@@ -58,10 +60,9 @@ double Value::real() const {
   return static_cast<double>(integer().value());
 }
 
-const std::string& Value::undefined_message() const {
-  static const std::string unnamed = "value is undefined";
+std::string Value::undefined_message() const {
   const auto& message = std::get<Undefined>(data_).message;
-  return message ? *message : unnamed;
+  return message ? std::string(*message) : "value is undefined";
 }
 
 bool Value::truth() const {
@@ -171,7 +172,7 @@ bool less(const Value& a, const Value& b, Budget& budget) {
   if (!lists) {
     fault("'<' not supported between instances of '{}' and '{}'", a.type(), b.type());
   }
-  const std::vector<Value>&left = a.list().items, &right = b.list().items;
+  const Values &left = a.list().items, &right = b.list().items;
   for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
     budget.spend();
     if (!equal(left[i], right[i], budget)) return less(left[i], right[i], budget);
@@ -179,8 +180,8 @@ bool less(const Value& a, const Value& b, Budget& budget) {
   return left.size() < right.size();
 }
 
-std::vector<Value> items_of(const Value& value, Budget& budget) {
-  std::vector<Value> items;
+Values items_of(const Value& value, Budget& budget) {
+  Values items;
   switch (value.kind()) {
     case Kind::undefined:
       break;

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "jinja/budget.h"
 #include "jinja/string.h"
@@ -21,15 +20,21 @@ class Value;
 struct List;
 struct Dict;
 
+using Values = Vector<Value>;
+using Pairs = Vector<std::pair<Value, Value>>;
+
 struct Arguments {
-  std::vector<Value> positional;
-  std::vector<std::pair<std::string, Value>> named;
+  Values positional;
+  Vector<std::pair<Text, Value>> named;
 };
 
 /// A value with attributes or that can be called: loop, namespace, macros, functions, methods.
 class Object {
  public:
-  virtual ~Object() = default;
+  Object() { HeldMemory::take(kBytesBeside); }
+  virtual ~Object() { HeldMemory::give_back(kBytesBeside); }
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
   virtual const char* type() const = 0;
   virtual bool attribute(std::string_view /*name*/, Value& /*out*/) const { return false; }
   virtual bool callable() const { return false; }
@@ -37,6 +42,9 @@ class Object {
   virtual Value call(Interpreter& interpreter, const Arguments& arguments);
   /// Releases references to other values, to break reference cycles.
   virtual void release() {}
+
+ private:
+  static constexpr size_t kBytesBeside = 128;  ///< what functions hold, and what keeps objects
 };
 
 enum class ListKind : uint8_t {
@@ -53,17 +61,17 @@ class Value {
   explicit Value(bool b) : data_(b) {}
   explicit Value(int64_t i) : data_(i) {}
   explicit Value(double d) : data_(d) {}
-  explicit Value(String text) : data_(std::make_shared<const String>(std::move(text))) {}
+  explicit Value(String text) : data_(make_counted<const String>(std::move(text))) {}
   explicit Value(std::shared_ptr<Object> object) : data_(std::move(object)) {}
   explicit Value(const char*) = delete;
 
   static Value none();
-  /// `message` is the error message on use.
+  /// `message`: what using it says; its beginning is kept.
   static Value undefined(std::string message);
   static Value text(std::string_view bytes, Origin origin = Origin::kTemplate);
   /// Fault if values are nested too deep.
-  static Value list(std::vector<Value> items, ListKind kind = ListKind::list);
-  static Value dict(std::vector<std::pair<Value, Value>> items);
+  static Value list(Values items, ListKind kind = ListKind::list);
+  static Value dict(Pairs items);
 
   Kind kind() const { return static_cast<Kind>(data_.index()); }
   bool is(Kind kind) const { return this->kind() == kind; }
@@ -78,7 +86,7 @@ class Value {
   const List& list() const { return *std::get<std::shared_ptr<const List>>(data_); }
   const Dict& dict() const { return *std::get<std::shared_ptr<const Dict>>(data_); }
   const std::shared_ptr<Object>& object() const { return std::get<std::shared_ptr<Object>>(data_); }
-  const std::string& undefined_message() const;
+  std::string undefined_message() const;
 
   bool truth() const;
   const char* type() const;  ///< Python's type name
@@ -86,7 +94,7 @@ class Value {
 
  private:
   struct Undefined {
-    std::shared_ptr<const std::string> message;
+    std::shared_ptr<const Text> message;
   };
   struct None {};
   std::variant<Undefined, None, bool, int64_t, double, std::shared_ptr<const String>,
@@ -95,13 +103,13 @@ class Value {
 };
 
 struct List {
-  std::vector<Value> items;
+  Values items;
   ListKind kind = ListKind::list;
   int depth = 1;
 };
 
 struct Dict {
-  std::vector<std::pair<Value, Value>> items;  // in insertion order, with unique keys
+  Pairs items;  // in insertion order, with unique keys
   int depth = 1;
 
   const Value* find(std::string_view key) const;
@@ -122,6 +130,6 @@ void append_repr(String& out, const Value& value, Budget& budget);
 std::string float_text(double value);
 
 /// The values over which a for loop iterates. Fault if the value is not iterable.
-std::vector<Value> items_of(const Value& value, Budget& budget);
+Values items_of(const Value& value, Budget& budget);
 
 }  // namespace longhaul::jinja

@@ -98,8 +98,9 @@ std::string float_text(double value) {
 }
 
 void append_repr(String& out, const Value& value, Budget& budget) {
+  budget.spend();
   if (value.is(Kind::string)) {
-    budget.spend(value.string().size());
+    budget.spend(value.string().weight());
     append_quoted(out, value.string());
   } else if (value.is(Kind::list) && value.list().kind != ListKind::generator) {
     append_list(out, value.list(), budget);
@@ -127,6 +128,7 @@ String to_text(const Value& value, Budget& budget) {
     case Kind::real:
       return own(float_text(value.real()));
     case Kind::string:
+      budget.spend(value.string().weight());
       return value.string();
     default:
       break;

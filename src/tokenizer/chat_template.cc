@@ -39,7 +39,7 @@ Value value_of(const nlohmann::ordered_json& message, size_t number) {
   const bool has_role =
       message.is_object() && message.contains("role") && message["role"].is_string();
   if (!has_role) user_error("chat: message {} is no object with a role", number);
-  std::vector<std::pair<Value, Value>> items;
+  jinja::Pairs items;
   for (const auto& [key, field] : message.items()) {
     const bool own = key == "role" && is_known_role(field.get_ref<const std::string&>());
     // Templates look up the keys; users write the contents.
@@ -116,7 +116,7 @@ jinja::Variables ChatTemplate::variables(bool add_generation_prompt) const {
 jinja::String ChatTemplate::rendered(std::span<const ChatMessage> messages,
                                      bool add_generation_prompt) const {
   jinja::Variables given = variables(add_generation_prompt);
-  std::vector<Value> list;
+  jinja::Values list;
   for (const ChatMessage& message : messages) list.push_back(value_of(message));
   given["messages"] = Value::list(std::move(list));
   return main_.render(given, bytes_of(messages));
@@ -146,7 +146,7 @@ std::vector<TextSegment> ChatTemplate::segments(const ChatRequest& request) cons
   add("messages", request.messages);
   add("tools", request.tools);
   add("documents", request.documents);
-  std::vector<Value> list;
+  jinja::Values list;
   for (const auto& message : request.messages) list.push_back(value_of(message, list.size() + 1));
   given["messages"] = Value::list(std::move(list));
   const bool tools = with_tools_ && !request.tools.is_null();

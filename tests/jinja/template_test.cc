@@ -8,9 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/cpu_limit.h"
 #include "base/error_of.h"
 #include "jinja/clock.h"
 #include "jinja/json.h"
+#include "jinja/substrings.h"
 
 namespace longhaul::jinja {
 namespace {
@@ -124,6 +126,19 @@ TEST(Template, HostileTemplatesEndWithOneLine) {
   for (int i = 0; i < 5000; ++i) sum += "+1";
   std::string ifs;
   for (int i = 0; i < 200; ++i) ifs += "{% if true %}";
+  const std::string long_name(300'000, 'm');
+  const auto often = [](const std::string& expression) {
+    return "{% for i in range(100000) %}{% set y = " + expression + " %}{% endfor %}";
+  };
+  const auto search = [&](const std::string& expression) {
+    return "{% set a = 'a' * 1000000 %}{% set b = 'a' * 500000 ~ 'b' %}"
+           "{% set c = 'b' ~ 'a' * 500000 %}" +
+           often(expression);
+  };
+  const auto kept = [](const std::string& expression) {
+    return "{% set ns = namespace(l=[]) %}{% for i in range(100000) %}{% set ns.l = ns.l + [" +
+           expression + "] %}{% endfor %}";
+  };
   struct Hostile {
     std::string source;
     const char* says;
@@ -162,14 +177,66 @@ TEST(Template, HostileTemplatesEndWithOneLine) {
       {"{{ 1 | nothing }}", "no filter named 'nothing'"},
       {"{{ 1 is nothing }}", "no test named 'nothing'"},
       {"{{ 'a", "does not end"},
+      // Searches whose time would be the product of both lengths.
+      {search("b in a"), "steps"},
+      {search("a.find(b)"), "steps"},
+      {search("a.rfind(c)"), "steps"},
+      {search("a.count(b)"), "steps"},
+      {search("a.split(b)"), "steps"},
+      {search("a.rsplit(c)"), "steps"},
+      {search("a.rpartition(c)"), "steps"},
+      {search("a | replace(b, 'x')"), "steps"},
+      // Formats that make much of little.
+      {often("'%9999s' % 1"), "steps"},
+      {often("'%.9999f' % 1.5"), "steps"},
+      {often("'{:,.9999f}'.format(1.5)"), "steps"},
+      {"{% set x = '1' * 1000000 %}" + often("x | int"), "steps"},
+      // What stays in memory: texts of many runs, lists, names, objects.
+      {kept("('b' ~ given[:1]) * 400000 ~ i"), "holds more than 671"},
+      {kept("range(100000)"), "holds more than 671"},
+      {kept("[1] * 100000"), "holds more than 671"},
+      {kept("('x' * 100000) | list"), "holds more than 671"},
+      {kept("namespace(**{'k' * 900000 ~ i: 1})"), ""},
+      {kept(std::string(300'000, 'q')), ""},
+      {"{% set ns = namespace(l=[]) %}{% for i in range(100000) %}{% macro " + long_name +
+           "() %}{% endmacro %}{% set ns.l = ns.l + [" + long_name + "] %}{% endfor %}",
+       "holds more than 671"},
       {"{% raw %}", "'endraw' is missing"},
       {"{{ ''.__class__ }}{{ ''.__class__.__mro__ }}", "has no attribute"},
   };
   for (const Hostile& hostile : all) {
     SCOPED_TRACE(hostile.source.substr(0, 80));
-    EXPECT_TRUE(has(error_of([&] { render(hostile.source); }), {"test", "line 1", hostile.says}));
+    const std::string error = error_of([&] { render(hostile.source, {{"given", "text"}}); });
+    EXPECT_TRUE(has(error, {"test", "line 1", hostile.says}));
   }
   EXPECT_TRUE(has(error_of([] { render(std::string(2 << 20, 'x')); }), {"test has 2097152 bytes"}));
+}
+
+TEST(Template, ProcessorTimeIsLimited) {
+  CpuLimit::scale(0.001);
+  EXPECT_TRUE(has(error_of([] {
+                    render(
+                        "{% for i in range(100000) %}{% for j in range(90) %}{% endfor %}"
+                        "{% endfor %}");
+                  }),
+                  {"test", "10 s of processor time"}));
+  CpuLimit::scale(1);
+}
+
+TEST(Template, SearchesFindWhatTheLibraryFinds) {
+  uint32_t state = 1;
+  const auto random = [&](uint32_t most) {
+    state = state * 1664525 + 1013904223;
+    return (state >> 16) % most;
+  };
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text(random(40), 'a'), part(random(6), 'a');
+    for (char& c : text) c = static_cast<char>('a' + random(2));
+    for (char& c : part) c = static_cast<char>('a' + random(2));
+    const size_t from = random(45);
+    EXPECT_EQ(find_bytes(text, part, from), text.find(part, from)) << text << " " << part;
+    EXPECT_EQ(find_last_bytes(text, part), text.rfind(part)) << text << " " << part;
+  }
 }
 
 TEST(Template, LoopsThatHoldThemselvesAreLetGo) {
