@@ -127,15 +127,15 @@ constexpr uint32_t kAllowedToServers[] = {
     SYS_getsockopt, SYS_getsockname, SYS_getpeername, SYS_shutdown,
 };
 
-// Calls that the C library replaces by older ones where the system does not have them. Their
-// arguments lie in memory, where a filter cannot look.
+// The C library replaces these calls by older ones if they fail with ENOSYS. Their arguments are in
+// memory, where a filter cannot check them.
 constexpr uint32_t kReplaced[] = {SYS_clone3, SYS_openat2};
 constexpr uint32_t kFirstUnknown = SYS_landlock_restrict_self + 1;
 
-/// A filter of system calls as a program of the kernel's.
+/// Builds a seccomp program that allows a list of system calls.
 class Filter {
  public:
-  /// The lower 32 bits of an argument, masked, are `value`.
+  /// Holds if 32 bits of an argument, masked, equal `value`.
   struct Check {
     int argument;
     uint32_t value;

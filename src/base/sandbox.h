@@ -19,16 +19,16 @@ struct Sandbox {
 
 /// Rights beyond reading files and computing.
 struct SandboxRights {
-  /// For servers: an open socket may accept connections, receive and send. New sockets, connecting,
-  /// binding and listening stay refused.
+  /// For servers: sockets opened before may accept connections, receive and send. New sockets,
+  /// connect, bind and listen stay refused.
   bool connections = false;
   bool gpus = false;  ///< ioctl of NVIDIA's driver, and connections between its processes
 };
 
-/// Before any thread is started, and before the model is opened: files may be read everywhere, and
-/// written only in the folders `written` and the temporary one. System calls that are not on the
-/// list of sandbox.cc fail with EPERM, or ENOSYS where the C library has a replacement. What the
-/// kernel lacks is left out.
+/// Must be called before any thread is started and before the model is opened. Files may then be
+/// read everywhere, and written only in the folders `written` and the temporary folder. System
+/// calls that are not on the list of sandbox.cc fail with EPERM, or with ENOSYS if the C library
+/// has a replacement. Mechanisms that the kernel lacks are left out.
 Sandbox enter_sandbox(const std::vector<std::filesystem::path>& written,
                       const SandboxRights& rights = {});
 

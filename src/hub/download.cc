@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostTries = 4;  // slower than the limit
+constexpr int kMostTries = 4;  // attempts in a row that are slower than the limit
 constexpr size_t kMostTagBytes = 4096;
 constexpr auto kFirstPause = std::chrono::milliseconds(200);
 
@@ -48,7 +48,7 @@ bool is_named(int file, const fs::path& path) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-/// The part, which no other process writes as long as it is open.
+/// Opens the part so that no other process writes it while it is open.
 int open_locked_part(const fs::path& path, const fs::path& target) {
   for (;;) {
     const int file = open_own_file(path);
@@ -57,11 +57,11 @@ int open_locked_part(const fs::path& path, const fs::path& target) {
       user_error("{}: another process is fetching it", target.string());
     }
     if (is_named(file, path)) return file;
-    close(file);  // whoever held the lock has put it in place or taken it away
+    close(file);  // another process has renamed or removed it meanwhile
   }
 }
 
-/// The first and the last byte of "bytes 50-99/100", and how many there are; -1: not named.
+/// First byte, last byte and size of the file in "bytes 50-99/100"; -1: not given.
 struct ContentRange {
   int64_t begin = -1, end = -1, all = -1;
 };
@@ -101,7 +101,7 @@ class Part {
   int64_t have() const { return have_; }
   const std::string& tag() const { return tag_; }
 
-  /// Without the bytes that are there.
+  /// Drops the bytes already downloaded.
   void begin_anew() {
     if (ftruncate(file_, 0) != 0 || lseek(file_, 0, SEEK_SET) < 0) refuse_write(path_);
     have_ = 0;
@@ -152,7 +152,7 @@ class Part {
     if (!what_.sha256.empty()) read_own();
     if (lseek(file_, have_, SEEK_SET) < 0) refuse_write(path_);
   }
-  /// The bytes that are there already count in the hash.
+  /// Adds the bytes already downloaded to the hash.
   void read_own() {
     std::vector<std::byte> buffer(1 << 20);
     int64_t at = 0;
@@ -204,7 +204,7 @@ class Fetch {
       const double least =
           static_cast<double>(what_.limits.bytes_per_second) * std::max(1.0, watch.seconds());
       const bool fast = static_cast<double>(part_.have() - before) >= least;
-      // From a server that sends other parts than those asked for, all of it comes again each time.
+      // A server that sends other parts than requested is not asked for parts again.
       whole_only_ = whole_only_ || std::exchange(other_range_, false);
       if (whole_only_) part_.begin_anew();
       tries = fast && !whole_only_ ? 0 : tries + 1;
@@ -227,7 +227,7 @@ class Fetch {
     }
   }
 
-  /// Whether an answer with part of the file goes on where ours ends, in the same file.
+  /// Whether a response with part of the file continues our part of the same file.
   bool continues(const HttpResponse& head, int64_t begin) {
     const ContentRange range = content_range(head);
     const auto tag = head.headers.find("etag");
@@ -250,12 +250,12 @@ class Fetch {
                               .cancel = what_.cancel};
     HttpResponse r =
         http_get(request, [&](const HttpResponse& head, std::span<const std::byte> bytes) {
-          if (head.status != 200 && head.status != 206) return true;  // a refusal's page
+          if (head.status != 200 && head.status != 206) return true;  // body of an error response
           if (first && head.status == 206 && !continues(head, begin)) {
             other_range_ = true;
             return false;
           }
-          if (first && head.status == 200 && begin > 0) part_.begin_anew();  // not from in between
+          if (first && head.status == 200 && begin > 0) part_.begin_anew();  // range ignored
           first = false;
           const auto count = static_cast<int64_t>(bytes.size());
           if (total_ >= 0 && part_.have() + count > total_) {
@@ -267,7 +267,7 @@ class Fetch {
           }
           try {
             part_.append(bytes);
-          } catch (const UserError& error) {  // must not fly through libcurl
+          } catch (const UserError& error) {  // must not propagate through libcurl
             user_error_from_sink_ = error.what();
             return false;
           }

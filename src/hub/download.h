@@ -19,19 +19,19 @@ struct Download {
   std::string sha256;  ///< empty: the server gives none
   const CancelFlag* cancel = nullptr;
   HttpLimits limits = {};
-  std::function<void(int64_t done, int64_t total)> progress;  ///< total is -1 while it is unknown
+  std::function<void(int64_t done, int64_t total)> progress;  ///< total is -1 while unknown
   std::function<void(const std::string& problem)> retrying;
 };
 
 enum class DownloadEnd { kDone, kCancelled };
 
-/// The file appears at its place once it is complete and checked. Until then its bytes lie beside
-/// it as .NAME.part, which is locked; the next call resumes from them where the server sends the
-/// rest (without a sha256 only if the server's entity tag is still the same; a rest that begins
-/// elsewhere is thrown away, and all of it is fetched). A connection that breaks or is too slow is
-/// tried again a few times. Throws UserError: the server refuses, length or sha256 are wrong (the
-/// part is removed then), the disk is full, another process fetches the same file, the part is no
-/// regular file of its own.
+/// The file appears at its place when it is complete and checked. Until then its bytes are in
+/// .NAME.part beside it, which is locked. The next call resumes from them if the server can send
+/// the rest (without a sha256 only if the server's entity tag has not changed). If the server sends
+/// another part than the rest, the whole file is fetched. A connection that breaks or is too slow
+/// is retried a few times. Throws UserError if the server refuses, length or sha256 are wrong (the
+/// part is then removed), the disk is full, another process fetches the same file, or the part is a
+/// link or no regular file.
 DownloadEnd download(const Download& what);
 
 /// Number of bytes received for a file of that name.

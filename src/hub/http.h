@@ -13,18 +13,19 @@
 
 namespace longhaul {
 
-/// A transfer slower than that breaks off.
+/// A transfer that is slower than these limits fails.
 struct HttpLimits {
-  int64_t bytes_per_second = 4096;  ///< on average of `seconds`
+  int64_t bytes_per_second = 4096;  ///< least average over `seconds`
   int64_t seconds = 60;
-  int64_t all_seconds = 0;  ///< for the whole transfer; 0: any
+  int64_t all_seconds = 0;  ///< most time for the whole transfer; 0: no limit
 };
 
 struct HttpRequest {
   std::string url;
-  std::string token;     ///< sent as a bearer to the url's own host only, not where it redirects to
-  int64_t begin = 0;     ///< first byte that is wanted
-  std::string if_match;  ///< the entity tag (ETag) of the file whose rest is wanted
+  /// sent as a bearer token only to the url's own host, not to redirect targets
+  std::string token;
+  int64_t begin = 0;     ///< first byte requested
+  std::string if_match;  ///< entity tag (ETag) of the file whose rest is requested
   HttpLimits limits = {};
   const CancelFlag* cancel = nullptr;
 };
@@ -32,21 +33,21 @@ struct HttpRequest {
 struct HttpResponse {
   long status = 0;  ///< status of the last response
   std::map<std::string, std::string>
-      headers;          ///< of the last answer; lower-case names, at most 256 KiB
-  std::string problem;  ///< why the transfer broke off; empty: it did not
+      headers;          ///< headers of the last response; lower-case names, at most 256 KiB
+  std::string problem;  ///< why the transfer failed; empty if it did not
   bool refused_by_sink = false;
   bool cancelled = false;
 };
 
-/// Receives the bytes as they arrive; status and headers are those of their answer. Returns false
-/// to end the transfer.
+/// Receives the bytes as they arrive, with status and headers of their response. Returning false
+/// ends the transfer.
 using HttpSink = std::function<bool(const HttpResponse& head, std::span<const std::byte> bytes)>;
 
 /// Follows up to 10 redirects; http and https only, and not from https to http. Throws UserError if
 /// libcurl is not available. Transfer failures are in HttpResponse::problem.
 HttpResponse http_get(const HttpRequest& request, const HttpSink& sink);
 
-/// A whole answer of at most `most` bytes, which arrives within five minutes.
+/// Fetches a whole response of at most `most` bytes, within five minutes.
 HttpResponse http_get_text(const HttpRequest& request, size_t most, std::string& text);
 
 /// `text` as a part of a URL's path; slashes are kept.

@@ -23,7 +23,7 @@ bool is_hex(const std::string& text, size_t digits) {
   return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-/// A path that stays within the folder that it is put into, and that can be shown in a line.
+/// Whether a path stays within its target folder and holds no control characters.
 bool is_safe(const std::string& path) {
   if (path.empty() || path.front() == '/' || one_line(path) != path) return false;
   size_t begin = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// What the values of a running template hold in memory. Every text, list, dict, scope and object is
-// allocated through Counted, so that a template cannot take more than it is allowed.
+// Bounds the memory that the values of a running template hold. Every text, list, dict, scope and
+// object is allocated through Counted.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace longhaul::jinja {
 
-/// Counts for the calling thread from construction to destruction. Outside nothing is counted.
+/// Counts the allocations of the calling thread during its lifetime; outside nothing is counted.
 class HeldMemory {
  public:
-  /// `most`: bytes that may be held at a time.
+  /// `most` is the number of bytes that may be held at a time.
   explicit HeldMemory(size_t most) : most_(static_cast<int64_t>(most)), outer_(current) {
     current = this;
   }
@@ -23,7 +23,7 @@ class HeldMemory {
   HeldMemory(const HeldMemory&) = delete;
   HeldMemory& operator=(const HeldMemory&) = delete;
 
-  /// Before `bytes` are allocated: Fault where they are too many.
+  /// Must be called before `bytes` are allocated. Throws Fault if the limit would be exceeded.
   static void take(size_t bytes) {
     if (current != nullptr) current->add(static_cast<int64_t>(bytes));
   }
@@ -40,7 +40,7 @@ class HeldMemory {
   HeldMemory* outer_;
 };
 
-/// An allocator that counts. What is shared or small has the bookkeeping of the heap beside it.
+/// An allocator that counts its bytes and those of the heap's own records.
 template <class T>
 struct Counted {
   using value_type = T;
@@ -67,7 +67,7 @@ struct Counted {
 using Text = std::basic_string<char, std::char_traits<char>, Counted<char>>;
 template <class T>
 using Vector = std::vector<T, Counted<T>>;
-/// Found by any kind of text.
+/// A map by names that any kind of text can be looked up in.
 template <class T>
 using Names = std::map<Text, T, std::less<>, Counted<std::pair<const Text, T>>>;
 

@@ -32,7 +32,7 @@ class String {
   size_t size() const { return bytes_.size(); }
   bool empty() const { return bytes_.empty(); }
   std::span<const Run> runs() const { return runs_; }
-  /// What copying it costs: its bytes, and those of its runs.
+  /// Bytes that copying it moves, those of its runs included.
   size_t weight() const { return bytes_.size() + sizeof(Run) * runs_.size(); }
 
   /// HTML markup, as made by the filters `safe` and `escape`: text added with + is escaped.

@@ -8,8 +8,8 @@ namespace longhaul::jinja {
 /// Fault if the value is not a text.
 const String& text_argument(const Value& value);
 
-/// Where `part` begins in `text`: first at or behind `from`, or last. npos where it is not there.
-/// The time is linear in both, where std::string_view needs their product.
+/// Position of the first `part` in `text` at or after `from`, or of the last one; npos if there is
+/// none. The time is linear in both lengths; std::string_view::find may need their product.
 size_t find_bytes(std::string_view text, std::string_view part, size_t from = 0);
 size_t find_last_bytes(std::string_view text, std::string_view part);
 

@@ -9,9 +9,9 @@ namespace longhaul {
 /// as \xNN, cut after 80 bytes.
 std::string printable(std::string_view text);
 
-/// A whole message made fit for one line of a terminal, whatever the texts are that it quotes:
-/// control characters, those that change the direction of text or end its line, and broken UTF-8
-/// as \xNN, the rest as it is.
+/// Makes a whole message fit for one line of a terminal, including texts quoted in it: control
+/// characters, characters that change the direction of text or end a line, and broken UTF-8 become
+/// \xNN.
 std::string one_line(std::string_view message);
 
 }  // namespace longhaul

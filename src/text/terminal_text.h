@@ -7,10 +7,10 @@
 
 namespace longhaul {
 
-/// For text that comes in pieces. Line feeds and tabs stay, a line end of Windows becomes a line
-/// feed; every other control character (C0, delete, C1: also U+009B, which begins a sequence as
-/// ESC [ does; those that change the direction of text) and every broken sequence of UTF-8 becomes
-/// U+FFFD.
+/// For text that comes in pieces. Line feeds and tabs are kept, and a Windows line end becomes a
+/// line feed. Every other control character (C0, delete, C1, including U+009B, which begins a
+/// sequence like ESC [), every character that changes the direction of text, and every broken
+/// sequence of UTF-8 becomes U+FFFD.
 class TerminalText {
  public:
   /// The text that is complete so far; the first bytes of an incomplete character are held back.

@@ -30,8 +30,8 @@ std::string_view repair_utf8(std::string_view text, std::string& storage, size_t
 /// sequences become U+FFFD.
 std::string take_complete_utf8(std::string& held);
 
-/// Characters that change how the text around them is shown: Unicode's Bidi_Control, and the
-/// separators of lines and paragraphs (U+2028, U+2029).
+/// Whether a character changes how the text around it is shown: Unicode's property Bidi_Control,
+/// and the separators of lines and paragraphs (U+2028, U+2029).
 bool changes_layout(uint32_t code_point);
 
 /// Unicode's White_Space property.
