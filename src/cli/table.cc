@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/printable.h"
+
 namespace longhaul {
 namespace {
 
@@ -13,6 +15,11 @@ size_t width_of(const std::string& text) {
 }
 
 }  // namespace
+
+void Table::add(std::vector<std::string> row) {
+  for (std::string& text : row) text = one_line(text);
+  rows_.push_back(std::move(row));
+}
 
 std::string Table::text(const std::string& indent) const {
   std::vector<size_t> widths;

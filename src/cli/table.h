@@ -12,7 +12,8 @@ class Table {
   /// Columns beyond the listed ones are left-aligned.
   explicit Table(std::vector<Align> columns = {}) : columns_(std::move(columns)) {}
 
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  /// Control characters in the texts become \xNN (text/printable.h).
+  void add(std::vector<std::string> row);
   bool empty() const { return rows_.empty(); }
   /// Two spaces between columns, nothing after the last one, each row on its own line.
   std::string text(const std::string& indent = "") const;

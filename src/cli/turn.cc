@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/system_info.h"
 #include "base/units.h"
 #include "cli/progress_bar.h"
 #include "engine/reading_time.h"
@@ -40,6 +41,15 @@ PromptReading read_with_bar(Session& session, const std::vector<int32_t>& prompt
   return read_prompt(session, prompt, hooks);
 }
 
+/// Memory that is free again counts as well, such as that of a chat template's values.
+void check_held_so_far(const SessionOptions& options) {
+  if (options.memory_limit == 0 || !options.queue.on_host()) return;
+  const size_t held = peak_resident_bytes();
+  if (held <= options.memory_limit) return;
+  user_error("program and tokenizer have held {} already, more than --memory-limit {}",
+             format_bytes(held), format_bytes(options.memory_limit));
+}
+
 }  // namespace
 
 RunFacts run_turn(Session& session, const std::vector<int32_t>& prompt, int64_t instruction,
@@ -47,6 +57,7 @@ RunFacts run_turn(Session& session, const std::vector<int32_t>& prompt, int64_t 
   RunFacts facts;
   const SamplerOptions& sampler = options.generate.sampler;
   if (sampler.temperature > 0) facts.seed = sampler.seed;
+  check_held_so_far(session.options());
   facts.reading = read_with_bar(session, prompt, instruction, options, interrupt);
   if (!facts.reading.finished) return facts;
   if (!options.save.empty()) session.save(options.save);

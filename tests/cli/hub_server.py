@@ -2,7 +2,8 @@
 
 FOLDER holds the files of the one repository, some/model. Names of repositories choose a fault:
 some/breaks (every connection ends in the middle), some/gated (401 without a token), some/wrong (a
-SHA-256 that does not fit), some/moved (files are on another host name), some/rangeless (no ranges).
+SHA-256 that does not fit), some/moved (files are on another host name), some/rangeless (no ranges),
+some/lines (a licence of several lines), some/huge (sizes whose sum overflows), some/slow (a pause).
 What was asked goes to FOLDER/.log.
 """
 
@@ -11,6 +12,7 @@ import http.server
 import json
 import pathlib
 import sys
+import time
 
 FOLDER = pathlib.Path(sys.argv[1])
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -58,13 +60,17 @@ class Hub(http.server.BaseHTTPRequestHandler):
         if not name.startswith("some/") or name == "some/absent":
             return self.answer(404)
         if not rest:
-            return self.answer_json({"id": name, "sha": COMMIT, "cardData": {"license": "apache-2.0"}})
+            lines = "MIT\nerror: \x1b[31mcall \u202e555"
+            return self.answer_json({"id": name, "sha": COMMIT, "cardData":
+                                     {"license": lines if name == "some/lines" else "apache-2.0"}})
         entries = []
         for path in files():
             data = path.read_bytes()
             digest = hashlib.sha256(b"" if name == "some/wrong" else data).hexdigest()
             entries.append({"type": "file", "path": path.name, "size": len(data),
                             "lfs": {"oid": digest, "size": len(data)}})
+        if name == "some/huge":
+            entries = [dict(entries[-1], path=f"m-0000{i}-of-00002.gguf", size=2**62) for i in (1, 2)]
         # two pages
         if "cursor" in query:
             return self.answer_json(entries[1:])
@@ -83,6 +89,8 @@ class Hub(http.server.BaseHTTPRequestHandler):
         if not path.is_file():
             return self.answer(404)
         data, begin = path.read_bytes(), 0
+        if name == "some/slow":
+            time.sleep(1)
         ranges = self.headers.get("Range")
         if ranges and name != "some/rangeless":
             begin = int(ranges.removeprefix("bytes=").rstrip("-"))

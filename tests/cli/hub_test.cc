@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "cli/program.h"
 
@@ -45,16 +47,19 @@ class Hub : public testing::Test {
     if (std::fscanf(out, "%d", &port) != 1) ADD_FAILURE() << "no server";
     std::fclose(out);
     url_ = "http://127.0.0.1:" + std::to_string(port);
-    program_.set_environment("HF_ENDPOINT", url_);
-    program_.set_environment("HF_TOKEN", "");
-    program_.set_environment("no_proxy", "127.0.0.1,localhost");
-    program_.set_environment("XDG_CACHE_HOME", program_.folder().path() / "cache");
+    set_up(program_);
   }
   ~Hub() override {
     kill(child_, SIGKILL);
     waitpid(child_, nullptr, 0);
   }
 
+  void set_up(Program& program) const {
+    program.set_environment("HF_ENDPOINT", url_);
+    program.set_environment("HF_TOKEN", "");
+    program.set_environment("no_proxy", "127.0.0.1,localhost");
+    program.set_environment("XDG_CACHE_HOME", program_.folder().path() / "cache");
+  }
   fs::path cache() const { return program_.folder().path() / "cache" / "longhaul"; }
   std::string log() const {
     std::ifstream in(files_.path() / ".log");
@@ -197,6 +202,39 @@ TEST_F(Hub, AUrlOfNoModelLeavesNothing) {
   EXPECT_EQ(o.status, 2);
   EXPECT_TRUE(has(o.err, {"page.gguf", "not a GGUF file"}));
   EXPECT_TRUE(left().empty());
+}
+
+TEST_F(Hub, WhatAHubSaysIsNoCommandToATerminal) {
+  const Outcome o = program_.run({"pull", "hf:some/lines"});
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_TRUE(has(o.err, {"licence: MIT\\x0aerror: \\x1b[31mcall \\xe2\\x80\\xae555"}));
+  EXPECT_EQ(o.err.find('\x1b'), std::string::npos);  // of progress neither: it is no terminal
+  EXPECT_EQ(o.err.find('\r'), std::string::npos);
+  EXPECT_TRUE(refused(program_.run({"pull", "hf:some/model", "--as", "a\nb"}), {"--as"}));
+}
+
+TEST_F(Hub, SizesThatOverflowAreTooLarge) {
+  const Outcome o = program_.run({"pull", "hf:some/huge"});
+  EXPECT_EQ(o.status, 2);
+  EXPECT_TRUE(has(o.err, {"are free", "8.0 EiB"}));
+}
+
+TEST_F(Hub, PullsAtTheSameTimeDoNotDisturbEachOther) {
+  std::vector<Program> programs(3);
+  std::vector<Outcome> outcomes(3);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < 3; ++i) {
+    set_up(programs[i]);
+    threads.emplace_back([&, i] { outcomes[i] = programs[i].run({"pull", "hf:some/slow"}); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  int good = 0;
+  for (const Outcome& o : outcomes) {
+    good += o.status == 0 ? 1 : 0;
+    if (o.status != 0) EXPECT_TRUE(has(o.err, {"another process is fetching it"}));
+  }
+  EXPECT_GE(good, 1);
+  EXPECT_TRUE(same_file(cache() / "tiny-Q8_0.gguf", kModel));
 }
 
 TEST_F(Hub, ANameThatIsTakenIsNotWrittenOver) {

@@ -70,6 +70,67 @@ TEST(UntrustedFiles, APipeInAModelsFolderIsRefusedWithoutWaiting) {
   }
 }
 
+/// A program whose home has a hub's cache with one repository; `made` makes its refs/main.
+void with_hub_cache(Program& program, const std::function<void(const fs::path&)>& made,
+                    const std::string& name = "models--a--b") {
+  const fs::path home = program.folder().path() / "home";
+  const fs::path main = home / ".cache/huggingface/hub" / name / "refs/main";
+  fs::create_directories(main.parent_path());
+  made(main);
+  program.set_environment("HOME", home);
+  program.set_environment("XDG_CACHE_HOME", home / "cache");
+  program.before_exec([] {
+    alarm(30);
+    limit_memory();
+  });
+}
+
+TEST(UntrustedFiles, APipeInTheHubsCacheIsNotRead) {
+  const std::vector<std::function<void(const fs::path&)>> made = {
+      [](const fs::path& main) { mkfifo(main.c_str(), 0600); },
+      [](const fs::path& main) { fs::create_symlink("/dev/zero", main); },
+      make_huge,
+  };
+  for (const auto& make : made) {
+    Program program;
+    with_hub_cache(program, make);
+    EXPECT_EQ(program.run({"models"}).status, 0);
+    EXPECT_TRUE(refused(program.run({"run", "-m", "some-name", "-p", "x"}), {"some-name"}));
+  }
+}
+
+TEST(UntrustedFiles, NamesInTheHubsCacheAreNoCommandsToATerminal) {
+  Program program;
+  const std::string bad = "x\n\x1b[2Jy\xe2\x80\xaez";
+  with_hub_cache(program, [&](const fs::path& main) {
+    std::ofstream(main) << "c\n";
+    const fs::path snapshot = main.parent_path().parent_path() / "snapshots/c";
+    fs::create_directories(snapshot);
+    fs::copy_file(LONGHAUL_TEST_DATA "/tiny_models/gguf/qwen2.gguf", snapshot / (bad + ".gguf"));
+  });
+  const std::string out = program.run({"models"}).out;
+  EXPECT_TRUE(has(out, {"x\\x0a\\x1b[2Jy\\xe2\\x80\\xaez"}));
+  EXPECT_EQ(out.find('\x1b'), std::string::npos);
+}
+
+TEST(UntrustedFiles, ATemplateHoldsNoMoreThanItMay) {
+  Program program;
+  const auto run = [&](const std::string& source, const std::string& limit) {
+    return program.run({"run", "-p", "b", "-n", "1", "--json", "--memory-limit", limit,
+                        "--chat-template", program.folder().write("t.jinja", source)});
+  };
+  const std::string runs =
+      "{% set ns = namespace(l=[]) %}{% set y = ('a' ~ messages[0].content) * 520000 %}";
+  EXPECT_TRUE(refused(run(runs + "{% for i in range(140) %}{% set ns.l = ns.l + [y ~ (i % 10)] %}"
+                                 "{% endfor %}x",
+                          "200M"),
+                      {"t.jinja", "bytes of values"}));
+  const std::string some =
+      runs + "{% for i in range(2) %}{% set ns.l = ns.l + [y ~ (i % 10)] %}{% endfor %}x";
+  EXPECT_EQ(run(some, "300M").status, 0);
+  EXPECT_TRUE(refused(run(some, "64M"), {"--memory-limit"}));
+}
+
 TEST(UntrustedFiles, EveryTextFileOfAModelHasALimit) {
   Program program;
   program.before_exec(limit_memory);

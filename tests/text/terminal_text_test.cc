@@ -17,6 +17,9 @@ TEST(TerminalText, ControlCharactersAreShownAndNotObeyed) {
   EXPECT_EQ(terminal_text("a\rb\bc\x7f"), "a\uFFFDb\uFFFDc\uFFFD");
   EXPECT_EQ(terminal_text("\u009b31m"), "\uFFFD31m");  // CSI as one character
   EXPECT_EQ(terminal_text(std::string("\0", 1)), "\uFFFD");
+  EXPECT_EQ(terminal_text("a\u202Eb\u2066c\u200Fd\u061Ce\u2028f"),
+            "a\uFFFDb\uFFFDc\uFFFDd\uFFFDe\uFFFDf");
+  EXPECT_EQ(terminal_text("a\u200Cb\u200Dc\u2027d"), "a\u200Cb\u200Dc\u2027d");  // joiners stay
 }
 
 TEST(TerminalText, ABareByteThatTerminalsOfOneByteObeyIsReplaced) {
