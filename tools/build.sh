@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# build.sh PRESET [TARGET...]: configures and builds. It shows the log only of a step that fails. On
-# a terminal it shows ninja's own progress.
+# build.sh PRESET [TARGET...]: configures and builds with warnings as errors; shows the log only of
+# what fails. On a terminal ninja's own progress is shown.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 preset=$1
@@ -10,13 +10,21 @@ for target in "$@"; do targets+=(--target "$target"); done
 
 mkdir -p build
 log=build/$preset.log
-if ! cmake --preset "$preset" >"$log" 2>&1; then
+if ! cmake --preset "$preset" -DLONGHAUL_WERROR=ON >"$log" 2>&1; then
   cat "$log" >&2
   exit 1
 fi
+# Names of helpers that clash in a batch: the compiler's words do not name the rule.
+explain_clash() {
+  grep -qE "(redefinition of|ambiguat|conflicting declaration).*(anonymous|\(anonymous)" "$log" || return 0
+  echo "In this preset the sources of a room are compiled in batches, so names in anonymous namespaces must be" >&2
+  echo "unique within the room (tools/lint.py finds most that are not). Rename the helper, or name its file under" >&2
+  echo "ALONE in CMakeLists.txt." >&2
+}
 if [ -t 1 ]; then
   cmake --build --preset "$preset" "${targets[@]}"
 elif ! cmake --build --preset "$preset" "${targets[@]}" >"$log" 2>&1; then
   grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking)' "$log" >&2
+  explain_clash
   exit 1
 fi

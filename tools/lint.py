@@ -5,12 +5,10 @@ import pathlib
 import re
 import sys
 
-from comments import check_comments
+from rooms import ALONE, ROOMS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-ROOMS = ["base", "text", "jinja", "hub", "format", "tokenizer", "ops", "kv", "attention", "model", "training", "engine",
-         "bench", "eval", "calibrate", "report", "cli"]
-# A room may include the rooms before it, except in these pairs.
+# A room may include the rooms before it, but these pairs are strangers all the same.
 STRANGERS = {("ops", "format"), ("ops", "tokenizer"), ("kv", "format"), ("kv", "tokenizer"),
              ("attention", "format"), ("attention", "tokenizer"), ("model", "tokenizer"), ("training", "tokenizer")}
 LONGEST_FILE = 700
@@ -148,6 +146,45 @@ def check_types():
                 yield path, number, f"{name} is a type of {other.relative_to(ROOT)} too"
 
 
+BEGINNING_OF_TYPE = re.compile(r"(?:template <.*> )?(?:class|struct|enum(?: class)?|union) (?:alignas\(\w+\) )?(\w+)(?: final)?(?: : .*)? \{")
+CONSTANT = re.compile(r"(?:static |inline |constexpr |const |thread_local |volatile )+[^=({]*?(\w+)(?:\[[^\]]*\])?(?: = |\{|;)")
+FUNCTION = re.compile(r"[\w:<>,&*\[\]. ]+?[ *&](\w+)\(")
+
+
+def helpers_of(lines):
+    """What a source defines at the top of nameless namespaces: name, parameter types of functions, line."""
+    inside = False
+    for number, line in enumerate(lines, 1):
+        if line in ("namespace {", "}  // namespace"):
+            inside = line == "namespace {"
+        elif not inside or not line or line[0] in " }#/)" or line.startswith("using "):
+            continue
+        elif match := BEGINNING_OF_TYPE.match(line) or CONSTANT.match(line):
+            yield match[1], None, number
+        elif match := FUNCTION.match(line):
+            parameters = " ".join(part.strip() for part in lines[number - 1:number + 8])[match.end():]
+            parameters = parameters.split(") ")[0].split(") {")[0]
+            yield match[1], re.sub(r"\s*\b\w+\s*(?=,|$)", "", parameters), number
+
+
+def check_helpers():
+    """A build in batches compiles sources of a room as one, with one nameless namespace, in which functions of one name
+    are overloads and everything else of one name is an error."""
+    where = {}
+    for path in sources("src", endings=(".cc",)):
+        room = path.relative_to(ROOT / "src").parts[0]
+        name = path.name.removesuffix(".cc")
+        if name in ALONE.get(room, ()):
+            continue
+        batch = "isa" if name.endswith(".isa") else ""
+        variant = name.removesuffix(".no_gpu").removesuffix(".gpu")  # of X.gpu and X.no_gpu one is built
+        for helper, parameters, number in helpers_of(path.read_text(encoding="utf-8").splitlines()):
+            other, other_variant = where.setdefault((room, batch, helper, parameters), (path, variant))
+            if other != path and other_variant != variant:
+                yield path, number, (f"{helper} is a helper of {other.relative_to(ROOT)} too, and sources of a room are"
+                                     " compiled in batches: rename it, or name the file under ALONE in CMakeLists.txt")
+
+
 def check_headers():
     """A header that nothing includes is left over."""
     sources_of_all_kinds = list(sources("src", "tests", "fuzz", "bench", endings=(".cc", ".h", ".cu", ".cuh")))
@@ -163,6 +200,7 @@ def problems():
     yield from check_pages(methods)
     yield from check_types()
     yield from check_headers()
+    yield from check_helpers()
     for path in sources("src", "tests", "fuzz", "bench", "tools"):
         parts = path.relative_to(ROOT).parts
         lines = path.read_text(encoding="utf-8").splitlines()

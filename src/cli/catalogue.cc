@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostBytes = size_t{4} << 20;
+constexpr size_t kMostCatalogueBytes = size_t{4} << 20;
 constexpr int kDeepest = 64;
 
 std::string text_of(const json& entry, const char* key, const std::string& file) {
@@ -66,7 +66,7 @@ std::vector<CatalogueEntry> read_catalogue() {
   for (const auto& folder : program_folders()) {
     const auto file = folder / "models" / "catalogue.json";
     if (!is_file(file)) continue;
-    return parse_catalogue(read_regular_file(file, kMostBytes), file.string());
+    return parse_catalogue(read_regular_file(file, kMostCatalogueBytes), file.string());
   }
   return {};
 }

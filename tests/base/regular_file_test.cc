@@ -44,6 +44,44 @@ TEST(RegularFile, ALinkToAFileIsThatFile) {
   EXPECT_EQ(MappedFile(folder.path() / "link").bytes().size(), 4u);
 }
 
+TEST(RegularFile, ReadsWithABound) {
+  const TempFolder folder;
+  const fs::path file = folder.write("file", "text"), pipe = folder.path() / "pipe";
+  EXPECT_EQ(read_regular_file(file, 4), "text");
+  EXPECT_EQ(error_of([&] { read_regular_file(file, 3); }),
+            file.string() + ": has 4 bytes; at most 3 are read");
+  EXPECT_EQ(read_regular_file(folder.write("empty", ""), 0), "");
+  EXPECT_FALSE(read_regular_file("/proc/self/status", 1 << 20).empty());  // has no size
+  EXPECT_NE(error_of([] { read_regular_file("/proc/self/status", 10); }), "");
+  fs::resize_file(folder.write("huge", ""), uintmax_t{1} << 40);  // a sparse file
+  EXPECT_EQ(read_if_regular(folder.path() / "huge", 1 << 20), std::nullopt);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(read_if_regular(pipe, 10), std::nullopt);
+  EXPECT_EQ(read_if_regular("/dev/zero", 10), std::nullopt);
+  EXPECT_EQ(read_if_regular(folder.path() / "none", 10), std::nullopt);
+  EXPECT_EQ(read_if_regular(file, 10), "text");
+}
+
+TEST(RegularFile, OwnFilesAreNoLinks) {
+  const TempFolder folder;
+  const fs::path file = folder.write("file", "text"), link = folder.path() / "link";
+  close(open_own_file(folder.path() / "new"));
+  EXPECT_TRUE(fs::exists(folder.path() / "new"));
+  fs::create_symlink(file, link);
+  EXPECT_EQ(error_of([&] { open_own_file(link); }), link.string() + ": not a regular file");
+  fs::remove(link);
+  fs::create_symlink(folder.path() / "nowhere", link);
+  EXPECT_EQ(error_of([&] { open_own_file(link); }), link.string() + ": not a regular file");
+  EXPECT_FALSE(fs::exists(folder.path() / "nowhere"));
+  fs::remove(link);
+  fs::create_hard_link(file, link);
+  EXPECT_EQ(error_of([&] { open_own_file(link); }), link.string() + ": has other names too");
+  const fs::path pipe = folder.path() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(error_of([&] { open_own_file(pipe); }), pipe.string() + ": not a regular file");
+  EXPECT_NE(error_of([&] { open_own_file(folder.path()); }), "");
+}
+
 /// Reads the last byte of a mapping whose file was truncated before.
 [[noreturn]] void read_what_is_gone(const fs::path& file) {
   const MappedFile other(fs::path("/proc/self/exe"));

@@ -5,9 +5,9 @@
 namespace longhaul::cuda {
 namespace {
 
-constexpr int64_t kMostPosition = int64_t{1} << 29;
+constexpr int64_t kMostScorePosition = int64_t{1} << 29;
 
-int32_t distance(int64_t window) {
+int32_t score_distance(int64_t window) {
   return static_cast<int32_t>(std::clamp<int64_t>(window, -kFar + 1, kFar));
 }
 
@@ -37,7 +37,7 @@ bool write_segment(const KeySegment& s, SegmentRecord& record) {
   if (s.count > 0 && !can_read(s.rows)) return false;
   if (!s.live.empty() || !s.behind.empty() || s.whole_pages) return false;
   if (s.count < 0 || s.count >= kFar || s.begin < 0 || s.begin >= kFar) return false;
-  if (s.position <= -kMostPosition || s.position >= kMostPosition) return false;
+  if (s.position <= -kMostScorePosition || s.position >= kMostScorePosition) return false;
   record.key_type = page_type(s.rows.type.k, true);
   record.value_type = page_type(s.rows.type.v, false);
   const int page_rows = std::max(1, s.rows.page_rows);
@@ -48,9 +48,9 @@ bool write_segment(const KeySegment& s, SegmentRecord& record) {
   record.shift = list ? 0 : static_cast<int32_t>(s.begin % page_rows);
   record.count = static_cast<int32_t>(s.count);
   record.nearest = s.visible == Visibility::kAll      ? -kFar
-                   : s.visible == Visibility::kBeyond ? distance(s.window)
+                   : s.visible == Visibility::kBeyond ? score_distance(s.window)
                                                       : 0;
-  record.furthest = s.visible == Visibility::kWindow ? distance(s.window) : kFar;
+  record.furthest = s.visible == Visibility::kWindow ? score_distance(s.window) : kFar;
   record.rotate = s.rotate;
   record.indexed_positions = s.indexed_positions && list;
   return true;
@@ -68,7 +68,8 @@ ScoreJob* ScoreJobs::add(const AttendCall& call, const AttendTask& task,
                          const KeySegment& segment) {
   ScoreJob job{};
   if (!write_segment(segment, job.keys)) return nullptr;
-  if (task.row_position <= -kMostPosition || task.row_position + task.row_count >= kMostPosition) {
+  if (task.row_position <= -kMostScorePosition ||
+      task.row_position + task.row_count >= kMostScorePosition) {
     return nullptr;
   }
   LH_ASSERT(segment.query >= 0 && static_cast<size_t>(segment.query) < call.queries.size());

@@ -5,12 +5,12 @@
 namespace longhaul::cuda {
 namespace {
 
-constexpr const char* kNames[] = {"libnccl.so.2"};
-constexpr const char* kPackages[] = {"nccl/lib"};
+constexpr const char* kNcclNames[] = {"libnccl.so.2"};
+constexpr const char* kNcclPackages[] = {"nccl/lib"};
 
-NcclLibrary load() {
+NcclLibrary load_nccl() {
   const SharedLibrary library(
-      {kNames, kPackages,
+      {kNcclNames, kNcclPackages,
        "install NVIDIA's NCCL (libnccl2, or the PyPI package nvidia-nccl-cu13)"});
   NcclLibrary l{};
   l.path = library.path();
@@ -28,7 +28,7 @@ NcclLibrary load() {
 }  // namespace
 
 const NcclLibrary& open_nccl() {
-  static const NcclLibrary opened = load();
+  static const NcclLibrary opened = load_nccl();
   return opened;
 }
 

@@ -14,8 +14,8 @@
 namespace longhaul {
 namespace {
 
-constexpr std::array<std::string_view, kIsaCount> kNames = {"generic", "avx2", "avx512",
-                                                            "avx512_bf16", "amx"};
+constexpr std::array<std::string_view, kIsaCount> kIsaNames = {"generic", "avx2", "avx512",
+                                                               "avx512_bf16", "amx"};
 
 #if defined(__x86_64__) && !defined(LH_GENERIC_ONLY)
 /// Linux enables the 8 KiB of tile registers only for processes that request them.
@@ -55,11 +55,11 @@ std::atomic<Isa>& selected() {
 
 }  // namespace
 
-std::string_view name_of(Isa isa) { return kNames[static_cast<size_t>(isa)]; }
+std::string_view name_of(Isa isa) { return kIsaNames[static_cast<size_t>(isa)]; }
 
 std::optional<Isa> isa_from_name(std::string_view name) {
   for (int i = 0; i < kIsaCount; ++i) {
-    if (kNames[static_cast<size_t>(i)] == name) return static_cast<Isa>(i);
+    if (kIsaNames[static_cast<size_t>(i)] == name) return static_cast<Isa>(i);
   }
   return std::nullopt;
 }
