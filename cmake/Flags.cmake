@@ -1,5 +1,6 @@
-# Warnings are errors in ./check, in CI and in presets for development. They are not in `release` and `cuda`, which
-# users build with newer compilers.
+# Warnings are errors in ./check, in CI and in presets for development. They are not errors in the
+# presets `release` and `cuda`, which users may build with newer compilers. LONGHAUL_SANITIZE sets
+# sanitizers.
 option(LONGHAUL_WERROR "Warnings are errors" ON)
 add_library(lh_flags INTERFACE)
 target_compile_options(lh_flags INTERFACE -Wall -Wextra -Wshadow -Wno-missing-field-initializers

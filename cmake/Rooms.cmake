@@ -1,8 +1,8 @@
-# longhaul_room(NAME DEPENDS ... [ALONE ...]): library lh_NAME from src/NAME/**.cc. The calls in the top
-# CMakeLists.txt are the one list of rooms, bottom to top: tests/CMakeLists.txt reads it as the global
-# property LONGHAUL_ROOMS, tools/rooms.py reads the file. Files named *.isa.cc are
-# compiled once per instruction-set level (Isa.cmake), files named *.gpu.cc only in CUDA builds. A
-# room without sources is header-only. ALONE: Unity.cmake.
+# longhaul_room(NAME DEPENDS ... [ALONE ...]): library lh_NAME from src/NAME/**.cc. Files named
+# *.isa.cc are compiled once per instruction-set level (Isa.cmake). Files named *.gpu.cc are
+# compiled only in CUDA builds. A room without sources is header-only. Unity.cmake explains ALONE.
+# The calls in the top CMakeLists.txt are the one list of rooms, bottom to top. Other CMake files read
+# it from the global property LONGHAUL_ROOMS, tools/rooms.py reads the calls.
 function(longhaul_room name)
   cmake_parse_arguments(ROOM "" "" "DEPENDS;ALONE" ${ARGN})
   set_property(GLOBAL APPEND PROPERTY LONGHAUL_ROOMS ${name})

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# build.sh PRESET [TARGET...]: configures and builds with warnings as errors; shows the log only of
-# what fails. On a terminal ninja's own progress is shown.
+# build.sh PRESET [TARGET...]: configures and builds, with warnings as errors. It shows the log only
+# of a step that fails. On a terminal it shows ninja's own progress.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 preset=$1
@@ -14,12 +14,11 @@ if ! cmake --preset "$preset" -DLONGHAUL_WERROR=ON >"$log" 2>&1; then
   cat "$log" >&2
   exit 1
 fi
-# Names of helpers that clash in a batch: the compiler's words do not name the rule.
+# Names the rule if helpers clash in a batch; the compiler's message does not.
 explain_clash() {
   grep -qE "(redefinition of|ambiguat|conflicting declaration).*(anonymous|\(anonymous)" "$log" || return 0
-  echo "In this preset the sources of a room are compiled in batches, so names in anonymous namespaces must be" >&2
-  echo "unique within the room (tools/lint.py finds most that are not). Rename the helper, or name its file under" >&2
-  echo "ALONE in CMakeLists.txt." >&2
+  echo "Sources of a room are compiled in batches, so names in anonymous namespaces must be unique in the room." >&2
+  echo "Rename the helper, or name its file under ALONE in CMakeLists.txt." >&2
 }
 if [ -t 1 ]; then
   cmake --build --preset "$preset" "${targets[@]}"

@@ -5,10 +5,11 @@ import pathlib
 import re
 import sys
 
+from comments import check_comments
 from rooms import ALONE, ROOMS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-# A room may include the rooms before it, but these pairs are strangers all the same.
+# A room may include the rooms before it, except in these pairs.
 STRANGERS = {("ops", "format"), ("ops", "tokenizer"), ("kv", "format"), ("kv", "tokenizer"),
              ("attention", "format"), ("attention", "tokenizer"), ("model", "tokenizer"), ("training", "tokenizer")}
 LONGEST_FILE = 700
@@ -152,7 +153,7 @@ FUNCTION = re.compile(r"[\w:<>,&*\[\]. ]+?[ *&](\w+)\(")
 
 
 def helpers_of(lines):
-    """What a source defines at the top of nameless namespaces: name, parameter types of functions, line."""
+    """Helpers that a source defines in anonymous namespaces: name, parameter types of a function, line."""
     inside = False
     for number, line in enumerate(lines, 1):
         if line in ("namespace {", "}  // namespace"):
@@ -168,8 +169,8 @@ def helpers_of(lines):
 
 
 def check_helpers():
-    """A build in batches compiles sources of a room as one, with one nameless namespace, in which functions of one name
-    are overloads and everything else of one name is an error."""
+    """A build in batches compiles sources of a room as one file with one anonymous namespace: two helpers of one name
+    are an error there, unless they are functions with different parameters."""
     where = {}
     for path in sources("src", endings=(".cc",)):
         room = path.relative_to(ROOT / "src").parts[0]

@@ -17,7 +17,7 @@ using nlohmann::json;
 constexpr size_t kLargestAnswer = 16 << 20;
 constexpr int kMostPages = 50;
 constexpr size_t kMostFiles = 100'000;
-constexpr uint64_t kMostBytes = uint64_t{1} << 62;  // of a file
+constexpr uint64_t kMostBytes = uint64_t{1} << 62;  // most bytes of a file
 
 bool is_hex(const std::string& text, size_t digits) {
   return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string::npos;

@@ -20,7 +20,7 @@ struct Spec {
   char type = 0;
 };
 
-/// What padding and digits cost.
+/// Cost of padding and digits.
 size_t cost_of(const Spec& spec) {
   return 16 * (spec.width + static_cast<size_t>(spec.precision.value_or(0)));
 }

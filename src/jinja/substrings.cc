@@ -62,7 +62,7 @@ size_t find_last_bytes(std::string_view text, std::string_view part) {
   if (part.empty()) return text.size();
   if (part.size() > text.size()) return std::string_view::npos;
   const auto wanted = [&](size_t i) { return part[part.size() - 1 - i]; };
-  Vector<size_t> border(part.size(), 0);  // of the last i + 1 bytes of the part
+  Vector<size_t> border(part.size(), 0);  // border of the last i + 1 bytes of the part
   for (size_t i = 1, k = 0; i < part.size(); ++i) {
     while (k > 0 && wanted(i) != wanted(k)) k = border[k - 1];
     k += wanted(i) == wanted(k) ? 1 : 0;

@@ -44,7 +44,7 @@ class Object {
   virtual void release() {}
 
  private:
-  static constexpr size_t kBytesBeside = 128;  ///< what functions hold, and what keeps objects
+  static constexpr size_t kBytesBeside = 128;  ///< closures of functions and records of objects
 };
 
 enum class ListKind : uint8_t {

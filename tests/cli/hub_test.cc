@@ -208,7 +208,7 @@ TEST_F(Hub, WhatAHubSaysIsNoCommandToATerminal) {
   const Outcome o = program_.run({"pull", "hf:some/lines"});
   ASSERT_EQ(o.status, 0) << o.err;
   EXPECT_TRUE(has(o.err, {"licence: MIT\\x0aerror: \\x1b[31mcall \\xe2\\x80\\xae555"}));
-  EXPECT_EQ(o.err.find('\x1b'), std::string::npos);  // of progress neither: it is no terminal
+  EXPECT_EQ(o.err.find('\x1b'), std::string::npos);  // no progress line: it is no terminal
   EXPECT_EQ(o.err.find('\r'), std::string::npos);
   EXPECT_TRUE(refused(program_.run({"pull", "hf:some/model", "--as", "a\nb"}), {"--as"}));
 }

@@ -191,7 +191,7 @@ TEST(Template, HostileTemplatesEndWithOneLine) {
       {often("'%.9999f' % 1.5"), "steps"},
       {often("'{:,.9999f}'.format(1.5)"), "steps"},
       {"{% set x = '1' * 1000000 %}" + often("x | int"), "steps"},
-      // What stays in memory: texts of many runs, lists, names, objects.
+      // Values that stay in memory: texts of many runs, lists, names, objects.
       {kept("('b' ~ given[:1]) * 400000 ~ i"), "holds more than 671"},
       {kept("range(100000)"), "holds more than 671"},
       {kept("[1] * 100000"), "holds more than 671"},
