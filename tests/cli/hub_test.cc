@@ -216,7 +216,7 @@ TEST_F(Hub, WhatAHubSaysIsNoCommandToATerminal) {
 TEST_F(Hub, SizesThatOverflowAreTooLarge) {
   const Outcome o = program_.run({"pull", "hf:some/huge"});
   EXPECT_EQ(o.status, 2);
-  EXPECT_TRUE(has(o.err, {"are free", "8.0 EiB"}));
+  EXPECT_TRUE(has(o.err, {"are free", "TiB are needed"}));
 }
 
 TEST_F(Hub, PullsAtTheSameTimeDoNotDisturbEachOther) {
@@ -231,7 +231,9 @@ TEST_F(Hub, PullsAtTheSameTimeDoNotDisturbEachOther) {
   int good = 0;
   for (const Outcome& o : outcomes) {
     good += o.status == 0 ? 1 : 0;
-    if (o.status != 0) EXPECT_TRUE(has(o.err, {"another process is fetching it"}));
+    if (o.status != 0) {
+      EXPECT_TRUE(has(o.err, {"another process is fetching it"}));
+    }
   }
   EXPECT_GE(good, 1);
   EXPECT_TRUE(same_file(cache() / "tiny-Q8_0.gguf", kModel));

@@ -126,7 +126,8 @@ TEST(UntrustedFiles, ATemplateHoldsNoMoreThanItMay) {
                           "200M"),
                       {"t.jinja", "bytes of values"}));
   const std::string some =
-      runs + "{% for i in range(2) %}{% set ns.l = ns.l + [y ~ (i % 10)] %}{% endfor %}x";
+      "{% set ns = namespace(l=[]) %}{% set y = ('a' ~ messages[0].content) * 200000 %}"
+      "{% for i in range(2) %}{% set ns.l = ns.l + [y ~ (i % 10)] %}{% endfor %}x";
   EXPECT_EQ(run(some, "300M").status, 0);
   EXPECT_TRUE(refused(run(some, "64M"), {"--memory-limit"}));
 }
