@@ -136,7 +136,7 @@ void AttentionDriver::attend(LayerStep& step) {
   if (judged) step.keep_lse();
   method_->attend(step);
   if (!step.pass.discard) {  // dense attention reads every token once
-    step.workspace->dense_pairs +=
+    step.record->dense_pairs +=
         step.shape->heads * causal_pairs(step.begin, step.rows, step.own_window());
   }
   changed_ = changed_ || step.chose;

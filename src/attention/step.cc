@@ -139,23 +139,23 @@ void LayerStep::attend(std::span<const View<const float>> queries, std::span<Key
   attend(queries, tasks, rotations);
 }
 
-View<int64_t> LayerStep::Workspace::counted_pairs(Queue& on) { return device_count(on, counted); }
+View<int64_t> AttentionRecord::counted_pairs(Queue& on) { return device_count(on, counted); }
 
-int64_t LayerStep::Workspace::all_pairs(Queue& on) const { return pairs + read_count(on, counted); }
+int64_t AttentionRecord::all_pairs(Queue& on) const { return pairs + read_count(on, counted); }
 
 void LayerStep::attend(std::span<const View<const float>> queries,
                        std::span<const AttendTask> tasks, const Rotations* rotations) {
-  if (workspace->observer) workspace->observer(*this, tasks);
+  if (record->observer) record->observer(*this, tasks);
   const Stopwatch watch;
   AttendCall run = call(queries, rotations);
   run.out = out;
   run.lse = lse;
   run.joins = joins;
   if (!joins && !shape->sinks.empty()) run.sinks = nth(shape->sinks, layer);
-  if (!queue->on_host()) run.counted = workspace->counted_pairs(*queue);
+  if (!queue->on_host()) run.counted = record->counted_pairs(*queue);
   longhaul::attend(run, tasks);
-  if (queue->on_host()) workspace->seconds += watch.seconds();  // a GPU has only been told
-  workspace->pairs += visible_pairs(tasks);
+  if (queue->on_host()) record->seconds += watch.seconds();  // a GPU only queues the call
+  record->pairs += visible_pairs(tasks);
 }
 
 }  // namespace longhaul

@@ -58,6 +58,25 @@ struct Attended {
   int64_t position = 0;                  ///< of row 0
 };
 
+class LayerStep;
+
+/// Sees the tasks of every attention call before they run (analyses, tests). The step is that of a
+/// pass, or of all rows that are computed together (Method::begin_layer). A row may attend in
+/// several calls.
+using AttentionObserver = std::function<void(const LayerStep&, std::span<const AttendTask>)>;
+
+/// Counts of the attention of one sequence since it began, and its observer.
+struct AttentionRecord {
+  int64_t pairs = 0;        ///< (row, query head, key) triples that were computed on the host
+  Array<int64_t> counted;   ///< [1] on a device: triples that were counted there
+  int64_t dense_pairs = 0;  ///< triples that dense attention would have computed (causal_pairs.h)
+  double seconds = 0;       ///< spent in attend()
+  AttentionObserver observer;
+
+  View<int64_t> counted_pairs(Queue& on);  ///< the device's counter, which a call adds to
+  int64_t all_pairs(Queue& on) const;      ///< waits if a device has counted
+};
+
 /// Queries and keys are raw (not rotated).
 class LayerStep {
  public:
@@ -161,7 +180,7 @@ class LayerStep {
   void attend(std::span<const View<const float>> queries, std::span<const AttendTask> tasks,
               const Rotations* rotations = nullptr);
 
-  /// Memory shared by the layers of a pass, and what is measured; owned by the decoder.
+  /// Memory that the layers of a pass share. It belongs to the decoder.
   struct Workspace {
     PerRope<StretchedRope> stretched;   ///< frequencies of a plan that stretches them
     PerRope<RotationBuffer> rotations;  ///< of the rows that are computed together
@@ -172,19 +191,10 @@ class LayerStep {
     std::vector<KeySegment> segments;
     std::vector<AttendTask> tasks;
     std::vector<ColumnTarget> targets, observed_targets;
-    Array<float> unused;      ///< results that nobody asked for
-    int64_t pairs = 0;        ///< (row, query head, key) computed, all passes so far ...
-    Array<int64_t> counted;   ///< [1], on a device ... and of keys that were counted there
-    int64_t dense_pairs = 0;  ///< what dense attention would have computed (causal_pairs.h)
-    double seconds = 0;       ///< spent in attend()
-    /// Sees the tasks of every attend() before they run (analyses, tests): of a pass, or of all
-    /// rows that are computed together (Method::begin_layer). A row may attend in several calls.
-    std::function<void(const LayerStep&, std::span<const AttendTask>)> observer;
-
-    View<int64_t> counted_pairs(Queue& on);  ///< of a device, to be added to
-    int64_t all_pairs(Queue& on) const;      ///< waits where a device has counted
+    Array<float> unused;  ///< results that no caller needs
   };
   Workspace* workspace = nullptr;
+  AttentionRecord* record = nullptr;  ///< of the sequence
 
  private:
   bool has_rotated_q_ = false;

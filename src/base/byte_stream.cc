@@ -37,7 +37,8 @@ struct CloseFile {
 }  // namespace
 
 struct ByteWriter::State {
-  std::filesystem::path path;
+  std::filesystem::path path;  // empty: in memory
+  std::vector<std::byte> memory;
   std::optional<PartFile> part;
   std::FILE* file = nullptr;  // opened from a copy of the part's descriptor
   std::unique_ptr<XXH3_state_t, FreeHash> hash;
@@ -49,6 +50,8 @@ struct ByteWriter::State {
     if (std::fwrite(data, 1, size, file) != size) fail();
   }
 };
+
+ByteWriter::ByteWriter() : state_(std::make_unique<State>()) {}
 
 ByteWriter::ByteWriter(const std::filesystem::path& path) : state_(std::make_unique<State>()) {
   // Renaming over a device or a pipe would remove it for all programs.
@@ -75,6 +78,11 @@ ByteWriter::~ByteWriter() {
 
 void ByteWriter::bytes(const void* data, size_t size) {
   if (size == 0) return;
+  if (state_->path.empty()) {
+    const auto* begin = static_cast<const std::byte*>(data);
+    state_->memory.insert(state_->memory.end(), begin, begin + size);
+    return;
+  }
   LH_ASSERT(state_->file != nullptr);
   XXH3_64bits_update(state_->hash.get(), data, size);
   state_->write(data, size);
@@ -94,8 +102,11 @@ void ByteWriter::finish() {
   if (!state_->part->put_in_place(state_->path)) state_->fail();
 }
 
+std::vector<std::byte> ByteWriter::take() { return std::exchange(state_->memory, {}); }
+
 struct ByteReader::State {
   std::filesystem::path path;
+  std::vector<std::byte> memory;  // read instead of a file
   std::unique_ptr<std::FILE, CloseFile> file;
   uint64_t remaining = 0;
 
@@ -104,6 +115,10 @@ struct ByteReader::State {
   }
   /// Returns less than `size` only if the file has become shorter.
   size_t read(void* data, size_t size) {
+    if (file == nullptr) {
+      std::memcpy(data, memory.data() + (memory.size() - remaining), size);
+      return size;
+    }
     const size_t got = std::fread(data, 1, size, file.get());
     if (got < size && std::ferror(file.get()) != 0) fail("read");
     return got;
@@ -144,9 +159,16 @@ ByteReader::ByteReader(const std::filesystem::path& path) : state_(std::make_uni
   std::rewind(state_->file.get());
 }
 
+ByteReader::ByteReader(std::vector<std::byte> contents) : state_(std::make_unique<State>()) {
+  state_->path = "a copy in memory";
+  state_->remaining = contents.size();
+  state_->memory = std::move(contents);
+}
+
 ByteReader::~ByteReader() = default;
 
 void ByteReader::bytes(void* data, size_t size) {
+  if (size == 0) return;
   if (size > remaining() || state_->read(data, size) != size) too_short();
   state_->remaining -= size;
 }

@@ -1,6 +1,7 @@
 #pragma once
-// Checksummed binary files for saving and restoring sessions. Numbers are little-endian as in
-// memory. Every file ends with the XXH3 hash of all preceding bytes.
+// Checksummed binary files, in which sessions are saved, and the same contents in memory, with
+// which sequences are cloned. Numbers are little-endian as in memory. Every file ends with the XXH3
+// hash of all bytes before it; contents in memory have no hash.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,10 +16,11 @@
 namespace longhaul {
 
 /// Writes to a file beside `path` (base/part_file.h) and renames it in finish(), so that a full
-/// disk leaves nothing behind. Throws UserError with the file's name, also if `path` exists and is
+/// disk leaves nothing behind. Throws a UserError that names the file, also if `path` exists and is
 /// not a regular file.
 class ByteWriter {
  public:
+  ByteWriter();  ///< writes to memory
   explicit ByteWriter(const std::filesystem::path& path);
   ~ByteWriter();
   ByteWriter(const ByteWriter&) = delete;
@@ -39,6 +41,8 @@ class ByteWriter {
   }
   /// Adds the hash and puts the file in place.
   void finish();
+  /// The bytes that were written to memory.
+  std::vector<std::byte> take();
 
  private:
   struct State;
@@ -49,6 +53,7 @@ class ByteWriter {
 class ByteReader {
  public:
   explicit ByteReader(const std::filesystem::path& path);
+  explicit ByteReader(std::vector<std::byte> contents);  ///< of a ByteWriter in memory
   ~ByteReader();
   ByteReader(const ByteReader&) = delete;
   ByteReader& operator=(const ByteReader&) = delete;

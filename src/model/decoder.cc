@@ -17,44 +17,38 @@ Decoder::Decoder(std::shared_ptr<const DeviceModel> model, Compute compute)
 Decoder::~Decoder() = default;
 Decoder::Decoder(Decoder&&) noexcept = default;
 
-const ModelShape& Decoder::shape() const { return state_->shape; }
-const LayerStep::Workspace& Decoder::workspace() const { return state_->workspace; }
-void Decoder::observe(AttentionObserver observer) {
-  state_->workspace.observer = std::move(observer);
+void set_context_length(const Model& model, int64_t tokens, ModelShape& shape) {
+  if (!model.config.rope.depends_on_length()) return;
+  shape.rope = make_rope(model.config.rope, tokens);
 }
 
-void Decoder::set_context_length(int64_t tokens) {
-  if (!state_->model.config.rope.depends_on_length()) return;
-  state_->shape.rope = make_rope(state_->model.config.rope, tokens);
-}
-
-int64_t ForwardPasses::rows() const {
+int64_t SequenceRows::rows() const {
   int64_t rows = 0;
   for (const ForwardPass& pass : passes) rows += pass.rows();
   return rows;
 }
 
-const float* Decoder::forward(const ForwardPasses& all, AttentionDriver& method) {
-  return state_->forward(all, method);
+const float* Decoder::forward(const SequenceRows& all, const ForwardOptions& how) {
+  return state_->forward(all, how);
 }
 
 void Decoder::logits(const float* hidden, int64_t rows, float* out) {
   state_->logits(hidden, rows, out);
 }
 
-const float* Decoder::State::forward(const ForwardPasses& all, AttentionDriver& method) {
+const float* Decoder::State::forward(const SequenceRows& all, const ForwardOptions& how) {
   rows = all.rows();
   all_tokens = tokens_of(all);
   embed(all_tokens);
   for (int layer = 0; layer < model.config.layers; ++layer) {
-    if (layer > 0 && all.go_on && !all.go_on(layer)) return nullptr;
-    attention(layer, all, method);
+    if (layer > 0 && how.go_on && !how.go_on(layer)) return nullptr;
+    attention(layer, all, how.last_state && layer + 1 == model.config.layers);
     feed_forward(layer);
   }
   return stream.view().address();
 }
 
-std::span<const int32_t> Decoder::State::tokens_of(const ForwardPasses& all) {
+std::span<const int32_t> Decoder::State::tokens_of(const SequenceRows& all) {
   if (all.passes.size() == 1) return all.passes.front().tokens;
   ids.clear();
   for (const ForwardPass& pass : all.passes) {
@@ -63,28 +57,28 @@ std::span<const int32_t> Decoder::State::tokens_of(const ForwardPasses& all) {
   return ids;
 }
 
-void Decoder::State::attention(int layer, const ForwardPasses& all, AttentionDriver& method) {
+void Decoder::State::attention(int layer, const SequenceRows& all, bool last_row) {
   const ModelConfig& c = model.config;
   const int kv_heads = nth(c.kv_heads, layer);
   normalise(layer, RowNorm::kAttention);
   project(layer, kv_heads);
   if (c.qk_norm != QkNorm::kNone) normalise_heads(layer, kv_heads);
   if (c.interleaved_rope) split_pairs(kv_heads);
-  attend(layer, kv_heads, all, method);
-  if (all.last_state && layer + 1 == c.layers) keep_last_row();
+  attend(layer, kv_heads, all);
+  if (last_row) keep_last_row();
   add_part(layer, RowNorm::kAttentionAfter, [&](const PartOutput& y) { project_back(layer, y); });
 }
 
-void Decoder::State::attend(int layer, int kv_heads, const ForwardPasses& all,
-                            AttentionDriver& method) {
+void Decoder::State::attend(int layer, int kv_heads, const SequenceRows& all) {
   LayerStep step;
   step.queue = &queue;
   step.layer = layer;
   step.kv_heads = kv_heads;
-  step.shape = &shape;
+  step.shape = all.shape;
   step.streams = all.streams;
   step.compute = compute == Compute::kF32 ? AttendCompute::kF32 : AttendCompute::kBest;
   step.workspace = &workspace;
+  step.record = all.record;
   mixed.resize(queue, q.size());
   for (const ForwardPass& pass : all.passes) {
     if (pass.pass.discard) continue;
@@ -95,17 +89,17 @@ void Decoder::State::attend(int layer, int kv_heads, const ForwardPasses& all,
   const ForwardPass& front = all.passes.front();
   LayerStep whole = step_of(0, {all_tokens, front.position, front.pass}, step);
   whole.passes = static_cast<int>(all.passes.size());
-  method.begin_layer(whole);
+  all.method->begin_layer(whole);
   int64_t first = 0;
   for (const ForwardPass& pass : all.passes) {
     LayerStep own = step_of(first, pass, step);
-    method.attend(own);
+    all.method->attend(own);
     first += pass.rows();
     ++step.nth_pass;
   }
 }
 
-void Decoder::State::grow_queries(const ForwardPasses& all) {
+void Decoder::State::grow_queries(const SequenceRows& all) {
   const int64_t width = q.size() / rows;
   int64_t first = 0;
   for (const ForwardPass& pass : all.passes) {

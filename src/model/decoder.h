@@ -1,6 +1,7 @@
 #pragma once
-// The forward passes of some tokens through all layers. Knows the model's arithmetic, not which
-// attention method runs.
+// The forward pass of some tokens through all layers. A decoder has the model's arithmetic and the
+// buffers for the activations, but no state of a sequence. It does not depend on the attention
+// methods.
 
 #include <cstdint>
 #include <functional>
@@ -15,13 +16,13 @@ namespace longhaul {
 
 class DeviceModel;
 
-/// What one pass reads.
+/// The tokens of one pass.
 struct ForwardPass {
   std::span<const int32_t> tokens;
   int64_t position = 0;  ///< of the first token
   Pass pass;
 
-  /// Of a prompt whose first token stands at `begin`.
+  /// A pass of a prompt whose first token stands at `begin`.
   static ForwardPass of(std::span<const int32_t> prompt, int64_t begin, const Pass& pass) {
     return {prompt.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count)),
             begin + pass.begin, pass};
@@ -29,23 +30,32 @@ struct ForwardPass {
   int64_t rows() const { return std::ssize(tokens); }
 };
 
-/// Passes that are computed together (Pass), in their order: each layer multiplies the rows of all
-/// of them at once, so that weights are read once, and attends pass by pass, behind what
-/// Method::begin_layer() does for all of them.
-struct ForwardPasses {
+/// The rows of one sequence in a forward pass: passes that are computed together (Pass), in their
+/// order. Each layer multiplies the rows of all of them at once, so that weights are read once, and
+/// attends pass by pass, after Method::begin_layer() has run for all of them. All pointers must be
+/// set.
+struct SequenceRows {
   std::span<const ForwardPass> passes;
-  std::span<KvStore> streams;  ///< of the session
-  /// Asked between two layers, with how many are done: false gives the passes up.
-  std::function<bool(int layers)> go_on;
-  /// Whether the state of the last row is all that is asked for: the last layer computes the others
-  /// as far as their keys and what they see.
-  bool last_state = false;
+  std::span<KvStore> streams;  ///< of the sequence
+  AttentionDriver* method = nullptr;
+  const ModelShape* shape = nullptr;  ///< with the RoPE angles of the sequence
+  AttentionRecord* record = nullptr;
 
   int64_t rows() const;
 };
 
-/// Sees the tasks of an attention call before they run.
-using AttentionObserver = decltype(LayerStep::Workspace::observer);
+struct ForwardOptions {
+  /// Called between two layers with the number of layers that are done. If it returns false, the
+  /// forward pass is given up.
+  std::function<bool(int layers)> go_on;
+  /// Whether the caller needs only the state of the last row. The last layer then computes the
+  /// other rows only as far as their keys and values.
+  bool last_state = false;
+};
+
+/// Gives `shape` the RoPE angles of a context of `tokens` tokens, if the model's scaling depends on
+/// the length (dynamic NTK, longrope). Call it before a prompt.
+void set_context_length(const Model& model, int64_t tokens, ModelShape& shape);
 
 class Decoder {
  public:
@@ -57,17 +67,12 @@ class Decoder {
   ~Decoder();
   Decoder(Decoder&&) noexcept;
 
-  /// The model as methods see it, with the angles in force.
-  const ModelShape& shape() const;
-  /// Angles for a context of `tokens` tokens, where the model's scaling depends on the length
-  /// (dynamic NTK, longrope). Before a prompt.
-  void set_context_length(int64_t tokens);
-
   /// Reads each pass's tokens at positions position, position + 1, ... Keys and values go where the
-  /// method puts them. Returns the hidden states after the last layer, [rows, hidden] f32, or
-  /// [hidden] of the last row (ForwardPasses::last_state), where the model is, valid until the next
-  /// call; null where the passes were given up: some layers hold their rows then, others do not.
-  const float* forward(const ForwardPasses& all, AttentionDriver& method);
+  /// method puts them. Returns the hidden states after the last layer where the model is: [rows,
+  /// hidden] f32, or [hidden] of the last row (ForwardOptions::last_state). They are valid until
+  /// the next call. Returns null if the forward pass was given up: some layers hold the rows then,
+  /// others do not.
+  const float* forward(const SequenceRows& all, const ForwardOptions& how = {});
 
   /// Logits of hidden states that forward() returned: out [rows, vocab], on the host. Applies the
   /// final norm. Of a team the leader's alone.
@@ -79,10 +84,6 @@ class Decoder {
   /// at most `keys` keys of a KV head.
   static size_t device_working_bytes(const Model& model, int64_t rows, int64_t keys,
                                      Compute compute);
-
-  const LayerStep::Workspace& workspace() const;
-  /// From now on called for every attention call, in the order of layers (analyses, tests).
-  void observe(AttentionObserver observer);
 
  private:
   struct State;

@@ -18,12 +18,11 @@ struct PartOutput {
 };
 
 struct Decoder::State {
-  State(const Model& m, Compute c, Queue on)
-      : model(m), compute(c), shape(m.shape), queue(std::move(on)) {}
+  State(const Model& m, Compute c, Queue on) : model(m), compute(c), queue(std::move(on)) {}
   virtual ~State() = default;
 
-  /// Null where the passes were given up.
-  const float* forward(const ForwardPasses& all, AttentionDriver& method);
+  /// Returns null if the passes were given up.
+  const float* forward(const SequenceRows& all, const ForwardOptions& how);
   virtual void logits(const float* hidden, int64_t count, float* out) = 0;
 
   // The steps. Each part of a layer reads what normalise() has made ready to be multiplied.
@@ -45,7 +44,6 @@ struct Decoder::State {
 
   const Model& model;
   Compute compute;
-  ModelShape shape;
   Queue queue;
   LayerStep::Workspace workspace;
   int64_t rows = 0;             ///< of all passes that are computed together
@@ -56,10 +54,10 @@ struct Decoder::State {
   std::vector<int32_t> ids;             ///< where they are of several passes
 
  private:
-  void attention(int layer, const ForwardPasses& all, AttentionDriver& method);
-  std::span<const int32_t> tokens_of(const ForwardPasses& all);
-  void attend(int layer, int kv_heads, const ForwardPasses& all, AttentionDriver& method);
-  void grow_queries(const ForwardPasses& all);
+  void attention(int layer, const SequenceRows& all, bool last_row);
+  std::span<const int32_t> tokens_of(const SequenceRows& all);
+  void attend(int layer, int kv_heads, const SequenceRows& all);
+  void grow_queries(const SequenceRows& all);
   LayerStep step_of(int64_t first, const ForwardPass& pass, LayerStep step);
   void keep_last_row();
   void feed_forward(int layer);

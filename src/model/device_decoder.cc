@@ -13,9 +13,6 @@ Decoder::DeviceState::DeviceState(std::shared_ptr<const DeviceModel> of, Compute
   input = ops().input(c);
   inner = ops().input(c);
   low_input = ops().input();
-  for (int layer = 0; layer < static_cast<int>(shape.sinks.size()); ++layer) {
-    nth(shape.sinks, layer) = weights->layer(layer).sinks.view();
-  }
 }
 
 void Decoder::DeviceState::embed(std::span<const int32_t> tokens) {

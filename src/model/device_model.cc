@@ -151,4 +151,12 @@ DeviceModel::DeviceModel(const Model& whole, const Queue& queue)
   head_.adapter = adapter(model.head_adapter);
 }
 
+ModelShape DeviceModel::shape() const {
+  ModelShape shape = model_.shape;
+  for (int layer = 0; layer < static_cast<int>(shape.sinks.size()); ++layer) {
+    nth(shape.sinks, layer) = nth(layers_, layer).sinks.view();
+  }
+  return shape;
+}
+
 }  // namespace longhaul

@@ -115,16 +115,16 @@ TEST(Dense, CountsEveryPairOnceAndOnlyWhatAWindowShows) {
   MethodRun run(shape, *dense, DType::F32, 50);
   run.prompt(49, 20);
   run.decode(1);
-  EXPECT_EQ(run.workspace.dense_pairs, 2 * 6 * (50 * 51 / 2));
-  EXPECT_EQ(run.workspace.pairs, run.workspace.dense_pairs);
-  EXPECT_GT(run.workspace.seconds, 0);
+  EXPECT_EQ(run.record.dense_pairs, 2 * 6 * (50 * 51 / 2));
+  EXPECT_EQ(run.record.pairs, run.record.dense_pairs);
+  EXPECT_GT(run.record.seconds, 0);
 
   shape.window = {0, 10};
   MethodRun windowed(shape, *dense, DType::F32, 50);
   windowed.prompt(50, 20);
   // Rows 0 to 8 see 1 to 9 keys, the other 41 see 10.
-  EXPECT_EQ(windowed.workspace.pairs, 6 * (50 * 51 / 2) + 6 * (45 + 10 * 41));
-  EXPECT_EQ(windowed.workspace.dense_pairs, windowed.workspace.pairs);
+  EXPECT_EQ(windowed.record.pairs, 6 * (50 * 51 / 2) + 6 * (45 + 10 * 41));
+  EXPECT_EQ(windowed.record.dense_pairs, windowed.record.pairs);
 }
 
 }  // namespace

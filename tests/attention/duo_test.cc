@@ -151,7 +151,7 @@ TEST_F(Duo, StrictStreamingInAllHeadsIsATriangleWithoutLastRows) {
   MethodRun a(shape_, *duo, DType::F32, 200), b(shape_, *triangle, DType::F32, 200);
   a.prompt(200, 64);
   b.prompt(200, 90);
-  EXPECT_EQ(a.workspace.pairs, b.workspace.pairs);
+  EXPECT_EQ(a.record.pairs, b.record.pairs);
   for (size_t l = 0; l < 3; ++l) {
     const std::vector<double> want(b.out[l].begin(), b.out[l].end());
     EXPECT_LT(testing_support::largest_difference(a.out[l], want), 2e-5);

@@ -145,7 +145,7 @@ TEST(FlexPrefill, MoreGammaIsMoreWork) {
     MethodRun run(shape, *method, DType::F32, 1500);
     run.prompt(1500, 1500);
     const double share =
-        static_cast<double>(run.workspace.pairs) / static_cast<double>(run.workspace.dense_pairs);
+        static_cast<double>(run.record.pairs) / static_cast<double>(run.record.dense_pairs);
     EXPECT_GE(share, before) << gamma;
     before = share;
   }

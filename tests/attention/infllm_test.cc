@@ -282,7 +282,7 @@ std::pair<int, int> shown(const char* text, std::vector<int64_t> evidence, int32
   std::vector<int32_t> block(16);
   std::iota(block.begin(), block.end(), row);
   std::map<std::pair<int, int64_t>, bool> steps;  // by layer and first token
-  run.workspace.observer = [&](const LayerStep& step, std::span<const AttendTask> tasks) {
+  run.record.observer = [&](const LayerStep& step, std::span<const AttendTask> tasks) {
     if (split_context({.init = 8, .local = 40, .block = 16}, step.begin).blocks < 7) return;
     bool& seen = steps[{step.layer, step.begin}];
     for (const AttendTask& task : tasks) {

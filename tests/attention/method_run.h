@@ -68,7 +68,7 @@ struct MethodRun {
   void run(int64_t begin, const Pass& pass, KvStore& into) {
     const int64_t count = pass.count;
     // Lists are longest when they are attended, since evictions come after that.
-    if (!workspace.observer) workspace.observer = [this](const auto&, auto) { note_bytes(); };
+    if (!record.observer) record.observer = [this](const auto&, auto) { note_bytes(); };
     const auto rows_of = [&](std::vector<float>& x, int64_t width) {
       return View<float>(x.data() + begin * width, count * width);
     };
@@ -93,6 +93,7 @@ struct MethodRun {
       step.streams = streams;
       step.compute = compute;
       step.workspace = &workspace;
+      step.record = &record;
       step.together_begin = begin;
       step.together_rows = count;
       LayerStep all = step;
@@ -150,6 +151,7 @@ struct MethodRun {
   KvStore& store;  ///< the session's context: the first stream
   AttendCompute compute = AttendCompute::kF32;
   LayerStep::Workspace workspace;
+  AttentionRecord record;
   std::vector<int32_t> ids;             ///< token ids; empty: unknown
   std::vector<int64_t> evidence;        ///< PromptFacts::evidence of the prompts
   std::vector<LayerInputs> inputs;      ///< per layer

@@ -116,8 +116,8 @@ TEST(LayerStep, BothFormsOfAttendEqualTheDefinition) {
           shape, layer, run.inputs[l], 60, [](int64_t, int64_t) { return true; });
       EXPECT_LT(testing_support::largest_difference(run.out[l], want), 2e-5) << by_tasks;
     }
-    EXPECT_EQ(run.workspace.dense_pairs, 2 * 6 * (60 * 61 / 2));
-    EXPECT_EQ(run.workspace.pairs, run.workspace.dense_pairs);
+    EXPECT_EQ(run.record.dense_pairs, 2 * 6 * (60 * 61 / 2));
+    EXPECT_EQ(run.record.pairs, run.record.dense_pairs);
   }
 }
 

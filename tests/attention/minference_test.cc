@@ -55,7 +55,7 @@ TEST(MInference, VerticalSlashSeesWhatTheDefinitionSees) {
     const VerticalSlash mask(oracle, shape.heads, 0, 701, 37, 102);
     oracle.expect(
         run, 0, [&](int head, int64_t i, int64_t j) { return i >= 701 || mask.sees(head, i, j); });
-    EXPECT_LT(run.workspace.pairs, run.workspace.dense_pairs * 8 / 10);
+    EXPECT_LT(run.record.pairs, run.record.dense_pairs * 8 / 10);
   }
 }
 
@@ -130,7 +130,7 @@ TEST(MInference, AShapeIsTheTriangleWithoutLastRows) {
     MethodRun run(shape, *method, DType::F32, 301), same(shape, *triangle, DType::F32, 301);
     run.prompt(301, chunk);
     same.prompt(301, chunk);
-    EXPECT_EQ(run.workspace.pairs, same.workspace.pairs);
+    EXPECT_EQ(run.record.pairs, same.record.pairs);
     EXPECT_LT(largest_difference(run.out[0], {same.out[0].begin(), same.out[0].end()}), 2e-6);
   }
 }
@@ -243,7 +243,7 @@ TEST(MInference, WhatWasReadOutlivesAFileThatCannotBeWritten) {
   const auto method =
       make("minference:patterns=search,search_at=90,dense_below=0,save=" + file.string(), shape);
   MethodRun run(shape, *method, DType::F32, 100);
-  run.workspace.observer = [&](const LayerStep&, std::span<const AttendTask>) {
+  run.record.observer = [&](const LayerStep&, std::span<const AttendTask>) {
     std::filesystem::remove_all(file.parent_path());
   };
   testing::internal::CaptureStderr();

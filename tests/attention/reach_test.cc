@@ -37,7 +37,7 @@ TEST_P(Reach, IsTheFarthestPositionThatRowsOfAPromptAreShown) {
 
   MethodRun run(shape, *method, DType::F32, kTokens);
   int64_t farthest = 0;
-  run.workspace.observer = [&](const LayerStep&, std::span<const AttendTask> tasks) {
+  run.record.observer = [&](const LayerStep&, std::span<const AttendTask> tasks) {
     for (const AttendTask& task : tasks) {
       for (const KeySegment& keys : task.segments) {
         // Other keys were rotated at their positions in the text, or have one fixed distance.

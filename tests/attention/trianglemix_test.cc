@@ -32,8 +32,8 @@ TEST(Triangle, TheSpecificationsSmallExample) {
       for (int64_t j = 0; j <= i; ++j) count += sees(i, j, 1, 2, 2, 8);
       EXPECT_EQ(count, row_pairs[i]);
     }
-    EXPECT_EQ(run.workspace.pairs, 30) << "chunk " << chunk;
-    EXPECT_EQ(run.workspace.dense_pairs, 36);
+    EXPECT_EQ(run.record.pairs, 30) << "chunk " << chunk;
+    EXPECT_EQ(run.record.dense_pairs, 36);
     expect_by_distance(run, [](int, int, int64_t i, int64_t j) {
       return sees(i, j, 1, 2, 2, 8) ? std::optional(i - j) : std::nullopt;
     });
@@ -97,7 +97,7 @@ TEST(TriangleMix, NoTriangleLayersOrLastRowsThatAreAllRowsAreDense) {
     MethodRun run(shape, *method, DType::F32, 100);
     run.prompt(100, 33);
     expect_by_distance(run, [](int, int, int64_t i, int64_t j) { return std::optional(i - j); });
-    EXPECT_EQ(run.workspace.pairs, run.workspace.dense_pairs);
+    EXPECT_EQ(run.record.pairs, run.record.dense_pairs);
   }
 }
 
@@ -162,10 +162,10 @@ TEST(TriangleMix, LowerLayersMayReadThePromptByAnotherMethod) {
       const std::vector<float>& want = layer < 2 ? low.out[layer] : up.out[layer];
       EXPECT_LT(largest_difference(run.out[layer], {want.begin(), want.end()}), 2e-6) << c.mix;
     }
-    EXPECT_EQ(2 * run.workspace.pairs, low.workspace.pairs + up.workspace.pairs);
+    EXPECT_EQ(2 * run.record.pairs, low.record.pairs + up.record.pairs);
     EXPECT_GT(mix->working_bytes(5000, 256), 0u);
     EXPECT_EQ(mix->working_bytes(5000, 256), lower->working_bytes(5000, 256)) << c.mix;
-    EXPECT_LT(run.workspace.pairs, run.workspace.dense_pairs);
+    EXPECT_LT(run.record.pairs, run.record.dense_pairs);
   }
 }
 

@@ -86,7 +86,7 @@ TEST(XAttention, BlocksAreChosenByTheirAntidiagonalsWhateverThePasses) {
       oracle.expect(run, 0, [&](int head, int64_t i, int64_t j) {
         return i >= 773 || chosen.at({head, i / 128}).count(j / 128) > 0;
       });
-      EXPECT_LT(run.workspace.pairs, run.workspace.dense_pairs * 9 / 10);
+      EXPECT_LT(run.record.pairs, run.record.dense_pairs * 9 / 10);
     }
   }
 }
@@ -139,7 +139,7 @@ TEST(XAttention, UniformAttentionTakesAboutTauOfTheBlocks) {
   std::fill(run.inputs[0].q.begin(), run.inputs[0].q.end(), 0.0f);
   run.prompt(4096, 4096);
   const double share =
-      static_cast<double>(run.workspace.pairs) / static_cast<double>(run.workspace.dense_pairs);
+      static_cast<double>(run.record.pairs) / static_cast<double>(run.record.dense_pairs);
   EXPECT_GT(share, 0.47);
   EXPECT_LT(share, 0.60);
 }

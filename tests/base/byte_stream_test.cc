@@ -50,6 +50,19 @@ std::ptrdiff_t files_in(const TempFolder& folder) {
   return std::distance(std::filesystem::directory_iterator(folder.path()), {});
 }
 
+TEST(ByteStream, InMemoryReadsWhatWasWritten) {
+  ByteWriter out;
+  out.number<int32_t>(-7);
+  out.text("two words");
+  out.array(std::span<const int32_t>());
+  ByteReader in(out.take());
+  EXPECT_EQ(in.number<int32_t>(), -7);
+  EXPECT_EQ(in.text(), "two words");
+  EXPECT_TRUE(in.array<int32_t>().empty());
+  EXPECT_EQ(in.remaining(), 0u);
+  EXPECT_TRUE(has(error_of([&] { in.number<int32_t>(); }), {"ends too early"}));
+}
+
 TEST(ByteStream, ReadsWhatWasWritten) {
   TempFolder folder;
   const auto path = written(folder);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/tiny_models.h"
+#include "model/decoder.h"
 
 namespace longhaul {
 namespace {
@@ -21,15 +22,17 @@ TEST_P(LastState, IsThatOfTheWholePass) {
   std::vector<float> states[2];  // indexed by last_state
   for (const bool last : {false, true}) {
     Decoder decoder(model, Compute::kF32);
-    decoder.set_context_length(count);
+    ModelShape shape = model.shape;
+    set_context_length(model, count, shape);
+    AttentionRecord record;
     AttentionDriver driver(MethodSpec::parse("dense").make_method(model.shape), model.shape);
     const std::vector<Pass> passes = driver.prepare({0, count, 0, static_cast<int>(count)});
     ASSERT_EQ(passes.size(), 1u);
     std::vector<KvStore> streams;
-    streams.emplace_back(driver.layout(decoder.shape(), DType::F32));
+    streams.emplace_back(driver.layout(shape, DType::F32));
     const ForwardPass whole{.tokens = ids, .pass = passes[0]};
     const float* hidden =
-        decoder.forward({.passes = {&whole, 1}, .streams = streams, .last_state = last}, driver);
+        decoder.forward({{&whole, 1}, streams, &driver, &shape, &record}, {.last_state = last});
     const int64_t width = model.config.hidden;
     hidden += last ? 0 : (count - 1) * width;
     states[last].assign(hidden, hidden + width);

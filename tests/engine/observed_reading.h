@@ -70,7 +70,7 @@ class Observed final : public Method {
  private:
   /// Records the step's rows in its layer.
   void begin_notes(LayerStep& step) {
-    step.workspace->observer = [this](const LayerStep& seen, std::span<const AttendTask> tasks) {
+    step.record->observer = [this](const LayerStep& seen, std::span<const AttendTask> tasks) {
       note_selected(selected[static_cast<size_t>(seen.layer)], tasks);
       for (auto& [position, row] : rows) {
         if (reads(seen, position)) note_seen(row, seen, tasks, position);
@@ -138,7 +138,7 @@ class Reading {
   template <class After>
   void prompt(std::span<const int32_t> tokens, int64_t instruction, int chunk, After&& after) {
     const auto count = static_cast<int64_t>(tokens.size());
-    decoder_.set_context_length(count);
+    set_context_length(model_, count, shape_);
     const std::vector<Pass> passes = driver_.prepare({0, count, instruction, chunk});
     for (int i = 1; i < driver_.streams(); ++i) streams_.push_back(streams_.front().fork());
     for (const Pass& pass : passes) {
@@ -158,11 +158,11 @@ class Reading {
         model_(model),
         driver_(std::move(observed), model.shape),
         decoder_(model, Compute::kF32) {
-    streams_.emplace_back(driver_.layout(decoder_.shape(), DType::F32));
+    streams_.emplace_back(driver_.layout(model.shape, DType::F32));
   }
 
   void forward(const ForwardPass& one) {
-    const float* hidden = decoder_.forward({.passes = {&one, 1}, .streams = streams_}, driver_);
+    const float* hidden = decoder_.forward({{&one, 1}, streams_, &driver_, &shape_, &record_});
     decoder_.logits(hidden + (one.rows() - 1) * model_.config.hidden, 1, logits.data());
     driver_.finish(streams_, one.pass);
   }
@@ -170,6 +170,8 @@ class Reading {
   const Model& model_;
   AttentionDriver driver_;
   Decoder decoder_;
+  ModelShape shape_ = model_.shape;
+  AttentionRecord record_;
   std::vector<KvStore> streams_;
 };
 

@@ -7,6 +7,7 @@
 #include "attention/settings.h"
 #include "attention/test_name.h"
 #include "engine/tiny_models.h"
+#include "model/decoder.h"
 
 namespace longhaul {
 namespace {
@@ -27,7 +28,9 @@ class PassesTogether : public testing::TestWithParam<TinyModel> {
   std::vector<float> read(bool at_once, KvStore& store) const {
     const auto count = std::ssize(ids_);
     Decoder decoder(engine_->model(), Compute::kF32);
-    decoder.set_context_length(count);
+    ModelShape shape = engine_->model().shape;
+    set_context_length(engine_->model(), count, shape);
+    AttentionRecord record;
     AttentionDriver driver(MethodSpec::parse("dense").make_method(engine_->model().shape),
                            engine_->model().shape);
     driver.prepare({0, count, 0, static_cast<int>(count)});
@@ -40,8 +43,9 @@ class PassesTogether : public testing::TestWithParam<TinyModel> {
     std::vector<float> states;
     const size_t each = at_once ? passes.size() : 1;
     for (size_t i = 0; i < passes.size(); i += each) {
-      const ForwardPasses all{.passes = std::span(passes).subspan(i, each), .streams = {&store, 1}};
-      const float* const hidden = decoder.forward(all, driver);
+      const SequenceRows all{
+          std::span(passes).subspan(i, each), {&store, 1}, &driver, &shape, &record};
+      const float* const hidden = decoder.forward(all);
       states.insert(states.end(), hidden, hidden + all.rows() * engine_->model().config.hidden);
     }
     return states;
@@ -102,16 +106,16 @@ class MethodReading {
   void read(std::span<const int32_t> text, size_t at_once) {
     const int64_t begin = read_;
     const std::vector<Pass> passes = driver_.prepare({begin, std::ssize(text), 16, 32});
-    decoder_.set_context_length(begin + std::ssize(text));
+    set_context_length(model_, begin + std::ssize(text), shape_);
     while (static_cast<int>(streams_.size()) < driver_.streams()) {
       streams_.push_back(streams_.front().fork());
     }
     std::vector<ForwardPass> forward;
     for (const Pass& pass : passes) forward.push_back(ForwardPass::of(text, begin, pass));
     for (std::span<const ForwardPass> left = forward; !left.empty();) {
-      const ForwardPasses all{.passes = left.first(std::min(at_once, left.size())),
-                              .streams = streams_};
-      const float* const hidden = decoder_.forward(all, driver_);
+      const SequenceRows all{left.first(std::min(at_once, left.size())), streams_, &driver_,
+                             &shape_, &record_};
+      const float* const hidden = decoder_.forward(all);
       logits_.resize(static_cast<size_t>(model_.config.vocab));
       decoder_.logits(hidden + (all.rows() - 1) * model_.config.hidden, 1, logits_.data());
       for (const ForwardPass& pass : all.passes) driver_.finish(streams_, pass.pass);
@@ -122,8 +126,8 @@ class MethodReading {
   }
 
   const std::vector<float>& logits() const { return logits_; }
-  int64_t pairs() const { return decoder_.workspace().pairs; }
-  /// Tokens of every list of every layer, concatenated.
+  int64_t pairs() const { return record_.pairs; }
+  /// Of every list of every layer, one behind the other.
   std::vector<int64_t> kept() const {
     std::vector<int64_t> tokens;
     const KvStore& store = streams_.front();
@@ -141,6 +145,8 @@ class MethodReading {
   const Model& model_;
   AttentionDriver driver_;
   Decoder decoder_;
+  ModelShape shape_ = model_.shape;
+  AttentionRecord record_;
   std::vector<KvStore> streams_;
   std::vector<float> logits_;
   int64_t read_ = 0;

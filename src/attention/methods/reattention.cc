@@ -162,7 +162,7 @@ class Reattention final : public Method {
     for (Chunk& c : chunks_) {
       if (chooses(c)) c.selected = (election++)->chosen;
     }
-    step.workspace->seconds += watch.seconds();
+    step.record->seconds += watch.seconds();
   }
 
   /// Position at which a chunk's local part begins within its visible list, which reserves room for

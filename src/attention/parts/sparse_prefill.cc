@@ -37,7 +37,7 @@ void SparsePrefill::attend(LayerStep& step) {
 void SparsePrefill::attend_heads(LayerStep& step, int dense) {
   const Stopwatch watch;
   const bool sparse = choose_tiles(step, dense, new_rules(step));
-  step.workspace->seconds += watch.seconds();
+  step.record->seconds += watch.seconds();
   if (!sparse) return step.attend_all_keys(step.rows);
   step.chose = true;
   if (dense > 0) step.attend_all_keys(dense);
@@ -84,7 +84,7 @@ void SparsePrefill::attend_tiles(LayerStep& step, int first) {
     const int64_t end = on.row_end(on.tile_of(row) + tiles_per_head - 1);
     const Stopwatch watch;
     const auto tasks = tile_lists(*step.queue, on, row, end, rules_, lists, tiles_);
-    step.workspace->seconds += watch.seconds();
+    step.record->seconds += watch.seconds();
     step.attend(queries, tasks);
     row = end;
   }

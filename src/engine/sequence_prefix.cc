@@ -1,23 +1,22 @@
-// Reading the common beginning of a prompt once for several methods.
+// The common prefix of a prompt that several methods read: it is computed once.
 
 #include <algorithm>
 
 #include "base/error.h"
-#include "engine/session_state.h"
+#include "engine/sequence_state.h"
 #include "ops/attention/causal_pairs.h"
 
 namespace longhaul {
 
-ContextCopy Session::copy_context() const {
+ContextCopy Sequence::copy_context() const {
   const State& s = *state_;
-  const LayerStep::Workspace& work = s.decoder.workspace();
-  ContextCopy copy{s.tokens, {}, s.angles_length, work.seconds + s.taken_seconds};
+  ContextCopy copy{s.tokens, {}, s.angles_length, s.record.seconds + s.taken_seconds};
   s.for_each([&](const State& each) { copy.stores.push_back(each.store().fork()); });
   return copy;
 }
 
-int64_t Session::State::take_over(const ContextCopy& copy, std::span<const int32_t> prompt,
-                                  int64_t instruction) {
+int64_t Sequence::State::take_over(const ContextCopy& copy, std::span<const int32_t> prompt,
+                                   int64_t instruction) {
   LH_ASSERT(tokens.empty());
   const KvStore& from = nth(copy.stores, options.queue.member());
   const auto length = static_cast<int64_t>(prompt.size());
@@ -34,7 +33,6 @@ int64_t Session::State::take_over(const ContextCopy& copy, std::span<const int32
   streams.front() = std::move(copied);
   set_angles(length);
   tokens.assign(prompt.begin(), prompt.begin() + taken);
-  const ModelShape& shape = decoder.shape();
   const int64_t pairs = dense_pairs(shape.window, 0, taken);
   const int64_t of_copy = dense_pairs(shape.window, 0, std::ssize(copy.tokens));
   taken_pairs = shape.heads * pairs;
@@ -43,8 +41,8 @@ int64_t Session::State::take_over(const ContextCopy& copy, std::span<const int32
   return taken;
 }
 
-int64_t Session::begin_with(const ContextCopy& copy, std::span<const int32_t> prompt,
-                            int64_t instruction) {
+int64_t Sequence::begin_with(const ContextCopy& copy, std::span<const int32_t> prompt,
+                             int64_t instruction) {
   State& s = state_->usable();
   const RopeSpec& rope = s.engine->model().config.rope;
   if (prompt.empty() || !rope.same_angles(copy.angles_length, std::ssize(prompt))) return 0;

@@ -11,7 +11,7 @@
 #include "base/byte_stream.h"
 #include "base/error.h"
 #include "base/paths.h"
-#include "engine/session_state.h"
+#include "engine/sequence_state.h"
 #include "text/printable.h"
 
 namespace longhaul {
@@ -98,7 +98,7 @@ bool is_session_file(const std::filesystem::path& file) {
   return in.gcount() == sizeof magic && magic == kMagic;
 }
 
-void Session::save(const std::filesystem::path& file) const {
+void Sequence::save(const std::filesystem::path& file) const {
   const State& s = *state_;
   if (s.tokens.empty())
     user_error("{}: nothing to save: the session has read no tokens", file.string());
@@ -121,7 +121,7 @@ void Session::save(const std::filesystem::path& file) const {
   out.finish();
 }
 
-void Session::load(const std::filesystem::path& file) {
+void Sequence::load(const std::filesystem::path& file) {
   State& s = *state_;
   check_magic(file);
   ByteReader in(file);
@@ -136,7 +136,7 @@ void Session::load(const std::filesystem::path& file) {
   }
   const std::string method = in.text();
   const std::string own = s.options.attention.text();
-  if (method != own && said_now(method, s.decoder.shape()) != own) {
+  if (method != own && said_now(method, s.shape) != own) {
     user_error("{}: was saved with --attention {}, this session uses {}", name, shown(method), own);
   }
   if (in.number<uint64_t>() != s.options.attention.fingerprint()) {
@@ -179,9 +179,9 @@ void Session::load(const std::filesystem::path& file) {
 }
 
 /// Reads the state of one device's method and its store.
-Session::State::RestoredPart Session::State::restore_part(ByteReader& in, int64_t of_tokens,
-                                                          const std::string& name) const {
-  std::unique_ptr<AttentionDriver> made = options.attention.make(decoder.shape());
+Sequence::State::RestoredPart Sequence::State::restore_part(ByteReader& in, int64_t of_tokens,
+                                                            const std::string& name) const {
+  std::unique_ptr<AttentionDriver> made = options.attention.make(shape);
   KvStore empty = make_store(*made);
   RestoredPart part{std::move(made), std::move(empty)};
   const auto devices = static_cast<uint64_t>(options.queue.members());
@@ -198,7 +198,7 @@ Session::State::RestoredPart Session::State::restore_part(ByteReader& in, int64_
   return part;
 }
 
-void Session::State::take(RestoredPart part, std::span<const int32_t> text, int64_t length) {
+void Sequence::State::take(RestoredPart part, std::span<const int32_t> text, int64_t length) {
   set_angles(length);
   method = std::move(part.method);
   to_be_reset = false;

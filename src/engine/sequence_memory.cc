@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/system_info.h"
 #include "base/units.h"
-#include "engine/session_state.h"
+#include "engine/sequence_state.h"
 #include "kv/page_pool.h"
 
 namespace longhaul {
@@ -16,7 +16,7 @@ constexpr int64_t kMostReply = int64_t{1} << 40;  // beyond any memory, and sums
 
 }  // namespace
 
-MemoryForecast Session::State::forecast(int64_t new_tokens, int64_t reply) const {
+MemoryForecast Sequence::State::forecast(int64_t new_tokens, int64_t reply) const {
   const int64_t read = static_cast<int64_t>(tokens.size()) + new_tokens;
   const KvLayout& layout = store().layout();
   MemoryForecast f;
@@ -50,7 +50,7 @@ MemoryForecast Session::State::forecast(int64_t new_tokens, int64_t reply) const
   return f;
 }
 
-MemoryForecast Session::State::check_fits(int64_t new_tokens, int64_t reply) const {
+MemoryForecast Sequence::State::check_fits(int64_t new_tokens, int64_t reply) const {
   const int64_t total = static_cast<int64_t>(tokens.size()) + new_tokens;
   if (options.context > 0 && total > options.context) {
     user_error("--ctx {}: the context would hold {} tokens", with_commas(options.context),
@@ -68,7 +68,7 @@ MemoryForecast Session::State::check_fits(int64_t new_tokens, int64_t reply) con
   return need;
 }
 
-size_t Session::State::memory_limit() const {
+size_t Sequence::State::memory_limit() const {
   // What this process holds already is counted in forecasts as well.
   if (options.memory_limit == 0 && !options.queue.on_host()) {
     return options.queue.device().free_bytes() + engine->on_device(options.queue)->bytes() +
@@ -78,8 +78,8 @@ size_t Session::State::memory_limit() const {
                                   : available_memory_bytes() + anonymous_resident_bytes();
 }
 
-void Session::State::check_memory(const MemoryForecast& need, const std::string& what,
-                                  std::string_view advice) const {
+void Sequence::State::check_memory(const MemoryForecast& need, const std::string& what,
+                                   std::string_view advice) const {
   const size_t limit = memory_limit();
   if (need.total() <= limit) return;
   std::string parts = fmt::format("weights {}, KV {}, working memory {}, program and tokenizer {}",

@@ -1,0 +1,25 @@
+#pragma once
+// The parts of a model runner, for the sources that compute with it.
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/model_runner.h"
+#include "engine/team_crew.h"
+#include "model/decoder.h"
+
+namespace longhaul {
+
+struct ModelRunner::State {
+  State(std::shared_ptr<const Engine> e, const Queue& q, Compute compute);
+
+  /// The decoder of the member whose queue it is.
+  Decoder& decoder(const Queue& of) { return nth(decoders, of.member()); }
+
+  std::shared_ptr<const Engine> engine;
+  Queue queue;
+  std::vector<Decoder> decoders;  ///< one per member of a team
+};
+
+}  // namespace longhaul

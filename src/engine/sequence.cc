@@ -1,0 +1,181 @@
+#include "engine/sequence.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "engine/sequence_state.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int kDefaultChunk = 1024;  // rows of a pass on the host
+constexpr int kDeviceChunk = 8192;
+
+ModelShape shape_on(const Engine& engine, const Queue& queue) {
+  return queue.on_host() ? engine.model().shape : engine.on_device(queue)->shape();
+}
+
+}  // namespace
+
+int chunk_of(int asked, const AttentionDriver& method, const Queue& queue) {
+  const int usual = queue.on_host() ? kDefaultChunk : kDeviceChunk;
+  return asked > 0 ? asked : std::max(usual, method.preferred_chunk());
+}
+
+Sequence::State::State(std::shared_ptr<const Engine> e, const SessionOptions& o)
+    : engine(std::move(e)), options(o), shape(shape_on(*engine, o.queue)) {
+  options.attention = o.attention.for_model(shape);
+  reset();
+  if (options.queue.members() == 1 || !leads()) return;
+  crew = crew_of(options.queue);
+  mates.resize(static_cast<size_t>(options.queue.members()) - 1);
+  run_crew([&](int member) {
+    if (member == 0) return;
+    SessionOptions own = options;
+    own.queue = Queue(options.queue.team(), member);
+    nth(mates, member - 1) = std::make_unique<State>(engine, own);
+  });
+}
+
+void Sequence::State::reset() {
+  tokens.clear();
+  logits.clear();
+  to_be_reset = true;  // until a method is made, which reads files and may fail
+  method = options.attention.make(shape);
+  chunk = chunk_of(options.chunk, *method, options.queue);
+  streams.clear();
+  streams.push_back(make_store(*method));
+  to_be_reset = false;
+}
+
+void Sequence::State::set_angles(int64_t tokens_in_all) {
+  angles_length = tokens_in_all;
+  set_context_length(engine->model(), tokens_in_all, shape);
+}
+
+KvStore Sequence::State::make_store(const AttentionDriver& for_method) const {
+  return {for_method.layout(shape, options.kv_type), options.queue};
+}
+
+void Sequence::State::finish_pass(const ForwardPass& forward) {
+  method->finish(streams, forward.pass);
+  if (forward.pass.discard) return;
+  tokens.insert(tokens.end(), forward.tokens.begin(), forward.tokens.end());
+}
+
+/// The method is made again and restored from an archive in memory. Attention that was counted
+/// counts for both.
+std::unique_ptr<Sequence::State> Sequence::State::clone() const {
+  auto copy = std::make_unique<State>(engine, options);
+  if (to_be_reset) return copy;
+  const auto fill = [&](State& to) {
+    const State& from = of_member(to.options.queue.member());
+    ByteWriter out;
+    from.method->save(out);
+    ByteReader in(out.take());
+    to.method->restore(in);
+    LH_ASSERT(in.remaining() == 0);
+    to.streams.front() = from.store().fork();
+    to.tokens = from.tokens;
+    to.logits = from.logits;
+    to.set_angles(from.angles_length);
+    Queue queue = from.options.queue;
+    to.record.pairs = from.record.all_pairs(queue);
+    to.record.dense_pairs = from.record.dense_pairs;
+    to.record.seconds = from.record.seconds;
+    to.taken_pairs = from.taken_pairs;
+    to.taken_seconds = from.taken_seconds;
+  };
+  copy->together(fill);
+  copy->forecast_of_prompt = forecast_of_prompt;
+  return copy;
+}
+
+int64_t Sequence::State::keep_prefix(std::span<const int32_t> text) {
+  const auto [mine, theirs] = std::mismatch(tokens.begin(), tokens.end(), text.begin(), text.end());
+  int64_t shared = mine - tokens.begin();
+  const int64_t held = static_cast<int64_t>(tokens.size());
+  const int64_t wanted = static_cast<int64_t>(text.size());
+  const RopeSpec& rope = engine->model().config.rope;
+  if (!rope.same_angles(angles_length, wanted)) {  // keys are kept rotated
+    reset();
+    return 0;
+  }
+  if (shared == held && (shared < wanted || !logits.empty())) return shared;  // goes on as it is
+  shared = std::min(shared, wanted - 1);
+  if (shared <= 0 || !can_rewind()) {
+    reset();
+    return 0;
+  }
+  store().truncate(shared);
+  tokens.resize(static_cast<size_t>(shared));
+  logits.clear();
+  return shared;
+}
+
+Sequence::Sequence(std::shared_ptr<const Engine> engine, const SessionOptions& options)
+    : state_(std::make_unique<State>(std::move(engine), options)) {}
+Sequence::Sequence(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Sequence::~Sequence() = default;
+Sequence::Sequence(Sequence&&) noexcept = default;
+Sequence& Sequence::operator=(Sequence&&) noexcept = default;
+
+Sequence Sequence::clone() const { return Sequence(state_->clone()); }
+const Engine& Sequence::engine() const { return *state_->engine; }
+const SessionOptions& Sequence::options() const { return state_->options; }
+int Sequence::chunk() const { return state_->chunk; }
+const AttentionDriver& Sequence::method() const { return *state_->method; }
+std::span<const int32_t> Sequence::tokens() const { return state_->tokens; }
+std::span<const float> Sequence::logits() const { return state_->logits; }
+const KvStore& Sequence::store() const { return state_->store(); }
+void Sequence::observe(AttentionObserver observer) {
+  state_->record.observer = std::move(observer);
+}
+
+MemoryForecast Sequence::forecast(int64_t tokens, int64_t reply) const {
+  return state_->forecast(tokens, reply);
+}
+
+void Sequence::check_room(int64_t tokens, int64_t reply) const {
+  state_->check_fits(tokens, reply);
+}
+
+bool Sequence::has_room(int64_t tokens, int64_t reply, size_t others) const {
+  const State& s = *state_;
+  const size_t elsewhere = others * static_cast<size_t>(s.options.at_a_time);
+  return s.forecast(tokens, reply).total() + elsewhere <= s.memory_limit();
+}
+
+void Sequence::reset() {
+  state_->together([](State& each) { each.reset(); });
+}
+
+int64_t Sequence::reuse_prefix(std::span<const int32_t> tokens) {
+  int64_t kept = 0;
+  state_->usable().together([&](State& each) {
+    const int64_t here = each.keep_prefix(tokens);
+    if (each.leads()) kept = here;
+  });
+  return kept;
+}
+
+SessionReport Sequence::report() const {
+  const State& s = *state_;
+  SessionReport r;
+  r.tokens = static_cast<int64_t>(s.tokens.size());
+  int64_t pairs = 0, dense_pairs = 0;
+  s.for_each([&](const State& each) {
+    Queue queue = each.options.queue;
+    r.live_rows += each.store().live_rows();
+    r.kv_bytes += each.store().bytes() + each.method->index_bytes();
+    pairs += each.record.all_pairs(queue) + each.taken_pairs;
+    dense_pairs += each.record.dense_pairs + each.taken_pairs;
+  });
+  r.pairs_share =
+      dense_pairs > 0 ? static_cast<double>(pairs) / static_cast<double>(dense_pairs) : 1.0;
+  r.forecast = s.forecast_of_prompt;
+  r.attention_seconds = s.record.seconds + s.taken_seconds;
+  return r;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,137 @@
+#pragma once
+// A sequence: the tokens of one conversation with their keys and values and the state of the
+// attention method. A sequence has no activations: a ModelRunner (model_runner.h) computes, and
+// many sequences share one.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "attention/driver.h"
+#include "attention/method_spec.h"
+#include "engine/engine.h"
+#include "kv/kv_store.h"
+#include "ops/compute.h"
+
+namespace longhaul {
+
+struct SessionOptions {
+  MethodSpec attention = MethodSpec::parse("dense");
+  Queue queue;  ///< where it runs; the default is the host. Of a team: the queue of its leader
+  KvType kv_type;
+  Compute compute = Compute::kBest;
+  int chunk = 0;            ///< rows that are computed together; 0: chunk_of() decides
+  int64_t context = 0;      ///< most tokens that the sequence may hold (`--ctx`); 0: no limit
+  size_t memory_limit = 0;  ///< bytes; 0: the memory that the machine has free
+  int at_a_time = 1;        ///< sessions of this process, each like this one, that share the limit
+};
+
+/// Rows of a prompt that are computed together, in one pass or several: `asked`, or if that is 0
+/// the method's preference or the default. The default is larger on a GPU, where the cost of
+/// expanding quantized weights does not depend on the number of rows.
+int chunk_of(int asked, const AttentionDriver& method, const Queue& queue = {});
+
+/// Bytes that a prompt will need, before it is read.
+struct MemoryForecast {
+  size_t weights = 0;  ///< mapped; read from disk on demand
+  size_t kv = 0;
+  size_t working = 0;  ///< activations and expanded weights of rows that are computed together
+  size_t process = 0;  ///< Engine::process_bytes
+  size_t others = 0;   ///< keys and values, and working memory, of other sessions
+  size_t total() const { return weights + kv + working + process + others; }
+};
+
+struct SessionReport {
+  int64_t tokens = 0;
+  int64_t live_rows = 0;         ///< kept (token, layer, KV head) rows
+  size_t kv_bytes = 0;           ///< in memory, with the method's index
+  double pairs_share = 1.0;      ///< attention pairs computed, relative to dense attention
+  double attention_seconds = 0;  ///< since the sequence began
+  MemoryForecast forecast;       ///< of the last prompt and its reply
+};
+
+/// Whether the file exists and begins as Sequence::save() writes it.
+bool is_session_file(const std::filesystem::path& file);
+
+/// Tokens with their keys and values after dense prefill, and the cost of that.
+struct ContextCopy {
+  std::vector<int32_t> tokens;
+  std::vector<KvStore> stores;  ///< one per device of a team
+  int64_t angles_length = 0;    ///< the context length whose RoPE angles the keys have
+  double attention_seconds = 0;
+
+  size_t bytes() const { return stores.front().bytes(); }  ///< of one device
+};
+
+class Sequence {
+ public:
+  /// An empty sequence. Throws UserError if the method refuses the model or one of its files.
+  Sequence(std::shared_ptr<const Engine> engine, const SessionOptions& options);
+  ~Sequence();
+  Sequence(Sequence&&) noexcept;
+  Sequence& operator=(Sequence&&) noexcept;
+
+  /// A second sequence with the same contents. Both continue bit-identically. Pages of keys and
+  /// values are shared until one of the two writes. While a prompt is being prefilled, the clone
+  /// has the passes that are finished, as after a cancelled prefill.
+  Sequence clone() const;
+
+  const Engine& engine() const;
+  const SessionOptions& options() const;
+  int chunk() const;  ///< rows of a prompt that are computed together
+  const AttentionDriver& method() const;
+  std::span<const int32_t> tokens() const;  ///< that were read so far
+  /// Logits [vocab] after the last token, on the host; empty before the first token and after a
+  /// prefill that was cancelled.
+  std::span<const float> logits() const;
+  const KvStore& store() const;
+  SessionReport report() const;
+
+  /// Bytes needed in all to read `tokens` more tokens and a reply of up to `reply`.
+  MemoryForecast forecast(int64_t tokens, int64_t reply = 0) const;
+  /// Throws UserError if `tokens` more tokens and a reply of up to `reply` do not fit into
+  /// `context` or the memory limit.
+  void check_room(int64_t tokens, int64_t reply) const;
+  /// Whether both fit into the memory limit together with `others` bytes that the process holds
+  /// elsewhere.
+  bool has_room(int64_t tokens, int64_t reply, size_t others) const;
+
+  /// Forgets everything.
+  void reset();
+  /// Keeps the longest common prefix of `tokens` and this sequence, if the method can rewind to it
+  /// and the RoPE angles stay the same (for scalings that depend on the length: in a context of
+  /// tokens.size() tokens). Otherwise forgets everything. Returns the number of tokens kept; the
+  /// caller prefills the rest. If all of `tokens` are kept, logits() are valid.
+  int64_t reuse_prefix(std::span<const int32_t> tokens);
+
+  /// The contents of a sequence with dense attention, which shares its pages with the copy.
+  ContextCopy copy_context() const;
+  /// For an empty sequence: takes from `copy` the first tokens of `prompt` that this sequence's
+  /// method would read exactly as dense attention does (AttentionDriver::dense_prefix), as far as
+  /// the copy goes. Returns the number of tokens taken, at most prompt.size() - 1; the caller
+  /// prefills the rest. The copy must come from the same engine with the same KV type, compute and
+  /// chunk.
+  int64_t begin_with(const ContextCopy& copy, std::span<const int32_t> prompt,
+                     int64_t instruction = 0);
+
+  /// Writes tokens, store and method state, with a key of model, method and types (sequence_file.cc
+  /// has the layout).
+  void save(const std::filesystem::path& file) const;
+  /// Replaces the contents of this sequence. Throws UserError, before rows are read, if the file
+  /// belongs to other settings or exceeds the memory limit; the sequence is unchanged then.
+  void load(const std::filesystem::path& file);
+
+  /// From now on calls `observer` with the keys that rows attend to (for analyses).
+  void observe(AttentionObserver observer);
+
+ private:
+  friend class ModelRunner;
+  friend class Prefill;
+  struct State;
+  explicit Sequence(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace longhaul
