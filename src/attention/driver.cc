@@ -128,19 +128,21 @@ void AttentionDriver::begin_layer(LayerStep& all) {
   method_->begin_layer(all);
 }
 
-void AttentionDriver::attend(LayerStep& step) {
+void AttentionDriver::begin_attend(LayerStep& step) {
   begin(step);
   if (!step.plans.front().begins_together) append_keys(step);
   if (cuts(step.layer)) held_ = step.store->length(step.layer, 0);
-  const bool judged = observes(step);
-  if (judged) step.keep_lse();
+  if (observes(step)) step.keep_lse();
   method_->attend(step);
   if (!step.pass.discard) {  // dense attention reads every token once
     step.record->dense_pairs +=
         step.shape->heads * causal_pairs(step.begin, step.rows, step.own_window());
   }
+}
+
+void AttentionDriver::end_attend(LayerStep& step) {
   changed_ = changed_ || step.chose;
-  if (judged) {
+  if (observes(step)) {
     method_->observe(step);
     if (step.plans.front().watches_last_rows()) watch(step);
   }

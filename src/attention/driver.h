@@ -41,9 +41,15 @@ class AttentionDriver {
   /// In each layer, before attend() is asked for the passes that are computed together. `all` is a
   /// step of all their rows, one behind the other.
   void begin_layer(LayerStep& all);
-  /// Fills step.out; appends the step's keys unless begin_layer() has, and takes out of the layer's
-  /// lists what leaves them while a prompt is read.
-  void attend(LayerStep& step);
+  /// Fills step.out. Appends the step's keys unless begin_layer() has, and takes out of the layer's
+  /// lists the rows that leave them while a prompt is read. In a batch the attention of several
+  /// sequences runs between the two parts of attend(): begin_attend() adds it to step.batch.
+  void attend(LayerStep& step) {
+    begin_attend(step);
+    end_attend(step);
+  }
+  void begin_attend(LayerStep& step);
+  void end_attend(LayerStep& step);
   /// After each pass and generated token, all layers done: what leaves the stores at the end of a
   /// prompt.
   void finish(std::span<KvStore> streams, const Pass& pass);

@@ -153,9 +153,10 @@ void LayerStep::attend(std::span<const View<const float>> queries,
   run.joins = joins;
   if (!joins && !shape->sinks.empty()) run.sinks = nth(shape->sinks, layer);
   if (!queue->on_host()) run.counted = record->counted_pairs(*queue);
+  record->pairs += visible_pairs(tasks);
+  if (batch != nullptr && !joins) return batch->add(run, tasks, *record);
   longhaul::attend(run, tasks);
   if (queue->on_host()) record->seconds += watch.seconds();  // a GPU only queues the call
-  record->pairs += visible_pairs(tasks);
 }
 
 }  // namespace longhaul

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "attention/attend_batch.h"
 #include "attention/model_shape.h"
 #include "attention/plan.h"
 #include "base/array.h"
@@ -195,6 +196,9 @@ class LayerStep {
   };
   Workspace* workspace = nullptr;
   AttentionRecord* record = nullptr;  ///< of the sequence
+  /// If set, attend() adds its tasks to this batch, which runs after the method's attend() has
+  /// returned, so the method reads `out` and `lse` in observe() and retain() only.
+  AttendBatch* batch = nullptr;
 
  private:
   bool has_rotated_q_ = false;

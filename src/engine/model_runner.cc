@@ -1,5 +1,7 @@
 #include "engine/model_runner.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "engine/model_runner_state.h"
 #include "engine/sequence_state.h"
@@ -41,21 +43,78 @@ const Queue& ModelRunner::queue() const { return state_->queue; }
 
 void ModelRunner::decode(Sequence& sequence, int32_t token) {
   Sequence::State& s = sequence.state_->usable();
-  s.engine->check_known({&token, 1});
-  const int64_t limit = s.options.context;
-  if (limit > 0 && std::ssize(s.tokens) >= limit) {
-    user_error("--ctx {}: the context is full", limit);
-  }
+  s.check_decode(token);
   s.together([&](Sequence::State& each) {
     each.whole_or_nothing([&] {
       Decoder& decoder = state_->decoder(each.options.queue);
-      const ForwardPass one{.tokens = {&token, 1},
-                            .position = std::ssize(each.tokens),
-                            .pass = {.count = 1, .phase = Phase::kDecode}};
+      const ForwardPass one = each.decoded(token);
       each.take_logits(decoder, decoder.forward(each.rows_of({&one, 1})));
       each.finish_pass(one);
     });
   });
+}
+
+void ModelRunner::decode(std::span<DecodeRow> batch) {
+  State& s = *state_;
+  s.running.clear();
+  for (DecodeRow& row : batch) {
+    row.failed = nullptr;
+    try {
+      if (s.queue.on_host()) {
+        row.sequence->state_->usable().check_decode(row.token);
+        s.running.push_back(&row);
+      } else {
+        decode(*row.sequence, row.token);
+      }
+    } catch (...) {
+      row.failed = std::current_exception();
+    }
+  }
+  for (std::span<DecodeRow* const> left = s.running; !left.empty();) {
+    const auto now = left.first(std::min(left.size(), static_cast<size_t>(kMostRows)));
+    s.decode_together(now);
+    left = left.subspan(now.size());
+  }
+}
+
+void ModelRunner::State::decode_together(std::span<DecodeRow* const> batch) {
+  passes.clear();
+  rows.clear();
+  passes.reserve(batch.size());  // rows point to them
+  for (DecodeRow* row : batch) {
+    Sequence::State& sequence = *row->sequence->state_;
+    passes.push_back(sequence.decoded(row->token));
+    rows.push_back(sequence.rows_of({&passes.back(), 1}));
+  }
+  const auto vocab = static_cast<size_t>(engine->model().config.vocab);
+  const int64_t hidden = engine->model().config.hidden;
+  Decoder& decoder = decoders.front();
+  try {
+    const float* states = decoder.forward(rows);
+    for (size_t first = 0; first < batch.size(); first += kMatvecMaxRows) {
+      const size_t count = std::min<size_t>(kMatvecMaxRows, batch.size() - first);
+      logits.resize(count * vocab);
+      decoder.logits(states + static_cast<int64_t>(first) * hidden, static_cast<int64_t>(count),
+                     logits.data());
+      for (size_t i = 0; i < count; ++i) {
+        const float* own = logits.data() + i * vocab;
+        batch[first + i]->sequence->state_->logits.assign(own, own + vocab);
+      }
+    }
+  } catch (...) {  // of the part that the rows share, so all of them failed
+    for (SequenceRows& row : rows) row.failed = std::current_exception();
+  }
+  for (size_t i = 0; i < batch.size(); ++i) {
+    Sequence::State& sequence = *batch[i]->sequence->state_;
+    try {
+      sequence.whole_or_nothing([&] {
+        if (rows[i].failed) std::rethrow_exception(rows[i].failed);
+        sequence.finish_pass(passes[i]);
+      });
+    } catch (...) {
+      batch[i]->failed = std::current_exception();
+    }
+  }
 }
 
 }  // namespace longhaul

@@ -6,14 +6,28 @@
 // may compute other sequences.
 
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <span>
 
 #include "engine/sequence.h"
 
 namespace longhaul {
 
+/// One sequence of a batched decode step.
+struct DecodeRow {
+  Sequence* sequence = nullptr;
+  int32_t token = 0;  ///< the generated token to read
+  /// Set by decode() if this sequence failed. A full context or an unknown token (UserError) leaves
+  /// the sequence unchanged; after any other exception it is empty.
+  std::exception_ptr failed = nullptr;
+};
+
 class ModelRunner {
  public:
+  /// Sequences of a batch whose rows are computed together; a longer batch is divided.
+  static constexpr int64_t kMostRows = 64;
+
   /// Throws UserError if the device has no room for the weights or cannot compute as `compute`
   /// says.
   ModelRunner(std::shared_ptr<const Engine> engine, const Queue& queue, Compute compute);
@@ -26,6 +40,11 @@ class ModelRunner {
   /// UserError if the context is full (SessionOptions::context); nothing has changed then. After
   /// any other exception the sequence is empty.
   void decode(Sequence& sequence, int32_t token);
+
+  /// Reads one generated token into each of several different sequences. On the host each sequence
+  /// gets the same bits as from decode() alone, whatever else the batch holds. The failure of one
+  /// sequence does not affect the others. On a device the sequences are computed one after another.
+  void decode(std::span<DecodeRow> batch);
 
  private:
   friend class Prefill;

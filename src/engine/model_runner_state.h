@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/buffer.h"
 #include "engine/model_runner.h"
 #include "engine/team_crew.h"
 #include "model/decoder.h"
@@ -14,12 +15,19 @@ namespace longhaul {
 struct ModelRunner::State {
   State(std::shared_ptr<const Engine> e, const Queue& q, Compute compute);
 
+  /// Reads one token into at most kMostRows sequences, on the host.
+  void decode_together(std::span<DecodeRow* const> batch);
   /// The decoder of the member whose queue it is.
   Decoder& decoder(const Queue& of) { return nth(decoders, of.member()); }
 
   std::shared_ptr<const Engine> engine;
   Queue queue;
   std::vector<Decoder> decoders;  ///< one per member of a team
+  // Memory of a batched decode step.
+  std::vector<DecodeRow*> running;
+  std::vector<ForwardPass> passes;
+  std::vector<SequenceRows> rows;
+  Buffer<float> logits;  ///< [kMatvecMaxRows, vocab]
 };
 
 }  // namespace longhaul

@@ -63,6 +63,14 @@ void Sequence::State::finish_pass(const ForwardPass& forward) {
   tokens.insert(tokens.end(), forward.tokens.begin(), forward.tokens.end());
 }
 
+void Sequence::State::check_decode(int32_t token) const {
+  engine->check_known({&token, 1});
+  const int64_t limit = options.context;
+  if (limit > 0 && std::ssize(tokens) >= limit) {
+    user_error("--ctx {}: the context is full", limit);
+  }
+}
+
 /// The method is made again and restored from an archive in memory. Attention that was counted
 /// counts for both.
 std::unique_ptr<Sequence::State> Sequence::State::clone() const {

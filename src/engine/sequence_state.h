@@ -63,6 +63,14 @@ struct Sequence::State {
   void check_memory(const MemoryForecast& need, const std::string& what,
                     std::string_view advice) const;
   MemoryForecast forecast(int64_t new_tokens, int64_t reply = 0) const;
+  /// Throws UserError if the token is unknown or the context is full.
+  void check_decode(int32_t token) const;
+  /// The pass that reads a generated token, which must stay in place.
+  ForwardPass decoded(const int32_t& token) const {
+    return {.tokens = {&token, 1},
+            .position = std::ssize(tokens),
+            .pass = {.count = 1, .phase = Phase::kDecode}};
+  }
   /// The rows of `passes` as the decoder reads them.
   SequenceRows rows_of(std::span<const ForwardPass> passes) {
     return {passes, streams, method.get(), &shape, &record};

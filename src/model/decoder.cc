@@ -28,48 +28,62 @@ int64_t SequenceRows::rows() const {
   return rows;
 }
 
-const float* Decoder::forward(const SequenceRows& all, const ForwardOptions& how) {
-  return state_->forward(all, how);
+const float* Decoder::forward(std::span<SequenceRows> batch, const ForwardOptions& how) {
+  return state_->forward(batch, how);
 }
 
 void Decoder::logits(const float* hidden, int64_t rows, float* out) {
   state_->logits(hidden, rows, out);
 }
 
-const float* Decoder::State::forward(const SequenceRows& all, const ForwardOptions& how) {
-  rows = all.rows();
-  all_tokens = tokens_of(all);
+const float* Decoder::State::forward(std::span<SequenceRows> batch, const ForwardOptions& how) {
+  LH_ASSERT(!batch.empty() && (batch.size() == 1 || queue.on_host()));
+  in_batch = batch.size() > 1;
+  rows = 0;
+  for (const SequenceRows& each : batch) rows += each.rows();
+  if (steps.size() < batch.size()) steps.resize(batch.size());
+  while (workspaces.size() < batch.size()) {
+    workspaces.push_back(std::make_unique<LayerStep::Workspace>());
+  }
+  all_tokens = tokens_of(batch);
   embed(all_tokens);
   for (int layer = 0; layer < model.config.layers; ++layer) {
     if (layer > 0 && how.go_on && !how.go_on(layer)) return nullptr;
-    attention(layer, all, how.last_state && layer + 1 == model.config.layers);
+    attention(layer, batch, how.last_state && layer + 1 == model.config.layers);
     feed_forward(layer);
   }
   return stream.view().address();
 }
 
-std::span<const int32_t> Decoder::State::tokens_of(const SequenceRows& all) {
-  if (all.passes.size() == 1) return all.passes.front().tokens;
+std::span<const int32_t> Decoder::State::tokens_of(std::span<const SequenceRows> batch) {
+  if (batch.size() == 1 && batch.front().passes.size() == 1) {
+    return batch.front().passes.front().tokens;
+  }
   ids.clear();
-  for (const ForwardPass& pass : all.passes) {
-    ids.insert(ids.end(), pass.tokens.begin(), pass.tokens.end());
+  for (const SequenceRows& each : batch) {
+    for (const ForwardPass& pass : each.passes) {
+      ids.insert(ids.end(), pass.tokens.begin(), pass.tokens.end());
+    }
   }
   return ids;
 }
 
-void Decoder::State::attention(int layer, const SequenceRows& all, bool last_row) {
+void Decoder::State::attention(int layer, std::span<SequenceRows> batch, bool last_rows) {
   const ModelConfig& c = model.config;
   const int kv_heads = nth(c.kv_heads, layer);
   normalise(layer, RowNorm::kAttention);
   project(layer, kv_heads);
   if (c.qk_norm != QkNorm::kNone) normalise_heads(layer, kv_heads);
   if (c.interleaved_rope) split_pairs(kv_heads);
-  attend(layer, kv_heads, all);
-  if (last_row) keep_last_row();
+  mixed.resize(queue, q.size());
+  if (model.config.temperature_scale != 0) grow_queries(batch);
+  in_batch ? attend_batch(layer, kv_heads, batch) : attend(layer, kv_heads, batch.front(), 0, 0);
+  if (last_rows) keep_last_rows(batch);
   add_part(layer, RowNorm::kAttentionAfter, [&](const PartOutput& y) { project_back(layer, y); });
 }
 
-void Decoder::State::attend(int layer, int kv_heads, const SequenceRows& all) {
+/// What the steps of a sequence in a layer have in common.
+LayerStep Decoder::State::steps_of(int layer, int kv_heads, const SequenceRows& all, size_t slot) {
   LayerStep step;
   step.queue = &queue;
   step.layer = layer;
@@ -77,20 +91,26 @@ void Decoder::State::attend(int layer, int kv_heads, const SequenceRows& all) {
   step.shape = all.shape;
   step.streams = all.streams;
   step.compute = compute == Compute::kF32 ? AttendCompute::kF32 : AttendCompute::kBest;
-  step.workspace = &workspace;
+  step.workspace = workspaces[slot].get();
   step.record = all.record;
-  mixed.resize(queue, q.size());
   for (const ForwardPass& pass : all.passes) {
     if (pass.pass.discard) continue;
     if (step.together_rows == 0) step.together_begin = pass.position;
     step.together_rows += pass.rows();
   }
-  if (model.config.temperature_scale != 0) grow_queries(all);
+  return step;
+}
+
+/// The attention of one sequence, whose rows begin at `first`.
+void Decoder::State::attend(int layer, int kv_heads, const SequenceRows& all, int64_t first,
+                            size_t slot) {
+  LayerStep step = steps_of(layer, kv_heads, all, slot);
   const ForwardPass& front = all.passes.front();
-  LayerStep whole = step_of(0, {all_tokens, front.position, front.pass}, step);
+  const auto tokens =
+      all_tokens.subspan(static_cast<size_t>(first), static_cast<size_t>(all.rows()));
+  LayerStep whole = step_of(first, {tokens, front.position, front.pass}, step);
   whole.passes = static_cast<int>(all.passes.size());
   all.method->begin_layer(whole);
-  int64_t first = 0;
   for (const ForwardPass& pass : all.passes) {
     LayerStep own = step_of(first, pass, step);
     all.method->attend(own);
@@ -99,12 +119,56 @@ void Decoder::State::attend(int layer, int kv_heads, const SequenceRows& all) {
   }
 }
 
-void Decoder::State::grow_queries(const SequenceRows& all) {
+/// The attention of all sequences as one call. A sequence of several passes attends by itself,
+/// because each of its passes reads what the one before it left.
+void Decoder::State::attend_batch(int layer, int kv_heads, std::span<SequenceRows> batch) {
+  int64_t first = 0;
+  for (size_t i = 0; i < batch.size(); first += batch[i].rows(), ++i) {
+    SequenceRows& each = batch[i];
+    if (each.failed) continue;
+    const size_t calls = gathered.size();
+    try {
+      if (each.passes.size() > 1) {
+        attend(layer, kv_heads, each, first, i);
+        continue;
+      }
+      LayerStep& own = steps[i] =
+          step_of(first, each.passes.front(), steps_of(layer, kv_heads, each, i));
+      LayerStep whole = own;
+      each.method->begin_layer(whole);
+      own.batch = &gathered;
+      each.method->begin_attend(own);
+    } catch (...) {
+      gathered.shrink(calls);
+      each.failed = std::current_exception();
+    }
+  }
+  try {
+    gathered.run();
+  } catch (...) {
+    gathered.shrink(0);
+    throw;
+  }
+  for (size_t i = 0; i < batch.size(); ++i) {
+    SequenceRows& each = batch[i];
+    if (each.failed || each.passes.size() > 1) continue;
+    steps[i].batch = nullptr;
+    try {
+      each.method->end_attend(steps[i]);
+    } catch (...) {
+      each.failed = std::current_exception();
+    }
+  }
+}
+
+void Decoder::State::grow_queries(std::span<const SequenceRows> batch) {
   const int64_t width = q.size() / rows;
   int64_t first = 0;
-  for (const ForwardPass& pass : all.passes) {
-    grow_queries(q.view().part(first * width, pass.rows() * width), pass.rows(), pass.position);
-    first += pass.rows();
+  for (const SequenceRows& each : batch) {
+    for (const ForwardPass& pass : each.passes) {
+      grow_queries(q.view().part(first * width, pass.rows() * width), pass.rows(), pass.position);
+      first += pass.rows();
+    }
   }
 }
 
@@ -126,13 +190,20 @@ LayerStep Decoder::State::step_of(int64_t first, const ForwardPass& pass, LayerS
   return step;
 }
 
-/// Of the residual stream and of what attention wrote: later steps take it for the only one.
-void Decoder::State::keep_last_row() {
-  for (const View<float> x : {stream.view(), mixed.view()}) {
-    const int64_t width = x.size() / rows;
-    if (rows > 1) copy(queue, x.part((rows - 1) * width, width), x.part(0, width));
+/// Keeps the last row of each sequence, in the residual stream and in the output of attention, as
+/// the only rows for all later steps.
+void Decoder::State::keep_last_rows(std::span<const SequenceRows> batch) {
+  int64_t end = 0;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    end += batch[i].rows();
+    const auto to = static_cast<int64_t>(i);
+    if (end - 1 == to) continue;
+    for (const View<float> x : {stream.view(), mixed.view()}) {
+      const int64_t width = x.size() / rows;
+      copy(queue, x.part((end - 1) * width, width), x.part(to * width, width));
+    }
   }
-  rows = 1;
+  rows = std::ssize(batch);
 }
 
 void Decoder::State::feed_forward(int layer) {

@@ -4,6 +4,7 @@
 // methods.
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
@@ -33,13 +34,16 @@ struct ForwardPass {
 /// The rows of one sequence in a forward pass: passes that are computed together (Pass), in their
 /// order. Each layer multiplies the rows of all of them at once, so that weights are read once, and
 /// attends pass by pass, after Method::begin_layer() has run for all of them. All pointers must be
-/// set.
+/// set. Several sequences together are a ragged batch.
 struct SequenceRows {
   std::span<const ForwardPass> passes;
   std::span<KvStore> streams;  ///< of the sequence
   AttentionDriver* method = nullptr;
   const ModelShape* shape = nullptr;  ///< with the RoPE angles of the sequence
   AttentionRecord* record = nullptr;
+  /// In a batch: the exception that the sequence's method threw. The sequence is left out of all
+  /// layers after that, and its store is in no valid state.
+  std::exception_ptr failed = nullptr;
 
   int64_t rows() const;
 };
@@ -48,8 +52,8 @@ struct ForwardOptions {
   /// Called between two layers with the number of layers that are done. If it returns false, the
   /// forward pass is given up.
   std::function<bool(int layers)> go_on;
-  /// Whether the caller needs only the state of the last row. The last layer then computes the
-  /// other rows only as far as their keys and values.
+  /// Whether the caller needs only the state of each sequence's last row. The last layer then
+  /// computes the other rows only as far as their keys and values.
   bool last_state = false;
 };
 
@@ -69,10 +73,18 @@ class Decoder {
 
   /// Reads each pass's tokens at positions position, position + 1, ... Keys and values go where the
   /// method puts them. Returns the hidden states after the last layer where the model is: [rows,
-  /// hidden] f32, or [hidden] of the last row (ForwardOptions::last_state). They are valid until
-  /// the next call. Returns null if the forward pass was given up: some layers hold the rows then,
-  /// others do not.
-  const float* forward(const SequenceRows& all, const ForwardOptions& how = {});
+  /// hidden] f32, or those of each sequence's last row (ForwardOptions::last_state). They are valid
+  /// until the next call. Returns null if the forward pass was given up: some layers hold the rows
+  /// then, others do not.
+  /// A batch of several sequences runs on the host only. Its rows are multiplied by at most
+  /// kMatvecMaxRows at a time, and each sequence's attention is divided as if it ran alone, so that
+  /// a row gives the same bits as in any other batch. If a method throws, its sequence is marked
+  /// (SequenceRows::failed), and the others go on; its rows of the result are undefined. A single
+  /// sequence throws instead.
+  const float* forward(std::span<SequenceRows> batch, const ForwardOptions& how = {});
+  const float* forward(SequenceRows one, const ForwardOptions& how = {}) {
+    return forward(std::span<SequenceRows>(&one, 1), how);
+  }
 
   /// Logits of hidden states that forward() returned: out [rows, vocab], on the host. Applies the
   /// final norm. Of a team the leader's alone.

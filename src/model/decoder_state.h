@@ -3,6 +3,7 @@
 // everywhere. Its steps are virtual: the host's are in host_decoder.h, a device's in
 // device_decoder.h.
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -22,7 +23,7 @@ struct Decoder::State {
   virtual ~State() = default;
 
   /// Returns null if the passes were given up.
-  const float* forward(const SequenceRows& all, const ForwardOptions& how);
+  const float* forward(std::span<SequenceRows> batch, const ForwardOptions& how);
   virtual void logits(const float* hidden, int64_t count, float* out) = 0;
 
   // The steps. Each part of a layer reads what normalise() has made ready to be multiplied.
@@ -45,8 +46,11 @@ struct Decoder::State {
   const Model& model;
   Compute compute;
   Queue queue;
-  LayerStep::Workspace workspace;
+  std::vector<std::unique_ptr<LayerStep::Workspace>> workspaces;  ///< by sequence of a batch
+  std::vector<LayerStep> steps;                                   ///< the same
+  AttendBatch gathered;
   int64_t rows = 0;             ///< of all passes that are computed together
+  bool in_batch = false;        ///< several sequences; their rows are multiplied by few at a time
   Array<float> stream;          ///< [rows, hidden] the residual stream
   Array<float> q, k, v, mixed;  ///< [rows, heads * head_dim], ...; mixed: what attention writes
   Array<float> sublayer;  ///< [rows, hidden] what a part writes, where that is not added as is
@@ -54,12 +58,14 @@ struct Decoder::State {
   std::vector<int32_t> ids;             ///< where they are of several passes
 
  private:
-  void attention(int layer, const SequenceRows& all, bool last_row);
-  std::span<const int32_t> tokens_of(const SequenceRows& all);
-  void attend(int layer, int kv_heads, const SequenceRows& all);
-  void grow_queries(const SequenceRows& all);
+  void attention(int layer, std::span<SequenceRows> batch, bool last_rows);
+  std::span<const int32_t> tokens_of(std::span<const SequenceRows> batch);
+  LayerStep steps_of(int layer, int kv_heads, const SequenceRows& all, size_t slot);
+  void attend(int layer, int kv_heads, const SequenceRows& all, int64_t first, size_t slot);
+  void attend_batch(int layer, int kv_heads, std::span<SequenceRows> batch);
+  void grow_queries(std::span<const SequenceRows> batch);
   LayerStep step_of(int64_t first, const ForwardPass& pass, LayerStep step);
-  void keep_last_row();
+  void keep_last_rows(std::span<const SequenceRows> batch);
   void feed_forward(int layer);
   template <class Part>
   void add_part(int layer, RowNorm after, Part&& part);

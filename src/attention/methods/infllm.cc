@@ -58,6 +58,11 @@ class InfLlm final : public Method {
       blocks_.attend(step, {});
     } else {
       blocks_.attend(step, choose_blocks(step));
+    }
+  }
+
+  void retain(LayerStep& step) override {
+    if (blocks_.retrieves()) {
       blocks_.vote(step);
       if (blocks_.aged() > 0) represent(step, blocks_.aged());
     }

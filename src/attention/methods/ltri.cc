@@ -57,6 +57,9 @@ class Ltri final : public Method {
     blocks_.begin(step);
     if (step.layer == 0) begin_votes(step);
     see(step);
+  }
+
+  void retain(LayerStep& step) override {
     if (rule(step.layer).looks_up) {
       blocks_.vote(step);
       map(step).add(blocks_.window_rows(step), maps_memory_);

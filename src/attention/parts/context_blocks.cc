@@ -1,6 +1,7 @@
 #include "attention/parts/context_blocks.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/nth.h"
@@ -94,9 +95,11 @@ void ContextBlocks::begin_layer(LayerStep& all) {
 
 void ContextBlocks::attend_near(LayerStep& all) {
   if (near_) return;
+  AttendBatch* const batch = std::exchange(all.batch, nullptr);  // the result is read at once
   all.lse = lse_.view();
   near_segments(all);
   run(all, forms_of(all).first(1), 1);
+  all.batch = batch;
   near_ = true;
 }
 

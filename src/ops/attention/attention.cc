@@ -56,15 +56,17 @@ struct Merge {
   size_t parts;
 };
 
-/// The plan of one call: row tiles for prefill tasks, key ranges for decode tasks. Its memory is
-/// reused from call to call.
+/// The plan of the calls that run together: row tiles for tasks with many rows, key ranges for
+/// tasks with few. Its memory is reused from call to call.
 struct Plan {
+  std::vector<HostCall> calls;
   std::vector<AttendUnit> tiles;
   std::vector<AttendUnit> few;
   std::vector<Merge> merges;
   Buffer<float> partials;
 
   void clear() {
+    calls.clear();
     tiles.clear();
     few.clear();
     merges.clear();
@@ -112,8 +114,8 @@ bool has_few_rows(const AttendTask& task) {
   return task.row_count == 1 || task.row_count * task.head_count <= kFewRows;
 }
 
-void make_plan(const HostCall& call, std::span<const AttendTask> tasks, Plan& plan) {
-  plan.clear();
+/// Adds the units of one call. They follow from its own tasks alone.
+void add_units(const HostCall& call, std::span<const AttendTask> tasks, Plan& plan) {
   int64_t rows = 0, keys = 0;
   for (const AttendTask& task : tasks) {
     if (has_few_rows(task)) {
@@ -130,12 +132,23 @@ void make_plan(const HostCall& call, std::span<const AttendTask> tasks, Plan& pl
       add_tiles(call, task, rows, plan);
     }
   }
-  // Longest units first (with causal masks: the last rows), so that no thread ends with a long one.
+}
+
+void make_plan(std::span<const AttendJob> jobs, Plan& plan) {
+  plan.clear();
+  plan.calls.reserve(jobs.size());  // units point to them
+  for (const AttendJob& job : jobs) {
+    const bool lse = !job.call.lse.empty();
+    plan.calls.push_back(host_call(job.call, rows_of(job.tasks), {.out = true, .lse = lse}));
+    add_units(plan.calls.back(), job.tasks, plan);
+  }
+  // The longest first (causal: the last rows), so that no thread is left with one at the end.
   std::stable_sort(plan.tiles.begin(), plan.tiles.end(),
                    [](const auto& a, const auto& b) { return a.row_position > b.row_position; });
 }
 
-void merge_parts(const HostCall& call, const Merge& merge, const std::vector<AttendUnit>& few) {
+void merge_parts(const Merge& merge, const std::vector<AttendUnit>& few) {
+  const HostCall& call = *merge.unit.call;
   const int dim = call.head_dim;
   for (int m = 0; m < merge.unit.row_count * merge.unit.head_count; ++m) {
     float top = -std::numeric_limits<float>::infinity();
@@ -160,14 +173,17 @@ void merge_parts(const HostCall& call, const Merge& merge, const std::vector<Att
   }
 }
 
-void assign_partials(const HostCall& call, Plan& plan) {
-  const size_t per_part = static_cast<size_t>(kFewRows) * static_cast<size_t>(call.head_dim + 2);
-  size_t parts = 0;
-  for (const Merge& merge : plan.merges) parts += merge.parts;
-  plan.partials.resize(parts * per_part);
+size_t floats_of_part(const Merge& merge) {
+  return static_cast<size_t>(kFewRows) * static_cast<size_t>(merge.unit.call->head_dim + 2);
+}
+
+void assign_partials(Plan& plan) {
+  size_t floats = 0;
+  for (const Merge& merge : plan.merges) floats += merge.parts * floats_of_part(merge);
+  plan.partials.resize(floats);
   float* at = plan.partials.data();
   for (const Merge& merge : plan.merges) {
-    for (size_t p = 0; p < merge.parts; ++p, at += per_part) {
+    for (size_t p = 0; p < merge.parts; ++p, at += floats_of_part(merge)) {
       AttendUnit& unit = plan.few[merge.first_part + p];
       unit.partial_max = at;
       unit.partial_sum = at + kFewRows;
@@ -176,9 +192,10 @@ void assign_partials(const HostCall& call, Plan& plan) {
   }
 }
 
-void run_units(const AttentionKernels& kernels, const HostCall& call, const Plan& plan) {
+void run_units(const AttentionKernels& kernels, const Plan& plan) {
   const auto few = [&](int64_t i) {
-    kernels.few(plan.few[static_cast<size_t>(i)], thread_scratch(kernels.few_scratch_bytes(call)));
+    const AttendUnit& unit = plan.few[static_cast<size_t>(i)];
+    kernels.few(unit, thread_scratch(kernels.few_scratch_bytes(*unit.call)));
   };
   const int64_t tiles = std::ssize(plan.tiles), units = tiles + std::ssize(plan.few);
   // A thread processes neighbouring parts, because each prefetches the first keys of the next.
@@ -187,8 +204,17 @@ void run_units(const AttentionKernels& kernels, const HostCall& call, const Plan
     if (i >= tiles) return few(i - tiles);
     const AttendUnit& unit = plan.tiles[static_cast<size_t>(i)];
     const int flat = unit.row_count * unit.head_count;
-    kernels.tile(unit, thread_scratch(kernels.tile_scratch_bytes(call, flat)));
+    kernels.tile(unit, thread_scratch(kernels.tile_scratch_bytes(*unit.call, flat)));
   });
+}
+
+void attend_on_host(std::span<const AttendJob> jobs) {
+  thread_local Plan plan_of_thread;
+  Plan& plan = plan_of_thread;  // the pool's threads share it
+  make_plan(jobs, plan);
+  assign_partials(plan);
+  run_units(kAttentionKernels_for(current_isa()), plan);
+  for (const Merge& merge : plan.merges) merge_parts(merge, plan.few);
 }
 
 int64_t pairs_of(const AttendTask& task, const KeySegment& s) {
@@ -242,14 +268,21 @@ void attend(const AttendCall& asked, std::span<const AttendTask> tasks) {
     return attend(on(asked), here);
   }
   if (asked.joins) return attend_and_join(asked, tasks);
-  const HostCall call = host_call(asked, rows_of(tasks), {.out = true, .lse = !asked.lse.empty()});
-  const AttentionKernels& kernels = kAttentionKernels_for(current_isa());
-  thread_local Plan plan_of_thread;
-  Plan& plan = plan_of_thread;  // shared by the pool's threads
-  make_plan(call, tasks, plan);
-  assign_partials(call, plan);
-  run_units(kernels, call, plan);
-  for (const Merge& merge : plan.merges) merge_parts(call, merge, plan.few);
+  const AttendJob job{asked, tasks};
+  attend_on_host({&job, 1});
+}
+
+void attend(std::span<const AttendJob> jobs) {
+  if (jobs.empty()) return;
+  if (!jobs.front().call.queue->on_host()) {
+    for (const AttendJob& job : jobs) attend(job.call, job.tasks);
+    return;
+  }
+  for (const AttendJob& job : jobs) {
+    LH_ASSERT(job.call.queue->on_host() && !job.call.joins);
+    check(job.call, job.tasks);
+  }
+  attend_on_host(jobs);
 }
 
 size_t attention_scratch_bytes(int head_dim) {

@@ -129,6 +129,16 @@ struct AttendCall {
 /// zeros and lse = -infinity, or its sink. Accumulates in f32.
 void attend(const AttendCall& call, std::span<const AttendTask> tasks);
 
+struct AttendJob {
+  AttendCall call;
+  std::span<const AttendTask> tasks;
+};
+
+/// Runs the tasks of several calls in parallel, none of which `joins`. Each call gives the same
+/// bits as alone, because its keys are divided into parts by its own tasks. On a device the calls
+/// run one after the other.
+void attend(std::span<const AttendJob> jobs);
+
 /// Resolves counts in host memory: `count` becomes the number in `live`, `position` is reduced by
 /// the number in `behind`, and both views become empty.
 void resolve_counts(std::span<KeySegment> segments);

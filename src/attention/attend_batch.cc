@@ -1,0 +1,55 @@
+#include "attention/attend_batch.h"
+
+#include "attention/step.h"
+#include "base/clock.h"
+
+namespace longhaul {
+
+void AttendBatch::add(const AttendCall& call, std::span<const AttendTask> tasks,
+                      AttentionRecord& record) {
+  calls_.push_back({call, &record, forms_.size(), call.queries.size(), tasks_.size(), tasks.size(),
+                    visible_pairs(tasks)});
+  forms_.insert(forms_.end(), call.queries.begin(), call.queries.end());
+  for (const AttendTask& task : tasks) {
+    tasks_.push_back(task);
+    first_segments_.push_back(segments_.size());
+    segments_.insert(segments_.end(), task.segments.begin(), task.segments.end());
+  }
+}
+
+void AttendBatch::shrink(size_t size) {
+  if (size >= calls_.size()) return;
+  const Call& first = calls_[size];
+  forms_.resize(first.first_form);
+  if (first.first_task < tasks_.size()) {
+    segments_.resize(first_segments_[first.first_task]);
+    first_segments_.resize(first.first_task);
+    tasks_.resize(first.first_task);
+  }
+  calls_.resize(size);
+}
+
+void AttendBatch::run() {
+  const Stopwatch watch;
+  // Only now do the copies stay where they are.
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    tasks_[i].segments =
+        std::span(segments_).subspan(first_segments_[i], tasks_[i].segments.size());
+  }
+  jobs_.clear();
+  int64_t pairs = 0;
+  for (Call& each : calls_) {
+    each.call.queries = std::span(forms_).subspan(each.first_form, each.forms);
+    jobs_.push_back({each.call, std::span(tasks_).subspan(each.first_task, each.tasks)});
+    pairs += each.pairs;
+  }
+  attend(jobs_);
+  const double seconds = watch.seconds();
+  for (const Call& each : calls_) {
+    if (pairs == 0) break;
+    each.record->seconds += seconds * static_cast<double>(each.pairs) / static_cast<double>(pairs);
+  }
+  shrink(0);
+}
+
+}  // namespace longhaul

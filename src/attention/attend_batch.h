@@ -1,0 +1,40 @@
+#pragma once
+// The attention of several sequences in one layer, gathered so that it runs as one parallel call.
+
+#include <span>
+#include <vector>
+
+#include "ops/attention/attention.h"
+
+namespace longhaul {
+
+struct AttentionRecord;
+
+class AttendBatch {
+ public:
+  /// Adds a call. Views, tasks and segments are copied; the memory that they refer to (queries,
+  /// lists, page tables, rotations, outputs) must stay as it is until run().
+  void add(const AttendCall& call, std::span<const AttendTask> tasks, AttentionRecord& record);
+  size_t size() const { return calls_.size(); }
+  /// Takes back the calls after the first `size`.
+  void shrink(size_t size);
+  /// Runs all calls and forgets them. The time counts for each sequence by its share of the pairs.
+  void run();
+
+ private:
+  struct Call {
+    AttendCall call;
+    AttentionRecord* record = nullptr;
+    size_t first_form = 0, forms = 0;
+    size_t first_task = 0, tasks = 0;
+    int64_t pairs = 0;
+  };
+  std::vector<Call> calls_;
+  std::vector<View<const float>> forms_;
+  std::vector<AttendTask> tasks_;
+  std::vector<size_t> first_segments_;  ///< per task, into segments_
+  std::vector<KeySegment> segments_;
+  std::vector<AttendJob> jobs_;
+};
+
+}  // namespace longhaul
