@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ struct ModelShape {
   float cap = 0;                      ///< soft cap of the logits (AttendCall::cap)
   std::vector<View<const float>> sinks;  ///< per layer [heads] (AttendCall::sinks); empty: none
   std::string profile_prefix;  ///< prefix of profile file names (profile_path); empty: no profiles
-  std::vector<TokenClass> token_classes;  ///< by token id; empty if unknown
+  /// By token id; null if unknown. All copies of the shape share them.
+  std::shared_ptr<const std::vector<TokenClass>> token_classes;
   /// Rank and number of the devices that share the model's heads (base/team.h). `heads` and
   /// `kv_heads` count only this device's heads.
   int member = 0, members = 1;

@@ -144,9 +144,11 @@ Engine::Engine(const ModelSource& source)
       adapters_(open_adapters(source.adapters)),
       model_(load_with(checkpoint_, adapters_, source.profiles)),
       tokenizer_(load_tokenizer(checkpoint_)) {
+  std::vector<TokenClass> classes;
   for (size_t id = 0; id < tokenizer_.vocab_size(); ++id) {
-    model_.shape.token_classes.push_back(class_of(tokenizer_, static_cast<int32_t>(id)));
+    classes.push_back(class_of(tokenizer_, static_cast<int32_t>(id)));
   }
+  model_.shape.token_classes = std::make_shared<std::vector<TokenClass>>(std::move(classes));
   note_ = source.note.empty() ? note_of(checkpoint_) : source.note;
   process_bytes_ = resident_beside_weights(checkpoint_, adapters_);
   load_seconds_ = since_open_.seconds();

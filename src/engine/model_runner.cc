@@ -20,8 +20,8 @@ Decoder make_decoder(const Engine& engine, const Queue& queue, Compute compute) 
 
 }  // namespace
 
-ModelRunner::State::State(std::shared_ptr<const Engine> e, const Queue& q, Compute compute)
-    : engine(std::move(e)), queue(q) {
+ModelRunner::State::State(std::shared_ptr<const Engine> e, const Queue& q, Compute c)
+    : engine(std::move(e)), queue(q), compute(c) {
   if (queue.members() == 1) {
     decoders.push_back(make_decoder(*engine, queue, compute));
     return;
@@ -38,6 +38,12 @@ ModelRunner::ModelRunner(std::shared_ptr<const Engine> engine, const Queue& queu
     : state_(std::make_unique<State>(std::move(engine), queue, compute)) {}
 ModelRunner::~ModelRunner() = default;
 ModelRunner::ModelRunner(ModelRunner&&) noexcept = default;
+
+size_t ModelRunner::working_bytes(const Engine& engine, const Queue& queue, Compute compute,
+                                  int64_t rows, int64_t keys) {
+  if (queue.on_host()) return Decoder::working_bytes(engine.model(), rows, compute);
+  return Decoder::device_working_bytes(engine.on_device(queue)->model(), rows, keys, compute);
+}
 
 const Queue& ModelRunner::queue() const { return state_->queue; }
 
@@ -91,8 +97,9 @@ void ModelRunner::State::decode_together(std::span<DecodeRow* const> batch) {
   Decoder& decoder = decoders.front();
   try {
     const float* states = decoder.forward(rows);
-    for (size_t first = 0; first < batch.size(); first += kMatvecMaxRows) {
-      const size_t count = std::min<size_t>(kMatvecMaxRows, batch.size() - first);
+    const auto at_once = static_cast<size_t>(Decoder::rows_at_once(compute));
+    for (size_t first = 0; first < batch.size(); first += at_once) {
+      const size_t count = std::min(at_once, batch.size() - first);
       logits.resize(count * vocab);
       decoder.logits(states + static_cast<int64_t>(first) * hidden, static_cast<int64_t>(count),
                      logits.data());

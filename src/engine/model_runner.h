@@ -36,6 +36,11 @@ class ModelRunner {
 
   const Queue& queue() const;
 
+  /// Most bytes of a runner (of each member of a team) that computes up to `rows` rows together,
+  /// whose sequences have up to `keys` keys per KV head.
+  static size_t working_bytes(const Engine& engine, const Queue& queue, Compute compute,
+                              int64_t rows, int64_t keys);
+
   /// Reads one generated token; sequence.logits() are then those of the next token. Throws
   /// UserError if the context is full (SessionOptions::context); nothing has changed then. After
   /// any other exception the sequence is empty.

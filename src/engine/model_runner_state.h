@@ -13,7 +13,7 @@
 namespace longhaul {
 
 struct ModelRunner::State {
-  State(std::shared_ptr<const Engine> e, const Queue& q, Compute compute);
+  State(std::shared_ptr<const Engine> e, const Queue& q, Compute c);
 
   /// Reads one token into at most kMostRows sequences, on the host.
   void decode_together(std::span<DecodeRow* const> batch);
@@ -22,12 +22,13 @@ struct ModelRunner::State {
 
   std::shared_ptr<const Engine> engine;
   Queue queue;
+  Compute compute;
   std::vector<Decoder> decoders;  ///< one per member of a team
   // Memory of a batched decode step.
   std::vector<DecodeRow*> running;
   std::vector<ForwardPass> passes;
   std::vector<SequenceRows> rows;
-  Buffer<float> logits;  ///< [kMatvecMaxRows, vocab]
+  Buffer<float> logits;  ///< of some rows, [rows, vocab]
 };
 
 }  // namespace longhaul

@@ -140,6 +140,21 @@ void Sequence::observe(AttentionObserver observer) {
   state_->record.observer = std::move(observer);
 }
 
+size_t Sequence::kv_forecast(int64_t tokens, int64_t reply) const {
+  size_t bytes = 0;
+  state_->for_each([&](const State& each) { bytes += each.kv_forecast(tokens, reply); });
+  return bytes;
+}
+
+size_t Sequence::own_bytes() const {
+  size_t bytes = 0;
+  state_->for_each([&](const State& each) {
+    for (const KvStore& stream : each.streams) bytes += stream.own_bytes();
+    bytes += each.method->index_bytes();
+  });
+  return bytes;
+}
+
 MemoryForecast Sequence::forecast(int64_t tokens, int64_t reply) const {
   return state_->forecast(tokens, reply);
 }

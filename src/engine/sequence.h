@@ -89,7 +89,15 @@ class Sequence {
   const KvStore& store() const;
   SessionReport report() const;
 
-  /// Bytes needed in all to read `tokens` more tokens and a reply of up to `reply`.
+  /// Most bytes of keys and values, with the method's index, while `tokens` more tokens and a reply
+  /// of up to `reply` are read. This is what the sequence itself needs; what a runner needs is
+  /// ModelRunner::working_bytes().
+  size_t kv_forecast(int64_t tokens, int64_t reply) const;
+  /// Bytes that are free when this sequence goes: those of pages without other owners, and the
+  /// method's index.
+  size_t own_bytes() const;
+  /// Bytes needed in all, with weights and a runner for the sequence alone, to read `tokens` more
+  /// tokens and a reply of up to `reply`.
   MemoryForecast forecast(int64_t tokens, int64_t reply = 0) const;
   /// Throws UserError if `tokens` more tokens and a reply of up to `reply` do not fit into
   /// `context` or the memory limit.

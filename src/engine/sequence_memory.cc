@@ -1,4 +1,4 @@
-// Forecasts what a session will need on one device, and refuses what has no room there.
+// The memory forecast of a sequence on one device; prompts that do not fit are refused.
 
 #include <algorithm>
 
@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/system_info.h"
 #include "base/units.h"
+#include "engine/model_runner.h"
 #include "engine/sequence_state.h"
 #include "kv/page_pool.h"
 
@@ -16,35 +17,37 @@ constexpr int64_t kMostReply = int64_t{1} << 40;  // beyond any memory, and sums
 
 }  // namespace
 
-MemoryForecast Sequence::State::forecast(int64_t new_tokens, int64_t reply) const {
-  const int64_t read = static_cast<int64_t>(tokens.size()) + new_tokens;
+size_t Sequence::State::kv_forecast(int64_t new_tokens, int64_t reply) const {
+  const int64_t read = std::ssize(tokens) + new_tokens;
   const KvLayout& layout = store().layout();
-  MemoryForecast f;
-  const bool on_host = options.queue.on_host();
-  const auto there = on_host ? nullptr : engine->on_device(options.queue);
-  f.weights = on_host ? engine->weight_bytes() : there->bytes();
+  size_t bytes = 0;
   if (method->keeps_replies()) {  // earlier ones too, until a prompt's first cut
     const size_t everything =
         layout.bytes_for(read + reply) * static_cast<size_t>(method->streams());
-    f.kv = std::min(everything, method->most_kv_bytes(layout, read, chunk) +
-                                    layout.bytes_for(reply) + store().bytes());
+    bytes = std::min(everything, method->most_kv_bytes(layout, read, chunk) +
+                                     layout.bytes_for(reply) + store().bytes());
   } else {
-    f.kv = method->most_kv_bytes(layout, read + reply, chunk);
+    bytes = method->most_kv_bytes(layout, read + reply, chunk);
   }
-  if (on_host) {
-    f.kv = PagePool::most_bytes(layout.page_bytes(), f.kv);
-  } else if (method->forgets()) {  // a cut writes a layer's rows that stay before others go
-    f.kv += f.kv / static_cast<size_t>(engine->model().config.layers);
-  }
+  if (options.queue.on_host()) return PagePool::most_bytes(layout.page_bytes(), bytes);
+  // A cut writes a layer's rows that stay before the others go.
+  if (method->forgets()) bytes += bytes / static_cast<size_t>(engine->model().config.layers);
+  return bytes;
+}
+
+MemoryForecast Sequence::State::forecast(int64_t new_tokens, int64_t reply) const {
+  const int64_t read = std::ssize(tokens) + new_tokens;
+  const bool on_host = options.queue.on_host();
+  MemoryForecast f;
+  f.weights = on_host ? engine->weight_bytes() : engine->on_device(options.queue)->bytes();
+  f.kv = kv_forecast(new_tokens, reply);
   const PromptFacts prompt{read - new_tokens, new_tokens, 0, chunk};
-  const int64_t rows = method->most_rows_together(prompt);
-  // Of a KV head: all, or as many as all memory of keys would hold.
-  const int64_t keys =
-      std::min(read + reply, static_cast<int64_t>(f.kv / std::max<size_t>(1, layout.row_bytes())));
-  f.working =
-      (on_host ? Decoder::working_bytes(engine->model(), rows, options.compute)
-               : Decoder::device_working_bytes(there->model(), rows, keys, options.compute)) +
-      method->working_bytes(read, static_cast<int>(method->most_rows_of_pass(prompt)));
+  // Keys of a KV head: all, or as many as all memory of keys would hold.
+  const size_t row = std::max<size_t>(1, store().layout().row_bytes());
+  const int64_t keys = std::min(read + reply, static_cast<int64_t>(f.kv / row));
+  f.working = ModelRunner::working_bytes(*engine, options.queue, options.compute,
+                                         method->most_rows_together(prompt), keys) +
+              method->working_bytes(read, static_cast<int>(method->most_rows_of_pass(prompt)));
   if (on_host) f.process = engine->process_bytes();
   f.others = static_cast<size_t>(options.at_a_time - 1) * (f.kv + f.working);
   return f;

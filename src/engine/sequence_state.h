@@ -62,6 +62,7 @@ struct Sequence::State {
   /// Throws UserError, "WHAT need ...; try ADVICE", if that is more than the memory limit.
   void check_memory(const MemoryForecast& need, const std::string& what,
                     std::string_view advice) const;
+  size_t kv_forecast(int64_t new_tokens, int64_t reply) const;
   MemoryForecast forecast(int64_t new_tokens, int64_t reply = 0) const;
   /// Throws UserError if the token is unknown or the context is full.
   void check_decode(int32_t token) const;

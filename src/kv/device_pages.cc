@@ -97,6 +97,13 @@ bool DevicePages::shared(const std::byte* page) const {
   return owners_of(page) > 1;
 }
 
+size_t DevicePages::pages_in_use() const {
+  const std::lock_guard lock(mutex_);
+  size_t pages = 0;
+  for (const Slab& slab : slabs_) pages += slab.used;
+  return pages;
+}
+
 size_t DevicePages::bytes_in_use() const {
   const std::lock_guard lock(mutex_);
   const auto held =

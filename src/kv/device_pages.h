@@ -29,6 +29,7 @@ class DevicePages : public PageMemory {
   void release(std::byte* page) override;
   bool shared(const std::byte* page) const override;
 
+  size_t pages_in_use() const override;
   size_t bytes_in_use() const;  ///< size of all slabs
 
  private:

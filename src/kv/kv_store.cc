@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/host_stage.h"
 #include "base/parallel.h"
-#include "kv/device_pages.h"
 #include "kv/page_pool.h"
+#include "kv/shared_pages.h"
 #include "ops/attention/stored_key.h"
 #include "ops/core/device_ops.h"
 
@@ -20,18 +20,13 @@ namespace {
 /// Values that are worth a second thread.
 constexpr int64_t kValuesPerThread = 32 * 1024;
 
-std::shared_ptr<PageMemory> page_memory(const KvLayout& layout, const Queue& queue) {
-  if (queue.on_host()) return std::make_shared<PagePool>(layout.page_bytes());
-  return std::make_shared<DevicePages>(queue, layout.page_bytes(), layout.type == DType::BF16);
-}
-
 }  // namespace
 
 KvStore::KvStore(const KvLayout& layout)
     : KvStore(layout, std::make_shared<PagePool>(layout.page_bytes())) {}
 
 KvStore::KvStore(const KvLayout& layout, const Queue& queue)
-    : KvStore(layout, page_memory(layout, queue), queue) {}
+    : KvStore(layout, shared_pages(layout, queue), queue) {}
 
 KvStore::KvStore(const KvLayout& layout, std::shared_ptr<PageMemory> memory, const Queue& queue)
     : KvStore(layout, std::move(memory), std::make_shared<PageFile>(layout.page_bytes()), queue) {}
@@ -357,6 +352,15 @@ size_t KvStore::bytes() const {
     for (const Column& column : h.columns) bytes += column.values.bytes();
   }
   return bytes;
+}
+
+size_t KvStore::own_bytes() const {
+  size_t shared = 0;
+  for (const Head& h : heads_) {
+    shared += static_cast<size_t>(std::ranges::count_if(
+        h.pages, [&](const std::byte* page) { return page != nullptr && memory_->shared(page); }));
+  }
+  return bytes() - shared * layout_.page_bytes();
 }
 
 size_t KvStore::live_bytes() const {

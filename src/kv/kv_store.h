@@ -1,5 +1,5 @@
 #pragma once
-// The keys and values of one session: a list of rows for every layer and head. Each list has a
+// The keys and values of one sequence: a list of rows for every layer and head. Each list has a
 // length of its own, so that a method that keeps fewer rows really holds less memory. Memory grows
 // page by page with the rows that live and shrinks when they leave; nothing is reserved.
 
@@ -47,8 +47,10 @@ struct NewRows {
 /// One store is used by one thread at a time; stores that share pages may be on several threads.
 class KvStore {
  public:
-  explicit KvStore(const KvLayout& layout);  ///< in host memory
-  /// In the memory of the queue's place.
+  /// In host memory, with a page pool of its own.
+  explicit KvStore(const KvLayout& layout);
+  /// In the memory of the queue's place, with a page pool that all stores with this page size share
+  /// (kv/shared_pages.h).
   KvStore(const KvLayout& layout, const Queue& queue);
   /// With pages of KvLayout::page_bytes() from `memory`, which stores may share.
   KvStore(const KvLayout& layout, std::shared_ptr<PageMemory> memory, const Queue& queue = {});
@@ -119,6 +121,8 @@ class KvStore {
   View<float> column(int layer, int head, std::string_view name);
 
   size_t bytes() const;  ///< pages in memory (shared ones count in full), token lists and columns
+  /// The same without pages that have other owners: what is free when this store goes.
+  size_t own_bytes() const;
   size_t spilled_bytes() const;  ///< pages in the slower tier only
   size_t live_bytes() const;     ///< keys and values that live, without the unused ends of pages
   int64_t live_rows() const;     ///< over all layers and heads

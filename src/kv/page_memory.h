@@ -7,8 +7,8 @@
 
 namespace longhaul {
 
-/// Memory for pages of one size, each of which may have several owners: sessions that share a
-/// prefix share its pages until one writes. May be used from several threads.
+/// Memory for pages of one size, each of which may have several owners: sequences that share a
+/// prefix share its pages until one of them writes. May be used from several threads.
 class PageMemory {
  public:
   virtual ~PageMemory() = default;
@@ -19,8 +19,9 @@ class PageMemory {
   /// A page with one owner, 64-byte aligned; contents undefined. Throws std::bad_alloc.
   virtual std::byte* acquire() = 0;
   virtual void share(std::byte* page) = 0;    ///< one more owner
-  virtual void release(std::byte* page) = 0;  ///< one owner less; without any, the memory is free
+  virtual void release(std::byte* page) = 0;  ///< one owner less; the last one frees the memory
   virtual bool shared(const std::byte* page) const = 0;  ///< has more than one owner
+  virtual size_t pages_in_use() const = 0;               ///< with at least one owner
 };
 
 }  // namespace longhaul

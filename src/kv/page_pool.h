@@ -33,7 +33,7 @@ class PagePool final : public PageMemory {
   /// each of which may be one huge page of the operating system.
   static size_t most_bytes(size_t page_bytes, size_t bytes);
 
-  size_t pages_in_use() const;
+  size_t pages_in_use() const override;
   size_t bytes_in_use() const { return pages_in_use() * page_bytes_; }
 
  private:

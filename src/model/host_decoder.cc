@@ -59,7 +59,7 @@ const LowRank* Decoder::HostState::beside(int layer, LowRank LayerAdapters::*mat
 }
 
 std::span<Decoder::HostState::Slice> Decoder::HostState::slices() {
-  const int64_t at_once = in_batch ? kMatvecMaxRows : rows;
+  const int64_t at_once = in_batch ? Decoder::rows_at_once(compute) : rows;
   const int64_t count = (rows + at_once - 1) / at_once;
   if (std::ssize(slices_) < count) slices_.resize(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {

@@ -19,9 +19,10 @@ constexpr int64_t kGlobal = 2;
 /// A model in which token 0 is special and tokens 1 and 2 are punctuation.
 ModelShape shape_of(int group) {
   ModelShape shape = small_shape(2, 2, group, 32);
-  shape.token_classes.assign(40, TokenClass::kOther);
-  shape.token_classes[0] = TokenClass::kSpecial;
-  shape.token_classes[1] = shape.token_classes[2] = TokenClass::kPunctuation;
+  std::vector<TokenClass> classes(40, TokenClass::kOther);
+  classes[0] = TokenClass::kSpecial;
+  classes[1] = classes[2] = TokenClass::kPunctuation;
+  shape.token_classes = std::make_shared<std::vector<TokenClass>>(classes);
   return shape;
 }
 
@@ -49,7 +50,7 @@ struct HeadByDefinition {
   int rule = 4;
 
   TokenClass known(int64_t token) const {
-    return run.shape.token_classes[static_cast<size_t>(run.ids[static_cast<size_t>(token)])];
+    return (*run.shape.token_classes)[static_cast<size_t>(run.ids[static_cast<size_t>(token)])];
   }
 
   std::set<int64_t> named(int by, int64_t tokens) const {

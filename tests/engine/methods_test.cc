@@ -190,7 +190,7 @@ TEST_F(Methods, APromptThatWasCancelledHalfWayIsReadOnAsInOneGo) {
 }
 
 TEST_F(Methods, KnowWhichTokensAreSpecialOrPunctuation) {
-  const std::vector<TokenClass>& classes = engine_->model().shape.token_classes;
+  const std::vector<TokenClass>& classes = *engine_->model().shape.token_classes;
   const Tokenizer& tokenizer = engine_->tokenizer();
   ASSERT_EQ(classes.size(), tokenizer.vocab_size());
   EXPECT_EQ(classes[static_cast<size_t>(*tokenizer.special_token("<|im_end|>"))],

@@ -5,67 +5,29 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
+#include <random>
 
 #include "attention/settings.h"
 #include "attention/test_name.h"
 #include "engine/generate.h"
-#include "engine/pass_key_prompt.h"
+#include "engine/sequence_run.h"
+#include "kv/shared_pages.h"
 
 namespace longhaul {
 namespace {
 
+using testing_support::decode;
+using testing_support::hooks_for;
+using testing_support::logits_of;
+using testing_support::nano;
+using testing_support::read;
+using testing_support::runner;
+using testing_support::same_bits;
+using testing_support::sequence_of;
 using testing_support::Small;
 
-std::shared_ptr<const Engine> nano() {
-  static const std::shared_ptr<const Engine> engine = Engine::open(LONGHAUL_MODELS "/nano");
-  return engine;
-}
-
-Sequence sequence_of(const std::string& spec) {
-  SessionOptions options;
-  options.attention = MethodSpec::parse(spec);
-  options.chunk = 64;
-  return Sequence(nano(), options);
-}
-
-ModelRunner runner() { return ModelRunner(nano(), {}, Compute::kBest); }
-
 std::vector<int32_t> prompt() { return testing_support::early_pass_key(*nano()); }
-
-std::vector<float> logits_of(const Sequence& sequence) {
-  return {sequence.logits().begin(), sequence.logits().end()};
-}
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
-PrefillHooks hooks_for(std::span<const int32_t> tokens) {
-  PrefillHooks hooks;
-  hooks.instruction = std::min<int64_t>(16, std::ssize(tokens) / 2);
-  return hooks;
-}
-
-void read(Sequence& sequence, std::span<const int32_t> tokens, ModelRunner& with,
-          const std::function<void()>& yield = {}) {
-  Prefill prefill(sequence, tokens, hooks_for(tokens));
-  while (prefill.step(with, yield) == PrefillStep::kMore) {
-  }
-  ASSERT_EQ(prefill.done(), std::ssize(tokens));
-}
-
-/// Logits after each of `count` tokens, which are decoded greedily.
-std::vector<std::vector<float>> decode(Sequence& sequence, ModelRunner& with, int count) {
-  std::vector<std::vector<float>> all;
-  for (int i = 0; i < count; ++i) {
-    const auto best = std::ranges::max_element(sequence.logits());
-    with.decode(sequence, static_cast<int32_t>(best - sequence.logits().begin()));
-    all.push_back(logits_of(sequence));
-  }
-  return all;
-}
 
 class EverySequence : public ::testing::TestWithParam<Small> {};
 
@@ -92,6 +54,51 @@ INSTANTIATE_TEST_SUITE_P(
     Registry, EverySequence,
     ::testing::ValuesIn(testing_support::first_of_each_kind(testing_support::small_settings())),
     [](const auto& test) { return testing_support::test_name(test.param.spec); });
+
+TEST(Sequence, PoolsHoldNoPageAfterManyWereMadeAndDropped) {
+  ASSERT_EQ(shared_page_bytes_in_use({}), 0u);
+  {
+    ModelRunner with = runner();
+    std::mt19937 random(11);
+    std::vector<Sequence> roots, all;
+    for (const char* spec : {"dense", "tova:capacity=60,stride=20", "duo:sparsity=1,recent=60"}) {
+      roots.push_back(sequence_of(spec));
+      read(roots.back(), prompt(), with);
+    }
+    roots.push_back(sequence_of("dense", DType::Q8_0));  // pages of another size
+    read(roots.back(), prompt(), with);
+    for (int i = 0; i < 200; ++i) {
+      const std::vector<Sequence>& from = all.empty() || random() % 2 == 0 ? roots : all;
+      all.push_back(from[random() % from.size()].clone());
+      if (random() % 3 == 0) decode(all.back(), with, 1);
+      if (random() % 2 == 0) std::swap(all[random() % all.size()], all.back());
+      if (random() % 2 == 0) all.pop_back();
+    }
+    EXPECT_GT(shared_page_bytes_in_use({}), 0u);
+    std::shuffle(all.begin(), all.end(), random);
+    roots.clear();
+    while (!all.empty()) all.pop_back();
+  }
+  EXPECT_EQ(shared_page_bytes_in_use({}), 0u);
+}
+
+TEST(Sequence, OwnsTheBytesThatItDoesNotShare) {
+  ModelRunner with = runner();
+  Sequence original = sequence_of("dense");
+  read(original, prompt(), with);
+  const size_t alone = original.own_bytes();
+  EXPECT_GT(alone, 0u);
+  EXPECT_LE(alone, original.kv_forecast(0, 0));
+  {
+    Sequence clone = original.clone();
+    EXPECT_EQ(clone.own_bytes(), 0u);
+    EXPECT_EQ(original.own_bytes(), 0u);
+    decode(clone, with, 1);  // a copy of each list's last page
+    EXPECT_GT(clone.own_bytes(), 0u);
+    EXPECT_LT(clone.own_bytes(), alone / 2);
+  }
+  EXPECT_EQ(original.own_bytes(), alone);
+}
 
 TEST(Prefill, YieldsBetweenAnyTwoLayersAndOthersMayDecodeThen) {
   ModelRunner prefills = runner(), decodes = runner();

@@ -43,7 +43,7 @@ class CountingMemory final : public PageMemory {
   void share(std::byte* page) override { pool_.share(page); }
   void release(std::byte* page) override { pool_.release(page); }
   bool shared(const std::byte* page) const override { return pool_.shared(page); }
-  size_t in_use() const { return pool_.pages_in_use(); }
+  size_t pages_in_use() const override { return pool_.pages_in_use(); }
 
   int acquired = 0;
 
@@ -65,11 +65,11 @@ TEST(KvStore, TakesItsPagesFromTheMemoryThatItIsGiven) {
     KvStore third(layout, memory);
     third.append(0, 1, view_of(std::as_const(second.at(0, 0).rows[0].k)),
                  view_of(std::as_const(second.at(0, 0).rows[0].v)));
-    EXPECT_EQ(memory->in_use(), 5u);
+    EXPECT_EQ(memory->pages_in_use(), 5u);
     first.check();
     second.check();
   }
-  EXPECT_EQ(memory->in_use(), 0u);
+  EXPECT_EQ(memory->pages_in_use(), 0u);
 }
 
 }  // namespace

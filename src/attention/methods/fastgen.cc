@@ -169,8 +169,9 @@ class FastGen final : public Method {
     if (sent_.size() > step.begin) sent_.clear();  // tokens were removed since the last upload
     for (int r = 0; r < step.rows; ++r) {
       const int64_t id = step.tokens.empty() ? -1 : nth(step.tokens, r);
-      const bool known = id >= 0 && id < std::ssize(shape_.token_classes);
-      const TokenClass is = known ? nth(shape_.token_classes, id) : TokenClass::kOther;
+      const bool known =
+          shape_.token_classes != nullptr && id >= 0 && id < std::ssize(*shape_.token_classes);
+      const TokenClass is = known ? nth(*shape_.token_classes, id) : TokenClass::kOther;
       nth(classes_, step.begin + r) = static_cast<uint8_t>(is);
     }
     tokens_ = std::max(tokens_, step.begin + step.rows);
