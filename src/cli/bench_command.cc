@@ -1,5 +1,7 @@
 // longhaul bench: speed and memory, compared with the machine's peak.
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -29,6 +31,9 @@ struct BenchFlags {
   std::vector<int64_t> prompts{512, 2048, 8192};
   std::vector<int64_t> depths{0, 8192};
   int64_t steps = 64;
+  std::vector<int64_t> sessions;  ///< decoded together; empty: not measured
+  std::string mix;
+  bool check = false;
   int repeat = 3;
   bool no_machine = false;
   bool json = false;
@@ -73,6 +78,18 @@ MethodSpeeds bench_method(const BenchFlags& flags, const std::shared_ptr<const E
 void measure_only(BenchFlags& flags, const CLI::App& app) {
   const auto asked = [&app](const char* name) { return app.get_option(name)->count() > 0; };
   const bool prompts = asked("--prompt"), depths = asked("--depth"), steps = asked("--gen");
+  if (flags.sessions.empty()) {
+    if (!flags.mix.empty())
+      user_error("--mix: names the methods of --sessions, which is not given");
+    if (flags.check) user_error("--check: checks --sessions, which is not given");
+  } else {
+    if (prompts) user_error("--prompt: --sessions only decodes; its contexts are --depth");
+    if (flags.steps == 0) user_error("--gen 0: --sessions has nothing to decode");
+    if (!depths) flags.depths = {512};
+    for (int64_t& depth : flags.depths) depth = std::max<int64_t>(depth, 1);
+    flags.prompts.clear();
+    return;
+  }
   if (!prompts && !depths && !steps) return;
   if (!prompts) flags.prompts.clear();
   if (!depths) flags.depths.clear();
@@ -102,9 +119,24 @@ void check_methods(const BenchFlags& flags, const Engine& engine,
   }
 }
 
+/// --sessions: several sequences are decoded together, and nothing else is measured.
+void bench_sessions(const BenchFlags& flags, std::span<const SessionOptions> methods,
+                    const std::shared_ptr<const Engine>& engine, Interrupt& interrupt,
+                    BenchResults& results) {
+  const BatchBench what{flags.sessions, flags.depths, flags.steps, flags.repeat, flags.check};
+  check_batches_fit(engine, methods, what);
+  for (const SessionOptions& options : methods) {
+    results.mix += (results.mix.empty() ? "" : ",") + options.attention.text();
+  }
+  note(flags,
+       fmt::format("{}: batches of {} sessions ...", results.mix, fmt::join(flags.sessions, ", ")));
+  results.batches = bench_batches(engine, methods, what, &interrupt.flag());
+}
+
 /// Each row resets the process's peak; the peak of the whole run is the largest of the rows.
 size_t most_resident(const BenchResults& results, size_t before_methods) {
   size_t most = std::max(before_methods, peak_resident_bytes());
+  for (const BatchSpeed& b : results.batches) most = std::max(most, b.peak_bytes.value_or(0));
   for (const MethodSpeeds& m : results.methods) {
     for (const PrefillSpeed& p : m.prefill) most = std::max(most, p.peak_bytes.value_or(0));
     for (const DecodeSpeed& d : m.decode) most = std::max(most, d.peak_bytes.value_or(0));
@@ -114,7 +146,7 @@ size_t most_resident(const BenchResults& results, size_t before_methods) {
 
 int run(const BenchFlags& flags) {
   std::vector<SessionOptions> methods;
-  for (const std::string& method : split_methods(flags.attention)) {
+  for (const std::string& method : split_methods(flags.mix.empty() ? flags.attention : flags.mix)) {
     SessionFlags session = flags.session;
     session.attention = method;
     methods.push_back(session.options());
@@ -132,8 +164,12 @@ int run(const BenchFlags& flags) {
   results.repeat = flags.repeat;
   warm_up(engine, methods.front());
   const size_t before_methods = peak_resident_bytes();
-  for (const SessionOptions& options : methods) {
-    results.methods.push_back(bench_method(flags, engine, options, interrupt));
+  if (flags.sessions.empty()) {
+    for (const SessionOptions& options : methods) {
+      results.methods.push_back(bench_method(flags, engine, options, interrupt));
+    }
+  } else {
+    bench_sessions(flags, methods, engine, interrupt, results);
   }
   results.peak_bytes = most_resident(results, before_methods);
   results.cancelled = interrupt.requested();
@@ -167,6 +203,12 @@ Command add_bench_command(CLI::App& program) {
   add_number(*app, "-r,--repeat", flags->repeat, 1, 1000, "Repetitions of each");
   add_text(*app, "--attention", flags->attention, "METHOD,...",
            "Attention methods, compared on the same tokens");
+  add_number_list(*app, "--sessions", flags->sessions, 1, 1 << 20,
+                  "Sessions that are decoded together, at each depth; measures nothing else");
+  add_text(*app, "--mix", flags->mix, "METHOD,...",
+           "Attention methods that take turns among the sessions");
+  app->add_flag("--check", flags->check,
+                "Decode each session once more alone and compare the bits of all logits");
   flags->session.add_to(*app, SessionFlags::Set::kWithoutAttentionAndContext);
   app->add_flag("--no-machine", flags->no_machine, "Do not measure the machine's own peaks");
   app->add_flag("--json", flags->json, "One JSON object on standard output");
@@ -176,7 +218,8 @@ Command add_bench_command(CLI::App& program) {
       "only\n"
       "what is named: --gen alone decodes from an empty context.\n"
       "Example:\n"
-      "  longhaul bench -m smollm2 --prompt 512,2048,8192 --gen 64 --depth 0,8192");
+      "  longhaul bench -m smollm2 --prompt 512,2048,8192 --gen 64 --depth 0,8192\n"
+      "  longhaul bench -m smollm2 --sessions 1,2,4,8 --depth 512 --mix dense,duo,h2o");
   return {app, [flags, app] {
             measure_only(*flags, *app);
             return run(*flags);

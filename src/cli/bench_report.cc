@@ -99,6 +99,26 @@ std::string speeds_table(const BenchResults& r) {
   return table.text();
 }
 
+double batch_share(const BenchResults& r, const BatchSpeed& b) {
+  return share(static_cast<double>(b.bytes_per_step), 1 / b.step_seconds, memory_peak(r));
+}
+
+std::string batches_table(const BenchResults& r) {
+  using enum Table::Align;
+  Table table({kRight, kRight, kRight, kRight, kRight, kRight, kRight, kRight, kRight, kRight});
+  table.add({"sessions", "depth", "tokens/s", "spread", "per session", "ms/step", "KV", "memory",
+             "of peak", "as alone"});
+  for (const BatchSpeed& b : r.batches) {
+    const double each = b.tokens_per_second.median / static_cast<double>(b.sequences);
+    table.add({std::to_string(b.sequences), with_commas(b.depth), rate(b.tokens_per_second),
+               range(b.tokens_per_second), fmt::format("{:.1f}", each),
+               fmt::format("{:.2f}", 1e3 * b.step_seconds), format_bytes(b.kv_bytes),
+               b.peak_bytes ? format_bytes(*b.peak_bytes) : "-", percent(batch_share(r, b)),
+               b.identical ? fmt::format("{} of {}", *b.identical, b.sequences) : "-"});
+  }
+  return table.text();
+}
+
 std::string memory_lines(const BenchResults& r) {
   if (has_peaks(r)) {
     return fmt::format(
@@ -168,6 +188,22 @@ ordered_json decode_json(const BenchResults& r, const std::string& attention,
   return json;
 }
 
+ordered_json batch_json(const BenchResults& r, const BatchSpeed& b) {
+  ordered_json json = {{"attention", r.mix},
+                       {"test", "batch"},
+                       {"sessions", b.sequences},
+                       {"depth", b.depth},
+                       {"steps", b.steps},
+                       {"tokens_per_second", spread_json(b.tokens_per_second)},
+                       {"step_seconds", b.step_seconds},
+                       {"kv_bytes", b.kv_bytes},
+                       {"bytes_per_step", b.bytes_per_step}};
+  if (b.peak_bytes) json["peak_rss_bytes"] = *b.peak_bytes;
+  if (b.identical) json["bit_identical_sessions"] = *b.identical;
+  if (r.machine) json[on_host(r) ? "share_of_read_peak" : "share_of_copy_peak"] = batch_share(r, b);
+  return json;
+}
+
 ordered_json machine_json(const BenchResults& r) {
   ordered_json json = {{"cpu", cpu_model_name()},
                        {"device", place_name(r.session)},
@@ -198,6 +234,16 @@ std::string bench_text(const BenchResults& r) {
       r.engine->checkpoint().path().filename().string(), format_bytes(r.engine->weight_bytes()),
       format_seconds(r.engine->load_seconds()), cpu_model_name(), kernels_line(r.session),
       name_of(r.session.kv_type), r.repeat, r.repeat == 1 ? "" : "s");
+  if (!r.batches.empty()) {
+    text += fmt::format("sessions decoded together, attention {}\n\n", r.mix);
+    text += batches_table(r);
+    text +=
+        "\nas alone: sessions of which all logits have the bits that they have alone (--check)\n"
+        "of peak: bytes of weights, once for every 8 sessions on a CPU, and of live keys and\n"
+        "values against memory\n";
+    if (r.machine && on_host(r)) text += machine_table(*r.machine);
+    return text;
+  }
   text += speeds_table(r);
   text += "\npairs: of query and key that were computed, of those of dense attention\n";
   text += memory_lines(r);
@@ -218,6 +264,7 @@ nlohmann::ordered_json bench_json(const BenchResults& r) {
     for (const PrefillSpeed& p : m.prefill) results.push_back(prefill_json(r, m.attention, p));
     for (const DecodeSpeed& d : m.decode) results.push_back(decode_json(r, m.attention, d));
   }
+  for (const BatchSpeed& b : r.batches) results.push_back(batch_json(r, b));
   return {{"model", r.engine->checkpoint().path().string()},
           {"weight_bytes", r.engine->weight_bytes()},
           {"load_seconds", r.engine->load_seconds()},

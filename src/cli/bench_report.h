@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/batch_bench.h"
 #include "bench/machine_peak.h"
 #include "bench/speed_bench.h"
 
@@ -22,6 +23,8 @@ struct BenchResults {
   SessionOptions session;
   int repeat = 0;
   std::vector<MethodSpeeds> methods;
+  std::string mix;                     ///< methods that take turns in a batch (`--mix`)
+  std::vector<BatchSpeed> batches;     ///< with `--sessions`, which measures nothing else
   size_t peak_bytes = 0;               ///< largest of all rows; measured before the machine
   std::optional<MachinePeak> machine;  ///< empty with --no-machine
   bool cancelled = false;

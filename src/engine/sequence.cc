@@ -169,6 +169,12 @@ bool Sequence::has_room(int64_t tokens, int64_t reply, size_t others) const {
   return s.forecast(tokens, reply).total() + elsewhere <= s.memory_limit();
 }
 
+size_t Sequence::memory_limit() const { return state_->memory_limit(); }
+
+void Sequence::unshare_pages() {
+  state_->together([](State& each) { each.store().unshare(); });
+}
+
 void Sequence::reset() {
   state_->together([](State& each) { each.reset(); });
 }

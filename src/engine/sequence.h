@@ -106,8 +106,14 @@ class Sequence {
   /// elsewhere.
   bool has_room(int64_t tokens, int64_t reply, size_t others) const;
 
+  /// Bytes that the process may use: SessionOptions::memory_limit, or the memory that is free
+  /// together with what weights and keys of this process take already.
+  size_t memory_limit() const;
+
   /// Forgets everything.
   void reset();
+  /// Copies all pages that other sequences share (for measurements).
+  void unshare_pages();
   /// Keeps the longest common prefix of `tokens` and this sequence, if the method can rewind to it
   /// and the RoPE angles stay the same (for scalings that depend on the length: in a context of
   /// tokens.size() tokens). Otherwise forgets everything. Returns the number of tokens kept; the

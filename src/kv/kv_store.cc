@@ -354,6 +354,14 @@ size_t KvStore::bytes() const {
   return bytes;
 }
 
+void KvStore::unshare() {
+  for (Head& h : heads_) {
+    for (size_t page = 0; page < h.pages.size(); ++page) {
+      if (h.pages[page] != nullptr && memory_->shared(h.pages[page])) make_writable(h, page);
+    }
+  }
+}
+
 size_t KvStore::own_bytes() const {
   size_t shared = 0;
   for (const Head& h : heads_) {

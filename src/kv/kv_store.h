@@ -95,6 +95,7 @@ class KvStore {
   void truncate(int layer, int head, int64_t length);
   void truncate(int64_t length);  ///< every head that is longer
   void clear();                   ///< as newly made
+  void unshare();                 ///< copies the pages that have other owners
 
   /// Takes the pages that lie wholly within rows [begin, end) out of memory, into a temporary file
   /// (kv/page_file.h). Such rows may be read() and kept, but attention needs them loaded. Throws

@@ -42,6 +42,43 @@ TEST(Bench, RefusesAnyBadMethodBeforeTheFirstIsMeasured) {
   }
 }
 
+TEST(Bench, RefusesBadNumbersOfSessions) {
+  const struct {
+    std::vector<std::string> arguments;
+    std::string part, other_part;
+  } cases[] = {
+      {{"--sessions", "0"}, "--sessions", "0"},
+      {{"--sessions", "-1"}, "--sessions", "-1"},
+      {{"--sessions", "two"}, "--sessions", "two"},
+      {{"--sessions", "1,,2"}, "--sessions", ""},
+      {{"--sessions", "1048576"}, "--sessions 1048576", "at most"},
+      {{"--sessions", "2", "--mix", "dense,du"}, "du", "duo"},
+      {{"--sessions", "2", "--prompt", "64"}, "--prompt", "--depth"},
+      {{"--sessions", "2", "--gen", "0"}, "--gen 0", "--sessions"},
+      {{"--mix", "dense"}, "--mix", "--sessions"},
+      {{"--check"}, "--check", "--sessions"},
+  };
+  for (const auto& c : cases) {
+    Program::Arguments bench{"bench", "--no-machine"};
+    bench.insert(bench.end(), c.arguments.begin(), c.arguments.end());
+    EXPECT_TRUE(refused(Program().run(bench), {c.part, c.other_part})) << c.arguments.back();
+  }
+}
+
+TEST(Bench, DecodesSessionsTogetherAndChecksThatTheyAreAsAlone) {
+  const Outcome o = Program().run({"bench", "--sessions", "1,3,9", "--depth", "40", "--gen", "3",
+                                   "--mix", "dense,h2o:budget=20,stride=8,tova:capacity=24",
+                                   "--repeat", "1", "--check", "--no-machine", "--json"});
+  ASSERT_EQ(o.status, 0) << o.err;
+  const auto results = o.json().at("results");
+  ASSERT_EQ(results.size(), 3u);
+  for (const auto& result : results) {
+    EXPECT_EQ(result["test"], "batch");
+    EXPECT_EQ(result["bit_identical_sessions"], result["sessions"]);
+    EXPECT_GT(result["tokens_per_second"]["median"].get<double>(), 0);
+  }
+}
+
 TEST(Bench, MeasuresEveryMethodOfTheRegistry) {
   std::string all;
   for (const MethodInfo& method : attention_methods()) {

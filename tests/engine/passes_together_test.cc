@@ -127,7 +127,7 @@ class MethodReading {
 
   const std::vector<float>& logits() const { return logits_; }
   int64_t pairs() const { return record_.pairs; }
-  /// Of every list of every layer, one behind the other.
+  /// Tokens of every list of every layer, concatenated.
   std::vector<int64_t> kept() const {
     std::vector<int64_t> tokens;
     const KvStore& store = streams_.front();
