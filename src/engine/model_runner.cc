@@ -20,8 +20,8 @@ Decoder make_decoder(const Engine& engine, const Queue& queue, Compute compute) 
 
 }  // namespace
 
-ModelRunner::State::State(std::shared_ptr<const Engine> e, const Queue& q, Compute c)
-    : engine(std::move(e)), queue(q), compute(c) {
+ModelRunner::State::State(std::shared_ptr<const Engine> e, const Queue& q, Compute compute)
+    : engine(std::move(e)), queue(q) {
   if (queue.members() == 1) {
     decoders.push_back(make_decoder(*engine, queue, compute));
     return;
@@ -97,7 +97,7 @@ void ModelRunner::State::decode_together(std::span<DecodeRow* const> batch) {
   Decoder& decoder = decoders.front();
   try {
     const float* states = decoder.forward(rows);
-    const auto at_once = static_cast<size_t>(Decoder::rows_at_once(compute));
+    constexpr auto at_once = static_cast<size_t>(kMatvecMaxRows);
     for (size_t first = 0; first < batch.size(); first += at_once) {
       const size_t count = std::min(at_once, batch.size() - first);
       logits.resize(count * vocab);

@@ -13,7 +13,7 @@
 namespace longhaul {
 
 struct ModelRunner::State {
-  State(std::shared_ptr<const Engine> e, const Queue& q, Compute c);
+  State(std::shared_ptr<const Engine> e, const Queue& q, Compute compute);
 
   /// Reads one token into at most kMostRows sequences, on the host.
   void decode_together(std::span<DecodeRow* const> batch);
@@ -22,7 +22,6 @@ struct ModelRunner::State {
 
   std::shared_ptr<const Engine> engine;
   Queue queue;
-  Compute compute;
   std::vector<Decoder> decoders;  ///< one per member of a team
   // Memory of a batched decode step.
   std::vector<DecodeRow*> running;

@@ -13,7 +13,7 @@
 #include "attention/method_spec.h"
 #include "engine/engine.h"
 #include "kv/kv_store.h"
-#include "ops/compute.h"
+#include "ops/core/compute.h"
 
 namespace longhaul {
 

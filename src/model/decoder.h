@@ -76,20 +76,14 @@ class Decoder {
   /// hidden] f32, or those of each sequence's last row (ForwardOptions::last_state). They are valid
   /// until the next call. Returns null if the forward pass was given up: some layers hold the rows
   /// then, others do not.
-  /// A batch of several sequences runs on the host only. Its rows are multiplied by at most
-  /// rows_at_once() at a time, and each sequence's attention is divided as if it ran alone, so that
+  /// A batch of several sequences runs on the host only. Its rows are multiplied as decode rows
+  /// (RowKind), and each sequence's attention is divided as if it ran alone, so that
   /// a row gives the same bits as in any other batch. If a method throws, its sequence is marked
   /// (SequenceRows::failed), and the others go on; its rows of the result are undefined. A single
   /// sequence throws instead.
   const float* forward(std::span<SequenceRows> batch, const ForwardOptions& how = {});
   const float* forward(SequenceRows one, const ForwardOptions& how = {}) {
     return forward(std::span<SequenceRows>(&one, 1), how);
-  }
-
-  /// Rows of a batch that are multiplied at a time, so that each gives the bits that it gives
-  /// alone. In f32 it is one, because the GEMM library's order of summation depends on the rows.
-  static int64_t rows_at_once(Compute compute) {
-    return compute == Compute::kF32 ? 1 : kMatvecMaxRows;
   }
 
   /// Logits of hidden states that forward() returned: out [rows, vocab], on the host. Applies the

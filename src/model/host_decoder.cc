@@ -37,6 +37,7 @@ float* numbers(Array<float>& array) { return array.view().address(); }
 }  // namespace
 
 void Decoder::HostState::embed(std::span<const int32_t> tokens) {
+  input.set_row_kind(in_batch ? RowKind::kDecode : RowKind::kPrefill);
   const int64_t hidden = model.config.hidden;
   float* const x = stream.resize(queue, rows * hidden).address();
   parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
@@ -58,35 +59,19 @@ const LowRank* Decoder::HostState::beside(int layer, LowRank LayerAdapters::*mat
   return adapter.empty() ? nullptr : &adapter;
 }
 
-std::span<Decoder::HostState::Slice> Decoder::HostState::slices() {
-  const int64_t at_once = in_batch ? Decoder::rows_at_once(compute) : rows;
-  const int64_t count = (rows + at_once - 1) / at_once;
-  if (std::ssize(slices_) < count) slices_.resize(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i) {
-    Slice& slice = nth(slices_, i);
-    slice.first = i * at_once;
-    slice.rows = std::min(at_once, rows - slice.first);
-  }
-  return std::span(slices_).first(static_cast<size_t>(count));
-}
-
 void Decoder::HostState::normalise(int layer, RowNorm norm) {
   const int64_t hidden = model.config.hidden;
   const std::vector<float>& weight = norm_of(nth(model.layers, layer), norm);
-  for (Slice& s : slices()) {
-    const float* const x = numbers(stream) + s.first * hidden;
-    if (weight.empty()) {
-      s.input.assign(x, s.rows, hidden);
-    } else if (model.config.experts > 0 && norm == RowNorm::kFfn) {  // which gather rows in f32
-      s.normed.resize(static_cast<size_t>(s.rows * hidden));
-      rms_norm(x, weight.data(), model.config.norm_eps, s.rows, hidden, s.normed.data());
-      s.input.assign(s.normed.data(), s.rows, hidden);
-    } else {
-      s.input.fill(s.rows, hidden, compute, [&](int64_t begin, int64_t count, float* out) {
-        rms_norm(x + begin * hidden, weight.data(), model.config.norm_eps, count, hidden, out);
-      });
-    }
+  const float* const x = numbers(stream);
+  if (weight.empty()) return input.assign(x, rows, hidden);
+  if (model.config.experts > 0 && norm == RowNorm::kFfn) {  // which gather rows in f32
+    normed.resize(static_cast<size_t>(rows * hidden));
+    rms_norm(x, weight.data(), model.config.norm_eps, rows, hidden, normed.data());
+    return input.assign(normed.data(), rows, hidden);
   }
+  input.fill(rows, hidden, compute, [&](int64_t begin, int64_t count, float* out) {
+    rms_norm(x + begin * hidden, weight.data(), model.config.norm_eps, count, hidden, out);
+  });
 }
 
 void Decoder::HostState::project(int layer, int kv_heads) {
@@ -96,15 +81,11 @@ void Decoder::HostState::project(int layer, int kv_heads) {
   float* const queries = q.resize(queue, rows * q_width).address();
   float* const keys = k.resize(queue, rows * kv_width).address();
   float* const values = v.resize(queue, rows * kv_width).address();
-  for (Slice& s : slices()) {
-    const LinearJob jobs[] = {{w.q, queries + s.first * q_width, 0, or_null(w.q_bias), false,
-                               beside(layer, &LayerAdapters::q)},
-                              {w.k, keys + s.first * kv_width, 0, or_null(w.k_bias), false,
-                               beside(layer, &LayerAdapters::k)},
-                              {w.v, values + s.first * kv_width, 0, or_null(w.v_bias), false,
-                               beside(layer, &LayerAdapters::v)}};
-    linear(s.input, jobs, compute);
-  }
+  const LinearJob jobs[] = {
+      {w.q, queries, 0, or_null(w.q_bias), false, beside(layer, &LayerAdapters::q)},
+      {w.k, keys, 0, or_null(w.k_bias), false, beside(layer, &LayerAdapters::k)},
+      {w.v, values, 0, or_null(w.v_bias), false, beside(layer, &LayerAdapters::v)}};
+  linear(input, jobs, compute);
 }
 
 void Decoder::HostState::normalise_heads(int layer, int kv_heads) {
@@ -137,52 +118,43 @@ void Decoder::HostState::grow_queries(View<float> queries, int64_t count, int64_
 void Decoder::HostState::project_back(int layer, const PartOutput& y) {
   const ModelConfig& c = model.config;
   const LayerWeights& w = nth(model.layers, layer);
-  const int64_t width = int64_t{c.heads} * c.head_dim;
-  for (Slice& s : slices()) {
-    s.input.assign(numbers(mixed) + s.first * width, s.rows, width);
-    linear(s.input,
-           LinearJob{.weight = w.output,
-                     .y = y.y.address() + s.first * c.hidden,
-                     .bias = or_null(w.output_bias),
-                     .add = y.add,
-                     .low_rank = beside(layer, &LayerAdapters::output)},
-           compute);
-  }
+  input.assign(numbers(mixed), rows, int64_t{c.heads} * c.head_dim);
+  linear(input,
+         LinearJob{.weight = w.output,
+                   .y = y.y.address(),
+                   .bias = or_null(w.output_bias),
+                   .add = y.add,
+                   .low_rank = beside(layer, &LayerAdapters::output)},
+         compute);
 }
 
 void Decoder::HostState::feed(int layer, const PartOutput& y) {
   const LayerWeights& w = nth(model.layers, layer);
-  for (Slice& s : slices()) {
-    linear_swiglu(s.input,
-                  {.gate = w.gate,
-                   .up = w.up,
-                   .gate_low_rank = beside(layer, &LayerAdapters::gate),
-                   .up_low_rank = beside(layer, &LayerAdapters::up),
-                   .gating = model.config.gating},
-                  s.inner, compute);
-    linear(s.inner,
-           LinearJob{.weight = w.down,
-                     .y = y.y.address() + s.first * model.config.hidden,
-                     .add = y.add,
-                     .low_rank = beside(layer, &LayerAdapters::down)},
-           compute);
-  }
+  linear_swiglu(input,
+                {.gate = w.gate,
+                 .up = w.up,
+                 .gate_low_rank = beside(layer, &LayerAdapters::gate),
+                 .up_low_rank = beside(layer, &LayerAdapters::up),
+                 .gating = model.config.gating},
+                inner, compute);
+  linear(inner,
+         LinearJob{.weight = w.down,
+                   .y = y.y.address(),
+                   .add = y.add,
+                   .low_rank = beside(layer, &LayerAdapters::down)},
+         compute);
 }
 
 void Decoder::HostState::mix_experts(int layer, const PartOutput& y) {
   const ModelConfig& c = model.config;
   const LayerWeights& w = nth(model.layers, layer);
-  for (Slice& s : slices()) {
-    s.routes.resize(static_cast<size_t>(s.rows * c.experts));
-    s.chosen.resize(static_cast<size_t>(s.rows * c.experts_used));
-    linear(s.input,
-           LinearJob{.weight = w.router, .y = s.routes.data(), .bias = or_null(w.router_bias)},
-           compute);
-    choose_experts(s.routes.data(), s.rows, c.experts, c.experts_used, c.experts_add_up,
-                   s.chosen.data());
-    mix.run(s.normed.data(), s.rows, w.experts, s.chosen, c.gating, compute,
-            y.y.address() + s.first * c.hidden, y.add);
-  }
+  routes.resize(static_cast<size_t>(rows * c.experts));
+  chosen.resize(static_cast<size_t>(rows * c.experts_used));
+  linear(input, LinearJob{.weight = w.router, .y = routes.data(), .bias = or_null(w.router_bias)},
+         compute);
+  choose_experts(routes.data(), rows, c.experts, c.experts_used, c.experts_add_up, chosen.data());
+  mix.run(normed.data(), rows, w.experts, chosen, c.gating, compute, y.y.address(), y.add,
+          input.row_kind());
 }
 
 void Decoder::HostState::add_sublayer(int layer, RowNorm norm) {
@@ -195,12 +167,11 @@ void Decoder::HostState::add_sublayer(int layer, RowNorm norm) {
 
 void Decoder::HostState::logits(const float* hidden, int64_t count, float* out) {
   const ModelConfig& c = model.config;
-  head_input.fill(count, c.hidden, compute, [&](int64_t begin, int64_t some, float* to) {
+  input.fill(count, c.hidden, compute, [&](int64_t begin, int64_t some, float* to) {
     rms_norm(hidden + begin * c.hidden, model.final_norm.data(), c.norm_eps, some, c.hidden, to);
   });
   const LowRank& adapter = model.head_adapter;
-  linear(head_input,
-         {.weight = model.head, .y = out, .low_rank = adapter.empty() ? nullptr : &adapter},
+  linear(input, {.weight = model.head, .y = out, .low_rank = adapter.empty() ? nullptr : &adapter},
          compute);
   if (c.logit_scale != 1 || c.logit_cap > 0) {
     scale_and_cap(out, count * c.vocab, c.logit_scale, c.logit_cap);

@@ -25,20 +25,12 @@ struct Decoder::HostState final : Decoder::State {
   void logits(const float* hidden, int64_t count, float* out) override;
 
  private:
-  /// Rows that are multiplied at a time: all rows of one sequence, or some rows of a batch.
-  struct Slice {
-    int64_t first = 0, rows = 0;
-    LinearInput input;                 // of a part
-    LinearInput inner;                 // [rows, ffn]
-    Buffer<float> normed, routes;      // [rows, hidden], [rows, experts]
-    std::vector<ExpertChoice> chosen;  // [rows, experts_used]
-  };
-  /// The slices of `rows`.
-  std::span<Slice> slices();
   const LowRank* beside(int layer, LowRank LayerAdapters::*matrix) const;
 
-  std::vector<Slice> slices_;
-  LinearInput head_input;
+  LinearInput input;                 // of a part
+  LinearInput inner;                 // [rows, ffn]
+  Buffer<float> normed, routes;      // [rows, hidden], [rows, experts]
+  std::vector<ExpertChoice> chosen;  // [rows, experts_used]
   ExpertMix mix;
 };
 
