@@ -72,10 +72,7 @@ bool grow_bases(std::vector<Sequence>& bases, int64_t depth, ModelRunner runner,
     PrefillHooks hooks;
     hooks.instruction = std::min(depth, kBenchInstruction);
     hooks.cancel = cancel;
-    Prefill prefill(base, tokens, hooks);
-    PrefillStep step = PrefillStep::kMore;
-    while (step == PrefillStep::kMore) step = prefill.step(runner);
-    if (step == PrefillStep::kCancelled) return false;
+    if (!prefill(base, runner, tokens, hooks)) return false;
   }
   return true;
 }

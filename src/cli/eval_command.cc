@@ -32,6 +32,8 @@ namespace {
 
 constexpr int64_t kLongestPrompt = int64_t{1} << 26;  // a prompt is composed before it is refused
 
+constexpr int kUsuallyTogether = 8;  // rows that share one product
+
 struct EvalFlags {
   ModelFlags model;
   SessionFlags session;
@@ -44,6 +46,7 @@ struct EvalFlags {
   bool controls = false;
   double kept = 0.25;
   int parallel = 1;
+  int together = 0;  ///< 0: as many as usual
   std::string out, data;
   PromptFormFlags form;
   int simulated = 0;
@@ -83,6 +86,8 @@ void EvalFlags::add_to(CLI::App& app) {
                "answer always among them");
   add_number(app, "--parallel", parallel, 1, 1024,
              "Answers at a time, one thread each; for models too small to fill the cores");
+  add_number(app, "--together", together, 1, 1024,
+             "Replies that are decoded together, as far as memory allows (8 on a CPU)");
   add_number(app, "--simulate", simulated, 0, 1 << 16,
              "Tokens at the end of a prompt that are read one by one, as generated ones are "
              "(DuoAttention: 50)");
@@ -132,6 +137,7 @@ EvalSettings EvalFlags::settings() const {
   s.raw = form.raw;
   s.chat_template = form.chat_template;
   s.parallel = parallel;
+  s.together = together > 0 ? together : kUsuallyTogether;
   s.share_reading = !no_sharing;
   s.sources = sources;
   s.simulated = simulated;
@@ -235,7 +241,12 @@ int run(const EvalFlags& flags) {
   if (settings.parallel > thread_count()) {
     user_error("--parallel {}: there are {} threads", settings.parallel, thread_count());
   }
+  if (settings.parallel > 1 && flags.together > 1) {
+    user_error("--together {}: does not go with --parallel, which decodes replies alone",
+               flags.together);
+  }
   const bool on_host = settings.session.queue.on_host();
+  if (!on_host && flags.together == 0) settings.together = 1;  // a GPU decodes one after another
   if (settings.parallel > 1 && !on_host) {
     user_error("--parallel {}: prompts take turns on a GPU", settings.parallel);
   }

@@ -1,5 +1,7 @@
 #include "engine/generate.h"
 
+#include <vector>
+
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -32,6 +34,24 @@ Reply generate(Session& session, const GenerateOptions& options,
     generation.take(session.logits());
   }
   return generation.reply();
+}
+
+size_t advance_together(ModelRunner& runner, std::span<RunningReply> replies) {
+  std::vector<DecodeRow> rows;
+  std::vector<RunningReply*> of_row;
+  for (RunningReply& reply : replies) {
+    if (reply.failed) continue;
+    const std::optional<int32_t> token = reply.generation->input();
+    if (!token) continue;
+    rows.push_back({reply.sequence, *token});
+    of_row.push_back(&reply);
+  }
+  if (!rows.empty()) runner.decode(rows);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    of_row[i]->failed = rows[i].failed;
+    if (!rows[i].failed) of_row[i]->generation->take(of_row[i]->sequence->logits());
+  }
+  return rows.size();
 }
 
 }  // namespace longhaul

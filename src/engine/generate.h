@@ -2,6 +2,7 @@
 // One prompt and its reply: what `run`, the chat and every harness call.
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -29,5 +30,16 @@ PromptReading read_prompt(Session& session, std::span<const int32_t> prompt,
 /// Continues a session whose prompt has been read. `on_text` gets the text as it comes.
 Reply generate(Session& session, const GenerateOptions& options,
                const std::function<void(std::string_view text)>& on_text = {});
+
+/// One of several replies that are generated together.
+struct RunningReply {
+  Sequence* sequence = nullptr;
+  Generation* generation = nullptr;
+  std::exception_ptr failed = nullptr;  ///< set if the sequence failed; the reply goes no further
+};
+
+/// Decodes one token of every reply that has neither ended nor failed, in one batch. Returns how
+/// many of the replies were advanced.
+size_t advance_together(ModelRunner& runner, std::span<RunningReply> replies);
 
 }  // namespace longhaul

@@ -195,6 +195,15 @@ PrefillStep Prefill::step(ModelRunner& runner, const std::function<void()>& yiel
   return outcome;
 }
 
+bool prefill(Sequence& sequence, ModelRunner& runner, std::span<const int32_t> tokens,
+             const PrefillHooks& hooks) {
+  Prefill all(sequence, tokens, hooks);
+  for (;;) {
+    const PrefillStep step = all.step(runner);
+    if (step != PrefillStep::kMore) return step == PrefillStep::kDone;
+  }
+}
+
 int64_t Prefill::tokens() const { return std::ssize(state_->prompt); }
 int64_t Prefill::done() const { return std::ssize(state_->sequence.tokens) - state_->begin; }
 

@@ -61,4 +61,8 @@ class Prefill {
   std::unique_ptr<State> state_;
 };
 
+/// Prefills a whole prompt. Returns false if it was cancelled.
+bool prefill(Sequence& sequence, ModelRunner& runner, std::span<const int32_t> tokens,
+             const PrefillHooks& hooks = {});
+
 }  // namespace longhaul

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/parallel.h"
 #include "engine/generate.h"
 #include "engine/passages.h"
 #include "engine/perplexity.h"
@@ -56,12 +55,13 @@ struct Reading {
   double seconds = 0;  ///< including the shared reading
 };
 
-/// Continues from `shared`, if there is memory for it and for the rows of the session.
-Reading read(Session& session, const ComposedPrompt& prompt, int64_t reply,
-             const CancelFlag* cancel, SharedReading* shared) {
+/// Continues from `shared`, if there is memory for it and for the rows of the sequence beside
+/// `others` bytes of other sequences.
+Reading read_into(Sequence& sequence, ModelRunner& runner, const ComposedPrompt& prompt,
+                  int64_t reply, const CancelFlag* cancel, SharedReading* shared, size_t others) {
   const Stopwatch watch;
   if (shared != nullptr && shared->copy &&
-      !session.has_room(std::ssize(prompt.tokens), reply, shared->copy->bytes())) {
+      !sequence.has_room(std::ssize(prompt.tokens), reply, shared->copy->bytes() + others)) {
     shared->copy.reset();
     shared->no_room = true;
   }
@@ -70,17 +70,17 @@ Reading read(Session& session, const ComposedPrompt& prompt, int64_t reply,
   const auto tail = whole.last(static_cast<size_t>(prompt.generated));
   const auto read = whole.first(whole.size() - tail.size());
   const int64_t instruction = std::max<int64_t>(0, prompt.instruction - std::ssize(tail));
-  const int64_t taken = goes_on ? session.begin_with(*shared->copy, read, instruction) : 0;
+  const int64_t taken = goes_on ? sequence.begin_with(*shared->copy, read, instruction) : 0;
   PrefillHooks hooks;
   hooks.instruction = instruction;
   hooks.evidence = prompt.evidence;
   hooks.reply = reply;
   hooks.cancel = cancel;
   Reading reading;
-  reading.finished = session.prefill(read.subspan(static_cast<size_t>(taken)), hooks);
+  reading.finished = prefill(sequence, runner, read.subspan(static_cast<size_t>(taken)), hooks);
   for (const int32_t token : tail) {
     reading.finished = reading.finished && !requested(cancel);
-    if (reading.finished) session.decode(token);
+    if (reading.finished) runner.decode(sequence, token);
   }
   reading.spent = watch.seconds();
   reading.seconds = reading.spent + (taken > 0 ? shared->seconds : 0);
@@ -96,14 +96,15 @@ void note_costs(Record& record, const SessionReport& report) {
 
 }  // namespace
 
-double read_shared(const std::shared_ptr<const Engine>& engine, const SessionOptions& options,
-                   const ComposedPrompt& prompt, const CancelFlag* cancel, SharedReading& shared) {
+double read_shared(const std::shared_ptr<const Engine>& engine, ModelRunner& runner,
+                   const SessionOptions& options, const ComposedPrompt& prompt,
+                   const CancelFlag* cancel, SharedReading& shared) {
   const Stopwatch watch;
   try {
-    Session session(engine, options);
-    const Reading reading = read(session, prompt, 0, cancel, &shared);
+    Sequence sequence(engine, options);
+    const Reading reading = read_into(sequence, runner, prompt, 0, cancel, &shared, 0);
     if (reading.finished) {
-      shared.copy.emplace(session.copy_context());
+      shared.copy.emplace(sequence.copy_context());
       shared.seconds = reading.seconds;
     }
   } catch (const UserError&) {       // each method will report it in its own record
@@ -112,56 +113,134 @@ double read_shared(const std::shared_ptr<const Engine>& engine, const SessionOpt
   return watch.seconds();
 }
 
-Asked ask(const std::shared_ptr<const Engine>& engine, const SessionOptions& options,
-          const Sample& sample, const ComposedPrompt& prompt, const Record& cell,
-          const CancelFlag* cancel, SharedReading* shared, bool sources) {
-  Asked asked;
-  Record record = cell;
-  record.prompt_hash = prompt_hash(prompt.tokens);
-  record.prompt_tokens = static_cast<int64_t>(prompt.tokens.size());
-  record.expected = sample.answers;
+struct Answering::State {
+  State(const std::shared_ptr<const Engine>& e, const SessionOptions& o,
+        std::shared_ptr<const Sample> s, ComposedPrompt p, const Record& cell, const CancelFlag* c)
+      : engine(e),
+        options(o),
+        sample(std::move(s)),
+        prompt(std::move(p)),
+        cancel(c),
+        record(cell),
+        recall(prompt.answer, engine->model().config.layers, std::ssize(prompt.tokens)) {
+    record.prompt_hash = prompt_hash(prompt.tokens);
+    record.prompt_tokens = std::ssize(prompt.tokens);
+    record.expected = sample->answers;
+  }
+
+  const std::shared_ptr<const Engine>& engine;
+  SessionOptions options;
+  std::shared_ptr<const Sample> sample;
+  ComposedPrompt prompt;
+  const CancelFlag* cancel;
+  Record record;
+  AnswerRecall recall;
+  std::optional<SourceWatch> watch;
+  std::optional<Sequence> sequence;
+  std::optional<Generation> generation;
+  RunningReply running;
+  double spent = 0;  ///< seconds of reading
   bool cancelled = false;
-  note_errors(record, [&] {
-    AnswerRecall recall(prompt.answer, engine->model().config.layers, record.prompt_tokens);
-    const ModelShape& shape = engine->model().shape;
-    std::optional<SourceWatch> watch;
-    if (sources && !prompt.answer.empty()) {
-      watch.emplace(shape, heads_to_watch(shape), record.prompt_tokens);
-    }
-    Session session(engine, options);
-    session.observe([&](const LayerStep& step, std::span<const AttendTask> tasks) {
-      recall.observe(step, tasks);
-      if (watch) watch->observe(step, tasks);
+};
+
+Answering::Answering(const std::shared_ptr<const Engine>& engine, const SessionOptions& options,
+                     std::shared_ptr<const Sample> sample, ComposedPrompt prompt,
+                     const Record& cell, const CancelFlag* cancel, bool sources)
+    : state_(std::make_unique<State>(engine, options, std::move(sample), std::move(prompt), cell,
+                                     cancel)) {
+  State& s = *state_;
+  const ModelShape& shape = engine->model().shape;
+  if (sources && !s.prompt.answer.empty()) {
+    s.watch.emplace(shape, heads_to_watch(shape), s.record.prompt_tokens);
+  }
+}
+Answering::~Answering() = default;
+Answering::Answering(Answering&&) noexcept = default;
+
+bool Answering::has_room(size_t others) {
+  State& s = *state_;
+  bool room = true;  // for the error message, if the method refuses
+  note_errors(s.record, [&] {
+    if (!s.sequence) s.sequence.emplace(s.engine, s.options);
+    room = s.sequence->has_room(s.record.prompt_tokens, s.sample->max_tokens, others);
+  });
+  return room;
+}
+
+void Answering::read(ModelRunner& runner, SharedReading* shared, size_t others) {
+  State& s = *state_;
+  note_errors(s.record, [&] {
+    if (!s.sequence) s.sequence.emplace(s.engine, s.options);
+    s.sequence->observe([&s](const LayerStep& step, std::span<const AttendTask> tasks) {
+      s.recall.observe(step, tasks);
+      if (s.watch) s.watch->observe(step, tasks);
     });
-    const Reading reading = read(session, prompt, sample.max_tokens, cancel, shared);
-    asked.engine_seconds = reading.spent;
-    cancelled = !reading.finished;
-    if (cancelled) return;
-    record.prefill_seconds = reading.seconds;
-    if (shared != nullptr && is_dense(options)) {
-      shared->copy.emplace(session.copy_context());
+    const Reading reading =
+        read_into(*s.sequence, runner, s.prompt, s.sample->max_tokens, s.cancel, shared, others);
+    s.spent = reading.spent;
+    s.cancelled = !reading.finished;
+    if (s.cancelled) return;
+    s.record.prefill_seconds = reading.seconds;
+    if (shared != nullptr && is_dense(s.options)) {
+      shared->copy.emplace(s.sequence->copy_context());
       shared->seconds = reading.seconds;
     }
-    record.kv_bytes = static_cast<int64_t>(session.report().kv_bytes);
-    GenerateOptions generation;
-    generation.sampler.temperature = 0;
-    generation.max_tokens = sample.max_tokens;
-    generation.stop = sample.stop;
-    generation.cancel = cancel;
-    const Reply reply = generate(session, generation);
-    asked.engine_seconds += reply.first_token_seconds + reply.decode_seconds;
-    cancelled = reply.stop == StopReason::kCancelled;
-    record.reply = reply.text;
-    record.reply_tokens = static_cast<int64_t>(reply.tokens.size());
-    record.first_token_seconds = record.prefill_seconds + reply.first_token_seconds;
-    record.decode_tokens_per_second = reply.tokens_per_second();
-    note_costs(record, session.report());
-    record.recall = recall.by_layer();
-    if (watch && watch->saw_anything())
-      record.source_rank = source_rank(engine->tokenizer(), prompt, *watch, reply.tokens);
-    record.score = score_reply(sample, reply.text);
+    s.record.kv_bytes = static_cast<int64_t>(s.sequence->report().kv_bytes);
+    GenerateOptions options;
+    options.sampler.temperature = 0;
+    options.max_tokens = s.sample->max_tokens;
+    options.stop = s.sample->stop;
+    options.cancel = s.cancel;
+    s.generation.emplace(*s.sequence, options);
+    s.running = {&*s.sequence, &*s.generation};
   });
-  if (!cancelled) asked.records.push_back(std::move(record));
+}
+
+RunningReply* Answering::reply() { return state_->generation ? &state_->running : nullptr; }
+
+bool Answering::ended() const {
+  return !state_->generation || state_->running.failed || state_->generation->ended();
+}
+
+size_t Answering::kv_bytes() const {
+  return state_->sequence ? state_->sequence->report().kv_bytes : 0;
+}
+
+Asked Answering::finish() {
+  State& s = *state_;
+  Asked asked;
+  asked.engine_seconds = s.spent;
+  note_errors(s.record, [&] {
+    if (!s.generation) return;
+    if (s.running.failed) std::rethrow_exception(s.running.failed);
+    const Reply& reply = s.generation->reply();
+    asked.reply_seconds = reply.first_token_seconds + reply.decode_seconds;
+    s.cancelled = reply.stop == StopReason::kCancelled;
+    s.record.reply = reply.text;
+    s.record.reply_tokens = std::ssize(reply.tokens);
+    s.record.first_token_seconds = s.record.prefill_seconds + reply.first_token_seconds;
+    s.record.decode_tokens_per_second = reply.tokens_per_second();
+    note_costs(s.record, s.sequence->report());
+    s.record.recall = s.recall.by_layer();
+    if (s.watch && s.watch->saw_anything()) {
+      s.record.source_rank = source_rank(s.engine->tokenizer(), s.prompt, *s.watch, reply.tokens);
+    }
+    s.record.score = score_reply(*s.sample, reply.text);
+  });
+  if (!s.cancelled) asked.records.push_back(std::move(s.record));
+  return asked;
+}
+
+Asked ask(const std::shared_ptr<const Engine>& engine, const SessionOptions& options,
+          const Sample& sample, const ComposedPrompt& prompt, const Record& cell,
+          const CancelFlag* cancel) {
+  ModelRunner runner(engine, options.queue, options.compute);
+  Answering answering(engine, options, std::make_shared<const Sample>(sample), prompt, cell,
+                      cancel);
+  answering.read(runner, nullptr);
+  while (!answering.ended()) advance_together(runner, {answering.reply(), 1});
+  Asked asked = answering.finish();
+  asked.engine_seconds += asked.reply_seconds;
   return asked;
 }
 
@@ -175,8 +254,9 @@ std::string stretch_id(const std::string& sample, int64_t position) {
   return sample + "@" + std::to_string(position);
 }
 
-Asked predict(const std::shared_ptr<const Engine>& engine, const SessionOptions& options,
-              const ComposedPrompt& prompt, const Record& cell, const CancelFlag* cancel) {
+Asked predict(const std::shared_ptr<const Engine>& engine, ModelRunner& runner,
+              const SessionOptions& options, const ComposedPrompt& prompt, const Record& cell,
+              const CancelFlag* cancel) {
   const std::vector<int32_t>& tokens = prompt.tokens;
   const auto count = static_cast<int64_t>(tokens.size());
   const auto vocab = static_cast<size_t>(engine->model().config.vocab);
@@ -188,16 +268,16 @@ Asked predict(const std::shared_ptr<const Engine>& engine, const SessionOptions&
   NextTokenLosses losses(tokens, vocab, 1, count);  // the first token is not predicted
   bool cancelled = false;
   note_errors(record, [&] {
-    Session session(engine, options);
+    Sequence sequence(engine, options);
     PrefillHooks hooks;
     hooks.cancel = cancel;
     hooks.all_logits = std::ref(losses);
     const Stopwatch watch;
-    cancelled = !session.prefill(tokens, hooks);
+    cancelled = !prefill(sequence, runner, tokens, hooks);
     record.prefill_seconds = record.first_token_seconds = watch.seconds();
     asked.engine_seconds = record.prefill_seconds;
-    record.kv_bytes = static_cast<int64_t>(session.report().kv_bytes);
-    note_costs(record, session.report());
+    record.kv_bytes = static_cast<int64_t>(sequence.report().kv_bytes);
+    note_costs(record, sequence.report());
   });
   if (cancelled) return asked;
   const std::vector<int64_t> begins = position_stretches(count);

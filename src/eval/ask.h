@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/cancel.h"
-#include "engine/session.h"
+#include "engine/generate.h"
 #include "eval/compose.h"
 #include "eval/record.h"
 #include "eval/sample.h"
@@ -16,6 +16,7 @@ namespace longhaul {
 struct Asked {
   std::vector<Record> records;  ///< empty if cancelled
   double engine_seconds = 0;    ///< prefill and decode, without composing and scoring
+  double reply_seconds = 0;     ///< of generating the reply, beside other replies of its batch
 };
 
 /// A dense prefill of a prompt, shared by the methods that begin with one.
@@ -28,20 +29,53 @@ struct SharedReading {
 
 /// Prefills a prompt densely, continuing from the contents of `shared`, and stores the result
 /// there. Returns the seconds spent. Does nothing if it cannot be read.
-double read_shared(const std::shared_ptr<const Engine>& engine, const SessionOptions& options,
-                   const ComposedPrompt& prompt, const CancelFlag* cancel, SharedReading& shared);
+double read_shared(const std::shared_ptr<const Engine>& engine, ModelRunner& runner,
+                   const SessionOptions& options, const ComposedPrompt& prompt,
+                   const CancelFlag* cancel, SharedReading& shared);
 
-/// `cell` contains the record's description of the sample (task, length, id, method ...); the other
-/// fields are filled in. Failures of this sample or method are stored in Record::error. With
-/// `shared` the method continues from it as far as possible, and dense attention stores its prefill
-/// there. With `sources`, also fills in Record::source_rank.
+/// An answer in two parts: the prompt is read, then the reply is generated, alone or in a batch
+/// with those of other answers. `cell` contains the record's description of the sample (task,
+/// length, id, method ...); the other fields are filled in. Failures of this sample or method are
+/// stored in Record::error. With `sources`, also fills in Record::source_rank.
+class Answering {
+ public:
+  /// All references must outlive this object.
+  Answering(const std::shared_ptr<const Engine>& engine, const SessionOptions& options,
+            std::shared_ptr<const Sample> sample, ComposedPrompt prompt, const Record& cell,
+            const CancelFlag* cancel, bool sources = false);
+  ~Answering();
+  Answering(Answering&&) noexcept;
+
+  /// Whether the prompt and its reply fit into memory beside `others` bytes that other sequences
+  /// hold.
+  bool has_room(size_t others);
+  /// Reads the prompt. With `shared` the method continues from it as far as possible, and dense
+  /// attention stores its prefill there. `others`: bytes that other sequences hold.
+  void read(ModelRunner& runner, SharedReading* shared, size_t others = 0);
+  /// The reply to advance (engine/generate.h); null if there is none, because the prompt failed or
+  /// was cancelled.
+  RunningReply* reply();
+  /// Whether nothing is left to generate.
+  bool ended() const;
+  /// Bytes of keys and values, now.
+  size_t kv_bytes() const;
+  /// The answer, once it has ended.
+  Asked finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// An answer with a runner of its own.
 Asked ask(const std::shared_ptr<const Engine>& engine, const SessionOptions& options,
           const Sample& sample, const ComposedPrompt& prompt, const Record& cell,
-          const CancelFlag* cancel, SharedReading* shared = nullptr, bool sources = false);
+          const CancelFlag* cancel);
 
 /// Variant for a text that is predicted: one record for each stretch of positions.
-Asked predict(const std::shared_ptr<const Engine>& engine, const SessionOptions& options,
-              const ComposedPrompt& prompt, const Record& cell, const CancelFlag* cancel);
+Asked predict(const std::shared_ptr<const Engine>& engine, ModelRunner& runner,
+              const SessionOptions& options, const ComposedPrompt& prompt, const Record& cell,
+              const CancelFlag* cancel);
 
 /// First positions of the stretches of a text with `tokens` tokens: 0, 1024, 2048, 4096, 8192, ...
 std::vector<int64_t> position_stretches(int64_t tokens);

@@ -50,6 +50,9 @@ struct EvalSettings {
   std::string chat_template;  ///< a name or a file; empty: the model's own
   SessionOptions session;     ///< its `attention` is ignored
   int parallel = 1;
+  /// Answers whose replies are decoded together, as far as memory allows; with `parallel` above 1
+  /// each thread decodes its own alone.
+  int together = 1;
   /// Methods that prefill densely and act at its end continue from one dense prefill.
   bool share_reading = true;
   bool sources = false;  ///< Record::source_rank

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -33,6 +34,86 @@ struct WantedAnswer {
   const Contender* contender = nullptr;
   Record cell;                             ///< the record's description of the sample
   std::shared_ptr<ComposedPrompt> prompt;  ///< the whole prompt, in this way of asking
+};
+
+/// Answers of one thread whose replies are generated together, in the order in which they were
+/// asked. They are finished in that order.
+class OpenAnswers {
+ public:
+  using Done = std::function<void(double work, const Asked& asked)>;
+  /// `seconds` is called with the time of every step that all replies share.
+  OpenAnswers(const std::shared_ptr<const Engine>& engine, const SessionOptions& options, int most,
+              Done done, std::function<void(double)> seconds)
+      : runner_(engine, options.queue, options.compute),
+        most_(most),
+        done_(std::move(done)),
+        seconds_(std::move(seconds)) {}
+
+  /// Reads the prompt and begins the reply. First ends as many others as must make room.
+  void add(double work, Answering answering, SharedReading* shared, double seconds) {
+    while (running() >= most_) advance();
+    while (running() > 0 && !answering.has_room(kv_bytes())) advance();
+    answering.read(runner_, shared, kv_bytes());
+    open_.push_back({work, seconds, std::move(answering), {}});
+    if (most_ == 1) end_all();
+  }
+  /// An answer that is complete, to be finished after those before it.
+  void add(double work, Asked asked) {
+    open_.push_back({work, 0, std::nullopt, std::move(asked)});
+    finish_first();
+  }
+  ModelRunner& runner() { return runner_; }
+  void end_all() {
+    while (running() > 0) advance();
+    finish_first();
+  }
+
+ private:
+  struct Open {
+    double work = 0, seconds = 0;
+    std::optional<Answering> answering;
+    Asked asked;  ///< if there is nothing to generate
+    bool ended() const { return !answering || answering->ended(); }
+  };
+
+  int running() const {
+    return static_cast<int>(std::ranges::count_if(open_, [](const Open& o) { return !o.ended(); }));
+  }
+  size_t kv_bytes() const {
+    size_t bytes = 0;
+    for (const Open& open : open_) bytes += open.answering ? open.answering->kv_bytes() : 0;
+    return bytes;
+  }
+  void advance() {
+    const Stopwatch watch;
+    std::vector<RunningReply> replies;
+    std::vector<RunningReply*> of;
+    for (Open& open : open_) {
+      if (open.ended()) continue;
+      of.push_back(open.answering->reply());
+      replies.push_back(*of.back());
+    }
+    advance_together(runner_, replies);
+    for (size_t i = 0; i < of.size(); ++i) *of[i] = replies[i];
+    seconds_(watch.seconds());
+    finish_first();
+  }
+  void finish_first() {
+    for (; !open_.empty() && open_.front().ended(); open_.pop_front()) {
+      Open& first = open_.front();
+      if (first.answering) {
+        first.asked = first.answering->finish();
+        first.asked.engine_seconds += first.seconds;
+      }
+      done_(first.work, first.asked);
+    }
+  }
+
+  ModelRunner runner_;
+  int most_;
+  Done done_;
+  std::function<void(double)> seconds_;
+  std::deque<Open> open_;
 };
 
 class Run {
@@ -65,9 +146,11 @@ class Run {
  private:
   bool stopped() const { return failed_ || requested(hooks_.cancel); }
   void warn_of_unopened() const;
-  void ask_all(const QueuedSample& queued);
+  void ask_all(const QueuedSample& queued, OpenAnswers& open);
   void plan_one_way(const QueuedSample& queued, Record cell, std::vector<WantedAnswer>& wanted);
-  void ask_one(const QueuedSample& queued, const WantedAnswer& wanted, SharedReading* shared);
+  void ask_one(const QueuedSample& queued, const WantedAnswer& wanted, SharedReading* shared,
+               OpenAnswers& open);
+  void note(double work, const Asked& asked);
   ComposedPrompt prompt_of(const QueuedSample& queued, const Contender& contender, bool opening,
                            const ComposedPrompt& whole) const;
   void find_answer(const Sample& sample, ComposedPrompt& prompt) const;
@@ -115,15 +198,21 @@ void Run::find_answer(const Sample& sample, ComposedPrompt& prompt) const {
   prompt.answer = answer_tokens(engine_->tokenizer(), prompt, sample.answers);
 }
 
-void Run::ask_one(const QueuedSample& queued, const WantedAnswer& wanted, SharedReading* shared) {
+void Run::note(double work, const Asked& asked) {
+  if (asked.records.empty()) return progress_.add_seconds(asked.engine_seconds);
+  answers_.writer().add(asked.records);
+  progress_.count(work, asked.records, asked.engine_seconds);
+}
+
+void Run::ask_one(const QueuedSample& queued, const WantedAnswer& wanted, SharedReading* shared,
+                  OpenAnswers& open) {
   const auto& [contender_at, cell, whole] = wanted;
   const Contender& contender = *contender_at;
   const Sample& sample = *queued.sample;
   const auto refuse = [&, &record = cell](std::string why) {
     Record refused = record;
     refused.error = std::move(why);
-    answers_.writer().add({refused});
-    progress_.count(queue_.work_of(queued), {refused}, 0);
+    open.add(queue_.work_of(queued), {.records = {refused}});
   };
   if (sample.context.empty() && contender.reads != Contender::Reads::kWhole) {
     return refuse("the sample has no context apart from its question");
@@ -144,15 +233,17 @@ void Run::ask_one(const QueuedSample& queued, const WantedAnswer& wanted, Shared
   if (shared != nullptr && !contender.dense && !read_already) {
     SessionOptions dense = contender.options;
     dense.attention = MethodSpec::parse("dense");
-    seconds = read_shared(engine_, dense, prompt, hooks_.cancel, *shared);
+    seconds = read_shared(engine_, open.runner(), dense, prompt, hooks_.cancel, *shared);
   }
-  const Asked asked = sample.perplexity
-                          ? predict(engine_, contender.options, prompt, cell, hooks_.cancel)
-                          : ask(engine_, contender.options, sample, prompt, cell, hooks_.cancel,
-                                shared, settings_.sources);
-  if (asked.records.empty()) return progress_.add_seconds(seconds + asked.engine_seconds);
-  answers_.writer().add(asked.records);
-  progress_.count(queue_.work_of(queued), asked.records, seconds + asked.engine_seconds);
+  const double work = queue_.work_of(queued);
+  if (sample.perplexity) {
+    return open.add(
+        work, predict(engine_, open.runner(), contender.options, prompt, cell, hooks_.cancel));
+  }
+  open.add(work,
+           Answering(engine_, contender.options, queued.sample, std::move(prompt), cell,
+                     hooks_.cancel, settings_.sources),
+           shared, seconds);
 }
 
 /// Adds the missing answers. If none are missing and the sample is known to be unchanged, it is not
@@ -185,7 +276,7 @@ void Run::plan_one_way(const QueuedSample& queued, Record cell, std::vector<Want
 }
 
 /// Methods that share a prefill come first, so that it is not kept in memory beside the others.
-void Run::ask_all(const QueuedSample& queued) {
+void Run::ask_all(const QueuedSample& queued, OpenAnswers& open) {
   const Sample& sample = *queued.sample;
   std::vector<WantedAnswer> wanted;
   for (const bool opening : openings_of(sample, settings_.openings, composer_)) {
@@ -198,7 +289,7 @@ void Run::ask_all(const QueuedSample& queued) {
   for (auto w = wanted.begin(); w != wanted.end(); ++w) {
     if (stopped()) return;
     if (w == own) reading = {};
-    ask_one(queued, *w, share && w < own ? &reading : nullptr);
+    ask_one(queued, *w, share && w < own ? &reading : nullptr, open);
   }
 }
 
@@ -206,11 +297,16 @@ void Run::work() {
   const Stopwatch watch;
   std::exception_ptr failure;
   try {
+    OpenAnswers open(
+        engine_, settings_.session, settings_.parallel > 1 ? 1 : settings_.together,
+        [this](double work, const Asked& asked) { note(work, asked); },
+        [this](double seconds) { progress_.add_seconds(seconds); });
     while (!stopped()) {
       const std::optional<QueuedSample> queued = queue_.next();
       if (!queued) break;
-      ask_all(*queued);
+      ask_all(*queued, open);
     }
+    open.end_all();
   } catch (...) {
     failure = std::current_exception();
     failed_ = true;
