@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/json_output.h"
 #include "cli/loaded_text.h"
+#include "cli/questions.h"
 #include "cli/run_flags.h"
 #include "cli/session_files.h"
 #include "cli/source_report.h"
@@ -103,11 +104,16 @@ void settle_place(const RunFlags& flags, const std::shared_ptr<const Engine>& en
 int run(RunFlags& flags) {
   flags.settle();
   SessionOptions session_options = flags.session.options();
+  std::vector<Question> questions;
+  if (!flags.questions.empty()) questions = read_questions(flags.questions);
   std::vector<Document> documents =
       flags.read_texts(text_limit(session_options.context, session_options.memory_limit));
 
   const auto engine = flags.model.open([&] { enter_sandbox_for(flags, session_options); });
   settle_place(flags, engine, documents, session_options);
+  if (!questions.empty()) {
+    return run_questions(flags, engine, session_options, questions, documents);
+  }
   Session session(engine, session_options);
   const Stopwatch load_watch;
   if (!flags.load.empty()) session.load(flags.load);
@@ -170,6 +176,7 @@ Command add_run_command(CLI::App& program) {
       "  longhaul run -m smollm2 -f report.txt -p 'What does the report advise?'\n"
       "  longhaul run -f book.txt --save book.session -n 0        # read once ...\n"
       "  longhaul run -f book.txt --load book.session -p 'Who is Ellen?'   # ... ask often\n"
+      "  longhaul run -f book.txt --questions questions.txt       # one question per line\n"
       "  longhaul run smollm2 'What is a ferry?'\n"
       "  git log | longhaul run -m model.gguf -p 'Summarise.' --json\n"
       "  longhaul run -m model.gguf -f book.txt -i");

@@ -68,6 +68,8 @@ void RunFlags::add_to(CLI::App& app) {
   add_path(app, "--load", load, "FILE",
            "Start from it: only what differs is read. Without -f the question is about its text")
       ->group(group);
+  add_path(app, "--questions", questions, "FILE",
+           "Ask each line of it about the texts, which are read once; '-' for standard input");
   app.add_flag("--sources{3}", sources,
                "Show the passages of the texts that the reply drew on; --sources=N: N of them");
   app.add_flag("--json", json, "One JSON object on standard output instead of the text");
@@ -101,7 +103,7 @@ void RunFlags::take_words() {
 
 /// Piped input is a text, unless others are given: a loop reading the same input would lose it.
 void RunFlags::take_input() {
-  if (interactive) return;
+  if (interactive || !questions.empty()) return;
   if (!prompt.files.empty() || !load.empty()) {
     if (std::count(prompt.files.begin(), prompt.files.end(), "-") == 0) warn_unread_input();
     return;
@@ -114,6 +116,21 @@ void RunFlags::take_input() {
   }
 }
 
+void RunFlags::check_questions() const {
+  const auto refuse = [&](std::string_view flag, std::string_view why) {
+    user_error("--questions {}: does not go with {}, {}", questions, flag, why);
+  };
+  if (interactive) refuse("-i", "which reads your questions");
+  if (!save.empty()) refuse("--save", "since each question leaves a context of its own");
+  if (!load.empty()) refuse("--load", "give the texts with -f");
+  if (!prompt.question.empty()) refuse("-p", "which is one question");
+  if (sampling.max_tokens == 0) refuse("-n 0", "which leaves nothing to answer");
+  if (prompt.files.empty()) user_error("--questions {}: needs a text (-f)", questions);
+  if (questions == "-" && std::ranges::count(prompt.files, "-") > 0) {
+    user_error("--questions -: standard input can be read once, and -f - reads it");
+  }
+}
+
 void RunFlags::check() const {
   if (interactive && json) user_error("--json: does not go with -i");
   if (sources > 1000) user_error("--sources={}: from 1 to 1,000 passages", sources);
@@ -121,12 +138,14 @@ void RunFlags::check() const {
   if (interactive && sources > 0) user_error("--sources: does not go with -i");
   if (interactive && prompt.form.raw)
     user_error("--raw: does not go with -i, a chat needs a template");
+  if (!questions.empty()) check_questions();
   prompt.check();
   const auto from_stdin = std::count(prompt.files.begin(), prompt.files.end(), "-");
   if (interactive && from_stdin > 0)
     user_error("-f -: does not go with -i, which reads your lines");
   if (from_stdin > 1) user_error("-f -: standard input can be read once, not {} times", from_stdin);
-  if (!interactive && prompt.files.empty() && prompt.question.empty() && load.empty()) {
+  if (!interactive && prompt.files.empty() && prompt.question.empty() && load.empty() &&
+      questions.empty()) {
     refuse_empty_prompt();
   }
   if (!save.empty()) check_save_target(save);
@@ -140,7 +159,7 @@ void RunFlags::settle() {
 
 std::vector<Document> RunFlags::read_texts(const TextLimit& limit) const {
   std::vector<Document> documents = read_documents(prompt.files, limit);
-  if (!prompt.question.empty()) check_texts(prompt.files, documents);
+  if (!prompt.question.empty() || !questions.empty()) check_texts(prompt.files, documents);
   return documents;
 }
 

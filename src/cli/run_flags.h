@@ -23,7 +23,8 @@ struct RunFlags {
   bool json = false;
   bool quiet = false;
   std::string save, load;
-  int sources = 0;  ///< passages to show after the reply
+  std::string questions;  ///< a file with one question per line, "-": standard input
+  int sources = 0;        ///< passages to show after the reply
 
   void add_to(CLI::App& app);
   /// Resolves words without a flag, the source of texts, and whether this is a chat; throws
@@ -41,6 +42,7 @@ struct RunFlags {
   void take_words();
   void take_input();
   void check() const;
+  void check_questions() const;
 
   const CLI::App* app_ = nullptr;
   std::vector<std::string> words_;  ///< MODEL QUESTION...

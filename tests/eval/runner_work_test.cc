@@ -70,6 +70,23 @@ TEST(RunnerWork, ParallelGivesTheSameAnswers) {
   EXPECT_LE(outcome.engine_seconds + outcome.idle_seconds, 2 * outcome.seconds);
 }
 
+TEST(RunnerWork, TogetherGivesTheSameAnswersInTheSameOrder) {
+  TempFolder one, many;
+  EvalSettings settings = small_settings();
+  const auto records_of = [](const EvalOutcome& outcome) {
+    std::vector<std::string> all;
+    for (const Record& r : outcome.records) {
+      all.push_back(fmt::format("{} {} {} {} {} {} {}", r.task, r.id, r.method, r.opening, r.reply,
+                                r.score, r.reply_tokens));
+    }
+    return all;
+  };
+  const auto alone = records_of(run(settings, one.path()));
+  settings.together = 5;
+  EXPECT_EQ(records_of(run(settings, many.path())), alone);
+  EXPECT_GT(alone.size(), 5u);
+}
+
 TEST(RunnerWork, AThreadWithoutASampleIsIdle) {
   const Threads two_threads(2);
   const TempFolder folder;
