@@ -7,6 +7,16 @@
 #include "ops/core/pair_count.h"
 
 namespace longhaul {
+namespace {
+
+/// Whether all tasks have many rows. The keys of tasks with few rows are divided by the keys of the
+/// whole call (ops/attention/key_parts.h), so such a call must stay whole.
+bool can_be_divided(std::span<const AttendTask> tasks) {
+  constexpr int kFewTaskRows = 8;
+  return std::ranges::all_of(tasks, [](const AttendTask& t) { return t.row_count > kFewTaskRows; });
+}
+
+}  // namespace
 
 View<const float> LayerStep::q_from(int64_t position) const {
   const int64_t before = std::clamp<int64_t>(position - begin, 0, rows);
@@ -155,8 +165,25 @@ void LayerStep::attend(std::span<const View<const float>> queries,
   if (!queue->on_host()) run.counted = record->counted_pairs(*queue);
   record->pairs += visible_pairs(tasks);
   if (batch != nullptr && !joins) return batch->add(run, tasks, *record);
-  longhaul::attend(run, tasks);
+  if (between_heads != nullptr && !joins && can_be_divided(tasks)) {
+    attend_by_heads(run, tasks);
+  } else {
+    longhaul::attend(run, tasks);
+  }
   if (queue->on_host()) record->seconds += watch.seconds();  // a GPU only queues the call
+}
+
+/// Tasks of the same heads are neighbours or are computed in several calls.
+void LayerStep::attend_by_heads(const AttendCall& call, std::span<const AttendTask> tasks) const {
+  while (!tasks.empty()) {
+    const int heads = tasks.front().head_begin;
+    const auto others = std::ranges::find_if(
+        tasks, [&](const AttendTask& task) { return task.head_begin != heads; });
+    const auto own = tasks.first(static_cast<size_t>(others - tasks.begin()));
+    longhaul::attend(call, own);
+    (*between_heads)();
+    tasks = tasks.subspan(own.size());
+  }
 }
 
 }  // namespace longhaul

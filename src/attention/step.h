@@ -199,8 +199,13 @@ class LayerStep {
   /// If set, attend() adds its tasks to this batch, which runs after the method's attend() has
   /// returned, so the method reads `out` and `lse` in observe() and retain() only.
   AttendBatch* batch = nullptr;
+  /// If set, attend() of many rows runs the tasks of one set of query heads at a time, and calls
+  /// this after each. The results are the same.
+  const std::function<void()>* between_heads = nullptr;
 
  private:
+  void attend_by_heads(const AttendCall& call, std::span<const AttendTask> tasks) const;
+
   bool has_rotated_q_ = false;
 };
 

@@ -4,6 +4,7 @@
 
 #include "attention/parts/passes.h"
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "engine/model_runner_state.h"
 #include "engine/sequence_state.h"
@@ -11,7 +12,8 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kLogitRows = 128;  // rows whose logits exist at a time
+constexpr int64_t kLogitRows = 128;        // rows whose logits exist at a time
+constexpr double kLongestInterval = 0.25;  // seconds between two calls of the yield hook
 
 }  // namespace
 
@@ -24,6 +26,7 @@ struct Prefill::State {
     /// pass that keeps what was read next, so the prompt is not cancelled between the two.
     bool discarded = false;
     std::vector<ForwardPass> group;
+    InsideLayer inside;
   };
 
   State(Sequence::State& s, std::span<const int32_t> tokens, PrefillHooks h)
@@ -38,6 +41,9 @@ struct Prefill::State {
   bool run_group(Sequence::State& each, Decoder& decoder, const std::function<bool(int)>& go_on);
   /// Hands out the logits of the rows that the group's passes keep.
   void tell_logits(std::span<const ForwardPass> group, Decoder& decoder, const float* hidden);
+  /// The time that a layer takes at the end of the context, if it takes `seconds` for the group:
+  /// its attention grows with the depth.
+  double predicted_at_end(std::span<const ForwardPass> group, double seconds) const;
   /// Reports that `layers` layers of the group are done.
   void tell_progress(std::span<const ForwardPass> group, int layers) const;
   void end();
@@ -92,9 +98,15 @@ PrefillStep Prefill::State::step(Sequence::State& each, Decoder& decoder,
     part.group.push_back(ForwardPass::of(prompt, begin, pass));
   }
   part.next += part.group.size();
+  part.inside.yield = yield;
+  Stopwatch layer;
   const auto go_on = [&](int layers) {
+    if (yield && predicted_at_end(part.group, layer.seconds()) > kLongestInterval) {
+      part.inside.active = true;
+    }
     if (each.leads()) tell_progress(part.group, layers);
     if (yield) yield();
+    layer.restart();
     return !stops() || part.discarded || !each.can_undo(part.group);
   };
   if (!run_group(each, decoder, go_on)) return PrefillStep::kCancelled;
@@ -109,7 +121,9 @@ bool Prefill::State::run_group(Sequence::State& each, Decoder& decoder,
   const std::span<const ForwardPass> group = nth(parts, each.options.queue.member()).group;
   const SequenceRows rows = each.rows_of(group);
   const bool last_state = hooks.all_logits == nullptr;
-  const float* hidden = decoder.forward(rows, {.go_on = go_on, .last_state = last_state});
+  const InsideLayer* inside = &nth(parts, each.options.queue.member()).inside;
+  const float* hidden =
+      decoder.forward(rows, {.go_on = go_on, .inside = inside, .last_state = last_state});
   if (hidden == nullptr) {
     each.undo_group();
     return false;
@@ -137,6 +151,13 @@ void Prefill::State::tell_logits(std::span<const ForwardPass> group, Decoder& de
     }
     hidden += pass.count * width;
   }
+}
+
+double Prefill::State::predicted_at_end(std::span<const ForwardPass> group, double seconds) const {
+  const ForwardPass& last = group.back();
+  const auto here = static_cast<double>(last.position + last.rows());
+  const int64_t end = std::max(sequence.options.context, begin + std::ssize(prompt));
+  return seconds * std::max(1.0, static_cast<double>(end) / here);
 }
 
 void Prefill::State::tell_progress(std::span<const ForwardPass> group, int layers) const {

@@ -39,6 +39,7 @@ void Decoder::logits(const float* hidden, int64_t rows, float* out) {
 const float* Decoder::State::forward(std::span<SequenceRows> batch, const ForwardOptions& how) {
   LH_ASSERT(!batch.empty() && (batch.size() == 1 || queue.on_host()));
   in_batch = batch.size() > 1;
+  inside = how.inside;
   rows = 0;
   for (const SequenceRows& each : batch) rows += each.rows();
   if (steps.size() < batch.size()) steps.resize(batch.size());
@@ -75,10 +76,12 @@ void Decoder::State::attention(int layer, std::span<SequenceRows> batch, bool la
   project(layer, kv_heads);
   if (c.qk_norm != QkNorm::kNone) normalise_heads(layer, kv_heads);
   if (c.interleaved_rope) split_pairs(kv_heads);
+  yield();
   mixed.resize(queue, q.size());
   if (model.config.temperature_scale != 0) grow_queries(batch);
   in_batch ? attend_batch(layer, kv_heads, batch) : attend(layer, kv_heads, batch.front(), 0, 0);
   if (last_rows) keep_last_rows(batch);
+  yield();
   add_part(layer, RowNorm::kAttentionAfter, [&](const PartOutput& y) { project_back(layer, y); });
 }
 
@@ -93,6 +96,7 @@ LayerStep Decoder::State::steps_of(int layer, int kv_heads, const SequenceRows& 
   step.compute = compute == Compute::kF32 ? AttendCompute::kF32 : AttendCompute::kBest;
   step.workspace = workspaces[slot].get();
   step.record = all.record;
+  if (inside != nullptr && inside->active) step.between_heads = &inside->yield;
   for (const ForwardPass& pass : all.passes) {
     if (pass.pass.discard) continue;
     if (step.together_rows == 0) step.together_begin = pass.position;
@@ -207,6 +211,7 @@ void Decoder::State::keep_last_rows(std::span<const SequenceRows> batch) {
 }
 
 void Decoder::State::feed_forward(int layer) {
+  yield();
   normalise(layer, RowNorm::kFfn);
   add_part(layer, RowNorm::kFfnAfter, [&](const PartOutput& y) {
     model.config.experts > 0 ? mix_experts(layer, y) : feed(layer, y);

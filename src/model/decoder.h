@@ -48,10 +48,19 @@ struct SequenceRows {
   int64_t rows() const;
 };
 
+/// A callback within layers, for layers that take long.
+struct InsideLayer {
+  bool active = false;  ///< may change between two layers
+  std::function<void()> yield;
+};
+
 struct ForwardOptions {
   /// Called between two layers with the number of layers that are done. If it returns false, the
   /// forward pass is given up.
   std::function<bool(int layers)> go_on;
+  /// While it is active, its function is called between the products of a layer and between the KV
+  /// heads of its attention.
+  const InsideLayer* inside = nullptr;
   /// Whether the caller needs only the state of each sequence's last row. The last layer then
   /// computes the other rows only as far as their keys and values.
   bool last_state = false;

@@ -49,7 +49,8 @@ struct Decoder::State {
   std::vector<std::unique_ptr<LayerStep::Workspace>> workspaces;  ///< by sequence of a batch
   std::vector<LayerStep> steps;                                   ///< the same
   AttendBatch gathered;
-  int64_t rows = 0;             ///< of all passes that are computed together
+  int64_t rows = 0;                     ///< of all passes that are computed together
+  const InsideLayer* inside = nullptr;  ///< of the forward pass
   bool in_batch = false;        ///< several sequences; their rows are multiplied by few at a time
   Array<float> stream;          ///< [rows, hidden] the residual stream
   Array<float> q, k, v, mixed;  ///< [rows, heads * head_dim], ...; mixed: what attention writes
@@ -65,6 +66,9 @@ struct Decoder::State {
   void attend_batch(int layer, int kv_heads, std::span<SequenceRows> batch);
   void grow_queries(std::span<const SequenceRows> batch);
   LayerStep step_of(int64_t first, const ForwardPass& pass, LayerStep step);
+  void yield() const {
+    if (inside != nullptr && inside->active) inside->yield();
+  }
   void keep_last_rows(std::span<const SequenceRows> batch);
   void feed_forward(int layer);
   template <class Part>

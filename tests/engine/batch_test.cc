@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "engine/sequence_run.h"
 #include "engine/tiny_models.h"
+#include "model/decoder.h"
 
 namespace longhaul {
 namespace {
@@ -160,6 +161,44 @@ TEST(Batch, DecodesBetweenTheLayersOfAPrefill) {
     });
     EXPECT_GT(step, 2u);
     EXPECT_TRUE(same_bits(logits_of(watched), logits_of(alone))) << setting.spec;
+  }
+}
+
+/// The state of the prompt's last row after it was read in groups of 128 rows.
+Logits read_yielding(const std::string& spec, bool inside_layers, int& yields) {
+  const Model& model = nano()->model();
+  ModelShape shape = model.shape;
+  const auto driver = MethodSpec::parse(spec).make(shape);
+  const std::vector<int32_t> tokens = prompt(0);
+  Decoder decoder(model, Compute::kBest);
+  AttentionRecord record;
+  InsideLayer inside{inside_layers, [&] { ++yields; }};
+  std::vector<KvStore> streams;
+  streams.emplace_back(driver->layout(shape, {}));
+  const std::vector<Pass> passes = driver->prepare({0, std::ssize(tokens), 16, 128, {}});
+  while (static_cast<int>(streams.size()) < driver->streams()) {
+    streams.push_back(streams.front().fork());
+  }
+  Logits state(static_cast<size_t>(model.config.hidden));
+  for (const Pass& pass : passes) {
+    const ForwardPass one = ForwardPass::of(tokens, 0, pass);
+    const float* hidden =
+        decoder.forward({{&one, 1}, streams, driver.get(), &shape, &record}, {.inside = &inside});
+    hidden += (one.rows() - 1) * model.config.hidden;
+    state.assign(hidden, hidden + model.config.hidden);
+    driver->finish(streams, pass);
+  }
+  return state;
+}
+
+TEST(Prefill, YieldsBetweenProductsAndHeadsAndComputesTheSame) {
+  for (const auto& setting :
+       testing_support::first_of_each_kind(testing_support::small_settings())) {
+    int none = 0, yields = 0;
+    const Logits want = read_yielding(setting.spec, false, none);
+    EXPECT_TRUE(same_bits(read_yielding(setting.spec, true, yields), want)) << setting.spec;
+    EXPECT_EQ(none, 0);
+    EXPECT_GE(yields, 3 * nano()->model().config.layers) << setting.spec;
   }
 }
 

@@ -84,6 +84,35 @@ TEST_P(DecodeAllocation, IsNoneInStepsThatAddNoPageAndNoBlock) {
   EXPECT_GE(steps[0], 24) << all;
 }
 
+TEST_P(DecodeAllocation, IsNoneInBatchesThatAddNoPageAndNoBlock) {
+  const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
+  SessionOptions options;
+  options.attention = MethodSpec::parse(GetParam());
+  options.chunk = 64;
+  ModelRunner runner(engine, {}, Compute::kBest);
+  const std::vector<int32_t> tokens = testing_support::early_pass_key(*engine);
+  PrefillHooks hooks;
+  hooks.instruction = 16;
+  std::vector<Sequence> sequences;
+  sequences.emplace_back(engine, options);
+  ASSERT_TRUE(prefill(sequences.front(), runner, tokens, hooks));
+  for (int i = 0; i < 2; ++i) sequences.push_back(sequences.front().clone());
+  std::vector<DecodeRow> rows;
+  for (Sequence& each : sequences) rows.push_back({&each, tokens[20]});
+  for (int i = 0; i < 70; ++i) runner.decode(rows);
+  std::map<int64_t, int> steps;
+  for (int i = 0; i < 64; ++i) {
+    allocations = 0;
+    counting = true;
+    runner.decode(rows);
+    counting = false;
+    ++steps[allocations];
+  }
+  std::string all;
+  for (const auto& [count, times] : steps) all += fmt::format("{} x {}  ", times, count);
+  EXPECT_GE(steps[0], 24) << all;
+}
+
 std::vector<std::string> one_of_each() {
   std::vector<std::string> all;
   for (const MethodInfo& info : attention_methods()) {
