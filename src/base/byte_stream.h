@@ -53,7 +53,7 @@ class ByteWriter {
 class ByteReader {
  public:
   explicit ByteReader(const std::filesystem::path& path);
-  explicit ByteReader(std::vector<std::byte> contents);  ///< of a ByteWriter in memory
+  explicit ByteReader(std::vector<std::byte> contents);  ///< bytes of a ByteWriter in memory
   ~ByteReader();
   ByteReader(const ByteReader&) = delete;
   ByteReader& operator=(const ByteReader&) = delete;

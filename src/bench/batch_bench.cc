@@ -117,7 +117,7 @@ void check_batches_fit(const std::shared_ptr<const Engine>& engine,
     shared = std::max(shared, alone.total() - alone.kv);  // weights and the prefill's runner
     each.push_back(sequence.kv_forecast(depth, what.steps));
   }
-  for (const size_t base : each) shared += base;  // that the sequences are copied from
+  for (const size_t base : each) shared += base;  // the sequences are copied from these
   const size_t limit = Sequence(engine, first).memory_limit();
   size_t needed = shared;
   int64_t fit = 0;

@@ -59,7 +59,7 @@ std::string_view trimmed(std::string_view line) {
 
 /// A question whose reply is generated.
 struct OpenQuestion {
-  const Question* question = nullptr;
+  const QuestionLine* question = nullptr;
   std::string error;
   PromptTokens prompt;
   std::optional<SourceWatch> watch;
@@ -85,15 +85,15 @@ class QuestionRun {
     generate_.starts_text = !flags.prompt.form.raw;
   }
 
-  int run(const std::vector<Question>& questions);
+  int run(const std::vector<QuestionLine>& questions);
 
  private:
   bool read_text();
-  void add(const Question& question);
+  void add(const QuestionLine& question);
   void advance();
   void print_first();
   void print(OpenQuestion& open);
-  void fail(const Question& question, const std::string& why);
+  void fail(const QuestionLine& question, const std::string& why);
   int running() const {
     return static_cast<int>(
         std::ranges::count_if(open_, [](const auto& o) { return !o->ended(); }));
@@ -154,7 +154,7 @@ bool QuestionRun::read_text() {
 }
 
 /// Reads the question and begins its reply.
-void QuestionRun::add(const Question& question) {
+void QuestionRun::add(const QuestionLine& question) {
   auto open = std::make_unique<OpenQuestion>();
   open->question = &question;
   std::string error = question.error;
@@ -221,7 +221,7 @@ void QuestionRun::print_first() {
   for (; !open_.empty() && open_.front()->ended(); open_.pop_front()) print(*open_.front());
 }
 
-void QuestionRun::fail(const Question& question, const std::string& why) {
+void QuestionRun::fail(const QuestionLine& question, const std::string& why) {
   failed_ = true;
   const std::string line =
       fmt::format("{}, line {}: {}", flags_.questions, question.line, one_line(why));
@@ -263,11 +263,11 @@ void QuestionRun::print(OpenQuestion& open) {
   std::fflush(stdout);
 }
 
-int QuestionRun::run(const std::vector<Question>& questions) {
+int QuestionRun::run(const std::vector<QuestionLine>& questions) {
   const bool on_host = options_.queue.on_host();
   const int most = on_host ? static_cast<int>(kMatvecMaxRows) : 1;
   if (!read_text()) return kExitCancelled;
-  for (const Question& question : questions) {
+  for (const QuestionLine& question : questions) {
     while (running() >= most) advance();
     if (interrupt_.requested()) break;
     add(question);
@@ -290,17 +290,17 @@ int QuestionRun::run(const std::vector<Question>& questions) {
 
 }  // namespace
 
-std::vector<Question> read_questions(const std::string& file) {
+std::vector<QuestionLine> read_questions(const std::string& file) {
   const std::string text = contents_of(file);
   std::string_view left = text;
   if (left.starts_with("\xEF\xBB\xBF")) left.remove_prefix(3);
-  std::vector<Question> questions;
+  std::vector<QuestionLine> questions;
   for (int64_t line = 1; !left.empty(); ++line) {
     const size_t end = std::min(left.find('\n'), left.size());
     const std::string_view own = trimmed(left.substr(0, end));
     left.remove_prefix(std::min(end + 1, left.size()));
     if (own.empty()) continue;
-    Question question{.line = line};
+    QuestionLine question{.line = line};
     size_t replaced = 0;
     std::string repaired;
     question.text = repair_utf8(own, repaired, &replaced);
@@ -312,7 +312,7 @@ std::vector<Question> read_questions(const std::string& file) {
 }
 
 int run_questions(const RunFlags& flags, const std::shared_ptr<const Engine>& engine,
-                  const SessionOptions& options, const std::vector<Question>& questions,
+                  const SessionOptions& options, const std::vector<QuestionLine>& questions,
                   const std::vector<Document>& documents) {
   return QuestionRun(flags, engine, options, documents).run(questions);
 }

@@ -104,7 +104,7 @@ void settle_place(const RunFlags& flags, const std::shared_ptr<const Engine>& en
 int run(RunFlags& flags) {
   flags.settle();
   SessionOptions session_options = flags.session.options();
-  std::vector<Question> questions;
+  std::vector<QuestionLine> questions;
   if (!flags.questions.empty()) questions = read_questions(flags.questions);
   std::vector<Document> documents =
       flags.read_texts(text_limit(session_options.context, session_options.memory_limit));

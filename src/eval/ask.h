@@ -16,7 +16,8 @@ namespace longhaul {
 struct Asked {
   std::vector<Record> records;  ///< empty if cancelled
   double engine_seconds = 0;    ///< prefill and decode, without composing and scoring
-  double reply_seconds = 0;     ///< of generating the reply, beside other replies of its batch
+  double reply_seconds =
+      0;  ///< time until the reply is complete, beside other replies of its batch
 };
 
 /// A dense prefill of a prompt, shared by the methods that begin with one.
