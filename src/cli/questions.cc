@@ -99,10 +99,11 @@ class QuestionRun {
         std::ranges::count_if(open_, [](const auto& o) { return !o->ended(); }));
   }
   size_t bytes_of_running() const {
-    size_t bytes = reads_once_ ? base_.store().bytes() : 0;
+    size_t bytes = 0;
     for (const auto& open : open_) bytes += open->sequence ? open->sequence->own_bytes() : 0;
     return bytes;
   }
+  int64_t longest_reply() const { return std::max<int64_t>(0, generate_.max_tokens); }
 
   const RunFlags& flags_;
   const std::shared_ptr<const Engine>& engine_;
@@ -141,7 +142,7 @@ bool QuestionRun::read_text() {
   Sequence& reader = reads_once_ ? base_ : *read_densely;
   ProgressBar bar("reading", !flags_.quiet && !flags_.json);
   PrefillHooks hooks;
-  hooks.reply = std::max<int64_t>(0, generate_.max_tokens);
+  hooks.reply = longest_reply();
   hooks.cancel = &interrupt_.flag();
   hooks.progress = [&](int64_t done, int64_t total) { bar.update(done, total); };
   const Stopwatch watch;
@@ -164,8 +165,8 @@ void QuestionRun::add(const QuestionLine& question) {
       asked.question = question.text;
       open->prompt = compose_prompt(asked, texts_, *engine_);
       const auto tokens = std::span<const int32_t>(open->prompt.tokens);
-      while (running() > 0 &&
-             !base_.has_room(std::ssize(tokens), generate_.max_tokens, bytes_of_running())) {
+      const int64_t more = std::ssize(tokens) - std::ssize(base_.tokens());
+      while (running() > 0 && !base_.has_room(more, longest_reply(), bytes_of_running())) {
         advance();
       }
       open->sequence =
@@ -186,7 +187,7 @@ void QuestionRun::add(const QuestionLine& question) {
       }
       PrefillHooks hooks;
       hooks.instruction = open->prompt.instruction;
-      hooks.reply = std::max<int64_t>(0, generate_.max_tokens);
+      hooks.reply = longest_reply();
       hooks.cancel = &interrupt_.flag();
       if (!prefill(*open->sequence, runner_, tokens.subspan(static_cast<size_t>(taken)), hooks)) {
         return;  // cancelled
