@@ -26,7 +26,7 @@ ModelRunner::State::State(std::shared_ptr<const Engine> e, const Queue& q, Compu
     decoders.push_back(make_decoder(*engine, queue, compute));
     return;
   }
-  const std::shared_ptr<Crew> crew = crew_of(queue);
+  crew = crew_of(queue);
   std::vector<std::optional<Decoder>> made(static_cast<size_t>(queue.members()));
   rethrow_first(run_team(queue, *crew, [&](int member) {
     nth(made, member).emplace(make_decoder(*engine, Queue(queue.team(), member), compute));
