@@ -22,7 +22,7 @@ struct ModelRunner::State {
 
   std::shared_ptr<const Engine> engine;
   Queue queue;
-  std::shared_ptr<Crew> crew;     ///< of a team, as long as the runner needs it
+  std::shared_ptr<Crew> crew;     ///< the threads of a team
   std::vector<Decoder> decoders;  ///< one per member of a team
   // Memory of a batched decode step.
   std::vector<DecodeRow*> running;
