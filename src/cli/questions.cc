@@ -25,7 +25,7 @@
 namespace longhaul {
 namespace {
 
-constexpr size_t kMostBytes = size_t{64} << 20;
+constexpr size_t kMostQuestionBytes = size_t{64} << 20;
 constexpr int kExitSomeFailed = 1;
 
 std::string contents_of(const std::string& file) {
@@ -34,8 +34,8 @@ std::string contents_of(const std::string& file) {
     char block[4096];
     while (in.read(block, sizeof block) || in.gcount() > 0) {
       text.append(block, static_cast<size_t>(in.gcount()));
-      if (text.size() > kMostBytes) {
-        user_error("--questions {}: longer than {}", file, format_bytes(kMostBytes));
+      if (text.size() > kMostQuestionBytes) {
+        user_error("--questions {}: longer than {}", file, format_bytes(kMostQuestionBytes));
       }
     }
   };
