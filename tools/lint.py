@@ -13,6 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 STRANGERS = {("ops", "format"), ("ops", "tokenizer"), ("kv", "format"), ("kv", "tokenizer"),
              ("attention", "format"), ("attention", "tokenizer"), ("model", "tokenizer"), ("training", "tokenizer")}
 LONGEST_FILE = 700
+LONGEST_LINE_OF_A_PAGE = 160
 INCLUDE = re.compile(r'#include "([a-z_]+)/')
 LEFT_OVER = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 VIEWS = re.compile(r"\bstd::(ranges::)?views::")
@@ -103,6 +104,19 @@ def check_links(path, text):
     for match in re.finditer(r"\]\(([^)#:]+)(#[^)]*)?\)", text):
         if not (path.parent / match[1]).exists():
             yield text.count("\n", 0, match.start()) + 1, f"broken link: {match[1]}"
+
+
+def check_line_lengths(text):
+    """Lines of a page fit a screen, except in tables, code blocks and what tools write."""
+    fenced = generated = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        if line.startswith("<!-- "):
+            generated = not line.startswith("<!-- end")
+        code = fenced or generated or line.startswith("    ")
+        if len(line) > LONGEST_LINE_OF_A_PAGE and not code and not line.lstrip().startswith("|"):
+            yield number, f"has {len(line)} characters; break the line before {LONGEST_LINE_OF_A_PAGE}"
 
 
 # Matches a file of the project as pages name it: by its path from the root, or from src/ for a file
@@ -223,7 +237,8 @@ def problems():
     bare_names = {path.name for folder in folders for path in folder.rglob("*")}
     for path in [*ROOT.glob("*.md"), *(page for folder in folders for page in folder.rglob("*.md"))]:
         text = path.read_text(encoding="utf-8")
-        for number, what in [*check_links(path, text), *check_named_files(text, bare_names)]:
+        lengths = [] if path.match("docs/results/*/report.md") else check_line_lengths(text)  # `longhaul report` writes those
+        for number, what in [*check_links(path, text), *check_named_files(text, bare_names), *lengths]:
             yield path, number, what
 
 
