@@ -157,7 +157,7 @@ Command add_calibrate_command(CLI::App& program) {
   app->add_flag("--save", flags->save, "Write the method's profile beside the model");
   app->add_flag("--json", flags->json, "One JSON object on standard output");
   app->add_flag("-q,--quiet", flags->quiet, "No progress bar");
-  flags->form.add_to(*app);
+  add_prompt_form(*app, flags->form);
   add_shared_flags(*app, *flags);
   add_duo_flags(*app, *flags);
   add_triangle_flags(*app, *flags);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/model_flags.h"
-#include "cli/prompt.h"
+#include "cli/prompt_flags.h"
 
 namespace longhaul {
 
@@ -15,7 +15,7 @@ inline constexpr std::string_view kAutoDevice = "auto";
 struct CalibrateFlags {
   std::string method;
   ModelFlags model;
-  PromptFormFlags form;
+  PromptForm form;
   std::string data, compute = "best", device = "auto", state;
   uint64_t seed = 1;
   bool save = false, json = false, quiet = false;

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "cli/documents.h"
+#include "documents/documents.h"
 #include "cli/habit_table.h"
 #include "cli/message.h"
 #include "cli/session_files.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/prompt.h"
+#include "cli/prompt_flags.h"
 #include "cli/turn.h"
 
 namespace longhaul {

@@ -19,7 +19,7 @@
 #include "cli/interrupt.h"
 #include "cli/json_output.h"
 #include "cli/model_flags.h"
-#include "cli/prompt.h"
+#include "cli/prompt_flags.h"
 #include "cli/session_flags.h"
 #include "cli/work_folder.h"
 #include "eval/runner.h"
@@ -48,7 +48,7 @@ struct EvalFlags {
   int parallel = 1;
   int together = 0;  ///< 0: as many as usual
   std::string out, data;
-  PromptFormFlags form;
+  PromptForm form;
   int simulated = 0;
   bool inject_evidence = false, no_sharing = false, sources = false, list = false, json = false,
        quiet = false;
@@ -98,7 +98,7 @@ void EvalFlags::add_to(CLI::App& app) {
                "answer");
   add_path(app, "--data", data, "DIR", "Folder with the texts of benchmarks");
   app.add_flag("--list", list, "List the tasks, with their rules and sources");
-  form.add_to(app);
+  add_prompt_form(app, form);
   session.add_to(app, SessionFlags::Set::kWithoutAttentionAndContext);
   app.add_flag("--json", json, "One JSON object on standard output");
   app.add_flag("-q,--quiet", quiet, "No progress line");

@@ -20,7 +20,7 @@
 #include "cli/model_flags.h"
 #include "cli/profile_file.h"
 #include "cli/progress_bar.h"
-#include "cli/prompt.h"
+#include "cli/prompt_flags.h"
 #include "cli/session_flags.h"
 #include "cli/table.h"
 #include "eval/head_profiles.h"
@@ -32,7 +32,7 @@ namespace {
 struct HeadsFlags {
   ModelFlags model;
   SessionFlags session;
-  PromptFormFlags form;
+  PromptForm form;
   std::vector<int64_t> lengths;
   int samples = 10;
   uint64_t seed = 1;
@@ -55,7 +55,7 @@ void HeadsFlags::add_to(CLI::App& app) {
   add_text(app, "--data", data, "DIR", "Folder with the texts of benchmarks");
   app.add_flag("--save", save,
                "Write what was found beside the model, where --attention ltri and duo find it");
-  form.add_to(app);
+  add_prompt_form(app, form);
   session.device = "cpu";  // attention is inspected on the host, row by row
   session.add_to(app, SessionFlags::Set::kWithoutAttentionAndContext);
   app.add_flag("--json", json, "One JSON object on standard output");

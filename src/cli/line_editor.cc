@@ -15,7 +15,7 @@
 
 #include "cli/paste.h"
 #include "cli/terminal_guard.h"
-#include "cli/text_limit.h"
+#include "documents/text_limit.h"
 
 namespace longhaul {
 namespace {

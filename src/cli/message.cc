@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "cli/line_editor.h"
-#include "cli/text_limit.h"
+#include "documents/text_limit.h"
 #include "text/utf8.h"
 
 namespace longhaul {

@@ -12,7 +12,7 @@
 #include "base/system_info.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/documents.h"
+#include "documents/documents.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
 #include "cli/json_output.h"

@@ -14,12 +14,12 @@
 #include "cli/cli11_names.h"
 #include "cli/command.h"
 #include "cli/json_output.h"
-#include "cli/loaded_text.h"
 #include "cli/questions.h"
 #include "cli/run_flags.h"
 #include "cli/session_files.h"
 #include "cli/source_report.h"
 #include "cli/turn.h"
+#include "engine/loaded_text.h"
 #include "engine/sampling_defaults.h"
 
 namespace longhaul {

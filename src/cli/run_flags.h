@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/documents.h"
+#include "documents/documents.h"
 #include "cli/model_flags.h"
-#include "cli/prompt.h"
+#include "cli/prompt_flags.h"
 #include "cli/sampling_flags.h"
 #include "cli/sandbox_flags.h"
 #include "cli/session_flags.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/documents.h"
+#include "documents/documents.h"
 #include "engine/generate.h"
 #include "engine/session.h"
 

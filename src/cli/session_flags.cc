@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/flags.h"
-#include "cli/recommend.h"
+#include "engine/recommend.h"
 #include "engine/device_choice.h"
 #include "ops/core/devices.h"
 #include "text/printable.h"

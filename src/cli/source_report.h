@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/documents.h"
+#include "documents/documents.h"
 #include "engine/passages.h"
 
 namespace longhaul {

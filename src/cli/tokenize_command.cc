@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "cli/documents.h"
+#include "documents/documents.h"
 #include "cli/find_or_pull.h"
 #include "cli/json_output.h"
 #include "cli/model_flags.h"

@@ -1,4 +1,4 @@
-#include "cli/converters.h"
+#include "documents/converters.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/parse_number.h"
 #include "base/units.h"
-#include "cli/filter_program.h"
+#include "documents/filter_program.h"
 #include "text/printable.h"
 
 namespace longhaul {

@@ -1,4 +1,4 @@
-#include "cli/loaded_text.h"
+#include "engine/loaded_text.h"
 
 #include "base/error.h"
 namespace longhaul {
@@ -11,11 +11,11 @@ struct Frame {
   std::string head, tail;
 };
 
-Frame frame_of(const PromptFlags& flags, const Engine& engine) {
+Frame frame_of(const PromptParts& parts, const Engine& engine) {
   std::vector<ChatMessage> messages;
-  if (!flags.system.empty()) messages.push_back({ChatRole::system, flags.system});
+  if (!parts.system.empty()) messages.push_back({ChatRole::system, parts.system});
   messages.push_back({ChatRole::user, std::string(kPlace)});
-  const std::string all = chat_prompt(flags.template_of(engine), messages).text();
+  const std::string all = chat_prompt(parts.template_of(engine), messages).text();
   const size_t at = all.find(kPlace);
   if (at == std::string::npos) {
     user_error("--load: the chat template does not write the user's message as it is");
@@ -25,11 +25,11 @@ Frame frame_of(const PromptFlags& flags, const Engine& engine) {
 
 }  // namespace
 
-LoadedText text_of_loaded(const Session& session, const PromptFlags& flags,
+LoadedText text_of_loaded(const Session& session, const PromptParts& parts,
                           const std::string& file) {
   const Engine& engine = session.engine();
   const std::string held = engine.tokenizer().decode(session.tokens(), false);
-  const Frame frame = frame_of(flags, engine);
+  const Frame frame = frame_of(parts, engine);
   if (!held.starts_with(frame.head)) {
     user_error(
         "--load {}: was read with another template or --system; give those, or the texts with -f",
@@ -45,8 +45,8 @@ LoadedText text_of_loaded(const Session& session, const PromptFlags& flags,
     loaded.left_out = message.substr(question);
     message.resize(question);
   }
-  // As in joined documents (cli/documents.h): blanks at the end belong to the text, newlines do
-  // not.
+  // As in joined documents (documents/documents.h): blanks at the end belong to the text, newlines
+  // do not.
   while (message.ends_with('\n') || message.ends_with('\r')) message.pop_back();
   loaded.text = std::move(message);
   return loaded;

@@ -1,4 +1,4 @@
-#include "cli/documents.h"
+#include "documents/documents.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "base/units.h"
-#include "cli/converters.h"
+#include "documents/converters.h"
 #include "text/encodings.h"
 #include "text/utf8.h"
 

@@ -1,4 +1,4 @@
-#include "cli/filter_program.h"
+#include "documents/filter_program.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/text_limit.h"
+#include "documents/text_limit.h"
 
 namespace longhaul {
 
@@ -16,7 +16,7 @@ struct Document {
 };
 
 /// The text of `file`, "-" for standard input, without a byte-order mark. PDF, DOCX, ODT, EPUB, RTF
-/// and HTML are converted by external programs (cli/converters.h), UTF-16 and Windows-1252 by
+/// and HTML are converted by external programs (documents/converters.h), UTF-16 and Windows-1252 by
 /// text/encodings.h. Throws UserError with the file's name if it cannot be read, it or its text is
 /// longer than `limit`, it has another format, or the program is missing. Warns if it does not look
 /// like text, and about broken UTF-8, which U+FFFD replaces in the result.

@@ -1,4 +1,4 @@
-#include "cli/recommend.h"
+#include "engine/recommend.h"
 
 #include "attention/method_spec.h"
 #include "base/error.h"

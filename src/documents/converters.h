@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/text_limit.h"
+#include "documents/text_limit.h"
 
 namespace longhaul {
 

@@ -1,4 +1,4 @@
-#include "cli/text_limit.h"
+#include "documents/text_limit.h"
 
 #include <algorithm>
 

@@ -1,0 +1,23 @@
+#pragma once
+// Flags for the prompt: texts, question, system message and template.
+
+#include <string>
+#include <vector>
+
+#include "cli/cli11_names.h"
+#include "engine/prompt.h"
+
+namespace longhaul {
+
+inline constexpr const char* kPromptFormGroup = "Prompt form";
+
+/// --chat-template and --raw.
+void add_prompt_form(CLI::App& app, PromptForm& form);
+
+struct PromptFlags : PromptParts {
+  std::vector<std::string> files;
+
+  void add_to(CLI::App& app);
+};
+
+}  // namespace longhaul
