@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/documents.h"
 #include "cli/interrupt.h"
 #include "cli/run_flags.h"
+#include "documents/documents.h"
 
 namespace longhaul {
 
