@@ -10,11 +10,11 @@
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "documents/documents.h"
 #include "cli/habit_table.h"
 #include "cli/message.h"
 #include "cli/session_files.h"
 #include "cli/session_flags.h"
+#include "documents/documents.h"
 #include "text/printable.h"
 #include "text/utf8.h"
 

@@ -12,7 +12,6 @@
 #include "base/system_info.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "documents/documents.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
 #include "cli/json_output.h"
@@ -21,6 +20,7 @@
 #include "cli/sandbox_flags.h"
 #include "cli/session_flags.h"
 #include "cli/table.h"
+#include "documents/documents.h"
 #include "engine/perplexity.h"
 #include "ops/core/isa/isa.h"
 

@@ -10,10 +10,10 @@
 #include "base/durable_file.h"
 #include "base/error.h"
 #include "base/units.h"
-#include "documents/filter_program.h"
 #include "cli/interrupt.h"
 #include "cli/pull_folder.h"
 #include "cli/work_folder.h"
+#include "documents/filter_program.h"
 #include "format/checkpoint.h"
 
 namespace longhaul {

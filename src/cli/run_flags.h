@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "documents/documents.h"
 #include "cli/model_flags.h"
 #include "cli/prompt_flags.h"
 #include "cli/sampling_flags.h"
 #include "cli/sandbox_flags.h"
 #include "cli/session_flags.h"
+#include "documents/documents.h"
 
 namespace longhaul {
 

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/flags.h"
-#include "engine/recommend.h"
 #include "engine/device_choice.h"
+#include "engine/recommend.h"
 #include "ops/core/devices.h"
 #include "text/printable.h"
 
