@@ -225,13 +225,11 @@ String Interpreter::run_macro(const Signature& signature, const Body& body, cons
   }
   Pairs more_named;
   budget_.spend(16 * arguments.named.size() + arguments.named.size() * signature.names.size());
+  const auto is_parameter = [&](std::string_view name) {
+    return std::find(signature.names.begin(), signature.names.end(), name) != signature.names.end();
+  };
   for (const auto& [name, value] : arguments.named) {
-    const bool known =
-        name == "caller" || std::any_of(signature.names.begin(), signature.names.end(),
-                                        [&](const std::string& parameter) {
-                                          return parameter == std::string_view(name);
-                                        });
-    if (known) {
+    if (name == "caller" || is_parameter(name)) {
       own->names[name] = value;
     } else {
       more_named.emplace_back(Value::text(name), value);
