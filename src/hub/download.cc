@@ -61,6 +61,17 @@ int open_locked_part(const fs::path& path, const fs::path& target) {
   }
 }
 
+/// Names the version of the file in a response: its entity tag, unless that is a weak one, or the
+/// time of its last change. Both may be sent as If-Range. Empty if there is neither.
+std::string version_of(const HttpResponse& head) {
+  const auto found = [&](const char* name) {
+    const auto header = head.headers.find(name);
+    return header == head.headers.end() ? "" : header->second;
+  };
+  const std::string tag = found("etag");
+  return tag.starts_with('"') ? tag : found("last-modified");
+}
+
 /// First byte, last byte and size of the file in "bytes 50-99/100"; -1: not given.
 struct ContentRange {
   int64_t begin = -1, end = -1, all = -1;
@@ -112,12 +123,16 @@ class Part {
     if (!what_.sha256.empty()) hash_.add(bytes);
     have_ += static_cast<int64_t>(bytes.size());
   }
-  /// Stores the tag that a later continuation of this part must match.
+  /// Stores the version that a later continuation of this part must match; "" if it has none.
   void set_tag(const std::string& tag) {
-    if (!what_.sha256.empty() || tag.empty() || tag.starts_with("W/") || tag == tag_) return;
+    if (!what_.sha256.empty() || tag == tag_) return;
     tag_ = tag;
-    replace_file(tag_of(what_.target), tag);
+    if (!tag.empty()) return replace_file(tag_of(what_.target), tag);
+    std::error_code ignored;
+    fs::remove(tag_of(what_.target), ignored);
   }
+  /// Whether the rest of the file can be recognised as such.
+  bool can_continue() const { return !what_.sha256.empty() || !tag_.empty(); }
   void remove() {
     std::error_code ignored;
     fs::remove(path_, ignored);
@@ -147,8 +162,7 @@ class Part {
     if (fstat(file_, &facts) == 0) have_ = facts.st_size;
     const std::optional<std::string> tag = read_if_regular(tag_of(what_.target), kMostTagBytes);
     if (tag) tag_ = tag->substr(0, tag->find('\n'));
-    const bool certain = !what_.sha256.empty() || !tag_.empty();
-    if (!certain || (what_.bytes >= 0 && have_ > what_.bytes)) begin_anew();
+    if (!can_continue() || (what_.bytes >= 0 && have_ > what_.bytes)) begin_anew();
     if (!what_.sha256.empty()) read_own();
     if (lseek(file_, have_, SEEK_SET) < 0) refuse_write(path_);
   }
@@ -230,18 +244,39 @@ class Fetch {
   /// Whether a response with part of the file continues our part of the same file.
   bool continues(const HttpResponse& head, int64_t begin) {
     const ContentRange range = content_range(head);
-    const auto tag = head.headers.find("etag");
-    const bool same = !what_.sha256.empty() || tag == head.headers.end() || part_.tag().empty() ||
-                      tag->second == part_.tag();
+    const std::string version = version_of(head);
+    const bool same = !what_.sha256.empty() || version.empty() || version == part_.tag();
     const bool right = same && range.begin == begin && range.end >= begin &&
                        range.end < range.all && (total_ < 0 || range.all == total_);
     if (right) total_ = range.all;
     return right;
   }
 
+  /// Adds the bytes of a response to the part; `first` ones may begin it anew. False ends the
+  /// transfer.
+  bool take(const HttpResponse& head, std::span<const std::byte> bytes, int64_t begin, bool first) {
+    if (first && head.status == 206 && !continues(head, begin)) {
+      other_range_ = true;
+      return false;
+    }
+    if (first && head.status == 200) {
+      if (begin > 0) part_.begin_anew();  // range ignored
+      part_.set_tag(version_of(head));
+    }
+    if (total_ >= 0 && std::ssize(bytes) > total_ - part_.have()) {
+      part_.remove();
+      user_error("more than the {} bytes that it should have", total_);
+    }
+    part_.append(bytes);
+    if (what_.progress) what_.progress(part_.have(), total_);
+    return true;
+  }
+
   HttpResponse once() {
+    if (!part_.can_continue()) part_.begin_anew();
     const int64_t begin = part_.have();
     bool first = true;
+    std::string problem;
     const HttpRequest request{.url = what_.url,
                               .token = what_.token,
                               .begin = begin,
@@ -251,32 +286,14 @@ class Fetch {
     HttpResponse r =
         http_get(request, [&](const HttpResponse& head, std::span<const std::byte> bytes) {
           if (head.status != 200 && head.status != 206) return true;  // body of an error response
-          if (first && head.status == 206 && !continues(head, begin)) {
-            other_range_ = true;
-            return false;
-          }
-          if (first && head.status == 200 && begin > 0) part_.begin_anew();  // range ignored
-          first = false;
-          const auto count = static_cast<int64_t>(bytes.size());
-          if (total_ >= 0 && part_.have() + count > total_) {
-            const int64_t expected = total_;
-            part_.remove();
-            user_error_from_sink_ =
-                fmt::format("more than the {} bytes that it should have", expected);
-            return false;
-          }
           try {
-            part_.append(bytes);
+            return take(head, bytes, begin, std::exchange(first, false));
           } catch (const UserError& error) {  // must not propagate through libcurl
-            user_error_from_sink_ = error.what();
+            problem = error.what();
             return false;
           }
-          if (what_.progress) what_.progress(part_.have(), total_);
-          return true;
         });
-    if (!user_error_from_sink_.empty()) user_error("{}: {}", what_.url, user_error_from_sink_);
-    if (const auto tag = r.headers.find("etag"); tag != r.headers.end() && r.status == 200)
-      part_.set_tag(tag->second);
+    if (!problem.empty()) user_error("{}: {}", what_.url, problem);
     return r;
   }
 
@@ -285,7 +302,6 @@ class Fetch {
   int64_t total_;
   bool other_range_ = false;  ///< the server sent another part than was asked for
   bool whole_only_ = false;   ///< it has done so before
-  std::string user_error_from_sink_;
 };
 
 }  // namespace

@@ -163,6 +163,38 @@ TEST_F(Downloads, ARestOfAnotherFileIsNotTaken) {
   EXPECT_EQ(fetched(), text_);
 }
 
+TEST_F(Downloads, WithoutAVersionOfTheFileAllOfItComesAgain) {
+  int asked = 0;
+  bool with_range = false;
+  const AnsweringServer server([&](const std::string& request, int connection) {
+    with_range = with_range || request.find("Range: bytes=") != std::string::npos;
+    const std::string begin = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nETag: W/\"x\"\r\n\r\n";
+    // The file changes between both attempts.
+    send_text(connection, begin + (asked++ == 0 ? std::string(50'000, 'x') : text_));
+  });
+  EXPECT_EQ(download(what(server)), DownloadEnd::kDone);
+  EXPECT_EQ(fetched(), text_);
+  EXPECT_FALSE(with_range);
+}
+
+TEST_F(Downloads, TheTimeOfTheLastChangeIsAVersionToo) {
+  const std::string time = "Last-Modified: Fri, 01 Nov 2024 08:00:00 GMT\r\n";
+  int asked = 0;
+  const AnsweringServer server([&](const std::string& request, int connection) {
+    if (asked++ == 0) {
+      send_text(connection, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n" + time + "\r\n" +
+                                text_.substr(0, 50'000));
+      return;
+    }
+    EXPECT_NE(request.find("If-Range: Fri, 01 Nov 2024 08:00:00 GMT"), std::string::npos);
+    send_text(connection, "HTTP/1.1 206 Partial Content\r\nContent-Length: 50000\r\n" + time +
+                              "Content-Range: bytes 50000-99999/100000\r\n\r\n" +
+                              text_.substr(50'000));
+  });
+  EXPECT_EQ(download(what(server)), DownloadEnd::kDone);
+  EXPECT_EQ(fetched(), text_);
+}
+
 TEST_F(Downloads, AServerThatAlwaysBreaksAndSendsOtherPartsIsGivenUp) {
   const AnsweringServer server([this](const std::string& request, int connection) {
     if (request.find("Range: bytes=") == std::string::npos) {
