@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Asks questions about a text that is read only once: ask.py PROGRAM [MODEL [TEXT QUESTIONS]].
+"""Asks questions about a text that is prefilled only once: ask.py PROGRAM [MODEL [TEXT QUESTIONS]].
 
-QUESTIONS: lines of a question, a tab, and the words that a right answer holds.
+A line of QUESTIONS has a question, a tab, and the words of a right answer.
 """
 
 import json

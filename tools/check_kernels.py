@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Compiles every CUDA kernel for the cards that Longhaul names and says what the assembler made of it:
-registers, stack, spills, static shared memory. Fails on spills, on stack, and on products (wgmma) that
-were put one behind the other, but for the kernels that KNOWN names with a bound and a reason.
+"""Compiles every CUDA kernel for all cards that Longhaul names and prints what the assembler reports: registers, stack,
+spills and static shared memory. It fails on spills, on stack, and on serialised wgmma products, except for the
+kernels in KNOWN, each of which has a bound and a reason.
 
     tools/check_kernels.py                       # all cards, all cores
     tools/check_kernels.py --arch 90a --only attend
     tools/check_kernels.py --json kernels.json
 
-Needs nvcc and c++filt; no GPU.
+Needs nvcc and c++filt, but no GPU.
 """
 import argparse
 import concurrent.futures

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Opens what `longhaul merge` writes in other engines: GGUF files in llama.cpp, folders in transformers.
+"""Compares merged models of `longhaul merge` in other engines: GGUF files in llama.cpp, folders in transformers.
 
     tools/check_merge.py [--longhaul BINARY]
 
-For each golden adapter (tests/data/adapters): how far log-probabilities of the merged file are from those of
-the base with the adapter beside it, both under llama.cpp, and how far they are without the adapter. Of
-folders the same of logits, under transformers, from PEFT's.
+For each golden adapter (tests/data/adapters) it prints the distance of log-probabilities between the merged file and
+the base with its adapter, both under llama.cpp, and the distance without the adapter. For folders it compares logits
+under transformers with those of PEFT.
 Needs: pip install xllamacpp torch transformers numpy safetensors.
 """
 

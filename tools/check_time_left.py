@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Whether the time that 'longhaul run' says is left while it reads comes true.
+"""Checks the time left that `longhaul run` shows during prefill.
 
     python3 tools/check_time_left.py LONGHAUL MODEL TEXT TOKENS... [--attention METHOD]
 
-Reads the beginning of TEXT that has about so many TOKENS, in a terminal of its own, and holds what the bar tells at
-each tenth of the way against the end: the forecast of the whole time, in per cent of what it was (90: too little was
-told). By the clock and, behind the stroke, by the processor's time, which other programs change less. Exit code 1 where, by the processor's time, one is off by more than 15 %.
+The tool runs the beginning of TEXT with about TOKENS tokens in a terminal of its own. At each tenth of the way it compares
+the forecast of the whole time with the final time, in per cent (90: the forecast was too short). The first number is by
+the clock, the second by processor time, which other programs change less. The exit status is 1 if a forecast by processor
+time is off by more than 15 %.
 """
 import argparse
 import os

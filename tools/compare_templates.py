@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Renders chat templates by jinja2, as Hugging Face transformers does, and by Longhaul, and shows where they differ.
+"""Renders chat templates by jinja2, as Hugging Face transformers does, and by Longhaul, and prints the differences.
 
   compare_templates.py PROGRAM FOLDER...    every *.jinja below the folders, with CONVERSATIONS
   compare_templates.py PROGRAM --random N   N generated templates
 
-PROGRAM is build/release/tests/longhaul_render_template. It also shows text of a message that was not marked as given.
-Needs: jinja2."""
+PROGRAM is build/release/tests/longhaul_render_template. The tool also prints text of a message that was not marked as
+given. Needs: jinja2.
+"""
 import datetime
 import json
 import pathlib

@@ -1,20 +1,19 @@
 #!/usr/bin/env python3
-"""Runs every fuzz target that was built and says what came of it.
+"""Runs every fuzz target that was built and reports the results.
 
-Needs no compiler: tools/pack_fuzz.sh takes the programs and their seeds to another machine. What a
-target finds stays in WORK and is where the next run goes on; WORK/fuzz.json adds up what each target
-has had so far, and the target that had least begins. A target that breaks goes on with the time that
-is left. Fails if one did.
+The tool needs no compiler: tools/pack_checks.py packs the programs and their seeds for another machine. Corpora stay in
+WORK, where the next run continues. WORK/fuzz.json sums up the time of each target, and the least tested target is
+first. A target that breaks continues with the remaining time. The tool fails if one broke.
 
 usage: fuzz_all.py SECONDS [--cores N] [--wall SECONDS] [--only TARGET...] [--programs DIR]
                    [--seeds DIR] [--work DIR] [--results DIR]
-  SECONDS    for each target
-  --wall     no longer than this, all together
+  SECONDS    time of each target
+  --wall     limit of the whole run
   --programs folder of the *_fuzz programs (build/fuzz/fuzz)
-  --seeds    folder of a folder of seeds for each target (fuzz/corpus)
-  --work     logs, corpora that grew and inputs that broke a target (build/fuzz/work)
-  --results  where fuzz.json and found.tar.xz (corpora, logs, what broke: below 10 MB) go in the end,
-             and where they are taken from if WORK is empty
+  --seeds    folder with a folder of seeds for each target (fuzz/corpus)
+  --work     logs, grown corpora and inputs that broke a target (build/fuzz/work)
+  --results  folder for fuzz.json and found.tar.xz at the end (corpora, logs, breaking inputs; below 10 MB).
+             An empty WORK is filled from it
 """
 
 import argparse

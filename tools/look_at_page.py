@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Pictures of an HTML page (a report, say) as a browser draws it, at desktop and phone width, light and dark.
+"""Draws an HTML page (a report, for example) in a browser, at desktop and phone width, light and dark.
 
     python3 -m venv VENV && VENV/bin/pip install playwright      (and a Chromium: apt-get install chromium)
     VENV/bin/python tools/look_at_page.py PAGE.html FOLDER [--browser /usr/bin/chromium]
 
-Writes FOLDER/{desktop,phone}-{light,dark}.png and says what no picture shows: errors of the page, requests
-that leave it, whether it is wider than the window or taller than --tallest, and whether a report's table is
-sorted by a click and filtered by a word. Exit code 1 where one of these is found.
+Writes FOLDER/{desktop,phone}-{light,dark}.png. It also checks for errors of the page, requests to other hosts, a page wider
+than the window or taller than --tallest, and whether a report's table sorts by a click and filters by a word. The exit
+status is 1 if a check fails.
 """
 import argparse
 import pathlib

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What jinja2 renders, with the settings of Hugging Face transformers:
+"""Writes the output of jinja2, with the settings of Hugging Face transformers:
   tests/data/tokenizer/chat/golden.json  from the chat templates beside it, for the conversations of chat_conversations.py
   tests/data/jinja/golden.json           from small templates, written by hand (below) and at random (random_templates.py)
-null stands for an error, {"as": NAME} for the text of another conversation. Needs: jinja2 3.1.6."""
+null means an error, {"as": NAME} the text of another conversation. Needs: jinja2 3.1.6."""
 import json
 import pathlib
 import random

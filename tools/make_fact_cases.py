@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Cases of one's own for 'longhaul eval jsonl': a sentence about a city hidden in a stretch of a book.
+"""Writes cases for `longhaul eval jsonl`: a sentence about a city hidden in a stretch of a book.
 
     tools/make_fact_cases.py CASES.jsonl [--cases 20] [--characters 15000] [--seed 1]
 
-Case i takes its text from the i-th book of data/books in turn and hides the sentence at depth (i mod 10) / 9,
-behind the end of a sentence. 15,000 characters are about 4,000 tokens of nano. The same seed gives the same file.
-docs/results/fact-jsonl was made from it.
+Case i takes its text from the i-th book of data/books in turn and hides the sentence after a sentence at depth (i mod 10) / 9.
+15,000 characters are about 4,000 tokens of nano. The same seed gives the same file. docs/results/fact-jsonl was made
+from it.
 """
 import argparse
 import gzip

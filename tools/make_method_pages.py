@@ -3,9 +3,9 @@
 
     tools/make_method_pages.py LONGHAUL [--check]
 
-Options, between `<!-- options -->` and `<!-- end -->`: what `LONGHAUL methods NAME --json` says. Measured, between
-`<!-- measured -->` and `<!-- end -->`: the committed records under docs/results, compared by `LONGHAUL report`.
---check writes nothing and fails where a page is not what it would write.
+The options of `LONGHAUL methods NAME --json` stand between `<!-- options -->` and `<!-- end -->`. The committed records under
+docs/results, compared by `LONGHAUL report`, stand between `<!-- measured -->` and `<!-- end -->`. --check writes nothing and
+fails if a page is out of date.
 """
 
 import json

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""Writes a GGUF of a known model's shape with random weights, for measuring speed: Longhaul and
-llama.cpp load it and compute finite logits; what it says is noise.
+"""Writes a GGUF file of a known model's shape with random weights, to measure speed. Longhaul and llama.cpp load it and
+compute finite logits; its replies are noise.
 
     tools/make_random_gguf.py --shape llama-3.2-1b --type Q4_K out.gguf
     tools/make_random_gguf.py --shape gpt-oss-20b --layers 2 --type MXFP4 out.gguf
 
-Weights have a standard deviation of about 0.02. Block types are random bytes with scales chosen to
-that end, written tensor by tensor, so memory stays small. Norms are 1, biases small, and every matrix
-that ends in the residual stream is as small as the others. A matrix whose rows are no whole blocks of the
-type, and of gpt-oss in MXFP4 all but the experts, is Q8_0. The vocabulary has 256 byte tokens, a merge for
-each two-letter piece of common words, and unused tokens; of most shapes it is smaller than the model's,
-since a head costs every engine the same. Shapes: random_shapes.py. Needs: pip install gguf numpy.
+Weights have a standard deviation of about 0.02. Quantized blocks are random bytes with suitable scales, written tensor by
+tensor, so memory stays small. Norms are 1 and biases small. A matrix whose rows are no whole blocks of the type is Q8_0, and
+so are all matrices of gpt-oss in MXFP4 except the experts. The vocabulary has 256 byte tokens, a merge for each two-letter
+piece of common words, and unused tokens. For most shapes it is smaller than the model's, since the output matrix costs every
+engine the same. random_shapes.py has the shapes. Needs: pip install gguf numpy.
 """
 import argparse
 import pathlib
@@ -222,8 +221,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shape", choices=random_shapes.SHAPES, required=True)
-    parser.add_argument("--layers", type=int, help="fewer than the shape has")
-    parser.add_argument("--type", default="Q4_K", help="weights' type, e.g. Q4_K, Q8_0, BF16")
+    parser.add_argument("--layers", type=int, help="number of layers, by default the shape's")
+    parser.add_argument("--type", default="Q4_K", help="type of the weights, e.g. Q4_K, Q8_0, BF16")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("output", type=pathlib.Path)
     options = parser.parse_args()

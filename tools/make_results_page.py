@@ -5,14 +5,13 @@
 
 A table stands between a line that names it and `<!-- end -->`:
 
-    <!-- table LENGTH [RUN] -->    of nano, or that run: per cent right by method and task, the mean over tasks, and KV bytes
-    <!-- lengths FOLDER -->        of one task: per cent right by method and length (cases of their own length: right),
-                                   and KV bytes at the longest
-    <!-- positions FOLDER -->      of a perplexity: nats a token by method and stretch of the text
+    <!-- table LENGTH [RUN] -->    one length of nano, or of that run: per cent right by method and task, the mean over tasks, KV bytes
+    <!-- lengths FOLDER -->        one task: per cent right by method and length (cases of their own length: "right"), and
+                                   KV bytes at the longest
+    <!-- positions FOLDER -->      a perplexity: nats a token by method and stretch of the text
 
-Only methods that have answers; KV bytes are medians after the prompt. Records are counted, means summed and
-rounded as `longhaul report` does (src/report/results.cc, text.cc), so both say the same of a half. --check writes
-nothing and fails where the page is not what it would write.
+Tables have only methods with answers, and KV bytes are medians after the prompt. Records are counted and means rounded as
+`longhaul report` does (src/report/results.cc, text.cc). --check writes nothing and fails if the page is out of date.
 """
 
 import statistics

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What the reference scorers say about pairs of answers and replies; writes tests/data/eval/scores.json.
+"""Writes tests/data/eval/scores.json: the scores of the reference scorers for pairs of answers and replies.
 
-The references are run, not repeated: Python packages (pip install rouge rouge-score rapidfuzz
+The reference code itself runs: Python packages (pip install rouge rouge-score rapidfuzz
 fuzzywuzzy python-Levenshtein nltk) and four files of public repositories in the folder given:
   longbench_metrics.py      THUDM/LongBench@2e00731:LongBench/metrics.py
   infinitebench_scores.py   OpenBMB/InfiniteBench@88b3daa:src/compute_scores.py

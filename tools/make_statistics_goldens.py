@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/data/goldens/statistics/statistics.json: what scipy and statsmodels say.
+"""Writes tests/data/goldens/statistics/statistics.json with the results of scipy and statsmodels.
 
 Environment: python3 -m venv /tmp/venv && /tmp/venv/bin/pip install scipy statsmodels
 """

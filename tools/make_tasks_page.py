@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/tasks.md from what `longhaul eval --list --json` says.
+"""Writes the tables of docs/tasks.md from `longhaul eval --list --json`.
 
   tools/make_tasks_page.py LONGHAUL [--check]
---check changes nothing and fails when the page is out of date.
+--check writes nothing and fails if the page is out of date.
 """
 import json
 import subprocess

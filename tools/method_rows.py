@@ -1,7 +1,6 @@
-"""Which keys each query row sees, method by method, in a small example: 40 tokens, a document of 28, a
-question of 4, a reply of 8. Every method is a short description, a function that says what one row
-sees; sizes are small stand-ins for the options' defaults. Attention is a fixed toy: near keys, the
-first keys, and three facts to which the question points. METHODS names the panels of each picture.
+"""The keys that each query row sees, method by method, in a small example of 40 tokens: a document of 28, a question of 4 and
+a reply of 8. Every method is a short description, a function that returns the keys of one row. Sizes are small
+substitutes for the options' defaults. Attention is fixed: near keys, the first keys, and three facts to which the question points. METHODS names the panels of each picture.
 """
 
 import math

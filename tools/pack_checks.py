@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Packs the fuzz targets, or the tests of kernels under sanitizers, for a machine without compiler,
-libraries and network: programs without debug information, every library they need with its loader,
-and what they read. There: ./run_fuzz.sh SECONDS CORES OUT [WALL], or ./run_asan.sh OUT
-[SECONDS [PROCESSES]].
+"""Packs the fuzz targets, or the tests of kernels under sanitizers, for a machine without compiler, libraries and network. The
+archive has the programs without debug information, the libraries with their loader, and the data. There run
+./run_fuzz.sh SECONDS CORES OUT [WALL], or ./run_asan.sh OUT [SECONDS [PROCESSES]].
 
 usage: pack_checks.py fuzz|asan OUT.tar.xz
-  fuzz  of build/fuzz (tools/build.sh fuzz fuzz_targets)
-  asan  of build/asan, configured with -DLONGHAUL_TEST_ROOT=. (longhaul_ops_test, longhaul_kv_test,
+  fuzz  build/fuzz (tools/build.sh fuzz fuzz_targets)
+  asan  build/asan, configured with -DLONGHAUL_TEST_ROOT=. (longhaul_ops_test, longhaul_kv_test,
         longhaul_attention_test)
 """
 

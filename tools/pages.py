@@ -1,4 +1,4 @@
-"""What the tools that write parts of Markdown pages share: records of an evaluation, tables, writing or checking."""
+"""Functions shared by the tools that write parts of Markdown pages: records of an evaluation, tables, writing or checking."""
 
 import gzip
 import json

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""TriangleMix's perplexity analysis (section 2.3, table 1) of any model that `longhaul perplexity` reads: how long does
-it show when rows in the middle of a prompt do not see its middle?
+"""TriangleMix's perplexity analysis (section 2.3, table 1) for any model that `longhaul perplexity` reads. How long does it
+show when rows in the middle of a prompt do not see its middle?
 
-Rows 512 to 1,023 of each window see the first --sink tokens and the last tokens up to themselves only,
-in all layers or in half of them (those of the model's trianglemix profile, else the upper half); all other rows see
-everything. The 128 tokens right behind those rows, 1,024 to 1,151, and 128 far behind them, 1,920 to 2,047, are read
-one at a time and scored. Printed: perplexity, and how much it is above dense attention's. Where the influence of the
-middle is local, the first grows and the second does not.
+Rows 512 to 1,023 of each window see only the first --sink tokens and the last tokens before them, in all layers or in
+half of them (the layers of the model's trianglemix profile, else the upper half). All other rows see everything. The 128
+tokens right behind those rows, 1,024 to 1,151, and 128 tokens far behind them, 1,920 to 2,047, are decoded one at a time
+and scored. The output is the perplexity and its difference from dense attention. If the influence of the middle is
+local, only the first grows.
 
     tools/perplexity_locality.py build/release/src/cli/longhaul book.txt [-- -m models/nano --threads 1]
 """
@@ -31,8 +31,8 @@ def main():
     parser.add_argument("program")
     parser.add_argument("text", help="a text file")
     parser.add_argument("--sink", type=int, default=8)
-    parser.add_argument("--layers", type=int, default=12, help="how many the model has")
-    parser.add_argument("flags", nargs="*", help="flags of longhaul perplexity, behind --")
+    parser.add_argument("--layers", type=int, default=12, help="number of layers of the model")
+    parser.add_argument("flags", nargs="*", help="flags of longhaul perplexity, after --")
     options = parser.parse_args()
     every = "/".join(str(layer) for layer in range(options.layers))
     print(f"{'tokens':>12}  {'windows':>7}  {'dense':>8}  {'half of the layers':>18}  {'all layers':>18}")

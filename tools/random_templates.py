@@ -1,6 +1,7 @@
-"""Templates made at random, and the variables that they are given: for comparing the interpreter with jinja2. They use what
-chat templates use, and are often wrong on purpose. Left out: what prints an address (functions, generators), integers beyond 64
-bits, and Markup, which the interpreter does not know."""
+"""Random templates and their variables, to compare the interpreter with jinja2. They use the functions of chat templates and
+are often wrong on purpose. They omit values that print an address (functions, generators), integers beyond 64 bits, and
+Markup, which the interpreter does not have.
+"""
 
 TEXTS = ["", " ", "a", "Hello, World", "  padded \n", "line one\nline two\r\nthree\n\n", "naïve Straße 世界 🦙", "a,b,,c", "<|im_end|>",
          "x=1;y=2", "'quoted' \"twice\"", "back\\slash\ttab", "UPPER lower", "{\"k\": [1, 2]}", "%s and %d", "{} {name}", "12", "-3.5",

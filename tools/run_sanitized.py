@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Runs tests of kernels that were built with sanitizers, in shards side by side, and says what came of
-it and at which level of instructions they ran.
+"""Runs tests of kernels that were built with sanitizers, in parallel shards, and reports results and instruction sets.
 
 usage: run_sanitized.py PROGRAMS OUT [SECONDS [WORKERS]]
   PROGRAMS  folder of longhaul_*_test
-  OUT       where summary.json and failures.log go
-  SECONDS   all together (300)
+  OUT       folder for summary.json and failures.log
+  SECONDS   limit of the whole run (300)
 """
 
 import json

@@ -4,19 +4,18 @@
     tools/search_duo_heads.py build/release/src/cli/longhaul --start models/nano/retrieval_scores.tsv --heads 9 \\
         --out search --seed 7
 
-A set of heads is judged by the answers of `longhaul eval`: the weighted mean score over --tasks. From the
-best heads of the gates that it starts with, the search adds the head that helps most and drops the one that
-is missed least, until that is the one it just added. A comparison begins with few prompts for every
-candidate and goes on with more for the best of them.
+A set of heads is scored by the answers of `longhaul eval`, as the weighted mean over --tasks. Beginning with the best
+heads of the starting gates, the search adds the head that helps most and drops the one that is missed least, until both
+are the same. A comparison begins with few prompts for every candidate and continues with more for the best.
 
-With --leave-out it judges, instead, all sets of --heads heads that remain of the starting ones and those named when
-some of the named are left out: the last word between sets that are close, on more prompts of another seed.
+With --leave-out the tool instead compares all sets of --heads heads that remain when some of the named heads are left
+out, on more prompts of another seed. This decides between sets that are close.
 
---out holds every answer (a search that was stopped goes on there; run.json and samples.jsonl are eval's) and at the
-end found.tsv: gates of more than 0.9 for the heads found, the one that is missed most first; 0.5 and more for others
-that improved some set, by how much; and the starting gates of the rest.
+--out holds every answer (a stopped search continues there; run.json and samples.jsonl are those of eval). At the end it
+holds found.tsv: gates above 0.9 for the heads found, the one that is missed most first, 0.5 and more for others that
+improved a set, and the starting gates of the rest.
 
-Use another --seed than the one that is reported: on the searched prompts the found set looks better than it is.
+Report another --seed than the one of the search: the found set looks better on the searched prompts than it is.
 """
 
 import argparse
@@ -182,7 +181,7 @@ def main():
     parser.add_argument("--start", type=pathlib.Path, required=True, help="gates to start from")
     parser.add_argument("--heads", type=int, required=True, help="full heads")
     parser.add_argument("--above", type=float, default=-1, help="try only heads whose starting gate is above this")
-    parser.add_argument("--leave-out", metavar="LAYER.HEAD,...", help="judge sets without some of these")
+    parser.add_argument("--leave-out", metavar="LAYER.HEAD,...", help="compare sets without some of these")
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--model", default="nano")
     parser.add_argument("--data", default=str(pathlib.Path(__file__).resolve().parents[1] / "data"))
@@ -190,7 +189,7 @@ def main():
                         help="TASK=WEIGHT,..., the hardest first")
     parser.add_argument("--length", type=int, default=4096)
     parser.add_argument("--first", type=int, default=6, help="prompts of a task for every candidate")
-    parser.add_argument("--finalists", type=int, default=3, help="candidates that go on to all tasks")
+    parser.add_argument("--finalists", type=int, default=3, help="candidates that continue with all tasks")
     parser.add_argument("--samples", type=int, default=12, help="prompts of a task for those")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--parallel", type=int, default=2)

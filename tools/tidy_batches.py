@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""tidy_batches.py DATABASE TARGET [CHANGED]: what clang-tidy is to look at, for tools/check_tidy.sh.
+"""tidy_batches.py DATABASE TARGET [CHANGED]: writes the runs of clang-tidy for tools/check_tidy.sh.
 
-Reads DATABASE/compile_commands.json and writes TARGET/compile_commands.json with flags that clang knows, and TARGET/work:
-a line for each run of clang-tidy, of one source, or of a batch, followed by its sources. Most of a run goes into headers
-(CLI11's take 25 seconds), so up to eight sources of a room are copied one behind the other into one file. CHANGED holds
-names of files, one a line: only their sources are looked at, the first MOST_CHANGED of them. For a header X.h that is X.cc
-or X.isa.cc, where there is one.
+The tool reads DATABASE/compile_commands.json and writes TARGET/compile_commands.json with flags that clang accepts.
+TARGET/work has a line for each run of clang-tidy: a source, or a batch and its sources. Most of a run goes into headers
+(CLI11's take 25 seconds), so up to eight sources of a room are joined in one file. CHANGED holds names of files, one a
+line: only their sources are checked, the first MOST_CHANGED of them. For a header X.h that is X.cc or X.isa.cc, if there
+is one.
 """
 
 import json

@@ -3,8 +3,8 @@
 
 Every measurement is its own process, so that peak memory is that engine's alone. Engines alternate
 round by round; the table gives medians over rounds. llama.cpp runs with flash attention on and off
-and with batches of 512 and 2048 in the first round; each test counts its best variant, and only
-variants that were best somewhere run again. Tests that other processes disturbed are repeated.
+and with batches of 512 and 2048 in the first round. Each test counts its best variant, and only
+variants that were best somewhere run again. Tests disturbed by other processes are repeated.
 """
 
 import argparse
@@ -29,19 +29,19 @@ def variants(text):
 
 def parse_options():
     parser = measure.parse_plan(__doc__)
-    parser.add_argument("--longhaul", default="build/release/src/cli/longhaul", help="our binary")
+    parser.add_argument("--longhaul", default="build/release/src/cli/longhaul", help="the longhaul program")
     parser.add_argument("--engines", default="longhaul,llama.cpp,transformers")
     parser.add_argument("--variants", type=variants, default=variants("1:512,1:2048,0:512,0:2048"),
-                        help="of llama.cpp: flash attention (1 or 0) and batch, the default tries all")
+                        help="variants of llama.cpp, flash attention (1 or 0) and batch; by default all")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--attempts", type=int, default=4, help="runs of one test until undisturbed")
     parser.add_argument("--disturbance", type=float, default=0.05,
-                        help="CPU seconds per second that other processes may take")
+                        help="CPU seconds a second that other processes may use")
     parser.add_argument("--patience", type=float, default=60,
                         help="seconds to wait for quiet cores before each process")
     parser.add_argument("--cache", type=pathlib.Path, default=pathlib.Path("build/compare"),
                         help="folder for the model in the peers' formats")
-    parser.add_argument("--json", type=pathlib.Path, help="also write everything measured here")
+    parser.add_argument("--json", type=pathlib.Path, help="file for all measurements")
     return parser.parse_args()
 
 

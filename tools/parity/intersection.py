@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""CItruS's intersection probing (arXiv:2406.12018, section 3, figures 2 and 3, appendix A) on nano: do the rows of a
-cache that a later piece of the document attends to most differ from those that a question attends to most?
+"""CItruS's intersection probing (arXiv:2406.12018, section 3, figures 2 and 3, appendix A) on nano. Do the rows of a cache
+with most attention from a later piece of the document differ from those with most attention from a question?
 
-Context 1, 200 tokens of a book's first quarter, is the cache. It is read with context 2, as many tokens of the last
-quarter as the question has, and with the question. In every layer each picks the 20 rows (a tenth) of highest mean
-attention over its rows and all heads. Printed: the share of the question's rows that context 2 picks too, per layer,
-the mean over the documents (two picks at random share 0.10), and the same where context 1 holds the sentence that
-the question asks for; "answer": how many of that sentence's tokens each picks.
+The cache is context 1, 200 tokens of a book's first quarter. It is followed by context 2, as many tokens of the last
+quarter as the question has, and by the question. In every layer each picks the 20 rows (a tenth) of highest mean
+attention over its rows and all heads. The tool prints the share of the question's rows that context 2 picks too, per
+layer, as the mean over the documents (random picks share 0.10), and the same where context 1 holds the sentence that
+answers the question. "answer" is the number of that sentence's tokens that each picks.
 
     pip install torch safetensors tokenizers numpy
     tools/parity/intersection.py [--documents 64]
