@@ -142,7 +142,7 @@ void best_keys(const Heads& heads, int64_t rows, int64_t begin, bool engine) {
 }
 
 /// The search of one decoded token. All heads of a KV head read its keys once.
-void search_of_few_rows(int64_t keys, KvType type) {
+void search_of_decode_rows(int64_t keys, KvType type) {
   constexpr int kBest = 4;
   const Heads heads(keys, type);
   float* const q = random_queries(1);
@@ -246,7 +246,7 @@ void masked(const Heads& heads, int64_t rows, int percent, bool by_page) {
       s.count = 64 * std::ssize(index);
       s.whole_pages = s.indexed_positions = true;
       s.masks.rows = {masks_there, std::ssize(masks), Place{0}};
-      s.live = {counts_there + r / 128, 1, Place{0}};
+      s.device_count = {counts_there + r / 128, 1, Place{0}};
       segments.push_back(s);
       tasks.push_back({h, 1, static_cast<int>(r), 128, before + r, {&segments.back(), 1}});
     }
@@ -273,7 +273,8 @@ void masked(const Heads& heads, int64_t rows, int percent, bool by_page) {
 
 void run() {
   for (const int64_t keys : {131072, 524288}) {
-    for (const DType type : {DType::BF16, DType::Q8_0, DType::Q4_0}) search_of_few_rows(keys, type);
+    for (const DType type : {DType::BF16, DType::Q8_0, DType::Q4_0})
+      search_of_decode_rows(keys, type);
   }
   const Heads heads(131072);
   best_keys(heads, 512, 0, true);

@@ -8,7 +8,7 @@
 #include <exception>
 #include <functional>
 
-#include "base/crew.h"
+#include "base/worker_group.h"
 #include "ops/core/devices.h"
 #include "ops/core/gpu/device_error.gpu.h"
 #include "ops/core/gpu/nccl.gpu.h"
@@ -21,15 +21,16 @@ using Gpus = std::vector<std::shared_ptr<GpuQueue>>;
 constexpr int64_t kMostNumbers = int64_t{8192} * 4096;
 
 /// The threads of all GPUs queue `calls` sums and wait for them.
-double microseconds(const Gpus& gpus, Crew& crew, int calls, const std::function<void(int)>& sum) {
+double microseconds(const Gpus& gpus, WorkerGroup& workers, int calls,
+                    const std::function<void(int)>& sum) {
   double best = 1e30;
   for (int run = 0; run < 5; ++run) {
     const auto begin = std::chrono::steady_clock::now();
-    const auto thrown = crew.run(
-        [&](int member) {
-          GpuQueue& gpu = *gpus[static_cast<size_t>(member)];
+    const auto thrown = workers.run(
+        [&](int rank) {
+          GpuQueue& gpu = *gpus[static_cast<size_t>(rank)];
           gpu.enter();
-          for (int call = 0; call < calls; ++call) sum(member);
+          for (int call = 0; call < calls; ++call) sum(rank);
           gpu.wait();
         },
         [] {});
@@ -43,7 +44,7 @@ double microseconds(const Gpus& gpus, Crew& crew, int calls, const std::function
 }
 
 void bench(const Gpus& gpus) {
-  Crew crew(static_cast<int>(gpus.size()));
+  WorkerGroup workers(static_cast<int>(gpus.size()));
   const auto one_shot = OneShot::between(gpus);
   const NcclLibrary& nccl = open_nccl();
   std::vector<NcclLibrary::Communicator> communicators(gpus.size());
@@ -66,15 +67,15 @@ void bench(const Gpus& gpus) {
                               int64_t{1} << 20, kMostNumbers}) {
     const int calls = count > 1 << 17 ? 20 : 400;
     if (one_shot != nullptr && count <= OneShot::kMostWords) {
-      const double took = microseconds(gpus, crew, calls, [&](int member) {
-        one_shot->add_up(member, numbers[static_cast<size_t>(member)], count);
+      const double took = microseconds(gpus, workers, calls, [&](int rank) {
+        one_shot->all_reduce(rank, numbers[static_cast<size_t>(rank)], count);
       });
       std::printf("%12lld %12.1f", static_cast<long long>(count), took);
     } else {
       std::printf("%12lld %12s", static_cast<long long>(count), "");
     }
-    const double took = microseconds(gpus, crew, calls, [&](int member) {
-      const auto m = static_cast<size_t>(member);
+    const double took = microseconds(gpus, workers, calls, [&](int rank) {
+      const auto m = static_cast<size_t>(rank);
       checked(nccl.all_reduce(numbers[m], numbers[m], static_cast<size_t>(count),
                               NcclLibrary::kFloat32, NcclLibrary::kSum, communicators[m],
                               gpus[m]->handle()));

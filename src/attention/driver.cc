@@ -15,9 +15,10 @@ namespace {
 /// Whether rows see what they would by dense attention until the end of the prompt is near.
 bool is_dense_until_the_end(const Plan& plan) {
   const See& see = plan.see;
-  const bool as_dense = see.place == KeyPlace::kText && see.window == kNoBound && see.tile == 0 &&
-                        !see.chosen && see.stretch == 1 && plan.columns.empty() &&
-                        plan.watch < kNoBound && plan.keep.chooser != Chooser::kQueryHead;
+  const bool as_dense = see.place == KeyPlace::kAbsolute && see.window == kNoBound &&
+                        see.tile == 0 && !see.chosen && see.stretch == 1 && plan.columns.empty() &&
+                        plan.observation_window < kNoBound &&
+                        plan.keep.chooser != Chooser::kQueryHead;
   return as_dense && (plan.keep.when == When::kNever || plan.keep.when == When::kPromptEnd);
 }
 
@@ -144,7 +145,7 @@ void AttentionDriver::end_attend(LayerStep& step) {
   changed_ = changed_ || step.chose;
   if (observes(step)) {
     method_->observe(step);
-    if (step.plans.front().watches_last_rows()) watch(step);
+    if (step.plans.front().observes_last_rows()) watch(step);
   }
   retain(step);
 }
@@ -152,8 +153,8 @@ void AttentionDriver::end_attend(LayerStep& step) {
 /// Keeps what the step's last rows will be asked again.
 void AttentionDriver::watch(const LayerStep& step) {
   AttendCall seen = step.call({&step.workspace->attended.queries, 1});
-  seen.known_lse = step.lse;
-  nth(observed_, step.layer).add(seen, step.begin, step.rows, first().watch);
+  seen.lse_in = step.lse;
+  nth(observed_, step.layer).add(seen, step.begin, step.rows, first().observation_window);
   compute_ = step.compute;
 }
 
@@ -161,9 +162,10 @@ void AttentionDriver::watch(const LayerStep& step) {
 bool AttentionDriver::observes(const LayerStep& step) const {
   const Plan& plan = step.plans.front();
   const Keep& keep = plan.keep;
-  if (keep.when == When::kOwn) return plan.watch > 0;
+  if (keep.when == When::kOwn) return plan.observation_window > 0;
   if (!cuts(step.layer) || (step.decoding() && !keep.every_token)) return false;
-  return (plan.watch > 0 || !plan.columns.empty()) && (!keep.whole_strides || held_ > target_);
+  return (plan.observation_window > 0 || !plan.columns.empty()) &&
+         (!keep.whole_strides || held_ > target_);
 }
 
 /// What leaves the layer's lists behind the pass, before the layer attends the next one.
@@ -222,18 +224,18 @@ int64_t AttentionDriver::dense_prefix(const PromptFacts& prompt) const {
   for (const std::vector<Plan>& lists : plans_) {
     if (!std::all_of(lists.begin(), lists.end(), is_dense_until_the_end)) return 0;
   }
-  return std::max<int64_t>(0, prompt.tokens - std::max<int64_t>(1, first().watch));
+  return std::max<int64_t>(0, prompt.tokens - std::max<int64_t>(1, first().observation_window));
 }
 
 PromptChoice AttentionDriver::prompt_choice() const {
   const Plan& how = first();
   if (how.reads_instruction) return PromptChoice::kByInstruction;
   if (how.keep.when == When::kPromptEnd) {
-    const bool by_attention = how.watches_last_rows() || !how.columns.empty();
+    const bool by_attention = how.observes_last_rows() || !how.columns.empty();
     return by_attention ? PromptChoice::kAtEnd : PromptChoice::kOnceRead;
   }
-  return how.keep.when == When::kStride && how.watches_last_rows() ? PromptChoice::kByLastRow
-                                                                   : PromptChoice::kWhileReading;
+  return how.keep.when == When::kStride && how.observes_last_rows() ? PromptChoice::kByLastRow
+                                                                    : PromptChoice::kWhileReading;
 }
 
 int AttentionDriver::preferred_chunk() const {

@@ -114,7 +114,7 @@ class AttentionDriver {
   void cut_to_budget(Cut& cut);
   void cut_by_own_rule();
   void judge(Cut& cut);
-  void ask_watched_rows(const Cut& cut);
+  void score_observed_rows(const Cut& cut);
   void keep_best(const Cut& cut);
   void keep(const Cut& cut, std::span<const RowList> kept);
   void deal(const Cut& cut, const RowsToKeep& stay);
@@ -147,8 +147,8 @@ class AttentionDriver {
   std::vector<KeySegment> segments_;
   Array<float> scores_, layer_scores_, paid_;  ///< of all lists of a layer, one after the other
   std::vector<PagedRows> keys_;
-  std::vector<View<float>> score_views_, paid_targets_;
-  std::vector<View<const float>> paid_views_;
+  std::vector<View<float>> score_views_, received_targets_;
+  std::vector<View<const float>> received_views_;
   std::vector<RowSelection> selections_;
   std::vector<RowList> kept_;
   std::vector<Cut> own_cuts_;  ///< of the layers that choose by a rule of their own
@@ -166,10 +166,10 @@ class AttentionDriver {
     }
   };
   std::vector<Dealt> dealt_;
-  Array<float> padded_scores_, team_scores_;  ///< scores as gathered from all devices of a team
-  size_t waiting_ = 0;                        ///< of `dealt_`
-  Array<int32_t> counts_;                     ///< of all lists of the model ...
-  int64_t next_count_ = 0;                    ///< ... of which so many are taken
+  Array<float> padded_scores_, all_scores_;  ///< scores as gathered from all devices of a team
+  size_t waiting_ = 0;                       ///< of `dealt_`
+  Array<int32_t> counts_;                    ///< of all lists of the model ...
+  int64_t next_count_ = 0;                   ///< ... of which so many are taken
   std::vector<StayingRows> staying_;
 };
 

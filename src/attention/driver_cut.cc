@@ -5,7 +5,7 @@
 
 #include "attention/driver.h"
 #include "base/nth.h"
-#include "ops/core/add_up.h"
+#include "ops/core/all_reduce.h"
 #include "ops/core/fill.h"
 
 namespace longhaul {
@@ -28,7 +28,7 @@ void AttentionDriver::cut_to_budget(Cut& cut) {
   const Plan& how = cut.plan;
   cut.stay = how.keep.whole_strides ? target_ : how.keep.budget;
   cut.recent = how.keep.recent;
-  if (how.keep.when == When::kPromptEnd && how.watches_last_rows()) {
+  if (how.keep.when == When::kPromptEnd && how.observes_last_rows()) {
     cut.recent =
         std::min(cut.recent, nth(observed_, cut.layer).count());  // of a shorter prompt its own
   }
@@ -36,7 +36,7 @@ void AttentionDriver::cut_to_budget(Cut& cut) {
   for (int list = 0; list < cut.lists; ++list) held += cut.rows(list);
   if (how.keep.sure_share >= 0) {  // lists that rows are dealt to differ: devices ask together
     held = queue_.sum_of_members(held);
-    lists *= queue_.members();
+    lists *= queue_.ranks();
   }
   if (held <= cut.stay * lists) return;
   judge(cut);
@@ -55,51 +55,51 @@ void AttentionDriver::cut_by_own_rule() {
 
 /// Has the rows of all lists scored.
 void AttentionDriver::judge(Cut& cut) {
-  const bool watched = cut.plan.watches_last_rows();
+  const bool watched = cut.plan.observes_last_rows();
   int64_t rows = 0;
   for (int list = 0; list < cut.lists; ++list) rows += cut.rows(list);
   const View<float> scores = scores_.resize(queue_, rows);
   const View<float> paid = paid_.resize(queue_, watched ? rows : 0);
   keys_.clear();
   score_views_.clear();
-  paid_targets_.clear();
-  paid_views_.clear();
+  received_targets_.clear();
+  received_views_.clear();
   int64_t at = 0;
   for (int list = 0; list < cut.lists; ++list) {
     keys_.push_back(cut.store.rows(cut.layer, list));
     score_views_.push_back(scores.part(at, cut.rows(list)));
-    if (watched) paid_targets_.push_back(paid.part(at, cut.rows(list)));
+    if (watched) received_targets_.push_back(paid.part(at, cut.rows(list)));
     at += cut.rows(list);
   }
   cut.keys = keys_;
   if (watched) {
     fill(queue_, paid, 0);
-    ask_watched_rows(cut);
+    score_observed_rows(cut);
   }
-  cut.paid = paid_views_;
+  cut.paid = received_views_;
   cut.scores = score_views_;
   method_->score(cut);
 }
 
 /// What the watched rows paid to the rows of all lists.
-void AttentionDriver::ask_watched_rows(const Cut& cut) {
+void AttentionDriver::score_observed_rows(const Cut& cut) {
   AttendCall call = shape_.call(queue_);
   call.compute = compute_;
-  segments_.assign(paid_targets_.size(), {});
+  segments_.assign(received_targets_.size(), {});
   int64_t longest = 0;
   for (int list = 0; list < cut.lists; ++list) {
     KeySegment& keys = nth(segments_, list);
     keys.rows = nth(cut.keys, list);
     keys.count = cut.rows(list);
-    keys.rotate = cut.plan.see.place == KeyPlace::kList;
+    keys.rotate = cut.plan.see.place == KeyPlace::kCache;
     longest = std::max(longest, keys.count);
   }
-  if (cut.plan.see.place == KeyPlace::kList) {
+  if (cut.plan.see.place == KeyPlace::kCache) {
     call.rotations =
         &rotations_.of(shape_, cut.layer).up_to(queue_, shape_.rope_of(cut.layer), longest);
   }
-  nth(observed_, cut.layer).attention_paid(call, segments_, paid_targets_);
-  paid_views_.assign(paid_targets_.begin(), paid_targets_.end());
+  nth(observed_, cut.layer).attention_received(call, segments_, received_targets_);
+  received_views_.assign(received_targets_.begin(), received_targets_.end());
 }
 
 void AttentionDriver::keep_best(const Cut& cut) {
@@ -111,11 +111,11 @@ void AttentionDriver::keep_best(const Cut& cut) {
   if (keep.chooser == Chooser::kLayer) {
     const View<float> sums = layer_scores_.resize(queue_, cut.rows(0));
     sum_lists(queue_, scores_.view(), sums);
-    add_up(queue_, sums);
+    all_reduce(queue_, sums);
     kept_.assign(kept_.size(), select_rows(queue_, sums, stay, selections_.front()));
   } else {
-    paid_views_.assign(score_views_.begin(), score_views_.end());
-    select_rows(queue_, paid_views_, stay, selections_, kept_);
+    received_views_.assign(score_views_.begin(), score_views_.end());
+    select_rows(queue_, received_views_, stay, selections_, kept_);
   }
   this->keep(cut, kept_);
 }
@@ -129,34 +129,34 @@ void AttentionDriver::keep(const Cut& cut, std::span<const RowList> kept) {
 /// The scores of each of the layer's lists, [rows]; of a team's lists those of one device follow
 /// those of another.
 std::span<const View<const float>> AttentionDriver::dealt_scores(const Cut& cut) {
-  paid_views_.assign(score_views_.begin(), score_views_.end());
-  if (queue_.team() == nullptr) return paid_views_;
+  received_views_.assign(score_views_.begin(), score_views_.end());
+  if (queue_.communicator() == nullptr) return received_views_;
   std::vector<int64_t> own;
   int64_t total = 0;
   for (int list = 0; list < cut.lists; ++list) total += own.emplace_back(cut.rows(list));
   own.push_back(total);
   // Every device gathers as many numbers as the one whose lists are longest.
-  const std::vector<int64_t> said = queue_.team()->gather(queue_.member(), own);
+  const std::vector<int64_t> said = queue_.communicator()->all_gather(queue_.rank(), own);
   const int64_t each = std::ssize(own);
   int64_t most = 0;
-  for (int member = 0; member < queue_.members(); ++member) {
-    most = std::max(most, nth(said, member * each + cut.lists));
+  for (int rank = 0; rank < queue_.ranks(); ++rank) {
+    most = std::max(most, nth(said, rank * each + cut.lists));
   }
   const View<float> padded = padded_scores_.resize(queue_, most);
   fill(queue_, padded, 0);
   copy(queue_, scores_.view().part(0, total), padded.part(0, total));
-  const View<float> all = team_scores_.resize(queue_, most * queue_.members());
-  gather<float>(queue_, padded, all);
-  paid_views_.clear();
-  for (int member = 0; member < queue_.members(); ++member) {
-    int64_t at = most * member;
+  const View<float> all = all_scores_.resize(queue_, most * queue_.ranks());
+  all_gather<float>(queue_, padded, all);
+  received_views_.clear();
+  for (int rank = 0; rank < queue_.ranks(); ++rank) {
+    int64_t at = most * rank;
     for (int list = 0; list < cut.lists; ++list) {
-      const int64_t rows = nth(said, member * each + list);
-      paid_views_.push_back(all.part(at, rows));
+      const int64_t rows = nth(said, rank * each + list);
+      received_views_.push_back(all.part(at, rows));
       at += rows;
     }
   }
-  return paid_views_;
+  return received_views_;
 }
 
 void AttentionDriver::deal(const Cut& cut, const RowsToKeep& stay) {
@@ -169,13 +169,13 @@ void AttentionDriver::deal(const Cut& cut, const RowsToKeep& stay) {
   if (waiting_ == 0) {
     int64_t lists = 0;
     for (int layer = 0; layer < shape_.layers; ++layer) lists += cut.store.lists(layer);
-    counts_.resize(queue_, lists * queue_.members());
+    counts_.resize(queue_, lists * queue_.ranks());
     next_count_ = 0;
   }
   if (dealt_.size() == waiting_) dealt_.emplace_back();
   Dealt& dealt = dealt_[waiting_];
   dealt.layer = cut.layer;
-  dealt.first = queue_.member() * cut.lists;
+  dealt.first = queue_.rank() * cut.lists;
   dealt.lists = cut.lists;
   dealt.selections.resize(scores.size());
   dealt.kept.resize(scores.size());

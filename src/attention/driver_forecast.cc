@@ -80,7 +80,7 @@ size_t AttentionDriver::working_bytes(int64_t tokens, int chunk) const {
     const int lists = by_query_head ? shape_.heads : std::ranges::max(shape_.kv_heads);
     constexpr int kArrays = 3;  // of one layer: what watched rows paid, scores, and as ranked
     bytes += static_cast<size_t>(kArrays * lists * tokens) * sizeof(float);
-    const int64_t watched = how.watches_last_rows() ? std::min(tokens, how.watch) : 0;
+    const int64_t watched = how.observes_last_rows() ? std::min(tokens, how.observation_window) : 0;
     bytes += ObservedRows::bytes_for(shape_.layers * watched, shape_.heads, shape_.head_dim);
   }
   return bytes;
@@ -98,9 +98,9 @@ int64_t AttentionDriver::reach(int64_t tokens, int chunk) const {
       const Plan plan = method_->plan(layer, head, tokens);
       const Keep& keep = plan.keep;
       int64_t reach = plan.see.reach;
-      if (plan.see.place == KeyPlace::kList && keep.when == When::kEveryPass) {
+      if (plan.see.place == KeyPlace::kCache && keep.when == When::kEveryPass) {
         reach = keep.sink + keep.recent + chunk;
-      } else if (plan.see.place == KeyPlace::kList && keep.when == When::kStride) {
+      } else if (plan.see.place == KeyPlace::kCache && keep.when == When::kStride) {
         // A list of up to budget + stride rows is cut when one more stride has been read.
         reach = keep.budget + 2 * keep.stride;
       }

@@ -31,17 +31,17 @@ struct ModelShape {
   std::string profile_prefix;  ///< prefix of profile file names (profile_path); empty: no profiles
   /// By token id; null if unknown. All copies of the shape share them.
   std::shared_ptr<const std::vector<TokenClass>> token_classes;
-  /// Rank and number of the devices that share the model's heads (base/team.h). `heads` and
+  /// Rank and number of the devices that share the model's heads (base/communicator.h). `heads` and
   /// `kv_heads` count only this device's heads.
-  int member = 0, members = 1;
+  int rank = 0, ranks = 1;
 
   int64_t own_window(int layer) const { return nth(window, layer); }
   int lists(int layer) const { return nth(kv_heads, layer); }
   /// Query heads of the whole model, and its KV heads per layer.
-  int all_heads() const { return heads * members; }
+  int all_heads() const { return heads * ranks; }
   std::vector<int> all_kv_heads() const {
     std::vector<int> all = kv_heads;
-    for (int& count : all) count *= members;
+    for (int& count : all) count *= ranks;
     return all;
   }
   /// Takes values for every head of the whole model, [layer][head], and returns those of this
@@ -49,8 +49,8 @@ struct ModelShape {
   template <class T>
   std::vector<std::vector<T>> of_own_heads(std::vector<std::vector<T>> all) const {
     for (std::vector<T>& layer : all) {
-      const auto own = std::ssize(layer) / members;
-      layer = std::vector<T>(layer.begin() + own * member, layer.begin() + own * (member + 1));
+      const auto own = std::ssize(layer) / ranks;
+      layer = std::vector<T>(layer.begin() + own * rank, layer.begin() + own * (rank + 1));
     }
     return all;
   }

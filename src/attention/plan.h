@@ -31,9 +31,9 @@ enum class Chooser : uint8_t {
 
 /// The positions of keys, and how keys are stored.
 enum class KeyPlace : uint8_t {
-  kText,  ///< absolute positions in the context; keys are stored rotated
-  kList,  ///< cache positions (index in the list); keys are stored raw and rotated when read
-  kOwn    ///< keys are stored raw; the method's attend() sets positions
+  kAbsolute,  ///< absolute positions in the context; keys are stored rotated
+  kCache,     ///< cache positions (index in the list); keys are stored raw and rotated when read
+  kOwn        ///< keys are stored raw; the method's attend() sets positions
 };
 
 struct Keep {
@@ -59,7 +59,7 @@ struct Keep {
 };
 
 struct See {
-  KeyPlace place = KeyPlace::kText;
+  KeyPlace place = KeyPlace::kAbsolute;
   int64_t sink = 0;           ///< first rows, visible to all
   int64_t window = kNoBound;  ///< visible last rows; kNoBound: all earlier rows
   /// the window ends at each row; otherwise it precedes the pass, which is visible as a whole
@@ -81,7 +81,7 @@ struct Plan {
   /// Observation window: number of query rows at the end of a pass whose attention scores the keys
   /// before an eviction. kNoBound: all rows of the text count, and this method must read each of
   /// them.
-  int64_t watch = 0;
+  int64_t observation_window = 0;
   std::span<const std::string_view> columns;  ///< f32 values stored with each row (KvStore::column)
   bool reads_instruction = false;             ///< prompts without an instruction are refused
   /// a prefix can be reused after truncation, until rows were evicted or selected
@@ -93,7 +93,9 @@ struct Plan {
   bool begins_together = false;
   int streams = 1;  ///< KV stores during prefill; store 0 is the session's
 
-  bool watches_last_rows() const { return watch > 0 && watch < kNoBound; }
+  bool observes_last_rows() const {
+    return observation_window > 0 && observation_window < kNoBound;
+  }
 };
 
 }  // namespace longhaul

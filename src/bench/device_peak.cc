@@ -78,11 +78,11 @@ MachinePeak measure_device(const Queue& on, const Model& model, Compute compute,
     peak.gemms.push_back(
         {.shape = shape,
          .of_model = of_model,
-         .engine = queue.members() * product_flops(queue, shape, compute, load.seconds)});
+         .engine = queue.ranks() * product_flops(queue, shape, compute, load.seconds)});
   };
   measure({load.rows, load.large, load.large}, false);
   for (const GemmShape& shape : shapes_of(model, load.rows)) measure(shape, true);
-  peak.memory_bytes_per_second = queue.members() * copied_bytes(queue, load.copied_bytes);
+  peak.memory_bytes_per_second = queue.ranks() * copied_bytes(queue, load.copied_bytes);
   return peak;
 }
 

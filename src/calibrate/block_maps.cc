@@ -58,7 +58,7 @@ void BlockMaps::look(LayerStep& step, int64_t from, int64_t to, int64_t first,
   call.out = out_.resize(*step.queue, step.q.size());
   call.lse = lse_.resize(*step.queue, int64_t{step.rows} * shape_.heads);
   attend(call, tasks);
-  call.known_lse = lse_.view();
+  call.lse_in = lse_.view();
   const auto at = static_cast<size_t>((from - first) * block_);
   const MapTile tile{row, count, from, own, View<float>(map.subspan(at)), block_};
   tile_maps(call, std::span(&tile, 1));

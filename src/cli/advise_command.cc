@@ -23,7 +23,7 @@
 #include "cli/table.h"
 #include "documents/documents.h"
 #include "engine/generate.h"
-#include "engine/reading_time.h"
+#include "engine/prefill_time.h"
 #include "engine/recommend.h"
 #include "text/printable.h"
 
@@ -59,7 +59,7 @@ struct Advice {
 };
 
 /// Prefills the text's beginning with dense attention for a second, in small passes.
-ReadingTime measure(const std::shared_ptr<const Engine>& engine, SessionOptions options,
+PrefillTime measure(const std::shared_ptr<const Engine>& engine, SessionOptions options,
                     std::span<const int32_t> tokens, Advice& advice) {
   constexpr double kSeconds = 1;
   constexpr size_t kMost = 1 << 16;
@@ -71,7 +71,7 @@ ReadingTime measure(const std::shared_ptr<const Engine>& engine, SessionOptions 
   Session timed(engine, options);
   size_t beginning = std::min(tokens.size(), kMost);
   while (beginning > 256 && !timed.has_room(static_cast<int64_t>(beginning), 0, 0)) beginning /= 2;
-  ReadingTime time(0);
+  PrefillTime time(0);
   CancelFlag enough;
   const Stopwatch watch;
   PrefillHooks hooks;
@@ -87,7 +87,7 @@ ReadingTime measure(const std::shared_ptr<const Engine>& engine, SessionOptions 
 }
 
 MethodAdvice advice_on(const std::string& name, const Session& session, const Advice& advice,
-                       const ReadingTime& time) {
+                       const PrefillTime& time) {
   const ModelShape& shape = session.engine().model().shape;
   const auto method = session.options().attention.make(shape);
   MethodAdvice row;
@@ -104,7 +104,7 @@ MethodAdvice advice_on(const std::string& name, const Session& session, const Ad
 
 std::vector<MethodAdvice> all_methods(const AdviseFlags& flags,
                                       const std::shared_ptr<const Engine>& engine,
-                                      const Advice& advice, const ReadingTime& time) {
+                                      const Advice& advice, const PrefillTime& time) {
   std::vector<MethodAdvice> rows;
   for (const MethodInfo& info : attention_methods()) {
     const std::string name(info.name);
@@ -209,7 +209,7 @@ int run(AdviseFlags flags) {
   flags.session.settle_place(engine, {&place, 1}, 0);
   if (place.queue.on_host()) flags.session.device = "cpu";
   advice.limit = limit_of(flags, *engine, place.queue);
-  const ReadingTime time = measure(engine, flags.session.options(), tokens, advice);
+  const PrefillTime time = measure(engine, flags.session.options(), tokens, advice);
   advice.methods = all_methods(flags, engine, advice, time);
   const auto fits = [&](const std::string& attention, const std::string& kv_type) {
     SessionFlags session = flags.session;

@@ -51,7 +51,7 @@ Queue CalibrateFlags::queue() const {
   // Other compute types run only on the CPU.
   const bool only_here = device == kAutoDevice && compute_type() != Compute::kBest;
   const Queue queue = open_device(only_here ? "cpu" : device);
-  if (queue.members() > 1) user_error("--device {}: calibrations run on one GPU", device);
+  if (queue.ranks() > 1) user_error("--device {}: calibrations run on one GPU", device);
   return queue;
 }
 

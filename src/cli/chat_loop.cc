@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "cli/habit_table.h"
+#include "cli/compat_flag_table.h"
 #include "cli/message.h"
 #include "cli/session_files.h"
 #include "cli/session_flags.h"
@@ -29,15 +29,15 @@ constexpr const char* kHelp =
     "Ctrl-C stops a reply and takes back a half-typed line; where nothing is typed it ends the "
     "chat.\n";
 
-const ChatHabit* habit_of(std::string_view said) {
+const ChatCompatFlag* compat_flag_of(std::string_view said) {
   const std::string_view word = said.substr(0, said.find(' '));
-  const auto found = std::ranges::find(chat_habits(), word, &ChatHabit::name);
-  return found == chat_habits().end() ? nullptr : &*found;
+  const auto found = std::ranges::find(chat_compat_flags(), word, &ChatCompatFlag::name);
+  return found == chat_compat_flags().end() ? nullptr : &*found;
 }
 
 /// "/word", or a command of other chats with words after it; a question or a path contains more.
 bool is_command(std::string_view said) {
-  return said == "/?" || habit_of(said) != nullptr ||
+  return said == "/?" || compat_flag_of(said) != nullptr ||
          (said.size() > 1 && said[0] == '/' &&
           said.find_first_not_of("abcdefghijklmnopqrstuvwxyz", 1) == std::string_view::npos);
 }
@@ -85,8 +85,9 @@ class Chat {
       std::fputs(kHelp, stderr);
     } else if (command == "/clear") {
       context_.clear();
-    } else if (const ChatHabit* habit = habit_of(command); habit != nullptr) {
-      std::fputs(fmt::format("{}: {}\n", habit->name, habit->text).c_str(), stderr);
+    } else if (const ChatCompatFlag* compat_flag = compat_flag_of(command);
+               compat_flag != nullptr) {
+      std::fputs(fmt::format("{}: {}\n", compat_flag->name, compat_flag->text).c_str(), stderr);
     } else {
       std::fputs(fmt::format("unknown command {}; /help lists them\n", command).c_str(), stderr);
     }

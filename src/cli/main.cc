@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "cli/build_id.h"
 #include "cli/command.h"
-#include "cli/habits.h"
+#include "cli/compat_flags.h"
 #include "cli/terminal_guard.h"
 #include "cli/usage_error.h"
 #include "text/printable.h"

@@ -84,7 +84,7 @@ std::shared_ptr<const Engine> ModelFlags::open(const std::function<void()>& at_h
 
 std::string place_name(const SessionOptions& session) {
   if (session.queue.on_host()) return "cpu";
-  const int devices = session.queue.members();
+  const int devices = session.queue.ranks();
   const std::string name = session.queue.device().name();
   return devices == 1 ? name : fmt::format("{} x {}", devices, name);
 }

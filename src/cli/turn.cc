@@ -9,7 +9,7 @@
 #include "base/system_info.h"
 #include "base/units.h"
 #include "cli/progress_bar.h"
-#include "engine/reading_time.h"
+#include "engine/prefill_time.h"
 
 namespace longhaul {
 namespace {
@@ -28,7 +28,7 @@ PromptReading read_with_bar(Session& session, const std::vector<int32_t>& prompt
   hooks.cancel = &interrupt.flag();
   const Stopwatch watch;
   const double attention_before = session.report().attention_seconds;
-  std::optional<ReadingTime> time;
+  std::optional<PrefillTime> time;
   hooks.pass_progress = [&](int64_t begin, int64_t count, double share) {
     // The session's tokens contain nothing of the prompt before its first pass is done.
     if (!time) time.emplace(static_cast<int64_t>(session.tokens().size()));

@@ -60,7 +60,7 @@ uint64_t hash_of(const ModelConfig& c, uint64_t seed) {
     const std::string scales =
         fmt::format("{} {} {} {} {} caps {} {} experts {} {} angles {} {} offset {}", more,
                     c.embedding_scale, c.residual_scale, c.attention_scale, c.logit_scale,
-                    c.attention_cap, c.logit_cap, c.experts_used, c.experts_add_up,
+                    c.attention_cap, c.logit_cap, c.experts_used, c.norm_topk_prob,
                     fmt::join(c.other_angles, " "), c.other_rope.base, c.norm_offset);
     hash = XXH3_64bits_withSeed(scales.data(), scales.size(), hash);
   }
@@ -192,12 +192,12 @@ std::shared_ptr<const DeviceModel> Engine::on_device(const Queue& queue) const {
   }
   // A copy for other devices takes the place of those that no session uses any more.
   std::erase_if(on_device_, [&](const auto& known) {
-    return known.use_count() == 1 &&
-           (queue.team() == nullptr || known->queue().team() != queue.team());
+    return known.use_count() == 1 && (queue.communicator() == nullptr ||
+                                      known->queue().communicator() != queue.communicator());
   });
   // Copies are as large, and better refused than begun in vain.
   const size_t room = queue.device().free_bytes();
-  const size_t needed = weight_bytes() / static_cast<size_t>(queue.members());
+  const size_t needed = weight_bytes() / static_cast<size_t>(queue.ranks());
   if (needed > room) {
     user_error("{}: {} of weights do not fit into the GPU's memory, of which {} are free",
                checkpoint_.path().string(), format_bytes(needed), format_bytes(room));

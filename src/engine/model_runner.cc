@@ -22,14 +22,14 @@ Decoder make_decoder(const Engine& engine, const Queue& queue, Compute compute) 
 
 ModelRunner::State::State(std::shared_ptr<const Engine> e, const Queue& q, Compute compute)
     : engine(std::move(e)), queue(q) {
-  if (queue.members() == 1) {
+  if (queue.ranks() == 1) {
     decoders.push_back(make_decoder(*engine, queue, compute));
     return;
   }
-  crew = crew_of(queue);
-  std::vector<std::optional<Decoder>> made(static_cast<size_t>(queue.members()));
-  rethrow_first(run_team(queue, *crew, [&](int member) {
-    nth(made, member).emplace(make_decoder(*engine, Queue(queue.team(), member), compute));
+  workers = crew_of(queue);
+  std::vector<std::optional<Decoder>> made(static_cast<size_t>(queue.ranks()));
+  rethrow_first(run_team(queue, *workers, [&](int member) {
+    nth(made, member).emplace(make_decoder(*engine, Queue(queue.communicator(), member), compute));
   }));
   for (std::optional<Decoder>& decoder : made) decoders.push_back(std::move(*decoder));
 }

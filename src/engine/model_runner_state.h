@@ -18,12 +18,12 @@ struct ModelRunner::State {
   /// Reads one token into at most kMostRows sequences, on the host.
   void decode_together(std::span<DecodeRow* const> batch);
   /// The decoder of the member whose queue it is.
-  Decoder& decoder(const Queue& of) { return nth(decoders, of.member()); }
+  Decoder& decoder(const Queue& of) { return nth(decoders, of.rank()); }
 
   std::shared_ptr<const Engine> engine;
   Queue queue;
-  std::shared_ptr<Crew> crew;     ///< the threads of a team
-  std::vector<Decoder> decoders;  ///< one per member of a team
+  std::shared_ptr<WorkerGroup> workers;  ///< the threads of a team
+  std::vector<Decoder> decoders;         ///< one per member of a team
   // Memory of a batched decode step.
   std::vector<DecodeRow*> running;
   std::vector<ForwardPass> passes;

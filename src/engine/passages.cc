@@ -8,19 +8,19 @@ namespace {
 
 constexpr size_t kShortest = 40, kLongest = 400;  // bytes of a sentence
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool is_blank_char(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 /// Whether a sentence may end behind byte `i`.
 bool ends_at(std::string_view text, size_t i) {
   const char c = text[i];
   const bool last = i + 1 == text.size();
   if (c == '\n') return last || text[i + 1] == '\n' || text[i + 1] == '\r';
-  return (c == '.' || c == '!' || c == '?') && (last || is_blank(text[i + 1]));
+  return (c == '.' || c == '!' || c == '?') && (last || is_blank_char(text[i + 1]));
 }
 
 ByteRange without_blanks(std::string_view text, size_t begin, size_t end) {
-  while (begin < end && is_blank(text[begin])) ++begin;
-  while (end > begin && is_blank(text[end - 1])) --end;
+  while (begin < end && is_blank_char(text[begin])) ++begin;
+  while (end > begin && is_blank_char(text[end - 1])) --end;
   return {begin, end};
 }
 
@@ -36,7 +36,7 @@ std::vector<ByteRange> sentences_of(std::string_view text) {
   };
   for (size_t i = 0; i < text.size(); ++i) {
     const size_t length = i + 1 - begin;
-    const bool at_blank = is_blank(text[i]);
+    const bool at_blank = is_blank_char(text[i]);
     if ((ends_at(text, i) && length >= kShortest) || (at_blank && length >= kLongest)) add(i + 1);
   }
   add(text.size());

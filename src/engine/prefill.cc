@@ -34,7 +34,7 @@ struct Prefill::State {
         prompt(tokens.begin(), tokens.end()),
         begin(std::ssize(s.tokens)),
         hooks(std::move(h)),
-        parts(static_cast<size_t>(s.options.queue.members())) {}
+        parts(static_cast<size_t>(s.options.queue.ranks())) {}
 
   void prepare(Sequence::State& each);
   PrefillStep step(Sequence::State& each, Decoder& decoder, const std::function<void()>& yield);
@@ -73,7 +73,7 @@ void Sequence::State::undo_group() {
 
 void Prefill::State::prepare(Sequence::State& each) {
   const auto count = std::ssize(prompt);
-  Part& part = nth(parts, each.options.queue.member());
+  Part& part = nth(parts, each.options.queue.rank());
   each.all_agree([&] {
     each.forecast_of_prompt = each.check_fits(count, hooks.reply);
     const int64_t instruction = std::clamp<int64_t>(hooks.instruction, 0, count);
@@ -89,7 +89,7 @@ void Prefill::State::prepare(Sequence::State& each) {
 
 PrefillStep Prefill::State::step(Sequence::State& each, Decoder& decoder,
                                  const std::function<void()>& yield) {
-  Part& part = nth(parts, each.options.queue.member());
+  Part& part = nth(parts, each.options.queue.rank());
   const auto stops = [&] { return each.options.queue.any_member(requested(hooks.cancel)); };
   if (stops() && !part.discarded) return PrefillStep::kCancelled;
   const auto left = std::span<const Pass>(part.passes).subspan(part.next);
@@ -104,13 +104,13 @@ PrefillStep Prefill::State::step(Sequence::State& each, Decoder& decoder,
     if (yield && predicted_at_end(part.group, layer.seconds()) > kLongestInterval) {
       part.inside.active = true;
     }
-    if (each.leads()) tell_progress(part.group, layers);
+    if (each.is_root()) tell_progress(part.group, layers);
     if (yield) yield();
     layer.restart();
     return !stops() || part.discarded || !each.can_undo(part.group);
   };
   if (!run_group(each, decoder, go_on)) return PrefillStep::kCancelled;
-  if (each.leads()) tell_progress(part.group, each.engine->model().config.layers);
+  if (each.is_root()) tell_progress(part.group, each.engine->model().config.layers);
   part.discarded = part.group.back().pass.discard;
   return part.next == part.passes.size() ? PrefillStep::kDone : PrefillStep::kMore;
 }
@@ -118,17 +118,17 @@ PrefillStep Prefill::State::step(Sequence::State& each, Decoder& decoder,
 /// Returns false if the group was given up; nothing of it is left then.
 bool Prefill::State::run_group(Sequence::State& each, Decoder& decoder,
                                const std::function<bool(int)>& go_on) {
-  const std::span<const ForwardPass> group = nth(parts, each.options.queue.member()).group;
+  const std::span<const ForwardPass> group = nth(parts, each.options.queue.rank()).group;
   const SequenceRows rows = each.rows_of(group);
   const bool last_state = hooks.all_logits == nullptr;
-  const InsideLayer* inside = &nth(parts, each.options.queue.member()).inside;
+  const InsideLayer* inside = &nth(parts, each.options.queue.rank()).inside;
   const float* hidden =
       decoder.forward(rows, {.go_on = go_on, .inside = inside, .last_state = last_state});
   if (hidden == nullptr) {
     each.undo_group();
     return false;
   }
-  if (!last_state && each.leads()) tell_logits(group, decoder, hidden);
+  if (!last_state && each.is_root()) tell_logits(group, decoder, hidden);
   if (group.back().pass.last) {
     const int64_t row = last_state ? 0 : rows.rows() - 1;
     each.take_logits(decoder, hidden + row * each.engine->model().config.hidden);
@@ -176,7 +176,7 @@ void Prefill::State::tell_progress(std::span<const ForwardPass> group, int layer
 void Prefill::State::end() {
   if (std::exchange(ended, true)) return;
   sequence.drop_other_streams();
-  for (const auto& mate : sequence.mates) mate->drop_other_streams();
+  for (const auto& mate : sequence.peers) mate->drop_other_streams();
 }
 
 Prefill::Prefill(Sequence& sequence, std::span<const int32_t> tokens, PrefillHooks hooks) {
@@ -198,14 +198,14 @@ PrefillStep Prefill::step(ModelRunner& runner, const std::function<void()>& yiel
   State& s = *state_;
   LH_ASSERT(!s.ended);
   const std::function<void()> none;
-  const bool alone = s.sequence.options.queue.members() == 1;
+  const bool alone = s.sequence.options.queue.ranks() == 1;
   PrefillStep outcome = PrefillStep::kCancelled;
   try {
     s.sequence.together([&](Sequence::State& each) {
       each.whole_or_nothing([&] {
         Decoder& decoder = runner.state_->decoder(each.options.queue);
         const PrefillStep here = s.step(each, decoder, alone ? yield : none);
-        if (each.leads()) outcome = here;
+        if (each.is_root()) outcome = here;
       });
     });
   } catch (...) {

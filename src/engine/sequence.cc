@@ -26,14 +26,14 @@ Sequence::State::State(std::shared_ptr<const Engine> e, const SessionOptions& o)
     : engine(std::move(e)), options(o), shape(shape_on(*engine, o.queue)) {
   options.attention = o.attention.for_model(shape);
   reset();
-  if (options.queue.members() == 1 || !leads()) return;
-  crew = crew_of(options.queue);
-  mates.resize(static_cast<size_t>(options.queue.members()) - 1);
-  run_crew([&](int member) {
+  if (options.queue.ranks() == 1 || !is_root()) return;
+  workers = crew_of(options.queue);
+  peers.resize(static_cast<size_t>(options.queue.ranks()) - 1);
+  run_workers([&](int member) {
     if (member == 0) return;
     SessionOptions own = options;
-    own.queue = Queue(options.queue.team(), member);
-    nth(mates, member - 1) = std::make_unique<State>(engine, own);
+    own.queue = Queue(options.queue.communicator(), member);
+    nth(peers, member - 1) = std::make_unique<State>(engine, own);
   });
 }
 
@@ -77,7 +77,7 @@ std::unique_ptr<Sequence::State> Sequence::State::clone() const {
   auto copy = std::make_unique<State>(engine, options);
   if (to_be_reset) return copy;
   const auto fill = [&](State& to) {
-    const State& from = of_member(to.options.queue.member());
+    const State& from = of_member(to.options.queue.rank());
     ByteWriter out;
     from.method->save(out);
     ByteReader in(out.take());
@@ -183,7 +183,7 @@ int64_t Sequence::reuse_prefix(std::span<const int32_t> tokens) {
   int64_t kept = 0;
   state_->usable().together([&](State& each) {
     const int64_t here = each.keep_prefix(tokens);
-    if (each.leads()) kept = here;
+    if (each.is_root()) kept = here;
   });
   return kept;
 }

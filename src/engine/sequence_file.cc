@@ -1,7 +1,7 @@
 // A session on disk: the KV store after a prompt, keyed by what it was made with. Layout: magic,
 // version, model fingerprint, method and its fingerprint, KV type, tokens, length of the angles,
-// logits, method state, store, hash. Of several devices (base/team.h) the version is another, their
-// number follows it, and each has its own method state and store, in order.
+// logits, method state, store, hash. Of several devices (base/communicator.h) the version is
+// another, their number follows it, and each has its own method state and store, in order.
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t kMagic = 0x4b564c5548474e4cULL;  // "LNGHULVK"
 constexpr int64_t kMostTokens = int64_t{1} << 40;
-constexpr uint32_t kVersion = 8, kVersionOfTeams = 9;
+constexpr uint32_t kVersion = 8, kVersionOfSeveralDevices = 9;
 
 /// Of another kind of file the checksum says nothing.
 void check_magic(const std::filesystem::path& file) {
@@ -33,7 +33,7 @@ void check_magic(const std::filesystem::path& file) {
 
 void check_version(ByteReader& in, int devices, const std::string& name) {
   const auto version = in.number<uint32_t>();
-  if (version != kVersion && version != kVersionOfTeams) {
+  if (version != kVersion && version != kVersionOfSeveralDevices) {
     user_error("{}: session file of version {}, this build reads version {}; save it anew", name,
                version, kVersion);
   }
@@ -103,9 +103,9 @@ void Sequence::save(const std::filesystem::path& file) const {
   if (s.tokens.empty())
     user_error("{}: nothing to save: the session has read no tokens", file.string());
   ByteWriter out(file);
-  const auto devices = static_cast<uint32_t>(s.options.queue.members());
+  const auto devices = static_cast<uint32_t>(s.options.queue.ranks());
   out.number(kMagic);
-  out.number(devices == 1 ? kVersion : kVersionOfTeams);
+  out.number(devices == 1 ? kVersion : kVersionOfSeveralDevices);
   if (devices > 1) out.number(devices);
   out.number(s.engine->fingerprint());
   out.text(s.options.attention.text());
@@ -129,7 +129,7 @@ void Sequence::load(const std::filesystem::path& file) {
   if (in.remaining() < sizeof kMagic || in.number<uint64_t>() != kMagic) {
     user_error("{}: not a session file of longhaul", name);
   }
-  check_version(in, s.options.queue.members(), name);
+  check_version(in, s.options.queue.ranks(), name);
   if (in.number<uint64_t>() != s.engine->fingerprint()) {
     user_error("{}: was saved with another model than {}; name that model with -m", name,
                s.engine->checkpoint().path().string());
@@ -171,9 +171,9 @@ void Sequence::load(const std::filesystem::path& file) {
       [&](const State& each) { parts.push_back(each.restore_part(in, std::ssize(tokens), name)); });
   if (in.remaining() != 0) user_error("{}: {} bytes too many", name, in.remaining());
   s.take(std::move(parts.front()), tokens, angles_length);
-  for (size_t i = 0; i < s.mates.size(); ++i) {
-    s.mates[i]->take(std::move(parts[i + 1]), tokens, angles_length);
-    s.mates[i]->logits.assign(logits.size(), 0);
+  for (size_t i = 0; i < s.peers.size(); ++i) {
+    s.peers[i]->take(std::move(parts[i + 1]), tokens, angles_length);
+    s.peers[i]->logits.assign(logits.size(), 0);
   }
   s.logits = std::move(logits);
 }
@@ -184,7 +184,7 @@ Sequence::State::RestoredPart Sequence::State::restore_part(ByteReader& in, int6
   std::unique_ptr<AttentionDriver> made = options.attention.make(shape);
   KvStore empty = make_store(*made);
   RestoredPart part{std::move(made), std::move(empty)};
-  const auto devices = static_cast<uint64_t>(options.queue.members());
+  const auto devices = static_cast<uint64_t>(options.queue.ranks());
   MemoryForecast need;
   need.weights = engine->weight_bytes() / devices;
   if (options.queue.on_host()) need.process = engine->process_bytes();

@@ -18,7 +18,7 @@ ContextCopy Sequence::copy_context() const {
 int64_t Sequence::State::take_over(const ContextCopy& copy, std::span<const int32_t> prompt,
                                    int64_t instruction) {
   LH_ASSERT(tokens.empty());
-  const KvStore& from = nth(copy.stores, options.queue.member());
+  const KvStore& from = nth(copy.stores, options.queue.rank());
   const auto length = static_cast<int64_t>(prompt.size());
   const auto [mine, theirs] =
       std::mismatch(prompt.begin(), prompt.end(), copy.tokens.begin(), copy.tokens.end());
@@ -49,7 +49,7 @@ int64_t Sequence::begin_with(const ContextCopy& copy, std::span<const int32_t> p
   int64_t taken = 0;
   s.together([&](State& each) {
     const int64_t here = each.take_over(copy, prompt, instruction);
-    if (each.leads()) taken = here;
+    if (each.is_root()) taken = here;
   });
   return taken;
 }

@@ -1,7 +1,7 @@
 #pragma once
 // The parts of a sequence, for the sources that work on them. On several devices each of a team
-// (base/team.h) has such a state, with the keys and values of its heads. The leader's state is the
-// sequence's own, and it owns the states of the other members.
+// (base/communicator.h) has such a state, with the keys and values of its heads. The leader's state
+// is the sequence's own, and it owns the states of the other members.
 
 #include <memory>
 #include <string>
@@ -36,7 +36,7 @@ struct Sequence::State {
   RestoredPart restore_part(ByteReader& in, int64_t of_tokens, const std::string& name) const;
   void take(RestoredPart part, std::span<const int32_t> text, int64_t length);
 
-  bool leads() const { return options.queue.member() == 0; }
+  bool is_root() const { return options.queue.rank() == 0; }
   /// Calls work(state) for the leader and the other members, each in a thread of its own. Rethrows
   /// the first exception. If the states no longer have the same text after that, all of them
   /// forget everything.
@@ -44,12 +44,12 @@ struct Sequence::State {
   template <class Work>
   void for_each(Work&& work) const {
     work(*this);
-    for (const auto& mate : mates) work(*mate);
+    for (const auto& mate : peers) work(*mate);
   }
   /// The state of a member of the team; this is the leader.
-  State& of_member(int member) { return member == 0 ? *this : *nth(mates, member - 1); }
-  const State& of_member(int member) const { return member == 0 ? *this : *nth(mates, member - 1); }
-  void run_crew(const std::function<void(int member)>& work);
+  State& of_member(int member) { return member == 0 ? *this : *nth(peers, member - 1); }
+  const State& of_member(int member) const { return member == 0 ? *this : *nth(peers, member - 1); }
+  void run_workers(const std::function<void(int member)>& work);
   /// Calls check(), which may throw. Throws if it threw for any device of the team. Call it before
   /// anything has changed.
   void all_agree(const std::function<void()>& check);
@@ -79,7 +79,7 @@ struct Sequence::State {
   /// Computes `logits` from the state of one row after the last layer.
   void take_logits(Decoder& decoder, const float* hidden) {
     logits.resize(static_cast<size_t>(engine->model().config.vocab));
-    if (leads()) decoder.logits(hidden, 1, logits.data());
+    if (is_root()) decoder.logits(hidden, 1, logits.data());
   }
   /// Lets the method end a pass, and adds the pass's tokens to the sequence.
   void finish_pass(const ForwardPass& forward);
@@ -127,8 +127,8 @@ struct Sequence::State {
   double taken_seconds = 0;
   MemoryForecast forecast_of_prompt;  ///< the last
   // The leader of a team has these.
-  std::vector<std::unique_ptr<State>> mates;
-  std::shared_ptr<Crew> crew;
+  std::vector<std::unique_ptr<State>> peers;
+  std::shared_ptr<WorkerGroup> workers;
 };
 
 }  // namespace longhaul

@@ -13,14 +13,14 @@ namespace longhaul {
 namespace {
 
 /// "5.0:0.77/8.4:0.78": LAYER.HEAD:WEIGHT. Of another form: none, ltri itself says what is wrong.
-std::vector<WatchedHead> heads_of(std::string_view text, const ModelShape& shape) {
-  std::vector<WatchedHead> heads;
+std::vector<ObservedHead> heads_of(std::string_view text, const ModelShape& shape) {
+  std::vector<ObservedHead> heads;
   while (!text.empty()) {
     const std::string_view item = text.substr(0, text.find('/'));
     text.remove_prefix(std::min(item.size() + 1, text.size()));
     const size_t dot = item.find('.'), colon = std::min(item.find(':'), item.size());
     if (dot == std::string_view::npos || dot > colon) return {};
-    WatchedHead head;
+    ObservedHead head;
     const bool plain = colon == item.size();
     if (!parse_number(item.substr(0, dot), head.layer) ||
         !parse_number(item.substr(dot + 1, colon - dot - 1), head.head) ||
@@ -37,14 +37,14 @@ std::vector<WatchedHead> heads_of(std::string_view text, const ModelShape& shape
 
 }  // namespace
 
-std::vector<WatchedHead> heads_to_watch(const ModelShape& shape) {
+std::vector<ObservedHead> heads_to_watch(const ModelShape& shape) {
   const auto profile = read_profile(shape.profile_prefix, "ltri");
   if (const auto known = profile.find("heads"); known != profile.end()) {
-    std::vector<WatchedHead> heads = heads_of(known->second, shape);
+    std::vector<ObservedHead> heads = heads_of(known->second, shape);
     if (!heads.empty()) return heads;
   }
   constexpr int kLayers = 4;  // the keys of more would cost more than a tenth of decoding
-  std::vector<WatchedHead> heads;
+  std::vector<ObservedHead> heads;
   for (int i = 0; i < kLayers; ++i) {
     const int layer = shape.layers / 2 + i * (shape.layers - shape.layers / 2) / kLayers;
     if (!heads.empty() && heads.back().layer == layer) continue;
@@ -53,7 +53,7 @@ std::vector<WatchedHead> heads_to_watch(const ModelShape& shape) {
   return heads;
 }
 
-SourceWatch::SourceWatch(const ModelShape& shape, std::vector<WatchedHead> heads,
+SourceWatch::SourceWatch(const ModelShape& shape, std::vector<ObservedHead> heads,
                          int64_t prompt_tokens)
     : heads_(std::move(heads)),
       prompt_tokens_(prompt_tokens),
@@ -72,7 +72,7 @@ void SourceWatch::observe(const LayerStep& step, std::span<const AttendTask> tas
 void SourceWatch::add_look(const LayerStep& step, const AttendTask& task,
                            const KeySegment& segment) {
   int first = step.shape->heads, last = -1;
-  for (const WatchedHead& head : heads_) {
+  for (const ObservedHead& head : heads_) {
     const bool holds = head.layer == step.layer && head.head >= task.head_begin &&
                        head.head < task.head_begin + task.head_count;
     if (!holds) continue;
@@ -112,7 +112,7 @@ void SourceWatch::look(const LayerStep& step) {
   std::vector<TopKeysTask> tasks;
   for (const Look& look : looks_) tasks.push_back(look.keys);
   top_keys(call, tasks);
-  for (const WatchedHead& head : heads_) {
+  for (const ObservedHead& head : heads_) {
     const auto seen_by = std::ranges::find_if(looks_, [&](const Look& look) {
       return head.layer == step.layer && head.head >= look.keys.head_begin &&
              head.head < look.keys.head_begin + look.keys.head_count;

@@ -13,14 +13,14 @@
 namespace longhaul {
 
 /// A query head that is watched, and how much what it looks at counts.
-struct WatchedHead {
+struct ObservedHead {
   int layer = 0, head = 0;
   float weight = 1;
 };
 
 /// The retrieval heads of the model's profile for ltri, which find what replies copy; without one
 /// all heads of a few layers behind the middle.
-std::vector<WatchedHead> heads_to_watch(const ModelShape& shape);
+std::vector<ObservedHead> heads_to_watch(const ModelShape& shape);
 
 /// A token of the prompt, and the share of what was looked at when a token of the reply was chosen.
 struct LookedAt {
@@ -30,7 +30,7 @@ struct LookedAt {
 
 class SourceWatch {
  public:
-  SourceWatch(const ModelShape& shape, std::vector<WatchedHead> heads, int64_t prompt_tokens);
+  SourceWatch(const ModelShape& shape, std::vector<ObservedHead> heads, int64_t prompt_tokens);
 
   /// For Session::observe. Looks where the keys that the heads see are in memory, at their own
   /// places of the text; methods that move them show nothing.
@@ -51,7 +51,7 @@ class SourceWatch {
   /// Ranks the keys of looks_ and counts what was seen.
   void look(const LayerStep& step);
 
-  std::vector<WatchedHead> heads_;
+  std::vector<ObservedHead> heads_;
   int64_t prompt_tokens_;
   bool saw_anything_ = false;
   std::vector<std::vector<LookedAt>> looked_at_;  ///< by the reply's token

@@ -12,7 +12,7 @@ namespace {
 bool failed_by_another(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
-  } catch (const TeamGaveUp&) {
+  } catch (const CommunicatorAborted&) {
     return true;
   } catch (...) {
     return false;
@@ -25,32 +25,32 @@ bool none_threw(const std::vector<std::exception_ptr>& thrown) {
 
 }  // namespace
 
-std::shared_ptr<Crew> crew_of(const Queue& queue) {
-  if (queue.members() == 1) return nullptr;
+std::shared_ptr<WorkerGroup> crew_of(const Queue& queue) {
+  if (queue.ranks() == 1) return nullptr;
   static std::mutex mutex;
-  static std::map<const Team*, std::weak_ptr<Crew>> crews;
+  static std::map<const Communicator*, std::weak_ptr<WorkerGroup>> crews;
   const std::lock_guard lock(mutex);
   std::erase_if(crews, [](const auto& each) { return each.second.expired(); });
-  std::weak_ptr<Crew>& known = crews[queue.team().get()];
-  std::shared_ptr<Crew> crew = known.lock();
-  if (crew == nullptr) known = crew = std::make_shared<Crew>(queue.members());
-  return crew;
+  std::weak_ptr<WorkerGroup>& known = crews[queue.communicator().get()];
+  std::shared_ptr<WorkerGroup> workers = known.lock();
+  if (workers == nullptr) known = workers = std::make_shared<WorkerGroup>(queue.ranks());
+  return workers;
 }
 
-std::vector<std::exception_ptr> run_team(const Queue& queue, Crew& crew,
+std::vector<std::exception_ptr> run_team(const Queue& queue, WorkerGroup& workers,
                                          const std::function<void(int)>& work) {
-  Team& team = *queue.team();
-  team.begin_step();
-  std::vector<std::exception_ptr> thrown = crew.run(
+  Communicator& communicator = *queue.communicator();
+  communicator.begin_step();
+  std::vector<std::exception_ptr> thrown = workers.run(
       [&](int member) {
-        team.device(member)->enter();
+        communicator.device(member)->enter();
         work(member);
-        team.end_step();
+        communicator.end_step();
       },
-      [&] { team.give_up(); });
+      [&] { communicator.give_up(); });
   if (none_threw(thrown)) return thrown;
   try {
-    team.begin_anew();
+    communicator.begin_anew();
   } catch (const std::exception&) {  // the first error is reported; the next step fails as well
   }
   return thrown;

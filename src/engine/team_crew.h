@@ -6,23 +6,23 @@
 #include <memory>
 #include <vector>
 
-#include "base/crew.h"
+#include "base/communicator.h"
 #include "base/queue.h"
-#include "base/team.h"
+#include "base/worker_group.h"
 
 namespace longhaul {
 
 /// The threads that work for the members of the queue's team; null without a team. All that work
 /// on a team share its threads, and one of them works at a time.
-std::shared_ptr<Crew> crew_of(const Queue& queue);
+std::shared_ptr<WorkerGroup> crew_of(const Queue& queue);
 
 /// Calls work(member) in the thread of every member. Returns what each member threw, null for
 /// nothing.
-std::vector<std::exception_ptr> run_team(const Queue& queue, Crew& crew,
+std::vector<std::exception_ptr> run_team(const Queue& queue, WorkerGroup& workers,
                                          const std::function<void(int member)>& work);
 
-/// Rethrows the first exception that is not TeamGaveUp; that one only says that another member
-/// failed. Returns if no member threw.
+/// Rethrows the first exception that is not CommunicatorAborted; that one only says that another
+/// member failed. Returns if no member threw.
 void rethrow_first(const std::vector<std::exception_ptr>& thrown);
 
 }  // namespace longhaul

@@ -95,8 +95,8 @@ void AnswerRecall::look(const LayerStep& step, const KeySegment& shown, int64_t 
   HostStage on(*step.queue);
   KeySegment segment = shown;
   segment.index = on(shown.index);
-  segment.live = on(shown.live);
-  segment.behind = on(shown.behind);
+  segment.device_count = on(shown.device_count);
+  segment.count_after = on(shown.count_after);
   resolve_counts({&segment, 1});
   const KeyRange keys = visible_keys(segment, position);
   if (keys.begin >= keys.end) return;

@@ -178,7 +178,8 @@ void put_together(const ordered_json& first, const ordered_json& second, ordered
   if (first.contains("samples")) {
     both["samples"] = std::max(first["samples"].get<int64_t>(), second["samples"].get<int64_t>());
   }
-  if (first.value("openings", "") != second.at("openings")) both["openings"] = "both";
+  if (first.value("openings", "") != second.at("openings").get<std::string>())
+    both["openings"] = "both";
 }
 
 /// Merges this run's request with the contents of the folder's run.json.

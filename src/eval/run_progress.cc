@@ -14,11 +14,12 @@ double seconds_left(const EvalProgress& progress, double seconds) {
   return seconds / progress.fresh * progress.left;
 }
 
-RunProgress::RunProgress(const std::vector<Contender>& contenders, int64_t answers, double work,
-                         const EvalHooks& hooks)
+RunProgress::RunProgress(const std::vector<TestedMethod>& tested_methods, int64_t answers,
+                         double work, const EvalHooks& hooks)
     : hooks_(hooks), work_(work) {
   progress_.total = answers;
-  for (const Contender& contender : contenders) progress_.methods.push_back({contender.name});
+  for (const TestedMethod& tested_method : tested_methods)
+    progress_.methods.push_back({tested_method.name});
 }
 
 bool RunProgress::add_score(const Record& record) {

@@ -4,8 +4,8 @@
 #include <mutex>
 #include <vector>
 
-#include "eval/contenders.h"
 #include "eval/runner.h"
+#include "eval/tested_methods.h"
 
 namespace longhaul {
 
@@ -13,7 +13,7 @@ class RunProgress {
  public:
   /// `answers`: number of requested answers; `work`: their total cost, in tokens read
   /// (SampleQueue::work_of). `hooks` must outlive this object.
-  RunProgress(const std::vector<Contender>& contenders, int64_t answers, double work,
+  RunProgress(const std::vector<TestedMethod>& tested_methods, int64_t answers, double work,
               const EvalHooks& hooks);
 
   /// Adds an answer of an earlier run: it counts in the running score, and its `work` is not left

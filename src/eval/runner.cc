@@ -14,12 +14,12 @@
 #include "base/parallel.h"
 #include "eval/answer_recall.h"
 #include "eval/ask.h"
-#include "eval/contenders.h"
 #include "eval/data.h"
 #include "eval/evidence.h"
 #include "eval/run_answers.h"
 #include "eval/run_progress.h"
 #include "eval/sample_queue.h"
+#include "eval/tested_methods.h"
 
 namespace longhaul {
 namespace {
@@ -31,7 +31,7 @@ PromptComposer composer_of(const EvalSettings& settings, const Engine& engine) {
 
 /// A method's missing answer to a sample.
 struct WantedAnswer {
-  const Contender* contender = nullptr;
+  const TestedMethod* tested_method = nullptr;
   Record cell;                             ///< the record's description of the sample
   std::shared_ptr<ComposedPrompt> prompt;  ///< the whole prompt, in this way of asking
 };
@@ -124,12 +124,12 @@ class Run {
       : engine_(engine),
         settings_(settings),
         hooks_(hooks),
-        contenders_(contenders_of(settings, engine->model().shape)),
+        tested_methods_(tested_methods_of(settings, engine->model().shape)),
         composer_(composer_of(settings, *engine)),
         data_(settings.data),
         queue_(settings, tasks, composer_, data_),
         answers_(folder, run_json(settings, *engine, tasks), queue_, composer_, settings.openings),
-        progress_(contenders_, queue_.answers(), queue_.work(), hooks) {
+        progress_(tested_methods_, queue_.answers(), queue_.work(), hooks) {
     warn_of_unopened();
     for (const Record& record : answers_.writer().records()) {
       if (queue_.asks(record)) progress_.add_found(record, queue_.work_of(record));
@@ -151,14 +151,14 @@ class Run {
   void ask_one(const QueuedSample& queued, const WantedAnswer& wanted, SharedReading* shared,
                OpenAnswers& open);
   void note(double work, const Asked& asked);
-  ComposedPrompt prompt_of(const QueuedSample& queued, const Contender& contender, bool opening,
-                           const ComposedPrompt& whole) const;
+  ComposedPrompt prompt_of(const QueuedSample& queued, const TestedMethod& tested_method,
+                           bool opening, const ComposedPrompt& whole) const;
   void find_answer(const Sample& sample, ComposedPrompt& prompt) const;
 
   const std::shared_ptr<const Engine>& engine_;
   const EvalSettings& settings_;
   const EvalHooks& hooks_;
-  const std::vector<Contender> contenders_;
+  const std::vector<TestedMethod> tested_methods_;
   const PromptComposer composer_;
   const EvalData data_;
   SampleQueue queue_;
@@ -177,18 +177,18 @@ void Run::warn_of_unopened() const {
   warn("--opening on: no opened form, so asked without: {}", fmt::join(names, ", "));
 }
 
-ComposedPrompt Run::prompt_of(const QueuedSample& queued, const Contender& contender, bool opening,
-                              const ComposedPrompt& whole) const {
-  switch (contender.reads) {
-    case Contender::Reads::kQuestionOnly:
+ComposedPrompt Run::prompt_of(const QueuedSample& queued, const TestedMethod& tested_method,
+                              bool opening, const ComposedPrompt& whole) const {
+  switch (tested_method.reads) {
+    case TestedMethod::Reads::kQuestionOnly:
       return composer_.compose(without_context(*queued.sample), opening);
-    case Contender::Reads::kWithoutMiddle: {
+    case TestedMethod::Reads::kWithoutMiddle: {
       const double kept = settings_.kept_by_cut * static_cast<double>(whole.tokens.size());
       ComposedPrompt cut = cut_middle(whole, static_cast<int64_t>(kept));
       cut.answer.clear();
       return cut;
     }
-    case Contender::Reads::kWhole:
+    case TestedMethod::Reads::kWhole:
       break;
   }
   return whole;
@@ -206,19 +206,19 @@ void Run::note(double work, const Asked& asked) {
 
 void Run::ask_one(const QueuedSample& queued, const WantedAnswer& wanted, SharedReading* shared,
                   OpenAnswers& open) {
-  const auto& [contender_at, cell, whole] = wanted;
-  const Contender& contender = *contender_at;
+  const auto& [tested_method_at, cell, whole] = wanted;
+  const TestedMethod& tested_method = *tested_method_at;
   const Sample& sample = *queued.sample;
   const auto refuse = [&, &record = cell](std::string why) {
     Record refused = record;
     refused.error = std::move(why);
     open.add(queue_.work_of(queued), {.records = {refused}});
   };
-  if (sample.context.empty() && contender.reads != Contender::Reads::kWhole) {
+  if (sample.context.empty() && tested_method.reads != TestedMethod::Reads::kWhole) {
     return refuse("the sample has no context apart from its question");
   }
-  ComposedPrompt prompt = prompt_of(queued, contender, cell.opening, *whole);
-  if (contender.shown_evidence) {
+  ComposedPrompt prompt = prompt_of(queued, tested_method, cell.opening, *whole);
+  if (tested_method.shown_evidence) {
     prompt.evidence = evidence_tokens(engine_->tokenizer(), prompt, sample.answers);
     if (prompt.evidence.empty()) return refuse("no sentence of the context holds the answer");
   }
@@ -230,18 +230,18 @@ void Run::ask_one(const QueuedSample& queued, const WantedAnswer& wanted, Shared
   if (shared != nullptr && shared->no_room) shared = nullptr;
   const bool read_already =
       shared != nullptr && shared->copy && shared->copy->tokens == prompt.tokens;
-  if (shared != nullptr && !contender.dense && !read_already) {
-    SessionOptions dense = contender.options;
+  if (shared != nullptr && !tested_method.dense && !read_already) {
+    SessionOptions dense = tested_method.options;
     dense.attention = MethodSpec::parse("dense");
     seconds = read_shared(engine_, open.runner(), dense, prompt, hooks_.cancel, *shared);
   }
   const double work = queue_.work_of(queued);
   if (sample.perplexity) {
     return open.add(
-        work, predict(engine_, open.runner(), contender.options, prompt, cell, hooks_.cancel));
+        work, predict(engine_, open.runner(), tested_method.options, prompt, cell, hooks_.cancel));
   }
   open.add(work,
-           Answering(engine_, contender.options, queued.sample, std::move(prompt), cell,
+           Answering(engine_, tested_method.options, queued.sample, std::move(prompt), cell,
                      hooks_.cancel, settings_.sources),
            shared, seconds);
 }
@@ -251,14 +251,14 @@ void Run::ask_one(const QueuedSample& queued, const WantedAnswer& wanted, Shared
 void Run::plan_one_way(const QueuedSample& queued, Record cell, std::vector<WantedAnswer>& wanted) {
   const Sample& sample = *queued.sample;
   const FoundPrompt* found = answers_.found_prompt(sample, cell);
-  std::vector<const Contender*> left;
-  for (const Contender& contender : contenders_) {
-    if (!concerns(contender, sample)) continue;
-    cell.method = contender.name;
+  std::vector<const TestedMethod*> left;
+  for (const TestedMethod& tested_method : tested_methods_) {
+    if (!concerns(tested_method, sample)) continue;
+    cell.method = tested_method.name;
     if (found != nullptr && answers_.answered(sample, cell, *found)) {
       progress_.count(queue_.work_of(queued), {}, 0);
     } else {
-      left.push_back(&contender);
+      left.push_back(&tested_method);
     }
   }
   if (left.empty() && found != nullptr && !found->sample_hash.empty()) return;
@@ -269,9 +269,9 @@ void Run::plan_one_way(const QueuedSample& queued, Record cell, std::vector<Want
   if (found != nullptr) answers_.check_prompt(*found, cell, whole->tokens);
   if (left.empty()) return;
   find_answer(sample, *whole);
-  for (const Contender* contender : left) {
-    cell.method = contender->name;
-    wanted.push_back({contender, cell, whole});
+  for (const TestedMethod* tested_method : left) {
+    cell.method = tested_method->name;
+    wanted.push_back({tested_method, cell, whole});
   }
 }
 
@@ -282,8 +282,8 @@ void Run::ask_all(const QueuedSample& queued, OpenAnswers& open) {
   for (const bool opening : openings_of(sample, settings_.openings, composer_)) {
     plan_one_way(queued, cell_of(queued, opening), wanted);
   }
-  const auto own = std::stable_partition(wanted.begin(), wanted.end(),
-                                         [](const WantedAnswer& w) { return w.contender->shares; });
+  const auto own = std::stable_partition(
+      wanted.begin(), wanted.end(), [](const WantedAnswer& w) { return w.tested_method->shares; });
   SharedReading reading;
   const bool share = !sample.perplexity && own - wanted.begin() > 1;
   for (auto w = wanted.begin(); w != wanted.end(); ++w) {

@@ -55,7 +55,7 @@ struct ModelConfig {
   float logit_cap = 0;         ///< the same of the model's logits
   int experts = 0;             ///< networks of the feed-forward part; 0: one for all rows
   int experts_used = 0;        ///< of them by each row
-  bool experts_add_up = true;  ///< their weights add up to 1
+  bool norm_topk_prob = true;  ///< their weights add up to 1
 
   QueryGrowth query_growth() const { return {rope.original_context, temperature_scale}; }
 

@@ -92,7 +92,7 @@ class HfReader {
     c.experts = fields_.integer(count);
     c.experts_used = fields_.integer("num_experts_per_tok");
     if (fields_.has("moe_intermediate_size")) c.ffn = fields_.integer("moe_intermediate_size");
-    c.experts_add_up = fields_.flag("norm_topk_prob", family_.hf_experts_add_up);
+    c.norm_topk_prob = fields_.flag("norm_topk_prob", family_.hf_norm_topk_prob);
     const bool every =
         !fields_.has("decoder_sparse_step") || fields_.integer("decoder_sparse_step") == 1;
     const bool some =

@@ -5,7 +5,7 @@
 #include "model/device_decoder.h"
 #include "model/host_decoder.h"
 #include "ops/attention/attention_memory.h"
-#include "ops/core/add_up.h"
+#include "ops/core/all_reduce.h"
 #include "ops/core/fill.h"
 
 namespace longhaul {
@@ -226,11 +226,11 @@ void Decoder::State::add_part(int layer, RowNorm after, Part&& part) {
   const int64_t written = rows * model.config.hidden;
   const bool as_it_is = norm_of(nth(model.layers, layer), after).empty();
   if (as_it_is && model.config.residual_scale == 1) {
-    part({stream.view(), queue.member() == 0});
-    return add_up(queue, stream.view().part(0, written));
+    part({stream.view(), queue.rank() == 0});
+    return all_reduce(queue, stream.view().part(0, written));
   }
   part({sublayer.resize(queue, stream.size()), false});
-  add_up(queue, sublayer.view().part(0, written));
+  all_reduce(queue, sublayer.view().part(0, written));
   add_sublayer(layer, after);
 }
 

@@ -105,7 +105,7 @@ void Decoder::DeviceState::mix_experts(int layer, const PartOutput& y) {
   ops().mix_experts(*input, routes.view(),
                     {.count = c.experts,
                      .used = c.experts_used,
-                     .among_chosen = c.experts_add_up,
+                     .among_chosen = c.norm_topk_prob,
                      .gating = c.gating,
                      .gate = role(w.gate),
                      .up = role(w.up),
@@ -121,7 +121,7 @@ void Decoder::DeviceState::add_sublayer(int layer, RowNorm norm) {
 
 void Decoder::DeviceState::logits(const float* hidden, int64_t count, float* out) {
   const ModelConfig& c = model.config;
-  LH_ASSERT(queue.member() == 0);
+  LH_ASSERT(queue.rank() == 0);
   ops().rms_norm({hidden, count * c.hidden, queue.place()}, weights->final_norm().view(),
                  c.norm_eps, count, c.hidden, *input);
   const View<float> y = result.resize(queue, count * c.vocab);

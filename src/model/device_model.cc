@@ -126,9 +126,9 @@ void DeviceModel::copy_feed_forward(const LayerWeights& from, const LayerAdapter
 }
 
 DeviceModel::DeviceModel(const Model& whole, const Queue& queue)
-    : part_(queue.members() == 1 ? nullptr
-                                 : std::make_unique<const ModelPart>(
-                                       part_of(whole, queue.member(), queue.members()))),
+    : part_(queue.ranks() == 1
+                ? nullptr
+                : std::make_unique<const ModelPart>(part_of(whole, queue.rank(), queue.ranks()))),
       model_(part_ == nullptr ? whole : part_->model),
       queue_(queue) {
   static const LayerAdapters kNone;
@@ -144,7 +144,7 @@ DeviceModel::DeviceModel(const Model& whole, const Queue& queue)
     copy_feed_forward(from, adapters, layer);
   }
   embedding_ = matrix(model.embedding);
-  if (queue.member() > 0) return;  // only the first device computes logits
+  if (queue.rank() > 0) return;  // only the first device computes logits
   final_norm_ = numbers(model.final_norm);
   const bool tied = model.head.data == model.embedding.data;
   head_.matrix = tied ? embedding_ : matrix(model.head);

@@ -47,7 +47,7 @@ constexpr Family kFamilies[] = {
      .hugging_face = "qwen3_moe",
      .qk_norm = QkNorm::kHead,
      .experts = true,
-     .hf_experts_add_up = false,
+     .hf_norm_topk_prob = false,
      .window_flag = true},
     {.gguf = "phi3", .hugging_face = "phi3", .fused_gate_up = true},
     {.gguf = "gemma2",

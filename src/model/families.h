@@ -51,7 +51,7 @@ struct Family {
   bool caps = false;  ///< of logits: these where the file does not say
   float attention_cap = 0, logit_cap = 0;
   bool experts = false;
-  bool hf_experts_add_up = true;  ///< weights of chosen experts, where the file does not say
+  bool hf_norm_topk_prob = true;  ///< weights of chosen experts, where the file does not say
 
   bool windows = true;       ///< config.json's sliding_window has a meaning
   bool window_flag = false;  ///< ... and only with use_sliding_window, from max_window_layers on

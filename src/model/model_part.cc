@@ -8,22 +8,22 @@
 namespace longhaul {
 namespace {
 
-/// One of `members` equal ranges of [0, all).
-Columns stretch(int64_t all, int member, int members) {
-  return {all * member / members, all * (member + 1) / members - all * member / members};
+/// One of `ranks` equal ranges of [0, all).
+Columns stretch(int64_t all, int rank, int ranks) {
+  return {all * rank / ranks, all * (rank + 1) / ranks - all * rank / ranks};
 }
 
-void check_divides(const Model& model, int members) {
+void check_divides(const Model& model, int ranks) {
   const ModelConfig& c = model.config;
   for (const int heads : c.kv_heads) {
-    if (heads % members == 0) continue;
+    if (heads % ranks == 0) continue;
     user_error("the model has {} KV heads in a layer, which {} devices cannot have between them",
-               heads, members);
+               heads, ranks);
   }
   if (c.qk_norm == QkNorm::kWhole) {
     user_error(
         "{} models normalise the queries of all heads together: they run on one device, not on {}",
-        c.architecture, members);
+        c.architecture, ranks);
   }
 }
 
@@ -31,38 +31,37 @@ void check_divides(const Model& model, int members) {
 int64_t block_of(const TensorView& matrix) { return traits(matrix.type).block_size; }
 
 /// Ranges of the feed-forward network end at block boundaries of `down`. They end at multiples of
-/// 64 columns if every member still gets some, for alignment.
-Columns ffn_columns(const Model& model, int member, int members) {
+/// 64 columns if every rank still gets some, for alignment.
+Columns ffn_columns(const Model& model, int rank, int ranks) {
   int64_t unit = 1;
   for (const LayerWeights& layer : model.layers) {
     if (layer.experts.empty()) unit = std::max(unit, block_of(layer.down));
     for (const ExpertWeights& expert : layer.experts) unit = std::max(unit, block_of(expert.down));
   }
   const int64_t ffn = model.config.ffn;
-  if (unit < 64 && ffn % 64 == 0 && ffn / 64 >= members) unit = 64;
-  if (ffn % unit != 0 || ffn / unit < members) {
+  if (unit < 64 && ffn % 64 == 0 && ffn / 64 >= ranks) unit = 64;
+  if (ffn % unit != 0 || ffn / unit < ranks) {
     user_error(
         "the model's feed-forward part of {} columns in blocks of {} is too small for {} "
         "devices",
-        ffn, unit, members);
+        ffn, unit, ranks);
   }
-  const Columns units = stretch(ffn / unit, member, members);
+  const Columns units = stretch(ffn / unit, rank, ranks);
   return {units.begin * unit, units.count * unit};
 }
 
 class Dealer {
  public:
-  Dealer(const Model& model, int member, int members)
-      : whole_(model), member_(member), members_(members) {
-    part_.of_down = ffn_columns(model, member, members);
-    part_.of_output = stretch(int64_t{model.config.heads} * model.config.head_dim, member, members);
+  Dealer(const Model& model, int rank, int ranks) : whole_(model), rank_(rank), ranks_(ranks) {
+    part_.of_down = ffn_columns(model, rank, ranks);
+    part_.of_output = stretch(int64_t{model.config.heads} * model.config.head_dim, rank, ranks);
   }
 
   ModelPart deal() {
     Model& m = part_.model;
     m.config = whole_.config;
-    m.config.heads /= members_;
-    for (int& heads : m.config.kv_heads) heads /= members_;
+    m.config.heads /= ranks_;
+    for (int& heads : m.config.kv_heads) heads /= ranks_;
     m.config.ffn = static_cast<int>(part_.of_down.count);
     m.embedding = whole_.embedding;
     m.head = whole_.head;
@@ -73,8 +72,8 @@ class Dealer {
     m.shape = whole_.shape;
     m.shape.heads = m.config.heads;
     m.shape.kv_heads = m.config.kv_heads;
-    m.shape.member = member_;
-    m.shape.members = members_;
+    m.shape.rank = rank_;
+    m.shape.ranks = ranks_;
     for (size_t layer = 0; layer < m.shape.sinks.size(); ++layer) {
       m.shape.sinks[layer] = std::span<const float>(m.layers[layer].sinks);
     }
@@ -82,13 +81,13 @@ class Dealer {
   }
 
  private:
-  /// The member's rows of a matrix whose rows belong to heads.
+  /// The rank's rows of a matrix whose rows belong to heads.
   TensorView own(const TensorView& matrix) const {
-    const Columns rows = stretch(matrix.rows(), member_, members_);
+    const Columns rows = stretch(matrix.rows(), rank_, ranks_);
     return matrix.slice_rows(rows.begin, rows.count);
   }
   std::vector<float> own(const std::vector<float>& values) const {
-    const Columns rows = stretch(std::ssize(values), member_, members_);
+    const Columns rows = stretch(std::ssize(values), rank_, ranks_);
     return {values.begin() + rows.begin, values.begin() + rows.begin + rows.count};
   }
   TensorView inner(const TensorView& matrix) const {
@@ -100,7 +99,7 @@ class Dealer {
     return {first, first + part_.of_down.count};
   }
   std::vector<float> once(const std::vector<float>& values) const {
-    return member_ == 0 ? values : std::vector<float>();
+    return rank_ == 0 ? values : std::vector<float>();
   }
 
   LayerWeights deal(const LayerWeights& from) const {
@@ -113,9 +112,9 @@ class Dealer {
     to.v_bias = own(from.v_bias);
     to.sinks = own(from.sinks);
     to.output_bias = once(from.output_bias);
-    if (from.output.cols() / members_ % block_of(from.output) != 0) {
+    if (from.output.cols() / ranks_ % block_of(from.output) != 0) {
       user_error("{}: {} columns in blocks of {} cannot be dealt to {} devices", from.output.name,
-                 from.output.cols(), block_of(from.output), members_);
+                 from.output.cols(), block_of(from.output), ranks_);
     }
     if (from.experts.empty()) {
       to.gate = inner(from.gate);
@@ -131,7 +130,7 @@ class Dealer {
     return to;
   }
 
-  /// The member's part of the adapters. For a matrix divided by rows, the second factor is divided
+  /// The rank's part of the adapters. For a matrix divided by rows, the second factor is divided
   /// likewise. Other adapters stay whole here; DeviceModel takes the columns of the first factor.
   LayerAdapters deal(const LayerAdapters& from) const {
     const auto of_heads = [&](const LowRank& adapter) {
@@ -158,15 +157,15 @@ class Dealer {
   }
 
   const Model& whole_;
-  int member_, members_;
+  int rank_, ranks_;
   ModelPart part_;
 };
 
 }  // namespace
 
-ModelPart part_of(const Model& model, int member, int members) {
-  check_divides(model, members);
-  return Dealer(model, member, members).deal();
+ModelPart part_of(const Model& model, int rank, int ranks) {
+  check_divides(model, ranks);
+  return Dealer(model, rank, ranks).deal();
 }
 
 std::vector<std::byte> packed(const TensorView& matrix, const Columns& columns) {

@@ -17,9 +17,9 @@ struct Columns {
   bool all() const { return count == 0; }
 };
 
-/// The model with this member's heads and columns. Its matrices are row ranges of the whole
-/// model's. `output` and `down` are the whole model's matrices, of which the member uses columns.
-/// Only the first member has the biases of those two projections, so that they are added once.
+/// The model with this rank's heads and columns. Its matrices are row ranges of the whole
+/// model's. `output` and `down` are the whole model's matrices, of which the rank uses columns.
+/// Only the first rank has the biases of those two projections, so that they are added once.
 struct ModelPart {
   Model model;
   Columns of_output, of_down;
@@ -27,7 +27,7 @@ struct ModelPart {
 
 /// Throws UserError if the model cannot be divided among so many devices. `model` must outlive the
 /// part.
-ModelPart part_of(const Model& model, int member, int members);
+ModelPart part_of(const Model& model, int rank, int ranks);
 
 /// Copies the columns of a matrix, row by row, without gaps. They must begin and end at block
 /// boundaries.

@@ -11,7 +11,7 @@
 namespace longhaul {
 namespace {
 
-struct Contender {
+struct TestedMethod {
   std::string label;
   Estimate quality;
   Cost cost;
@@ -25,11 +25,11 @@ std::string times(double factor) {
 using Value = std::function<double(const Cost&)>;  ///< higher is better; 0: unknown
 
 /// The best of `within` by `value`, if it is better than the reference.
-Verdict::Pick best_of(const char* title, const std::vector<Contender>& within,
-                      const Contender& measure, const Value& value, const char* more,
+Verdict::Pick best_of(const char* title, const std::vector<TestedMethod>& within,
+                      const TestedMethod& measure, const Value& value, const char* more,
                       const std::function<std::string(const Cost&)>& text) {
-  const Contender* best = nullptr;
-  for (const Contender& c : within) {
+  const TestedMethod* best = nullptr;
+  for (const TestedMethod& c : within) {
     if (value(c.cost) > (best == nullptr ? 0 : value(best->cost))) best = &c;
   }
   const double before = value(measure.cost);
@@ -42,7 +42,7 @@ Verdict::Pick best_of(const char* title, const std::vector<Contender>& within,
                   more, measure.label, percent_text(best->quality.mean))};
 }
 
-std::string measure_text(int64_t length, const Contender& m) {
+std::string measure_text(int64_t length, const TestedMethod& m) {
   const std::string interval =
       m.quality.interval
           ? fmt::format("95 % interval {} to {}, ", percent_text(m.quality.interval->low),
@@ -58,9 +58,9 @@ std::string measure_text(int64_t length, const Contender& m) {
                             format_bytes(static_cast<size_t>(m.cost.kv_bytes)));
 }
 
-Verdict::Pick all_within(const std::vector<Contender>& within, size_t others) {
+Verdict::Pick all_within(const std::vector<TestedMethod>& within, size_t others) {
   std::string names;
-  for (const Contender& c : within) names += (names.empty() ? "" : ", ") + c.label;
+  for (const TestedMethod& c : within) names += (names.empty() ? "" : ", ") + c.label;
   return {"Within the interval", fmt::format("{} of {} methods", within.size(), others),
           shortened(names, 400)};
 }
@@ -72,20 +72,20 @@ std::vector<Verdict> verdicts(const Results& results, int64_t length) {
   for (size_t run = 0; run < results.runs().size(); ++run) {
     const auto measured = measure_at(results, run, length);
     if (!measured) continue;
-    const auto contender = [&](size_t i) {
-      return Contender{results.series()[i].label, *quality_at(results, i, length),
-                       cost_at(results, i, length)};
+    const auto tested_method = [&](size_t i) {
+      return TestedMethod{results.series()[i].label, *quality_at(results, i, length),
+                          cost_at(results, i, length)};
     };
-    const Contender measure = contender(*measured);
+    const TestedMethod measure = tested_method(*measured);
     const double low =
         measure.quality.interval ? measure.quality.interval->low : measure.quality.mean;
-    std::vector<Contender> within;
+    std::vector<TestedMethod> within;
     size_t others = 0;
     for (size_t i = 0; i < results.series().size(); ++i) {
       const Series& s = results.series()[i];
       if (s.run != run || s.control || i == *measured || !quality_at(results, i, length)) continue;
       ++others;
-      const Contender other = contender(i);
+      const TestedMethod other = tested_method(i);
       if (other.quality.mean >= low) within.push_back(other);
     }
     if (others == 0) continue;

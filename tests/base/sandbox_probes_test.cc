@@ -60,7 +60,7 @@ std::set<std::string> let_through(const std::function<std::vector<Probe>()>& pre
   if (pipe2(ends, O_CLOEXEC) != 0) return {"pipe2"};
   const pid_t child = fork();
   if (child == 0) {
-    close(ends[0]);
+    ::close(ends[0]);
     setenv("TMPDIR", written.c_str(), 1);
     setpgid(0, 0);  // signals to its group reach only itself
     const std::vector<Probe> probes = prepare();
@@ -72,17 +72,17 @@ std::set<std::string> let_through(const std::function<std::vector<Probe>()>& pre
       const bool refused = result < 0 && (errno == EPERM || errno == EACCES || errno == ENOSYS);
       if (refused || (probe.by_landlock && !sandbox.files)) continue;
       const std::string line = probe.name + "\n";
-      if (write(ends[1], line.data(), line.size()) < 0) _exit(2);
+      if (::write(ends[1], line.data(), line.size()) < 0) _exit(2);
     }
     _exit(0);
   }
-  close(ends[1]);
+  ::close(ends[1]);
   std::string report;
   char buffer[4096];
-  for (ssize_t n = 0; (n = read(ends[0], buffer, sizeof buffer)) > 0;) {
+  for (ssize_t n = 0; (n = ::read(ends[0], buffer, sizeof buffer)) > 0;) {
     report.append(buffer, static_cast<size_t>(n));
   }
-  close(ends[0]);
+  ::close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status << ": " << report;

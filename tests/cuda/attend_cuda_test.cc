@@ -275,7 +275,7 @@ INSTANTIATE_TEST_SUITE_P(Attend, OfShape,
                          ::testing::Combine(::testing::ValuesIn(kTypes),
                                             ::testing::Values(64, 80, 96, 112, 128, 256)));
 
-TEST(Attend, KeysAreSplitWhereThereAreFewRows) {
+TEST(Attend, KeysAreSplitWhereThereAreDecodeRows) {
   for (const int rows : {1, 3, 128}) {
     for (const int dim : {64, 128}) {
       for (const bool sm90 : {false, true}) {

@@ -43,7 +43,7 @@ const std::vector<GpuPlace>& places() {
     std::vector<GpuPlace> found = {{"a GPU", open_device("cuda")}};
     const auto queue = [] { return std::make_shared<cuda::GpuQueue>(0); };
     const std::vector<std::shared_ptr<DeviceQueue>> both = {queue(), queue()};
-    found.push_back({"two queues", Queue(std::make_shared<Team>(both), 0)});
+    found.push_back({"two queues", Queue(std::make_shared<Communicator>(both), 0)});
     if (find_devices().found.size() > 1) found.push_back({"two GPUs", open_device("cuda:0,1")});
     return found;
   }();
@@ -52,9 +52,9 @@ const std::vector<GpuPlace>& places() {
 
 /// Whether two devices cannot share the model's heads.
 bool is_whole(const Engine& engine, const Queue& queue) {
-  if (queue.members() == 1) return false;
+  if (queue.ranks() == 1) return false;
   try {
-    part_of(engine.model(), 0, queue.members());
+    part_of(engine.model(), 0, queue.ranks());
     return false;
   } catch (const UserError&) {
     return true;

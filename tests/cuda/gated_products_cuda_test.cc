@@ -66,7 +66,7 @@ TEST_F(CudaGatedProducts, EqualProductsAndActivation) {
   }
 }
 
-TEST_F(CudaGatedProducts, FewRowsAreLeftToOthers) {
+TEST_F(CudaGatedProducts, DecodeRowsAreLeftToOthers) {
   const auto gate = matrix(DType::Q8_0, kFfn, kHidden, 1);
   const auto input = ops.input(), inner = ops.input();
   ops.take(there(random_floats(2 * kHidden, 4, 0.3f)), 2, kHidden, *input);

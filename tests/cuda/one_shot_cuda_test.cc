@@ -24,32 +24,32 @@ class OneShots : public testing::Test {
     one_shot_ = OneShot::between(gpus_);
     if (one_shot_ == nullptr) GTEST_SKIP() << "the GPUs cannot write into each other's memory";
   }
-  DeviceQueue& gpu(int member) { return *gpus_[static_cast<size_t>(member)]; }
+  DeviceQueue& gpu(int rank) { return *gpus_[static_cast<size_t>(rank)]; }
 
-  /// Memory of each member, with the given contents.
+  /// Memory of each rank, with the given contents.
   template <class T>
   std::vector<T*> there(const std::vector<std::vector<T>>& of) {
     std::vector<T*> all;
-    for (int member = 0; member < 2; ++member) {
-      const std::vector<T>& numbers = of[static_cast<size_t>(member)];
-      gpu(member).enter();
-      all.push_back(static_cast<T*>(gpu(member).allocate(numbers.size() * sizeof(T))));
-      gpu(member).upload(numbers.data(), all.back(), numbers.size() * sizeof(T));
-      memory_.push_back({member, all.back()});
+    for (int rank = 0; rank < 2; ++rank) {
+      const std::vector<T>& numbers = of[static_cast<size_t>(rank)];
+      gpu(rank).enter();
+      all.push_back(static_cast<T*>(gpu(rank).allocate(numbers.size() * sizeof(T))));
+      gpu(rank).upload(numbers.data(), all.back(), numbers.size() * sizeof(T));
+      memory_.push_back({rank, all.back()});
     }
     return all;
   }
   template <class T>
-  std::vector<T> here(int member, const T* from, size_t count) {
+  std::vector<T> here(int rank, const T* from, size_t count) {
     std::vector<T> numbers(count);
-    gpu(member).enter();
-    gpu(member).download(from, numbers.data(), count * sizeof(T));
+    gpu(rank).enter();
+    gpu(rank).download(from, numbers.data(), count * sizeof(T));
     return numbers;
   }
   void TearDown() override {
-    for (const auto& [member, memory] : memory_) {
-      gpu(member).enter();
-      gpu(member).release(memory);
+    for (const auto& [rank, memory] : memory_) {
+      gpu(rank).enter();
+      gpu(rank).release(memory);
     }
   }
 
@@ -67,18 +67,18 @@ TEST_F(OneShots, AddUpInTheOrderOfMembers) {
     const std::vector<float*> at = there(of);
     std::vector<float> want = of[0];
     for (size_t i = 0; i < count; ++i) want[i] += of[1][i];
-    // The first exchange leaves the sum in both members, so each further exchange doubles it.
+    // The first exchange leaves the sum in both ranks, so each further exchange doubles it.
     for (int round = 0; round < 5; ++round) {
-      for (int member = 0; member < 2; ++member) {
-        gpu(member).enter();
-        one_shot_->add_up(member, at[static_cast<size_t>(member)], static_cast<int64_t>(count));
+      for (int rank = 0; rank < 2; ++rank) {
+        gpu(rank).enter();
+        one_shot_->all_reduce(rank, at[static_cast<size_t>(rank)], static_cast<int64_t>(count));
       }
       if (round > 0) {
         for (float& x : want) x += x;
       }
     }
-    for (int member = 0; member < 2; ++member) {
-      EXPECT_EQ(here(member, at[static_cast<size_t>(member)], count), want) << member;
+    for (int rank = 0; rank < 2; ++rank) {
+      EXPECT_EQ(here(rank, at[static_cast<size_t>(rank)], count), want) << rank;
     }
   }
 }
@@ -88,35 +88,35 @@ TEST_F(OneShots, GatherInTheOrderOfMembers) {
   const std::vector<int32_t*> from = there(of);
   const std::vector<int32_t*> to =
       there<int32_t>({std::vector<int32_t>(10), std::vector<int32_t>(10)});
-  for (int member = 0; member < 2; ++member) {
-    const auto m = static_cast<size_t>(member);
-    gpu(member).enter();
-    one_shot_->gather(member, from[m], 5, to[m]);
+  for (int rank = 0; rank < 2; ++rank) {
+    const auto m = static_cast<size_t>(rank);
+    gpu(rank).enter();
+    one_shot_->all_gather(rank, from[m], 5, to[m]);
   }
   const std::vector<int32_t> want = {1, 2, 3, 4, 5, -1, -2, -3, -4, -5};
-  for (int member = 0; member < 2; ++member) {
-    EXPECT_EQ(here(member, to[static_cast<size_t>(member)], 10), want);
+  for (int rank = 0; rank < 2; ++rank) {
+    EXPECT_EQ(here(rank, to[static_cast<size_t>(rank)], 10), want);
   }
 }
 
-/// One member's kernel waits for data that the other never sends.
+/// One rank's kernel waits for data that the other never sends.
 TEST_F(OneShots, GivingUpFreesWhoWaits) {
   const std::vector<float*> at = there<float>({{1}, {2}});
   gpu(0).enter();
-  one_shot_->add_up(0, at[0], 1);
-  one_shot_->add_up(0, at[0], 1);
+  one_shot_->all_reduce(0, at[0], 1);
+  one_shot_->all_reduce(0, at[0], 1);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   one_shot_->give_up();
   gpu(0).wait();
   one_shot_->begin_anew();
   gpu(0).enter();
   gpu(0).upload(here(1, at[1], 1).data(), at[0], sizeof(float));
-  for (int member = 0; member < 2; ++member) {
-    gpu(member).enter();
-    one_shot_->add_up(member, at[static_cast<size_t>(member)], 1);
+  for (int rank = 0; rank < 2; ++rank) {
+    gpu(rank).enter();
+    one_shot_->all_reduce(rank, at[static_cast<size_t>(rank)], 1);
   }
-  for (int member = 0; member < 2; ++member) {
-    EXPECT_EQ(here(member, at[static_cast<size_t>(member)], 1), std::vector<float>{4});
+  for (int rank = 0; rank < 2; ++rank) {
+    EXPECT_EQ(here(rank, at[static_cast<size_t>(rank)], 1), std::vector<float>{4});
   }
 }
 

@@ -32,7 +32,7 @@ inline const ScoreShape kScoreShapes[] = {
     {DType::Q4_0, 128, 2, 4, 130, 300},
     {{DType::Q8_0, DType::Q4_0}, 96, 2, 2, 40, 200},
     {DType::BF16, 256, 2, 2, 140, 60, 2.0f},
-    // Few enough rows that all heads of a row are columns of one product, also across jobs of
+    // Decode enough rows that all heads of a row are columns of one product, also across jobs of
     // several segments.
     {DType::BF16, 128, 8, 4, 1, 700},
     {DType::Q4_0, 128, 2, 4, 7, 300},
@@ -116,8 +116,8 @@ class ScoreSetting {
     attend(call, tasks);
     lse[0] = -INFINITY;  // a row that saw no key adds nothing
     lse_there = std::make_unique<OnDevice<float>>(lse);
-    here.known_lse = view_of(lse);
-    there.known_lse = view_of(*lse_there, lse.size());
+    here.lse_in = view_of(lse);
+    there.lse_in = view_of(*lse_there, lse.size());
   }
   int64_t keys() const {
     int64_t sum = 0;

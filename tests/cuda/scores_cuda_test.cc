@@ -52,7 +52,7 @@ TEST(CudaTileMaps, EqualTheHosts) {
   for (const ScoreShape& shape : kScoreShapes) {
     SCOPED_TRACE(name_of(shape));
     ScoreSetting s(shape);
-    // Few rows are those of a reply, after keys of the same block of text.
+    // Decode rows are those of a reply, after keys of the same block of text.
     const int64_t keys = shape.rows < 8 ? std::min<int64_t>(s.total, 150)
                                         : std::min<int64_t>(shape.rows, kMostTileKeys);
     const int64_t stride = keys + 3;

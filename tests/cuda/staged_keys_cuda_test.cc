@@ -117,7 +117,7 @@ TEST_F(StagedKeysTest, ListsOfTheHostTravelWithWhatIsGathered) {
 }
 
 /// Readers use unchanged page numbers in lists that are gathered whole. The bound holds one list of
-/// 20,000 keys. Few rows, and lists that can be read directly, gain nothing.
+/// 20,000 keys. Decode rows, and lists that can be read directly, gain nothing.
 TEST_F(StagedKeysTest, GatheredListsKeepTheNumbersOfTheirPages) {
   if (gpu().capability() != 90) GTEST_SKIP() << "gathers for the kernel of Hopper cards only";
   StagedKeys staged(gpu(), DeviceQueue::kSlabBytes);

@@ -24,7 +24,7 @@ constexpr int kHeads = 2;
 /// Tolerance of scores. For Hadamard-rotated keys in Q4_0, queries of up to 8 rows are rotated and
 /// then rounded, with a relative error of up to 2^-9.
 double slack_of(const TopCase& c) {
-  return c.type.k == kMixedKeys && c.rows * c.group <= kBlockFlatRows && c.head_dim % 64 == 0
+  return c.type.k == kHadamardKeys && c.rows * c.group <= kBlockFlatRows && c.head_dim % 64 == 0
              ? 0.1
              : 1e-4;
 }
@@ -114,7 +114,7 @@ TEST(CudaTopKeys, EqualTheHosts) {
 }
 
 /// The keys begin anywhere in a page and end within a tile. There are at most 8 rows, or more.
-TEST(CudaTopKeys, OfFewRowsOverStoredKeysEqualTheHosts) {
+TEST(CudaTopKeys, OfDecodeRowsOverStoredKeysEqualTheHosts) {
   const KvType types[] = {
       DType::Q8_0, DType::Q4_0, {DType::Q8_0, DType::Q4_0}, {DType::Q4_0, DType::Q8_0},
       DType::F16,  DType::F32};
@@ -179,7 +179,7 @@ TEST(CudaTopKeys, OfSeveralTypesEqualTheHosts) {
   expect_as_good(here, tasks, keys_there.get(), 1e-3);
 }
 
-TEST(CudaTopKeys, OfFewRowsOverStoredKeysFitTheSmallestCards) {
+TEST(CudaTopKeys, OfDecodeRowsOverStoredKeysFitTheSmallestCards) {
   for (const int dim : {64, 80, 96, 112, 128, 256}) {
     for (const int rows : {kBlockFlatRows, kExpandedFlatRows}) {
       for (const KvType type : {DType::F32, DType::F16, DType::Q8_0, DType::Q4_0}) {
@@ -243,7 +243,7 @@ TEST(CudaTopKeys, OfEqualScoresTheLowerKeyWins) {
   }
 }
 
-TEST(CudaTopKeys, OfEqualScoresTheLowerKeyWinsForFewRowsToo) {
+TEST(CudaTopKeys, OfEqualScoresTheLowerKeyWinsForDecodeRowsToo) {
   constexpr int kDim = 128, kGroup = 4, kBest = 4;
   for (const DType type : {DType::BF16, DType::F16, DType::Q8_0, DType::Q4_0}) {
     const PagedHeads heads(type, kDim, 1, 3040, 9, true);

@@ -11,7 +11,7 @@
 namespace longhaul {
 namespace {
 
-std::shared_ptr<const Engine> nano() {
+std::shared_ptr<const Engine> nano_with_prefixes() {
   static const auto engine = Engine::open(std::filesystem::path(LONGHAUL_MODELS) / "nano");
   return engine;
 }
@@ -44,13 +44,13 @@ class SharedPrefix : public testing::TestWithParam<const char*> {};
 
 TEST_P(SharedPrefix, GoesOnAsIfItHadReadAll) {
   const std::vector<int32_t> ids = prompt(300);
-  Session dense(nano(), with("dense"));
+  Session dense(nano_with_prefixes(), with("dense"));
   dense.prefill(ids);
   const ContextCopy copy = dense.copy_context();
 
-  Session alone(nano(), with(GetParam()));
+  Session alone(nano_with_prefixes(), with(GetParam()));
   alone.prefill(ids);
-  Session shared(nano(), with(GetParam()));
+  Session shared(nano_with_prefixes(), with(GetParam()));
   const int64_t taken = shared.begin_with(copy, ids);
   ASSERT_GT(taken, 200);
   ASSERT_LT(taken, 300);
@@ -77,32 +77,32 @@ INSTANTIATE_TEST_SUITE_P(Methods, SharedPrefix,
 
 TEST(SharedPrefix, TakesOnlyWhatIsAlike) {
   const std::vector<int32_t> ids = prompt(200);
-  Session dense(nano(), with("dense"));
+  Session dense(nano_with_prefixes(), with("dense"));
   dense.prefill(ids);
   const ContextCopy copy = dense.copy_context();
   std::vector<int32_t> other = ids;
   other[120] += 1;
-  Session session(nano(), with("dense"));
+  Session session(nano_with_prefixes(), with("dense"));
   EXPECT_EQ(session.begin_with(copy, other), 120);
-  Session same(nano(), with("dense"));
+  Session same(nano_with_prefixes(), with("dense"));
   EXPECT_EQ(same.begin_with(copy, ids), 199);  // logits require at least one token to read
 }
 
 TEST(SharedPrefix, MethodsThatReadOtherwiseTakeNothing) {
   const std::vector<int32_t> ids = prompt(200);
-  Session dense(nano(), with("dense"));
+  Session dense(nano_with_prefixes(), with("dense"));
   dense.prefill(ids);
   const ContextCopy copy = dense.copy_context();
   for (const char* method :
        {"streamingllm:recent=64", "snapkv:capacity=64,window=16,per=query_head", "h2o",
         "tova:capacity=64"}) {
-    Session session(nano(), with(method));
+    Session session(nano_with_prefixes(), with(method));
     EXPECT_EQ(session.begin_with(copy, ids), 0) << method;
     EXPECT_TRUE(session.tokens().empty());
   }
   SessionOptions half = with("dense");
   half.kv_type = DType::BF16;
-  Session session(nano(), half);
+  Session session(nano_with_prefixes(), half);
   EXPECT_EQ(session.begin_with(copy, ids), 0);
 }
 

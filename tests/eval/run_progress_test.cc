@@ -17,8 +17,8 @@ using testing_support::TempFolder;
 class Progress : public testing::Test {
  protected:
   Progress() {
-    contenders_[0].name = "dense";
-    contenders_[1].name = "snapkv";
+    tested_methods_[0].name = "dense";
+    tested_methods_[1].name = "snapkv";
     hooks_.progress = [this](const EvalProgress& progress) { last_ = progress; };
   }
   static Record answer(const char* method) {
@@ -27,13 +27,13 @@ class Progress : public testing::Test {
     r.score = 1;
     return r;
   }
-  std::vector<Contender> contenders_{2};
+  std::vector<TestedMethod> tested_methods_{2};
   EvalHooks hooks_;
   EvalProgress last_;
 };
 
 TEST_F(Progress, TheRestTakesAsLongAsWhatIsDone) {
-  RunProgress progress(contenders_, 4, 1000, hooks_);
+  RunProgress progress(tested_methods_, 4, 1000, hooks_);
   progress.count(100, {answer("dense")}, 1);
   EXPECT_EQ(last_.done, 1);
   EXPECT_DOUBLE_EQ(seconds_left(last_, 2), 18);
@@ -44,7 +44,7 @@ TEST_F(Progress, TheRestTakesAsLongAsWhatIsDone) {
 }
 
 TEST_F(Progress, AnswersThatWereFoundAreNoWorkOfThisRun) {
-  RunProgress progress(contenders_, 10, 1000, hooks_);
+  RunProgress progress(tested_methods_, 10, 1000, hooks_);
   for (int i = 0; i < 8; ++i) progress.add_found(answer("dense"), 100);
   for (int i = 0; i < 8; ++i) progress.count(100, {}, 0);
   EXPECT_EQ(last_.done, 8);
@@ -54,7 +54,7 @@ TEST_F(Progress, AnswersThatWereFoundAreNoWorkOfThisRun) {
 }
 
 TEST_F(Progress, AMethodMoreIsAllThatIsLeft) {
-  RunProgress progress(contenders_, 20, 2000, hooks_);
+  RunProgress progress(tested_methods_, 20, 2000, hooks_);
   for (int i = 0; i < 10; ++i) progress.add_found(answer("dense"), 100);
   progress.add_found(answer("h2o"), 100);  // not part of this run
   for (int i = 0; i < 2; ++i) {

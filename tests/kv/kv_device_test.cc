@@ -31,6 +31,7 @@ class CountedPages : public PageMemory {
     pages_.release(page);
   }
   bool shared(const std::byte* page) const override { return pages_.shared(page); }
+  size_t pages_in_use() const override { return pages_.pages_in_use(); }
 
   int taken = 0, most = 1000;
 

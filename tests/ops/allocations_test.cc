@@ -68,7 +68,7 @@ TEST(Allocations, OfTheAttentionOfOneTokenThereAreNone) {
   call.head_dim = 64;
   call.out = view_of(out);
   call.lse = view_of(lse);
-  call.known_lse = view_of(lse);
+  call.lse_in = view_of(lse);
   const ColumnTarget target{view_of(sums), {}};
   TopKeysCall top;
   top.queries = form;

@@ -49,7 +49,7 @@ struct Head {
     segment.whole_pages = segment.indexed_positions = true;
     segment.masks.rows = {masks.data(), std::ssize(masks), Place{0}};
     segment.masks.pairs = {&pairs, 1, Place{0}};
-    segment.live = {&keys, 1, Place{0}};
+    segment.device_count = {&keys, 1, Place{0}};
   }
   Head(const Head&) = delete;
   Head& operator=(const Head&) = delete;
@@ -121,7 +121,7 @@ TEST(AttendMasks, EveryVisibleKeyIsVisitedOnce) {
                      static_cast<size_t>(kPageBytes)};
     AttendPlan plan;
     plan.make(call, tasks, machine);
-    EXPECT_TRUE(plan.sm90().empty() && plan.tiles().empty() && plan.few().empty());
+    EXPECT_TRUE(plan.sm90().empty() && plan.tiles().empty() && plan.decode().empty());
     const AttendPlan::Layout at = plan.layout();
     std::vector<std::byte> packed(at.bytes);
     plan.pack(packed.data(), packed.data());

@@ -68,11 +68,11 @@ void walk_units(const SegmentRecord* segments, const UnitRecord& unit, int keys,
 }
 
 /// The units that the thread blocks of the decode kernel compute.
-std::vector<UnitRecord> parts_of_few(const AttendPlan& plan, const UnitRecord* units,
-                                     int head_dim) {
+std::vector<UnitRecord> parts_of_decode(const AttendPlan& plan, const UnitRecord* units,
+                                        int head_dim) {
   std::vector<UnitRecord> parts;
-  for (int block = 0; block < plan.few_blocks(); ++block) {
-    parts.push_back(part_of_block(units, static_cast<int>(plan.few().size()), block, head_dim));
+  for (int block = 0; block < plan.decode_blocks(); ++block) {
+    parts.push_back(part_of_block(units, static_cast<int>(plan.decode().size()), block, head_dim));
   }
   return parts;
 }
@@ -80,8 +80,8 @@ std::vector<UnitRecord> parts_of_few(const AttendPlan& plan, const UnitRecord* u
 /// Checks that every unit's parts are 0, 1, ..., once each, with memory of their own.
 void check_parts(const AttendPlan& plan, int head_dim) {
   std::map<int64_t, int64_t> used;  // begin to end
-  const std::vector<UnitRecord> few = parts_of_few(plan, plan.few().data(), head_dim);
-  for (const auto* units : {&plan.sm90(), &plan.tiles(), &few}) {
+  const std::vector<UnitRecord> decode = parts_of_decode(plan, plan.decode().data(), head_dim);
+  for (const auto* units : {&plan.sm90(), &plan.tiles(), &decode}) {
     for (const UnitRecord& u : *units) {
       ASSERT_EQ(u.partial < 0, u.parts == 1);
       if (u.partial < 0) continue;
@@ -97,7 +97,7 @@ void check_parts(const AttendPlan& plan, int head_dim) {
   ASSERT_EQ(end, plan.partial_floats());
   int64_t merged = 0;
   std::map<int32_t, int> arrived;  // indexed by counter
-  for (const UnitRecord& u : few) {
+  for (const UnitRecord& u : decode) {
     ASSERT_LT(u.counter, plan.counters());
     if (u.counter < 0) continue;
     const int flat = u.row_count * u.head_count;
@@ -137,9 +137,9 @@ void check_plan(const PlanCase& c, const AttendMachine& machine, int tile_keys) 
   };
   all(at.sm90, plan.sm90().size(), 128);
   all(at.tiles, plan.tiles().size(), tile_keys);
-  const auto* few = reinterpret_cast<const UnitRecord*>(packed.data() + at.few);
-  for (const UnitRecord& part : parts_of_few(plan, few, c.call.head_dim)) {
-    walk_units(segments, part, kFewKeys, seen);
+  const auto* decode = reinterpret_cast<const UnitRecord*>(packed.data() + at.decode);
+  for (const UnitRecord& part : parts_of_decode(plan, decode, c.call.head_dim)) {
+    walk_units(segments, part, kDecodeKeys, seen);
   }
   for (auto& [place, keys] : seen) std::sort(keys.begin(), keys.end());
   ASSERT_EQ(seen, by_definition_plan(c));
@@ -188,19 +188,19 @@ void hide_counts(PlanCase& c, std::vector<std::vector<int32_t>>& numbers,
       }
       if (c.below(2) == 0) {
         of.count = c.below(asked.count + 1);
-        asked.live = one(of.count);
+        asked.device_count = one(of.count);
       }
       if (c.below(3) == 0) {
         const int64_t behind = c.below(100);
         of.position -= behind;
-        asked.behind = one(behind);
+        asked.count_after = one(behind);
       }
     }
     c.tasks[i].segments = segments;
     c.known.push_back(c.tasks[i]);
     c.known.back().segments = here;
     for (size_t s = 0; s < segments.size(); ++s) {
-      if (segments[s].live.empty()) continue;
+      if (segments[s].device_count.empty()) continue;
       for (int r = 0; r < c.tasks[i].row_count; ++r) {
         const KeyRange keys = visible_keys(here[s], c.tasks[i].row_position + r);
         c.live_pairs += (keys.end - keys.begin) * c.tasks[i].head_count;
@@ -250,7 +250,7 @@ TEST(AttendPlan, LongListsOfKeysAreSplit) {
     plan.make(c.call, c.tasks, machine);
     ASSERT_TRUE(rows == 1 ? plan.counters() > 0 : !plan.merges().empty());
     for (const MergeRecord& m : plan.merges()) EXPECT_GE(m.parts, 8);
-    for (const UnitRecord& u : plan.few()) EXPECT_GE(u.parts, 8);
+    for (const UnitRecord& u : plan.decode()) EXPECT_GE(u.parts, 8);
     check_plan(c, machine, 64);
   }
 }

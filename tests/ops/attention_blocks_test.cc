@@ -70,7 +70,7 @@ TEST(AttentionOfBlocks, AreReadAsTheNumbersThatTheyHold) {
         SCOPED_TRACE(testing::Message()
                      << name_of(type) << " rows " << rows << " isa " << name_of(current_isa()));
         const auto in_f32 = AttendCompute::kF32, in_best = AttendCompute::kBest;
-        // Few rows multiply Hadamard-rotated keys by rotated queries, which changes the order of
+        // Decode rows multiply Hadamard-rotated keys by rotated queries, which changes the order of
         // additions.
         const float allowed = rows == 1 && type.k == DType::Q4_0 ? 2e-5f : 0.0f;
         const std::vector<float> read = attended(blocks, rows, false, in_best);

@@ -129,13 +129,13 @@ class AttentionTest : public testing::Test {
       attend(call, tasks);
     }
 
-    // Few rows multiply the stored values. Keys that are rotated first, and blocks on the matrix
+    // Decode rows multiply the stored values. Keys that are rotated first, and blocks on the matrix
     // unit, are rounded to bf16.
     const bool in_bf16 = c.type.k == DType::BF16 || in_blocks(c.type);
     const bool rounded_again = (in_bf16 && segments[0][0].rotate) ||
                                (in_blocks(c.type) && current_isa() > Isa::kAvx512Bf16);
-    const bool few = (c.rows * c.group <= 8 || c.rows == 1) && !rounded_again;
-    const bool exact = compute == AttendCompute::kF32 || few || current_isa() < Isa::kAvx512Bf16;
+    const bool decode = (c.rows * c.group <= 8 || c.rows == 1) && !rounded_again;
+    const bool exact = compute == AttendCompute::kF32 || decode || current_isa() < Isa::kAvx512Bf16;
     const double tolerance = exact ? 2e-5 : 2e-2;
     for (int r = 0; r < c.rows; ++r) {
       for (int h = 0; h < q_heads; ++h) {
@@ -320,20 +320,20 @@ TEST(ResolveCounts, PutsWhatOperationsCountedIntoTheSegments) {
   plain.position = 40;
   counted.index = view_of(index);
   counted.count = 3;
-  counted.live = view_of(two);
+  counted.device_count = view_of(two);
   counted.position = 10;
   moved.count = 6;
   moved.position = 20;
-  moved.behind = view_of(two);
+  moved.count_after = view_of(two);
   std::vector<KeySegment> segments = {plain, counted, moved, counted};
-  segments[3].live = view_of(none);
-  segments[3].behind = view_of(two);
+  segments[3].device_count = view_of(none);
+  segments[3].count_after = view_of(two);
   resolve_counts(segments);
   const int64_t counts[] = {5, 2, 6, 0}, positions[] = {40, 10, 18, 8};
   for (size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(segments[i].count, counts[i]) << i;
     EXPECT_EQ(segments[i].position, positions[i]) << i;
-    EXPECT_TRUE(segments[i].live.empty() && segments[i].behind.empty()) << i;
+    EXPECT_TRUE(segments[i].device_count.empty() && segments[i].count_after.empty()) << i;
   }
   EXPECT_FALSE(segments[3].index.empty());  // an empty list, not the stretch from `begin` on
 }

@@ -134,7 +134,7 @@ TEST(BlockIndex, AKeyThatOutweighsAllOthersHidesNoBlock) {
   }
 }
 
-TEST(BlockIndex, OfEqualScoresTheLowerBlockAndAllOfAFew) {
+TEST(BlockIndex, OfEqualScoresTheLowerBlockAndAllOfADecode) {
   const Shape shape{1, 1, 32};
   BlockIndex index = index_of(shape, std::vector<float>(9 * 32, 1.0f), DType::BF16);
   const std::vector<float> query(32, 0.3f);

@@ -50,7 +50,7 @@ struct Setting {
     call.compute = compute;
     call.out = view_of(out);
     call.lse = view_of(lse);
-    call.known_lse = view_of(lse);
+    call.lse_in = view_of(lse);
     for (const PagedHead& head : heads) segments.push_back(make_segments(head.view(), total));
     for (int h = 0; h < 2; ++h) {
       tasks.push_back({h * c.group, c.group, 0, c.rows, c.past, segments[static_cast<size_t>(h)]});

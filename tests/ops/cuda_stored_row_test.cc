@@ -51,7 +51,7 @@ TEST_P(CudaStoredRow, EightsAreTheRowsNumbers) {
         for (int t = 0; t < dim; ++t) {
           const float got = cuda::load_eight(cuda::RowBytes{row}, type, t / 8).x[t % 8];
           const float wanted = expected[static_cast<size_t>(t)];
-          if (type == PageType::kMixedQ4_0) {  // summed in another order
+          if (type == PageType::kHadamardQ4_0) {  // summed in another order
             ASSERT_NEAR(got, wanted, 1e-5f * std::abs(wanted) + 1e-6f) << r << ' ' << t;
           } else {
             ASSERT_EQ(got, wanted) << r << ' ' << t;

@@ -48,7 +48,7 @@ class LinearTest : public testing::TestWithParam<DType> {
   void TearDown() override { set_isa(best_isa()); }
 };
 
-TEST_P(LinearTest, MatchesADoubleLoopForFewAndManyRows) {
+TEST_P(LinearTest, MatchesADoubleLoopForDecodeAndManyRows) {
   std::mt19937 random(3);
   const int64_t cols = 96, outputs = 200;
   const LinearMatrix w = make_weights(GetParam(), outputs, cols, random);

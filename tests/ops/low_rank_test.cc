@@ -100,7 +100,7 @@ struct LowRankCase {
 class LowRankTest : public testing::TestWithParam<LowRankCase> {};
 
 /// Two matrices on one input, the second without an adapter. Results are apart and have a bias.
-TEST_P(LowRankTest, IsAddedToFewAndManyRows) {
+TEST_P(LowRankTest, IsAddedToDecodeAndManyRows) {
   constexpr int64_t kCols = 96, kOutputs = 75, kStride = 80;
   const auto [type, rank] = GetParam();
   const LowRankMatrix w(DType::BF16, kOutputs, kCols, 1), plain(DType::F32, 9, kCols, 2);

@@ -26,7 +26,7 @@ struct SoftmaxMap {
     call.scale = 1.0f / std::sqrt(static_cast<float>(dim));
     call.compute = compute;
     call.lse = view_of(lse);
-    call.known_lse = call.lse;
+    call.lse_in = call.lse;
     for (int h = 0; h < 2; ++h) {
       segments[h].rows = heads[static_cast<size_t>(h)].view();
       segments[h].count = keys;

@@ -46,7 +46,7 @@ TEST(TextChunks, HoldEveryPairThatIsSeenOnce) {
   }
 }
 
-TEST(TextChunks, HaveRoomAndFewShapes) {
+TEST(TextChunks, HaveRoomAndDecodeShapes) {
   for (const int64_t tokens : {2000, 8192, 30000, 131072}) {
     for (const int64_t window : {int64_t{256}, int64_t{4096}, tokens}) {
       const TextAttention shape = shape_of(tokens, 32, 64, std::min(window, tokens));

@@ -42,7 +42,7 @@ void check_tile_map(KvType type, int head_dim, int group, AttendCompute compute)
   call.compute = compute;
   call.out = view_of(out);
   call.lse = view_of(lse);
-  call.known_lse = view_of(lse);
+  call.lse_in = view_of(lse);
 
   std::vector<KeySegment> all;
   std::vector<AttendTask> tasks;

@@ -14,7 +14,7 @@
 #include "base/nth.h"
 #include "kv/list_checks.h"
 #include "ops/choose/select_rows.h"
-#include "ops/core/add_up.h"
+#include "ops/core/all_reduce.h"
 #include "ops/core/fill.h"
 
 namespace longhaul {
@@ -77,8 +77,8 @@ class Citrus final : public Method {
                      .in_memory = rows + page,
                      .at_rest = at_rest + page,
                      .rest_chunk = next},
-            .see = {.place = KeyPlace::kList, .reach = k + chunk + next},
-            .watch = kNoBound,
+            .see = {.place = KeyPlace::kCache, .reach = k + chunk + next},
+            .observation_window = kNoBound,
             .columns = std::span(kColumns).first(sums == Sums::kAll ? 1 : 0),
             .reads_instruction = true,
             .streams = individual() ? 2 : 1};
@@ -191,7 +191,7 @@ class Citrus final : public Method {
       const bool earlier = sums == Sums::kAll;
       const View<float> all =
           earlier ? list.column(layer, 0, kColumns[0]) : whole_.resize(queue_, length);
-      add_up(queue_, scores.view());
+      all_reduce(queue_, scores.view());
       (earlier ? add_lists : copy)(queue_, scores.view(), all.part(0, scored));
       const RowList kept = select_rows(queue_, all, {sink, later, k + later}, selection_);
       std::vector<StayingRows> staying;

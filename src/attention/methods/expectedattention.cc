@@ -25,7 +25,7 @@ struct ExpectedAttention final : Method {
 
   Plan plan(int, int, int64_t) const override {
     return {.keep = {.when = When::kPromptEnd, .budget = capacity, .sink = sink},
-            .watch = kNoBound};
+            .observation_window = kNoBound};
   }
   void observe(LayerStep& step) override {
     if (step.pass.begin == 0) seen.forget(step.layer);  // each prompt is scored by its own queries

@@ -13,7 +13,7 @@
 #include "ops/blocks/block_rows.h"
 #include "ops/blocks/block_votes.h"
 #include "ops/choose/select_rows.h"
-#include "ops/core/add_up.h"
+#include "ops/core/all_reduce.h"
 #include "ops/core/fill.h"
 #include "ops/maps/context_map.h"
 
@@ -26,7 +26,7 @@ class Ltri final : public Method {
   void fit(const ModelShape& shape) {
     o_ = given_.in_form();
     rules_ = ltri_layers(o_, shape);
-    if (shape.members > 1) check_sums();
+    if (shape.ranks > 1) check_sums();
     shape_ = shape;
     blocks_ = {o_.blocks, shape};
     for (const LtriLayer& layer : rules_) {
@@ -127,7 +127,7 @@ class Ltri final : public Method {
   /// The layer's retrieval head, counted among the heads of this device.
   int own_head(int layer) const {
     const int head = rule(layer).head;
-    return head < 0 ? head : head - shape_.member * shape_.heads;
+    return head < 0 ? head : head - shape_.rank * shape_.heads;
   }
   /// Whether the list read by the layer's look-ups is on this device. It always is, unless another
   /// device of the team has the retrieval head; the scores then come from that device.
@@ -148,10 +148,10 @@ class Ltri final : public Method {
   /// Votes [tokens, heads] for dividing blocks, which sum over a token's heads. In a team, head h
   /// therefore represents head h of every device and holds the sum of their votes.
   View<const float> votes_of_all(Queue& queue, View<const float> votes) {
-    if (queue.team() == nullptr) return votes;
+    if (queue.communicator() == nullptr) return votes;
     const View<float> all = all_votes_.resize(queue, votes.size());
     copy(queue, votes, all);
-    add_up(queue, all);
+    all_reduce(queue, all);
     return all;
   }
   /// Floats of an index vector of the layer: the head dimension, or that of all KV heads.
@@ -209,7 +209,7 @@ class Ltri final : public Method {
     } else {
       fill(queue, scores, 0);
     }
-    add_up(queue, scores);
+    all_reduce(queue, scores);
     const RowList best = select_rows(queue, scores, {.count = o_.blocks.topk}, best_);
     if (rule.head < 0) return best;
     votes(step).add(queue, best, rule.weight, scores);

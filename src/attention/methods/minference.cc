@@ -61,7 +61,7 @@ class MInference final : public SparsePrefill {
     shape_ = shape;
     searching_ = searches();
     found_.assign(static_cast<size_t>(shape.layers), 0);
-    if (shape.members > 1 && !save.empty()) {
+    if (shape.ranks > 1 && !save.empty()) {
       user_error("minference: save= writes the patterns of all heads, which one device finds");
     }
     if (!patterns.empty() && !searching_) {

@@ -50,7 +50,7 @@ class Ntk final : public Method {
   Plan plan(int, int, int64_t tokens) const override {
     // Up to the length that the base is made for, angles stay within the trained range.
     const int64_t reach = fixed_length_ > 0 && tokens > fixed_length_ ? kNoBound : trained_;
-    const KeyPlace place = mode == Mode::kExact ? KeyPlace::kList : KeyPlace::kText;
+    const KeyPlace place = mode == Mode::kExact ? KeyPlace::kCache : KeyPlace::kAbsolute;
     return {.see = {.place = place, .reach = reach, .stretch = stretch(length_for(tokens))},
             .rewinds = fixed_length_ > 0};
   }

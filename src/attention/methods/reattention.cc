@@ -64,7 +64,7 @@ class Reattention final : public Method {
 
   void fit(const ModelShape& shape) {
     regions_ = {global, local, fidelity == Fidelity::kRepo};
-    if (bug_compat && shape.members > 1) {
+    if (bug_compat && shape.ranks > 1) {
       user_error("--attention reattention: bug_compat: each head needs another device's keys");
     }
     trained_ = shape.trained_context;
@@ -203,10 +203,10 @@ class Reattention final : public Method {
     first.count = c.global;
     selected.count = c.selected.most();
     selected.index = c.selected.rows;
-    selected.live = c.selected.count;
+    selected.device_count = c.selected.count;
     if (moved()) {
       first.position = local_at(c) - c.global;
-      first.behind = selected.behind = c.selected.count;
+      first.count_after = selected.count_after = c.selected.count;
       selected.position = local_at(c);
     } else {
       selected.indexed_positions = true;

@@ -18,7 +18,7 @@ struct StreamingLlm final : Method {
 
   Plan plan(int, int, int64_t) const override {
     return {.keep = {.when = When::kEveryPass, .sink = sink, .recent = recent},
-            .see = {.place = KeyPlace::kList, .sink = sink, .window = recent}};
+            .see = {.place = KeyPlace::kCache, .sink = sink, .window = recent}};
   }
 };
 

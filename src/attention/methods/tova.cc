@@ -39,7 +39,7 @@ struct Tova final : Method, StrideBudget {
       plan.rewinds = true;
     }
     plan.keep.chooser = Chooser::kLayer;
-    plan.watch = 1;
+    plan.observation_window = 1;
     return plan;
   }
 };

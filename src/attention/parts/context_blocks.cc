@@ -148,7 +148,7 @@ WindowRows ContextBlocks::rows_from(const LayerStep& step, int64_t begin) {
                   begin - first_,
                   first_,
                   segments_};
-  part.call.known_lse = lse_.view().part(before * heads, rows * heads);
+  part.call.lse_in = lse_.view().part(before * heads, rows * heads);
   if (rounded_q_.size() > 0) {
     part.call.rounded = rounded_q_.view().part(2 * before * width, 2 * rows * width);
   }
@@ -177,7 +177,7 @@ void ContextBlocks::add_far_keys(const LayerStep& step, int head) {
                        .index = far_rows_.rows,
                        .visible = Visibility::kAll,
                        .query = 1,
-                       .live = far_rows_.count});
+                       .device_count = far_rows_.count});
   segments_.push_back({.rows = rows,
                        .begin = split_.remainder,
                        .count = retrieves_ ? std::max<int64_t>(0, aged) : 0,

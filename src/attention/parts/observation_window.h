@@ -39,7 +39,7 @@ struct ObservationWindow {
                      .chooser = each ? Chooser::kQueryHead : Chooser::kKvHead,
                      .budget = budget,
                      .recent = window},
-            .watch = window,
+            .observation_window = window,
             .rewinds = true};
   }
 

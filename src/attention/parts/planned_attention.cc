@@ -27,7 +27,7 @@ KeySegment stretch(const LayerStep& step, int list, int64_t begin, int64_t end, 
   keys.begin = begin;
   keys.count = std::max<int64_t>(0, end - begin);
   keys.position = begin + moved;
-  keys.rotate = see_of(step, list).place == KeyPlace::kList;
+  keys.rotate = see_of(step, list).place == KeyPlace::kCache;
   return keys;
 }
 
@@ -47,7 +47,7 @@ KeySegment whole_list(const LayerStep& step, int list, int64_t position) {
 int windowed_rows(const LayerStep& step, const See& see) {
   if (see.window == kNoBound) return 0;
   // the model's own window is left as it is
-  if (see.place == KeyPlace::kText && step.own_window() > 0) return 0;
+  if (see.place == KeyPlace::kAbsolute && step.own_window() > 0) return 0;
   if (!see.in_prompts) return step.rows;
   if (step.decoding()) return 0;
   const int64_t dense_from = step.prompt_end - see.last;
@@ -83,7 +83,7 @@ void see_in_text(const LayerStep& step, int list, const See& see, int rows, KeyS
 void place_queries(LayerStep& step) {
   Attended& at = step.workspace->attended;
   const See& see = see_of(step, 0);
-  if (see.place == KeyPlace::kText) {
+  if (see.place == KeyPlace::kAbsolute) {
     at = {step.rotated_q(), nullptr, step.begin};
     return;
   }
@@ -113,7 +113,7 @@ void add_tasks(const LayerStep& step, int list, int windowed) {
 
 void append_keys(LayerStep& step) {
   const See& see = see_of(step, 0);
-  if (see.place != KeyPlace::kText) {
+  if (see.place != KeyPlace::kAbsolute) {
     return step.store->append(step.layer, step.rows, step.k, step.v);
   }
   const Rotations& rotations = step.rotations(step.begin, step.rows);
@@ -133,8 +133,9 @@ void attend_by_plan(LayerStep& step) {
     const See& see = see_of(step, list);
     const int windowed = windowed_rows(step, see);
     KeySegment* own = work.segments.data() + list * kPerList;
-    if (windowed > 0 && see.place == KeyPlace::kList) see_in_list(step, list, see, own);
-    if (windowed > 0 && see.place == KeyPlace::kText) see_in_text(step, list, see, windowed, own);
+    if (windowed > 0 && see.place == KeyPlace::kCache) see_in_list(step, list, see, own);
+    if (windowed > 0 && see.place == KeyPlace::kAbsolute)
+      see_in_text(step, list, see, windowed, own);
     own[2] = whole_list(step, list, work.attended.position);
     add_tasks(step, list, windowed);
   }
@@ -161,7 +162,7 @@ void add_attention(LayerStep& step, const Observation& what,
     work.observed_targets.push_back(target);
   }
   AttendCall call = step.call({&at.queries, 1}, at.rotations);
-  call.known_lse = step.lse;
+  call.lse_in = step.lse;
   if (what.alone) {
     call.lse = step.lse;
     call.out = work.unused.resize(*step.queue, step.lse.size() * call.head_dim);

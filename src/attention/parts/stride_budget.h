@@ -17,13 +17,14 @@ struct StrideBudget {
 
   int64_t recent_rows() const { return recent.value_or((budget + stride) / 10); }
   Plan stride_plan() const {
-    return {.keep = {.when = When::kStride,
-                     .budget = budget,
-                     .sink = sink,
-                     .recent = recent_rows(),
-                     .stride = stride,
-                     .whole_strides = true},
-            .see = {.place = positions == Positions::kCache ? KeyPlace::kList : KeyPlace::kText}};
+    return {
+        .keep = {.when = When::kStride,
+                 .budget = budget,
+                 .sink = sink,
+                 .recent = recent_rows(),
+                 .stride = stride,
+                 .whole_strides = true},
+        .see = {.place = positions == Positions::kCache ? KeyPlace::kCache : KeyPlace::kAbsolute}};
   }
 
   static constexpr std::string_view kStride =

@@ -122,19 +122,19 @@ struct Scratch::Impl {
 
   /// The decode part of the plan. `at`: address of the uploaded plan, or null if it is not
   /// uploaded.
-  FewPlan few_plan(const std::byte* at) const {
-    FewPlan few;
+  DecodePlan decode_plan(const std::byte* at) const {
+    DecodePlan decode;
     const AttendPlan::Layout layout = plan.layout();
-    few.packed = at;
-    few.units = static_cast<uint32_t>(layout.few);
-    few.count = static_cast<int32_t>(plan.few().size());
+    decode.packed = at;
+    decode.units = static_cast<uint32_t>(layout.decode);
+    decode.count = static_cast<int32_t>(plan.decode().size());
     const AttendPlan::Stored stored = plan.stored();
-    few.key_bytes = stored.key_bytes;
-    few.value_bytes = stored.value_bytes;
-    few.blocks = stored.blocks;
-    few.turns = plan.turns();
-    if (at == nullptr) plan.pack(few.here, nullptr);
-    return few;
+    decode.key_bytes = stored.key_bytes;
+    decode.value_bytes = stored.value_bytes;
+    decode.blocks = stored.blocks;
+    decode.turns = plan.turns();
+    if (at == nullptr) plan.pack(decode.here, nullptr);
+    return decode;
   }
 
   std::byte* upload(cudaStream_t stream) {
@@ -197,13 +197,13 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
   s.machine.pages = scratch.pages;
   AttendPlan& plan = s.plan;
   plan.make(call, tasks, s.machine);
-  if (plan.sm90().empty() && plan.masked().empty() && plan.tiles().empty() && plan.few().empty())
+  if (plan.sm90().empty() && plan.masked().empty() && plan.tiles().empty() && plan.decode().empty())
     return;
-  if (call.joins && !(plan.tiles().empty() && plan.few().empty())) {
+  if (call.joins && !(plan.tiles().empty() && plan.decode().empty())) {
     return attend_and_join(stream, call, tasks, scratch);
   }
   const AttendPlan::Layout layout = plan.layout();
-  const bool here = plan.few_alone() && layout.bytes <= FewPlan::kMostHere;
+  const bool here = plan.decode_alone() && layout.bytes <= DecodePlan::kMostHere;
   std::byte* const at = here ? nullptr : s.upload(stream);
   const auto records = [&]<class T>(const std::vector<T>&, size_t offset) {
     return reinterpret_cast<const T*>(at + offset);
@@ -242,8 +242,8 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
     launch_attend_tile(stream, args, records(plan.tiles(), layout.tiles), count(plan.tiles()),
                        call.head_dim);
   }
-  if (!plan.few().empty()) {
-    launch_attend_few(stream, args, s.few_plan(at), plan.few_blocks(), s.limits);
+  if (!plan.decode().empty()) {
+    launch_attend_decode(stream, args, s.decode_plan(at), plan.decode_blocks(), s.limits);
   }
   if (!plan.merges().empty()) {
     launch_merge_parts(stream, args, records(plan.merges(), layout.merges), count(plan.merges()),

@@ -66,7 +66,7 @@ bool can_attend(int head_dim, int page_rows, const KvType& type);
 ///     PagedRows::listed is not null, it is a copy of the array in device memory, and nothing is
 ///     uploaded. An index in device memory needs `listed`, since only the device can read the page
 ///     numbers. Lists of whole pages are always in device memory;
-///   - KeySegment::live and ::behind, AttendCall::counted: device memory.
+///   - KeySegment::device_count and ::count_after, AttendCall::counted: device memory.
 /// Positions lie within +-2^29. Products are bf16 x bf16 with f32 sums, whatever `compute` says.
 void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendTask> tasks,
             Scratch& scratch);

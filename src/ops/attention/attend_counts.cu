@@ -1,5 +1,5 @@
-// Writes counted lengths (KeySegment::live and ::behind) into a plan in device memory, before the
-// attention kernels read it.
+// Writes counted lengths (KeySegment::device_count and ::count_after) into a plan in device memory,
+// before the attention kernels read it.
 
 #include "ops/attention/attend_kernels.gpu.h"
 #include "ops/core/gpu/early_launch.cuh"

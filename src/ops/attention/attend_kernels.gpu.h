@@ -67,7 +67,7 @@ struct PageMap {
 /// Segments and units of the decode kernel. Short plans are kernel arguments: a copy before the
 /// launch would take longer than the launch itself (8 us against 2 on an H100). A kernel has 4 KB
 /// of parameters.
-struct FewPlan {
+struct DecodePlan {
   static constexpr size_t kMostHere = 3840;
   const std::byte* packed;  ///< plan in device memory; null: it is in `here`
   uint32_t units;           ///< byte offset of the units; segments lie at the plan's start
@@ -78,7 +78,7 @@ struct FewPlan {
   bool turns;   ///< some keys rotate at consecutive positions
   alignas(16) std::byte here[kMostHere];
 };
-static_assert(sizeof(AttendArgs) + sizeof(FewPlan) + 16 <= 4096);
+static_assert(sizeof(AttendArgs) + sizeof(DecodePlan) + 16 <= 4096);
 
 /// The device's limits, which determine how much data is in flight.
 struct DeviceLimits {
@@ -94,8 +94,8 @@ void launch_attend_tile_sm90(CUstream_st* stream, const AttendArgs& args, const 
 void launch_attend_masked_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
                                const UnitRecord* units, int count, int head_dim);
 /// Starts a thread block for every part of every unit.
-void launch_attend_few(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan, int blocks,
-                       const DeviceLimits& limits);
+void launch_attend_decode(CUstream_st* stream, const AttendArgs& args, const DecodePlan& plan,
+                          int blocks, const DeviceLimits& limits);
 /// Writes counted lengths into the segments. Adds the visible pairs of live keys to `pairs`, unless
 /// it is null.
 void launch_resolve_counts(CUstream_st* stream, const CountRecord* counts, int count,

@@ -1,6 +1,6 @@
 #pragma once
-// The two attention kernels of an ISA level (attend_tile.isa.cc, attend_few.isa.cc), listed in the
-// table of attention_kernels.isa.cc. For *.isa.cc only.
+// The two attention kernels of an ISA level (attend_tile.isa.cc, attend_decode.isa.cc), listed in
+// the table of attention_kernels.isa.cc. For *.isa.cc only.
 
 #include "ops/attention/attention_kernels.h"
 
@@ -9,7 +9,7 @@ namespace longhaul::LH_ISA {
 size_t tile_scratch_bytes(const HostCall& call, int flat_rows);
 void attend_tile(const AttendUnit& unit, std::byte* scratch);
 
-size_t few_scratch_bytes(const HostCall& call);
-void attend_few(const AttendUnit& unit, std::byte* scratch);
+size_t decode_scratch_bytes(const HostCall& call);
+void attend_decode(const AttendUnit& unit, std::byte* scratch);
 
 }  // namespace longhaul::LH_ISA

@@ -81,12 +81,13 @@ __global__ void __launch_bounds__(kThreads)
   reinterpret_cast<float4*>(a.out + at * head_dim)[column] = o;
 }
 
-constexpr int kFewParts = 32;  ///< one part per lane
+constexpr int kDecodeParts = 32;  ///< one part per lane
 constexpr int kRowsOfBlock = kThreads / 32;
 
 /// One warp per row: with a thread block per row, 8,192 rows of two parts took 28 us.
 __global__ void __launch_bounds__(kThreads)
-    merge_few_parts(const __grid_constant__ AttendArgs a, const MergeRecord* merges, int head_dim) {
+    merge_decode_parts(const __grid_constant__ AttendArgs a, const MergeRecord* merges,
+                       int head_dim) {
   await_turn();
   const MergeRecord merge = merges[blockIdx.y];
   const int lane = static_cast<int>(threadIdx.x % 32), flat = merge.row_count * merge.head_count;
@@ -125,11 +126,11 @@ __global__ void __launch_bounds__(kThreads)
 
 void launch_merge_parts(CUstream_st* stream, const AttendArgs& args, const MergeRecord* merges,
                         int count, int most_rows, int most_parts, int head_dim) {
-  const bool few = most_parts <= kFewParts;
-  const int blocks = few ? (most_rows + kRowsOfBlock - 1) / kRowsOfBlock : most_rows;
+  const bool decode = most_parts <= kDecodeParts;
+  const int blocks = decode ? (most_rows + kRowsOfBlock - 1) / kRowsOfBlock : most_rows;
   const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(count));
-  launch_early(stream, "merge_parts", few ? merge_few_parts : merge_parts, grid, kThreads, 0, args,
-               merges, head_dim);
+  launch_early(stream, "merge_parts", decode ? merge_decode_parts : merge_parts, grid, kThreads, 0,
+               args, merges, head_dim);
 }
 
 }  // namespace longhaul::cuda

@@ -14,7 +14,7 @@ void write_records(const std::vector<T>& records, std::byte* to) {
 
 }  // namespace
 
-bool AttendPlan::few_alone() const {
+bool AttendPlan::decode_alone() const {
   return sm90_.empty() && masked_.empty() && tiles_.empty() && merges_.empty() && counts_.empty() &&
          pages_.size() == 0 && index_.size() == 0;
 }
@@ -25,8 +25,8 @@ AttendPlan::Layout AttendPlan::layout() const {
   at.sm90 = at.counts + aligned(counts_.size() * sizeof(CountRecord));
   at.masked = at.sm90 + aligned(sm90_.size() * sizeof(UnitRecord));
   at.tiles = at.masked + aligned(masked_.size() * sizeof(UnitRecord));
-  at.few = at.tiles + aligned(tiles_.size() * sizeof(UnitRecord));
-  at.merges = at.few + aligned(few_.size() * sizeof(UnitRecord));
+  at.decode = at.tiles + aligned(tiles_.size() * sizeof(UnitRecord));
+  at.merges = at.decode + aligned(decode_.size() * sizeof(UnitRecord));
   at.pages = at.merges + aligned(merges_.size() * sizeof(MergeRecord));
   at.index = at.pages + aligned(static_cast<size_t>(pages_.size()) * sizeof(const std::byte*));
   at.bytes = at.index + aligned(static_cast<size_t>(index_.size()) * sizeof(int32_t));
@@ -50,7 +50,7 @@ void AttendPlan::pack(std::byte* to, const std::byte* device) const {
   write_records(sm90_, to + at.sm90);
   write_records(masked_, to + at.masked);
   write_records(tiles_, to + at.tiles);
-  write_records(few_, to + at.few);
+  write_records(decode_, to + at.decode);
   write_records(merges_, to + at.merges);
   pages_.write(reinterpret_cast<const std::byte**>(to + at.pages));
   index_.write(reinterpret_cast<int32_t*>(to + at.index));

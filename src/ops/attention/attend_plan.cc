@@ -8,7 +8,7 @@ namespace {
 /// The decode kernel reads tasks of at most this many (row, head) rows, in at most four units. Its
 /// time is that of the memory (concurrent units find each other's keys in the device's cache), and
 /// a tile of 128 rows would be mostly empty.
-constexpr int kMostFewRows = 4 * kFewUnitRows;
+constexpr int kMostDecodeRows = 4 * kDecodeUnitRows;
 constexpr int64_t kMostParts = 1024;
 constexpr int64_t kMostPosition = int64_t{1} << 29;
 
@@ -45,10 +45,10 @@ constexpr TileCost kGatheredTiles{4.6, 2};  // thread blocks that gather keys, f
 /// Parts of a decode unit with `tiles` tiles of 16 keys. A warp weighs 32 parts at a time. With up
 /// to four more parts, the second round costs more than shorter parts save if a part has less than
 /// 128 tiles.
-int64_t parts_of_few_rows(int64_t parts, int64_t tiles) {
+int64_t parts_of_decode_rows(int64_t parts, int64_t tiles) {
   constexpr int64_t kLanes = 32, kShortTiles = 128;
-  const bool few_more = parts > kLanes && parts <= kLanes + 4;
-  return few_more && tiles < parts * kShortTiles ? kLanes : parts;
+  const bool decode_more = parts > kLanes && parts <= kLanes + 4;
+  return decode_more && tiles < parts * kShortTiles ? kLanes : parts;
 }
 
 /// Best number of parts for units of equal length. A merge takes 3.6 us, plus 0.09 per part. The
@@ -151,10 +151,10 @@ int AttendPlan::add_segments(const AttendCall& call, const AttendTask& task) {
 void AttendPlan::note_counts(const AttendTask& task, int first_segment) {
   for (size_t i = 0; i < task.segments.size(); ++i) {
     const KeySegment& s = task.segments[i];
-    if (s.live.empty() && s.behind.empty()) continue;
-    LH_ASSERT(s.live.empty() || !s.live.place().host());
-    LH_ASSERT(s.behind.empty() || !s.behind.place().host());
-    counts_.push_back({s.live.address(), s.behind.address(), s.masks.pairs.address(),
+    if (s.device_count.empty() && s.count_after.empty()) continue;
+    LH_ASSERT(s.device_count.empty() || !s.device_count.place().host());
+    LH_ASSERT(s.count_after.empty() || !s.count_after.place().host());
+    counts_.push_back({s.device_count.address(), s.count_after.address(), s.masks.pairs.address(),
                        task.row_position, first_segment + static_cast<int>(i), task.row_count,
                        task.head_count, 0});
   }
@@ -185,7 +185,7 @@ AttendPlan::Kernel AttendPlan::kernel_for(const AttendCall& call, const AttendTa
     return kMasked;
   }
   const int64_t flat = static_cast<int64_t>(task.row_count) * task.head_count;
-  if (flat <= kMostFewRows || task.row_count == 1) return kFew;
+  if (flat <= kMostDecodeRows || task.row_count == 1) return kDecode;
   return fits_sm90(call, task) ? kSm90 : kTiles;
 }
 
@@ -238,7 +238,7 @@ void AttendPlan::add_unit(UnitRecord unit, Kernel kernel, int head_dim,
   if (unit.parts > 1) {
     unit.partial = partial_floats_;
     partial_floats_ += unit.parts * floats;
-    if (kernel == kFew && flat * unit.parts <= kMostMerged) {
+    if (kernel == kDecode && flat * unit.parts <= kMostMerged) {
       unit.counter = counters_++;
     } else {
       merges_.push_back({unit.partial, unit.parts, unit.row_begin, unit.row_count, unit.head_begin,
@@ -247,9 +247,9 @@ void AttendPlan::add_unit(UnitRecord unit, Kernel kernel, int head_dim,
       most_merge_parts_ = std::max(most_merge_parts_, unit.parts);
     }
   }
-  if (kernel == kFew) {
-    unit.first_block = few_blocks_;
-    few_blocks_ += unit.parts;
+  if (kernel == kDecode) {
+    unit.first_block = decode_blocks_;
+    decode_blocks_ += unit.parts;
     return units.push_back(unit);
   }
   for (; unit.part < unit.parts; ++unit.part, unit.partial += floats) units.push_back(unit);
@@ -291,7 +291,7 @@ void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
     // they see equal keys.
     const AttendTask& task = *group.task;
     group.heads = std::min(task.head_count, std::max(1, sizes.flat_rows / task.row_count));
-    if (kernel == kFew) group.heads = std::min(task.head_count, sizes.flat_rows);
+    if (kernel == kDecode) group.heads = std::min(task.head_count, sizes.flat_rows);
     const int rows = std::max(1, sizes.flat_rows / group.heads);
     const int64_t alike =
         static_cast<int64_t>(group.members) * ((task.head_count + group.heads - 1) / group.heads);
@@ -317,13 +317,13 @@ void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
   for (const Strip& strip : strips_) {
     const int64_t share = all == 0 ? 1 : strip.work * sizes.blocks / all;
     int64_t parts = equal ? of_equal : std::min(share, strip.work / sizes.least_tiles);
-    if (kernel == kFew) parts = parts_of_few_rows(parts, strip.work);
+    if (kernel == kDecode) parts = parts_of_decode_rows(parts, strip.work);
     add_units(strip, static_cast<int>(std::clamp<int64_t>(parts, 1, kMostParts)), head_dim, units);
   }
   // For long lists, units are ordered by their list of keys. The data of concurrent thread blocks
   // then stays in the device's cache (50 MB; a list of 32,768 keys of 128 elements has 17 MB).
   constexpr int64_t kLongTiles = 128;
-  if (kernel != kFew && !units.empty() && all / std::ssize(units) >= kLongTiles) {
+  if (kernel != kDecode && !units.empty() && all / std::ssize(units) >= kLongTiles) {
     std::ranges::stable_sort(units, {}, &UnitRecord::first_segment);
   }
 }
@@ -336,11 +336,11 @@ void AttendPlan::clear() {
   sm90_.clear();
   masked_.clear();
   tiles_.clear();
-  few_.clear();
+  decode_.clear();
   groups_.clear();
   members_.clear();
   merges_.clear();
-  few_blocks_ = 0;
+  decode_blocks_ = 0;
   stored_ = {};
   all_bf16_ = true;
   turns_ = false;
@@ -362,7 +362,9 @@ void AttendPlan::make(const AttendCall& call, std::span<const AttendTask> tasks,
     LH_ASSERT(task.row_position > -kMostPosition &&
               task.row_position + task.row_count < kMostPosition);
     // A record is resolved once, but its pairs are counted per task.
-    const auto counted = [](const KeySegment& s) { return !s.live.empty() || !s.behind.empty(); };
+    const auto counted = [](const KeySegment& s) {
+      return !s.device_count.empty() || !s.count_after.empty();
+    };
     const bool same = before != nullptr && before->segments.data() == task.segments.data() &&
                       before->segments.size() == task.segments.size() &&
                       std::ranges::none_of(task.segments, counted);
@@ -388,7 +390,7 @@ void AttendPlan::make(const AttendCall& call, std::span<const AttendTask> tasks,
   cut(kSm90, tiles, call.head_dim, sm90_);
   cut(kMasked, tiles, call.head_dim, masked_);
   cut(kTiles, tiles, call.head_dim, tiles_);
-  cut(kFew, {kFewKeys, kFewUnitRows, 2 * processors, 8}, call.head_dim, few_);
+  cut(kDecode, {kDecodeKeys, kDecodeUnitRows, 2 * processors, 8}, call.head_dim, decode_);
 }
 
 }  // namespace longhaul::cuda

@@ -33,8 +33,8 @@ class AttendPlan {
   const std::vector<UnitRecord>& masked() const { return masked_; }
   const std::vector<UnitRecord>& tiles() const { return tiles_; }
   /// Decode units, each with all its parts; part_of_block() maps a thread block to a part.
-  const std::vector<UnitRecord>& few() const { return few_; }
-  int few_blocks() const { return few_blocks_; }
+  const std::vector<UnitRecord>& decode() const { return decode_; }
+  int decode_blocks() const { return decode_blocks_; }
   const std::vector<MergeRecord>& merges() const { return merges_; }
   /// Counted lengths that the device must write into the segments before any kernel reads them.
   const std::vector<CountRecord>& counts() const { return counts_; }
@@ -54,10 +54,10 @@ class AttendPlan {
   bool turns() const { return turns_; }  ///< some keys rotate at consecutive positions
 
   /// Whether the plan has only segments and decode units and uploads nothing else from host memory.
-  bool few_alone() const;
+  bool decode_alone() const;
   /// Byte offsets of the parts of a packed plan.
   struct Layout {
-    size_t segments, counts, sm90, masked, tiles, few, merges, pages, index, bytes;
+    size_t segments, counts, sm90, masked, tiles, decode, merges, pages, index, bytes;
   };
   Layout layout() const;
   /// Writes layout().bytes to `to`. Addresses in it are valid once the plan lies at `device`.
@@ -70,7 +70,7 @@ class AttendPlan {
     const int32_t* index;  ///< host list; null: no upload
     bool counted;          ///< its key ranges can be computed on the host
   };
-  enum Kernel : uint8_t { kSm90, kMasked, kTiles, kFew };
+  enum Kernel : uint8_t { kSm90, kMasked, kTiles, kDecode };
   /// Tasks of one kernel with equal rows and visibility, but other heads and key locations. They
   /// are tiled once.
   struct Group {
@@ -101,7 +101,7 @@ class AttendPlan {
   int add_segments(const AttendCall& call, const AttendTask& task);
   void add_segment(const AttendCall& call, const KeySegment& s);
   /// Records counted lengths. Work is estimated and divided by the largest possible number of keys
-  /// (KeySegment::live); the kernels find the actual number of tiles.
+  /// (KeySegment::device_count); the kernels find the actual number of tiles.
   void note_counts(const AttendTask& task, int first_segment);
   Kernel kernel_for(const AttendCall& call, const AttendTask& task) const;
   bool fits_sm90(const AttendCall& call, const AttendTask& task) const;
@@ -117,12 +117,12 @@ class AttendPlan {
   std::vector<Source> sources_;
   Uploads<const std::byte*> pages_;
   Uploads<int32_t> index_;
-  std::vector<UnitRecord> sm90_, masked_, tiles_, few_;
+  std::vector<UnitRecord> sm90_, masked_, tiles_, decode_;
   std::vector<Group> groups_;
   std::vector<Member> members_;
   std::vector<Strip> strips_;
   std::vector<MergeRecord> merges_;
-  int few_blocks_ = 0;
+  int decode_blocks_ = 0;
   Stored stored_;
   bool all_bf16_ = true, turns_ = false;
   std::vector<CountRecord> counts_;

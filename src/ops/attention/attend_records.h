@@ -17,10 +17,10 @@ namespace longhaul::cuda {
 
 inline constexpr int kPageRows = 64;       ///< keys of a page; as many values follow
 inline constexpr int kTileUnitRows = 128;  ///< (row, head) rows of a unit for the tile kernels
-inline constexpr int kFewUnitRows = 8;     ///< (row, head) rows of a unit for the decode kernel
+inline constexpr int kDecodeUnitRows = 8;  ///< (row, head) rows of a unit for the decode kernel
 inline constexpr int kMostMerged = 512;   ///< most rows of all parts that a unit's last part merges
 inline constexpr int kTileKeys = 64;      ///< tile size in keys by which prefill units are divided
-inline constexpr int kFewKeys = 16;       ///< tile size in keys by which decode units are divided
+inline constexpr int kDecodeKeys = 16;    ///< tile size in keys by which decode units are divided
 inline constexpr int32_t kFar = 1 << 30;  ///< larger than the distance of any two positions
 inline constexpr int32_t kNoKey = 0x7fffffff;  ///< marks a slot of a tile without a key
 
@@ -49,9 +49,9 @@ static_assert(sizeof(SegmentRecord) == 64);
 /// A segment with device-counted lengths (its own keys or the keys after it), and the rows that see
 /// it.
 struct CountRecord {
-  const int32_t* live;    ///< number of keys; null: the record's count holds
-  const int32_t* behind;  ///< number of keys after it, by which it moves back; null: none
-  const int64_t* pairs;   ///< visible pairs if counted on the device (PageMasks::pairs), else null
+  const int32_t* device_count;  ///< number of keys; null: the record's count holds
+  const int32_t* count_after;   ///< number of keys after it, by which it moves back; null: none
+  const int64_t* pairs;  ///< visible pairs if counted on the device (PageMasks::pairs), else null
   int64_t row_position;
   int32_t segment;
   int32_t row_count, head_count;
@@ -186,9 +186,9 @@ LH_BOTH SlotRange visible_tiles(const SegmentRecord& s, int64_t first, int64_t l
 
 /// Writes the counted lengths into the segment. Returns the visible pairs of its live keys.
 LH_BOTH int64_t resolve_count(const CountRecord& count, SegmentRecord& s) {
-  if (count.behind != nullptr) s.position -= *count.behind;
-  if (count.live == nullptr) return 0;
-  s.count = *count.live;
+  if (count.count_after != nullptr) s.position -= *count.count_after;
+  if (count.device_count == nullptr) return 0;
+  s.count = *count.device_count;
   if (s.masks != nullptr) return count.pairs == nullptr ? 0 : *count.pairs;
   if (s.nearest <= -kFar && s.furthest >= kFar) {
     return static_cast<int64_t>(s.count) * count.row_count * count.head_count;

@@ -61,14 +61,14 @@ struct Merge {
 struct Plan {
   std::vector<HostCall> calls;
   std::vector<AttendUnit> tiles;
-  std::vector<AttendUnit> few;
+  std::vector<AttendUnit> decode;
   std::vector<Merge> merges;
   Buffer<float> partials;
 
   void clear() {
     calls.clear();
     tiles.clear();
-    few.clear();
+    decode.clear();
     merges.clear();
   }
 };
@@ -93,41 +93,41 @@ void add_tiles(const HostCall& call, const AttendTask& task, int64_t all_rows, P
   }
 }
 
-void add_few(const HostCall& call, const AttendTask& task, int64_t keys_of_part, Plan& plan) {
-  for (int h = 0; h < task.head_count; h += kFewRows) {
+void add_decode(const HostCall& call, const AttendTask& task, int64_t keys_of_part, Plan& plan) {
+  for (int h = 0; h < task.head_count; h += kDecodeRows) {
     AttendUnit unit = unit_of(call, task);
     unit.head_begin = task.head_begin + h;
-    unit.head_count = std::min(kFewRows, task.head_count - h);
+    unit.head_count = std::min(kDecodeRows, task.head_count - h);
     const KeyParts parts(unit.key_count, keys_of_part);
     if (parts.count() > 1) {
-      plan.merges.push_back({unit, plan.few.size(), static_cast<size_t>(parts.count())});
+      plan.merges.push_back({unit, plan.decode.size(), static_cast<size_t>(parts.count())});
     }
     for (int64_t p = 0; p < parts.count(); ++p) {
       unit.key_begin = parts.begin(p);
       unit.key_count = parts.begin(p + 1) - unit.key_begin;
-      plan.few.push_back(unit);
+      plan.decode.push_back(unit);
     }
   }
 }
 
-bool has_few_rows(const AttendTask& task) {
-  return task.row_count == 1 || task.row_count * task.head_count <= kFewRows;
+bool has_decode_rows(const AttendTask& task) {
+  return task.row_count == 1 || task.row_count * task.head_count <= kDecodeRows;
 }
 
 /// Adds the units of one call. They follow from its own tasks alone.
 void add_units(const HostCall& call, std::span<const AttendTask> tasks, Plan& plan) {
   int64_t rows = 0, keys = 0;
   for (const AttendTask& task : tasks) {
-    if (has_few_rows(task)) {
-      keys += key_count(task) * ((task.head_count + kFewRows - 1) / kFewRows);
+    if (has_decode_rows(task)) {
+      keys += key_count(task) * ((task.head_count + kDecodeRows - 1) / kDecodeRows);
     } else {
       rows += static_cast<int64_t>(task.row_count) * task.head_count;
     }
   }
   for (const AttendTask& task : tasks) {
     if (task.row_count == 0 || task.head_count == 0) continue;
-    if (has_few_rows(task)) {
-      add_few(call, task, keys_of_part(keys), plan);
+    if (has_decode_rows(task)) {
+      add_decode(call, task, keys_of_part(keys), plan);
     } else {
       add_tiles(call, task, rows, plan);
     }
@@ -147,13 +147,13 @@ void make_plan(std::span<const AttendJob> jobs, Plan& plan) {
                    [](const auto& a, const auto& b) { return a.row_position > b.row_position; });
 }
 
-void merge_parts(const Merge& merge, const std::vector<AttendUnit>& few) {
+void merge_parts(const Merge& merge, const std::vector<AttendUnit>& decode) {
   const HostCall& call = *merge.unit.call;
   const int dim = call.head_dim;
   for (int m = 0; m < merge.unit.row_count * merge.unit.head_count; ++m) {
     float top = -std::numeric_limits<float>::infinity();
     for (size_t p = 0; p < merge.parts; ++p) {
-      const AttendUnit& part = few[merge.first_part + p];
+      const AttendUnit& part = decode[merge.first_part + p];
       if (part.partial_sum[m] > 0) top = std::max(top, part.partial_max[m]);
     }
     const int64_t row = merge.unit.row_begin + m / merge.unit.head_count;
@@ -162,7 +162,7 @@ void merge_parts(const Merge& merge, const std::vector<AttendUnit>& few) {
     std::fill_n(out, dim, 0.0f);
     float sum = 0.0f;
     for (size_t p = 0; p < merge.parts; ++p) {
-      const AttendUnit& part = few[merge.first_part + p];
+      const AttendUnit& part = decode[merge.first_part + p];
       if (part.partial_sum[m] <= 0) continue;
       const float weight = std::exp2(part.partial_max[m] - top);
       sum += part.partial_sum[m] * weight;
@@ -174,7 +174,7 @@ void merge_parts(const Merge& merge, const std::vector<AttendUnit>& few) {
 }
 
 size_t floats_of_part(const Merge& merge) {
-  return static_cast<size_t>(kFewRows) * static_cast<size_t>(merge.unit.call->head_dim + 2);
+  return static_cast<size_t>(kDecodeRows) * static_cast<size_t>(merge.unit.call->head_dim + 2);
 }
 
 void assign_partials(Plan& plan) {
@@ -184,24 +184,24 @@ void assign_partials(Plan& plan) {
   float* at = plan.partials.data();
   for (const Merge& merge : plan.merges) {
     for (size_t p = 0; p < merge.parts; ++p, at += floats_of_part(merge)) {
-      AttendUnit& unit = plan.few[merge.first_part + p];
+      AttendUnit& unit = plan.decode[merge.first_part + p];
       unit.partial_max = at;
-      unit.partial_sum = at + kFewRows;
-      unit.partial_out = at + 2 * kFewRows;
+      unit.partial_sum = at + kDecodeRows;
+      unit.partial_out = at + 2 * kDecodeRows;
     }
   }
 }
 
 void run_units(const AttentionKernels& kernels, const Plan& plan) {
-  const auto few = [&](int64_t i) {
-    const AttendUnit& unit = plan.few[static_cast<size_t>(i)];
-    kernels.few(unit, thread_scratch(kernels.few_scratch_bytes(*unit.call)));
+  const auto decode = [&](int64_t i) {
+    const AttendUnit& unit = plan.decode[static_cast<size_t>(i)];
+    kernels.decode(unit, thread_scratch(kernels.decode_scratch_bytes(*unit.call)));
   };
-  const int64_t tiles = std::ssize(plan.tiles), units = tiles + std::ssize(plan.few);
+  const int64_t tiles = std::ssize(plan.tiles), units = tiles + std::ssize(plan.decode);
   // A thread processes neighbouring parts, because each prefetches the first keys of the next.
-  if (tiles == 0) return parallel_runs(units, few);
+  if (tiles == 0) return parallel_runs(units, decode);
   parallel_for(units, [&](int64_t i, int) {
-    if (i >= tiles) return few(i - tiles);
+    if (i >= tiles) return decode(i - tiles);
     const AttendUnit& unit = plan.tiles[static_cast<size_t>(i)];
     const int flat = unit.row_count * unit.head_count;
     kernels.tile(unit, thread_scratch(kernels.tile_scratch_bytes(*unit.call, flat)));
@@ -214,7 +214,7 @@ void attend_on_host(std::span<const AttendJob> jobs) {
   make_plan(jobs, plan);
   assign_partials(plan);
   run_units(kAttentionKernels_for(current_isa()), plan);
-  for (const Merge& merge : plan.merges) merge_parts(merge, plan.few);
+  for (const Merge& merge : plan.merges) merge_parts(merge, plan.decode);
 }
 
 int64_t pairs_of(const AttendTask& task, const KeySegment& s) {
@@ -226,13 +226,14 @@ int64_t pairs_of(const AttendTask& task, const KeySegment& s) {
   return keys * task.head_count;
 }
 
-/// Visible pairs of the segments with `live` counts in `asked`; `known` holds the same tasks with
-/// resolved counts.
+/// Visible pairs of the segments with `device_count` counts in `asked`; `known` holds the same
+/// tasks with resolved counts.
 int64_t live_pairs(std::span<const AttendTask> asked, std::span<const AttendTask> known) {
   int64_t pairs = 0;
   for (size_t i = 0; i < asked.size(); ++i) {
     for (size_t s = 0; s < asked[i].segments.size(); ++s) {
-      if (!asked[i].segments[s].live.empty()) pairs += pairs_of(known[i], known[i].segments[s]);
+      if (!asked[i].segments[s].device_count.empty())
+        pairs += pairs_of(known[i], known[i].segments[s]);
     }
   }
   return pairs;
@@ -295,15 +296,15 @@ size_t attention_scratch_bytes(int head_dim) {
 
 void resolve_counts(std::span<KeySegment> segments) {
   for (KeySegment& s : segments) {
-    if (!s.live.empty() && s.live.place().host()) {
-      const int64_t live = host(s.live)[0];
+    if (!s.device_count.empty() && s.device_count.place().host()) {
+      const int64_t live = host(s.device_count)[0];
       LH_ASSERT(live >= 0 && live <= s.count);
       s.count = live;
-      s.live = {};
+      s.device_count = {};
     }
-    if (!s.behind.empty() && s.behind.place().host()) {
-      s.position -= host(s.behind)[0];
-      s.behind = {};
+    if (!s.count_after.empty() && s.count_after.place().host()) {
+      s.position -= host(s.count_after)[0];
+      s.count_after = {};
     }
   }
 }
@@ -312,7 +313,7 @@ int64_t visible_pairs(std::span<const AttendTask> tasks) {
   int64_t pairs = 0;
   for (const AttendTask& task : tasks) {
     for (const KeySegment& s : task.segments) {
-      if (s.live.empty()) pairs += pairs_of(task, s);
+      if (s.device_count.empty()) pairs += pairs_of(task, s);
     }
   }
   return pairs;

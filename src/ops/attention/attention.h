@@ -71,9 +71,9 @@ struct KeySegment {
   /// If an operation produces the number of keys (RowList::count), it may be unknown when a method
   /// writes the segment. These are views of one number each, or empty. On a device attend() reads
   /// them there. On the host resolve_counts() first folds them into `count` and `position`.
-  View<const int32_t> live;  ///< actual number of keys, at most `count`
+  View<const int32_t> device_count;  ///< actual number of keys, at most `count`
   /// number of keys after this segment, by which its position is reduced
-  View<const int32_t> behind;
+  View<const int32_t> count_after;
 
   /// Causal, within the layer's own window if it has one (ModelShape::own_window; 0: none).
   void see_within(int64_t own_window) {
@@ -116,12 +116,13 @@ struct AttendCall {
   bool joins = false;
   /// [rows, heads]: lse that attend() wrote for these rows. Operations that recompute the same
   /// softmax map read it (ops/maps/column_sums.h, line_sums.h, tile_map.h).
-  View<const float> known_lse;
+  View<const float> lse_in;
   /// The only query form in bf16, for operations over softmax maps on a device, so that several of
   /// them need not convert it each. If empty, they convert it. Only block_mass() works without
   /// `queries`; others read few rows from the f32 form.
   View<const uint8_t> rounded;
-  /// [1], required if some segments have `live`: attend() adds the visible pairs of those segments.
+  /// [1], required if some segments have `device_count`: attend() adds the visible pairs of those
+  /// segments.
   View<int64_t> counted;
 };
 
@@ -139,12 +140,12 @@ struct AttendJob {
 /// run one after the other.
 void attend(std::span<const AttendJob> jobs);
 
-/// Resolves counts in host memory: `count` becomes the number in `live`, `position` is reduced by
-/// the number in `behind`, and both views become empty.
+/// Resolves counts in host memory: `count` becomes the number in `device_count`, `position` is
+/// reduced by the number in `count_after`, and both views become empty.
 void resolve_counts(std::span<KeySegment> segments);
 
 /// Number of visible (row, query head, key) triples of the tasks: the measure of work for comparing
-/// methods. Segments with `live` are not counted.
+/// methods. Segments with `device_count` are not counted.
 int64_t visible_pairs(std::span<const AttendTask> tasks);
 
 }  // namespace longhaul

@@ -15,7 +15,7 @@ inline constexpr int kTileKeys = 128;  ///< keys packed at a time
 /// most (row, query head) rows that share a packed block of keys
 inline constexpr int kUnitRows = 384;
 /// most (row, query head) rows for the memory-bound decode kernel
-inline constexpr int kFewRows = 8;
+inline constexpr int kDecodeRows = 8;
 inline constexpr int kMostHeadDim = 2048;  ///< elements of a key, or of several concatenated keys
 
 /// A part of a task that one thread computes. Flat row f is row row_begin + f / head_count with
@@ -40,9 +40,9 @@ struct AttentionKernels {
   size_t (*tile_scratch_bytes)(const HostCall& call, int flat_rows);
   /// Prefill: keys are packed block by block and multiplied on bf16 or f32 tiles.
   void (*tile)(const AttendUnit& unit, std::byte* scratch);
-  /// Decode: at most kFewRows rows; keys and values are streamed once, directly from the pages.
-  size_t (*few_scratch_bytes)(const HostCall& call);
-  void (*few)(const AttendUnit& unit, std::byte* scratch);
+  /// Decode: at most kDecodeRows rows; keys and values are streamed once, directly from the pages.
+  size_t (*decode_scratch_bytes)(const HostCall& call);
+  void (*decode)(const AttendUnit& unit, std::byte* scratch);
 };
 
 LH_PER_ISA(AttentionKernels, kAttentionKernels)

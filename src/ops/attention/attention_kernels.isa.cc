@@ -5,6 +5,6 @@
 namespace longhaul::LH_ISA {
 
 extern const AttentionKernels kAttentionKernels = {tile_scratch_bytes, attend_tile,
-                                                   few_scratch_bytes, attend_few};
+                                                   decode_scratch_bytes, attend_decode};
 
 }  // namespace longhaul::LH_ISA

@@ -52,7 +52,7 @@ struct FlatRows {
   /// log2 of row f's softmax denominator. Rows without one, and rows that only pad a tile, get a
   /// value so large that their probabilities are zero.
   float log2_denominator(int f) const {
-    const float lse = f < count ? unit.call->known_lse[offset(f)] : kLowest;
+    const float lse = f < count ? unit.call->lse_in[offset(f)] : kLowest;
     return lse > kLowest ? lse * kLog2e : -kLowest;
   }
   int last_of_tile(int f) const { return (count - f < kTileRows ? count : f + kTileRows) - 1; }

@@ -17,8 +17,8 @@ struct GatherShared {
 /// The record of this thread block with the counted lengths.
 __device__ __forceinline__ GatherRecord record_of_block(const GatherRecord* records, int count) {
   GatherRecord record = records[number_of_block(records, count, static_cast<int>(blockIdx.x))];
-  if (record.live != nullptr) record.keys.count = *record.live;
-  if (record.behind != nullptr) record.keys.position -= *record.behind;
+  if (record.device_count != nullptr) record.keys.count = *record.device_count;
+  if (record.count_after != nullptr) record.keys.position -= *record.count_after;
   return record;
 }
 

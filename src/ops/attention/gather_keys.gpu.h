@@ -8,10 +8,10 @@ namespace longhaul::cuda {
 /// Slot n of the segment goes to row n % 64 of page `to`[n / 64]. Slots without a key become zeros.
 struct GatherRecord {
   SegmentRecord keys;
-  const int32_t* live;    ///< number of keys; null: the count in `keys` holds
-  const int32_t* behind;  ///< number of keys after it, by which it moves back; null: none
-  std::byte* const* to;   ///< device array of pages
-  int32_t first_block;    ///< one thread block per page
+  const int32_t* device_count;  ///< number of keys; null: the count in `keys` holds
+  const int32_t* count_after;   ///< number of keys after it, by which it moves back; null: none
+  std::byte* const* to;         ///< device array of pages
+  int32_t first_block;          ///< one thread block per page
   int32_t unused;
 };
 

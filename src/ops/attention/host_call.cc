@@ -35,7 +35,7 @@ HostCall host_call(const AttendCall& call, int64_t rows, CallArrays used) {
   plain.compute = call.compute;
   plain.out = numbers(call.out, used.out, vectors * call.head_dim);
   plain.lse = numbers(call.lse, used.lse, vectors);
-  plain.known_lse = numbers(call.known_lse, used.known_lse, vectors);
+  plain.lse_in = numbers(call.lse_in, used.lse_in, vectors);
   return plain;
 }
 
@@ -59,7 +59,7 @@ void check_segment(const AttendCall& call, const KeySegment& segment) {
   LH_ASSERT(rows.place == call.queue->place() || segment.count == 0);
   if (!call.queue->on_host()) return;
   // resolve_counts() must be called first
-  LH_ASSERT(segment.live.empty() && segment.behind.empty());
+  LH_ASSERT(segment.device_count.empty() && segment.count_after.empty());
   LH_ASSERT(!segment.whole_pages);
 }
 

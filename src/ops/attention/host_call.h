@@ -35,12 +35,12 @@ struct HostCall {
   AttendCompute compute = AttendCompute::kBest;
   float* out = nullptr;
   float* lse = nullptr;  ///< may be null
-  const float* known_lse = nullptr;
+  const float* lse_in = nullptr;
 };
 
 /// Selects the arrays of a call that an operation uses besides its queries.
 struct CallArrays {
-  bool out = false, lse = false, known_lse = false;
+  bool out = false, lse = false, lse_in = false;
 };
 
 /// Checks that the call's queue and arrays are on the host, and that the used arrays hold `rows`

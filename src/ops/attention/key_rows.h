@@ -44,8 +44,8 @@ static inline int stored_bytes(DType type, int head_dim) {
 
 static inline StoredRows keys_of(const PagedRows& rows) {
   const DType type = rows.type.k;
-  return {rows.pages,     type, rows.head_dim,     stored_bytes(type, rows.head_dim),
-          rows.page_rows, 0,    type == kMixedKeys};
+  return {rows.pages,     type, rows.head_dim,        stored_bytes(type, rows.head_dim),
+          rows.page_rows, 0,    type == kHadamardKeys};
 }
 
 static inline StoredRows values_of(const PagedRows& rows) {

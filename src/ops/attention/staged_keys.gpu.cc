@@ -64,12 +64,12 @@ int64_t StagedKeys::room_for(int64_t pages, int head_dim) {
 KeySegment StagedKeys::gather(const KeySegment& keys) {
   if (pages_of(keys) == 0) return keys;
   KeySegment plain = keys;
-  plain.live = plain.behind = {};
+  plain.device_count = plain.count_after = {};
   GatherRecord record{};
   const bool written = write_segment(plain, record.keys);
   LH_ASSERT(written);
-  record.live = keys.live.empty() ? nullptr : keys.live.address();
-  record.behind = keys.behind.empty() ? nullptr : keys.behind.address();
+  record.device_count = keys.device_count.empty() ? nullptr : keys.device_count.address();
+  record.count_after = keys.count_after.empty() ? nullptr : keys.count_after.address();
   record.to = pages_.listed_from(used_);
   record.first_block = static_cast<int32_t>(used_);
   records_.push_back(record);

@@ -36,7 +36,7 @@ void write_row(DType type, bool key, const float* x, int64_t count, std::byte* r
 
 void read_row(DType type, bool key, const std::byte* row, int64_t count, float* x) {
   dequantize_row(type, row, count, x);
-  if (key && type == kMixedKeys) mix_blocks(x, count);
+  if (key && type == kHadamardKeys) mix_blocks(x, count);
 }
 
 void read_key(const PagedRows& rows, int64_t row, float* key) {

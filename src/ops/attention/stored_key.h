@@ -13,7 +13,7 @@ namespace longhaul {
 
 /// The type whose keys are stored Hadamard-rotated. It is a constant, not a function, because
 /// kernels use it too.
-constexpr DType kMixedKeys = DType::Q4_0;
+constexpr DType kHadamardKeys = DType::Q4_0;
 
 /// Converts `count` values to or from a stored key or value row.
 void write_row(DType type, bool key, const float* x, int64_t count, std::byte* row);

@@ -14,9 +14,9 @@
 
 namespace longhaul::cuda {
 
-/// Types of keys or values in a page, as kernels switch over them. kMixedQ4_0: keys in Q4_0;
+/// Types of keys or values in a page, as kernels switch over them. kHadamardQ4_0: keys in Q4_0;
 /// reading undoes their Hadamard rotation.
-enum class PageType : uint8_t { kF32, kF16, kBF16, kQ8_0, kQ4_0, kMixedQ4_0 };
+enum class PageType : uint8_t { kF32, kF16, kBF16, kQ8_0, kQ4_0, kHadamardQ4_0 };
 
 inline PageType page_type(DType type, bool key) {
   switch (type) {
@@ -27,7 +27,7 @@ inline PageType page_type(DType type, bool key) {
     case DType::Q8_0:
       return PageType::kQ8_0;
     case DType::Q4_0:
-      return key && type == kMixedKeys ? PageType::kMixedQ4_0 : PageType::kQ4_0;
+      return key && type == kHadamardKeys ? PageType::kHadamardQ4_0 : PageType::kQ4_0;
     default:
       LH_ASSERT(type == DType::BF16);
       return PageType::kBF16;
@@ -180,7 +180,7 @@ LH_EVERYWHERE auto with_page_type(PageType type, F&& f) {
     case PageType::kQ4_0:
       return f(PageTypeConstant<PageType::kQ4_0>());
     default:
-      return f(PageTypeConstant<PageType::kMixedQ4_0>());
+      return f(PageTypeConstant<PageType::kHadamardQ4_0>());
   }
 }
 

@@ -10,7 +10,7 @@ namespace longhaul {
 
 /// Rows from token `begin` on, the first of them at `position`; token t has position t - first.
 struct WindowRows {
-  AttendCall call;  ///< with known_lse
+  AttendCall call;  ///< with lse_in
   int64_t begin = 0;
   int rows = 0;
   int64_t position = 0;

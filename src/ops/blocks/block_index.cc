@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "ops/core/add_up.h"
+#include "ops/core/all_reduce.h"
 #include "ops/core/device_ops.h"
 #include "ops/core/fill.h"
 
@@ -69,8 +69,9 @@ RowList BlockIndex::top(Queue& queue, View<const float> query, int64_t k, BlockS
   for (size_t i = 0; i < candidates.size(); ++i) {
     std::memcpy(gathered + i * bytes, all.data + static_cast<size_t>(candidates[i]) * bytes, bytes);
   }
-  const TensorView few = rows(gathered, all.type, kCandidates * k);
-  const RowList chosen = select_rows(queue, scores(queue, few, query, memory), best, memory.best);
+  const TensorView decode = rows(gathered, all.type, kCandidates * k);
+  const RowList chosen =
+      select_rows(queue, scores(queue, decode, query, memory), best, memory.best);
   const View<int32_t> blocks = memory.blocks.resize(queue, k);
   for (int64_t i = 0; i < k; ++i) {
     const int32_t candidate = host(chosen.rows)[static_cast<size_t>(i)];
@@ -98,7 +99,7 @@ RowList BlockIndex::top_on_device(Queue& queue, View<const float> query, int64_t
     copy(host_queue(), scores(host_queue(), rows(data, vectors_.type(), blocks()), on(query), here),
          on(found));
   }
-  add_up(queue, found);  // every head of the layer contributes
+  all_reduce(queue, found);  // every head of the layer contributes
   return select_rows(queue, found, {.count = k}, memory.best);
 }
 

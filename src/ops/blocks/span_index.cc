@@ -153,7 +153,7 @@ void SpanIndex::scores(Queue& queue, const VectorList& queries, SpanSimilarity r
   std::fill(to.begin(), to.end(), kLowest);
   const std::span<const float> from = queries.vectors();
   if (queries.count() <= kMatvecMaxRows) {
-    score_few(from, queries.count(), rule, memory, to.data());
+    score_decode(from, queries.count(), rule, memory, to.data());
   } else {
     score_many(from, queries.count(), rule, memory, to.data());
   }
@@ -245,18 +245,18 @@ void SpanIndex::find_common_products(std::span<const float> queries, SpanSearch&
 
 /// Decode: multiplies the whole index in one parallel call, because starting one per group would
 /// take as long as the group itself.
-void SpanIndex::score_few(std::span<const float> queries, int64_t count, SpanSimilarity rule,
-                          SpanSearch& memory, float* scores) const {
+void SpanIndex::score_decode(std::span<const float> queries, int64_t count, SpanSimilarity rule,
+                             SpanSearch& memory, float* scores) const {
   const int64_t width = std::ssize(queries) / count;
   find_common_products(queries, memory);
-  memory.few.assign(queries.data(), count, width);
+  memory.decode.assign(queries.data(), count, width);
   float* next = host(memory.dots.resize(host_queue(), count * vectors())).data();
   memory.jobs.clear();
   for (const Group& group : groups_) {
     memory.jobs.push_back({group.vectors.rows(width), next});
     next += count * group.count();
   }
-  matvec(memory.jobs, memory.few);
+  matvec(memory.jobs, memory.decode);
   parallel_for(std::ssize(groups_), [&](int64_t g, int) {
     const Group& group = groups_[static_cast<size_t>(g)];
     float* own = memory.jobs[static_cast<size_t>(g)].y;

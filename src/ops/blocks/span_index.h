@@ -27,7 +27,7 @@ struct SpanSearch {
   Array<float> dots;          ///< products of an index's vectors with the queries
   std::vector<float> common;  ///< products of the queries with the common vector
   std::vector<MatvecJob> jobs;
-  ActivationRows few;
+  ActivationRows decode;
   LinearInput many;
 };
 
@@ -77,8 +77,8 @@ class SpanIndex {
   void scores_on_device(Queue& queue, const VectorList& queries, SpanSimilarity rule,
                         View<float> scores);
   void find_common_products(std::span<const float> queries, SpanSearch& memory) const;
-  void score_few(std::span<const float> queries, int64_t count, SpanSimilarity rule,
-                 SpanSearch& memory, float* scores) const;
+  void score_decode(std::span<const float> queries, int64_t count, SpanSimilarity rule,
+                    SpanSearch& memory, float* scores) const;
   void score_many(std::span<const float> queries, int64_t count, SpanSimilarity rule,
                   SpanSearch& memory, float* scores) const;
 

@@ -64,13 +64,13 @@ class FlexPhases {
       for (int64_t i = t; i < call_.tiles() * blocks; i += kBlockThreads) head_.seen[i] = 0;
     });
     pay_means(call_.rows - call_.last_rows, call_.rows, blocks, head_.map);
-    add_up(head_.columns, false);
+    all_reduce(head_.columns, false);
     const bool pairs = distance() < call_.distance;
     const int64_t least = call_.least > 1 ? call_.least : 1;
     const int64_t columns = pairs ? least : larger(least, budget(head_.columns));
     const int64_t count = select({head_.bins, blocks, 1, 0, columns, head_.chosen});
     mark(count, [&](int64_t tile, int64_t block) { return tile >= block ? block : -1; });
-    add_up(head_.diagonals, true);
+    all_reduce(head_.diagonals, true);
     const int64_t diagonals = pairs ? least : larger(least, budget(head_.diagonals));
     const int64_t nearest = select({head_.bins, blocks, 0, 1, diagonals, head_.chosen});
     mark(nearest, [&](int64_t tile, int64_t bin) { return tile - (blocks - 1 - bin); });
@@ -112,7 +112,7 @@ class FlexPhases {
   LH_BOTH static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
   /// Sums lines per bin: columns from the first key on, diagonals from the farthest on.
-  LH_PHASES void add_up(const float* lines, bool from_the_end) const {
+  LH_PHASES void all_reduce(const float* lines, bool from_the_end) const {
     const int64_t keys = call_.keys();
     const auto rows = static_cast<float>(call_.last_rows);
     block_.each([&](int t) {

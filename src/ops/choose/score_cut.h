@@ -60,11 +60,11 @@ ScoreCut<T> cut_by_heap(std::span<const T> scores, std::span<T> heap) {
 template <class T>
 ScoreCut<T> cut_after(std::span<const T> scores, int64_t k, Array<T>& scratch) {
   // a heap is faster if there are more than 16 times as many scores as are selected
-  constexpr int64_t kFew = 16;
+  constexpr int64_t kDecode = 16;
   const int64_t count = std::ssize(scores);
-  const bool few = k > 0 && k < count / kFew;
-  const std::span<T> memory = host(scratch.resize(host_queue(), few ? k : count));
-  if (few) return cut_by_heap(scores, memory);
+  const bool decode = k > 0 && k < count / kDecode;
+  const std::span<T> memory = host(scratch.resize(host_queue(), decode ? k : count));
+  if (decode) return cut_by_heap(scores, memory);
   std::transform(scores.begin(), scores.end(), memory.begin(),
                  [](T x) { return ordered_score(x); });
   return cut_reordering(memory, k);

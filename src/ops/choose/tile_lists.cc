@@ -192,7 +192,7 @@ class DeviceLists {
     keys.whole_pages = true;
     keys.masks = {list.masks, pairs};
     keys.count = list.pages.size() * kMaskedRows;
-    keys.live = list.keys;
+    keys.device_count = list.keys;
     m_.segments.push_back(keys);
   }
 
@@ -229,12 +229,12 @@ class DeviceLists {
     before.index = listed;
     before.whole_pages = !lines;
     before.count = room * (lines ? 1 : page_rows);
-    before.live = counts.part(0, 1);
+    before.device_count = counts.part(0, 1);
     before.visible = Visibility::kAll;
     // The keys of a partial tile's missing rows are not listed, because pages are listed whole.
     own.begin = own.position = lines ? tile.position : at * grid_.tile;
     own.count = tile.position + tile.row_count - own.begin;
-    own.live = counts.part(1, 1);
+    own.device_count = counts.part(1, 1);
     if (room > 0) m_.segments.push_back(before);
     m_.segments.push_back(own);
 

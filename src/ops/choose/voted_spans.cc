@@ -1,7 +1,7 @@
 #include "ops/choose/voted_spans.h"
 
 #include "base/nth.h"
-#include "ops/core/add_up.h"
+#include "ops/core/all_reduce.h"
 
 namespace longhaul {
 
@@ -39,10 +39,9 @@ View<const int32_t> VotedSpans::votes_of(Queue& queue, const Election& election,
                                          int64_t votes_of_row) {
   const int64_t first = election.row * votes_of_row, count = election.rows * votes_of_row;
   const View<const int32_t> own = votes_.view().part(first, count);
-  if (queue.team() == nullptr) return own;
-  const View<int32_t> all =
-      all_votes_.view().part(first * queue.members(), count * queue.members());
-  gather(queue, own, all);
+  if (queue.communicator() == nullptr) return own;
+  const View<int32_t> all = all_votes_.view().part(first * queue.ranks(), count * queue.ranks());
+  all_gather(queue, own, all);
   return all;
 }
 
@@ -54,7 +53,8 @@ void VotedSpans::choose(const AttendCall& call, std::span<const PagedRows> lists
   const int64_t rows = call.queries.front().size() / (int64_t{call.heads} * call.head_dim);
   const int64_t votes_of_row = int64_t{call.heads} * vote.k;
   votes_.resize(queue, rows * votes_of_row);
-  if (queue.team() != nullptr) all_votes_.resize(queue, queue.members() * rows * votes_of_row);
+  if (queue.communicator() != nullptr)
+    all_votes_.resize(queue, queue.ranks() * rows * votes_of_row);
   for (const TopRule rule : {TopRule::kTile, TopRule::kExact}) {
     vote_by(rule, call, lists, first, vote, elections);
   }

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/parse_number.h"
 #include "ops/core/gpu/cublas_library.h"
+#include "ops/core/gpu/gpu_communicator.gpu.h"
 #include "ops/core/gpu/gpu_queue.gpu.h"
-#include "ops/core/gpu/gpu_team.gpu.h"
 #include "ops/core/gpu/nccl.gpu.h"
 
 namespace longhaul {
@@ -63,16 +63,16 @@ std::shared_ptr<cuda::GpuQueue> gpu(int number) {
 Queue queue_of(const std::vector<int>& numbers) {
   if (numbers.size() == 1) return Queue(gpu(numbers.front()));
   static std::mutex mutex;
-  static std::map<std::vector<int>, std::weak_ptr<Team>> teams;
+  static std::map<std::vector<int>, std::weak_ptr<Communicator>> teams;
   const std::lock_guard lock(mutex);
-  std::weak_ptr<Team>& known = teams[numbers];
-  std::shared_ptr<Team> team = known.lock();
-  if (team == nullptr) {
+  std::weak_ptr<Communicator>& known = teams[numbers];
+  std::shared_ptr<Communicator> communicator = known.lock();
+  if (communicator == nullptr) {
     std::vector<std::shared_ptr<cuda::GpuQueue>> gpus;
     for (const int number : numbers) gpus.push_back(gpu(number));
-    known = team = std::make_shared<cuda::GpuTeam>(gpus);
+    known = communicator = std::make_shared<cuda::GpuCommunicator>(gpus);
   }
-  return {team, 0};
+  return {communicator, 0};
 }
 
 /// The device numbers in "cuda", "cuda:1" or "cuda:0,1". Each may occur once.

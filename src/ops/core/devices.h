@@ -32,8 +32,9 @@ Devices find_devices();
 std::string find_collectives();
 
 /// Opens a queue by name. "cpu" is the host. "cuda" or "cuda:N" is that GPU; throws UserError
-/// naming the missing part. "cuda:N,M,..." means GPUs that share a model's heads (base/team.h); the
-/// result is the first one's queue. "auto" is the first usable GPU, else the host.
+/// naming the missing part. "cuda:N,M,..." means GPUs that share a model's heads
+/// (base/communicator.h); the result is the first one's queue. "auto" is the first usable GPU, else
+/// the host.
 Queue open_device(std::string_view name);
 
 }  // namespace longhaul

@@ -18,7 +18,7 @@ AttendCall HostCopies::operator()(const AttendCall& call) {
   here.sinks = stage_(call.sinks);
   here.out = stage_(call.out);
   here.lse = stage_(call.lse);
-  here.known_lse = stage_(call.known_lse);
+  here.lse_in = stage_(call.lse_in);
   return here;
 }
 
@@ -46,8 +46,8 @@ KeySegment HostCopies::operator()(const KeySegment& segment) {
   LH_ASSERT(segment.masks.empty());  // masks exist only for a device whose attend() supports them
   KeySegment here = segment;
   here.index = stage_(segment.index);
-  here.live = stage_(segment.live);
-  here.behind = stage_(segment.behind);
+  here.device_count = stage_(segment.device_count);
+  here.count_after = stage_(segment.count_after);
   resolve_counts({&here, 1});
   if (here.whole_pages) here.index = rows_of_pages(here);
   here.whole_pages = false;

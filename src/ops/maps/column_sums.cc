@@ -82,7 +82,7 @@ void column_sums(const AttendCall& asked, std::span<const AttendTask> tasks,
     }
     return column_sums(on(asked), on(tasks), here);
   }
-  const HostCall call = host_call(asked, rows_of(tasks), {.known_lse = true});
+  const HostCall call = host_call(asked, rows_of(tasks), {.lse_in = true});
   thread_local std::vector<ColumnUnit> units_of_thread;
   std::vector<ColumnUnit>& units = units_of_thread;  // shared by the pool's threads
   units.clear();

@@ -3,7 +3,7 @@
 #include "ops/maps/column_rows_sm90.cuh"
 #include "ops/maps/column_sums.cuh"
 #include "ops/maps/column_sums.gpu.h"
-#include "ops/maps/score_few.cuh"
+#include "ops/maps/score_decode.cuh"
 
 namespace longhaul::cuda {
 namespace {
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
 /// Column sums of few rows, for all heads at once.
 template <int D>
 __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
-    column_sums_few(const __grid_constant__ ScoreArgs a, bool per_head) {
+    column_sums_decode(const __grid_constant__ ScoreArgs a, bool per_head) {
   extern __shared__ uint4 memory[];
   auto& shared = *reinterpret_cast<ScoreShared<D>*>(memory);
   find_job(a, shared);
@@ -129,14 +129,14 @@ void launch(Stream stream, const ScoreArgs& args, int blocks) {
 }
 
 template <int D>
-void launch_few(Stream stream, const ScoreArgs& args, int blocks, bool per_head) {
-  launch_scores(stream, column_sums_few<D>, blocks, sizeof(ScoreShared<D>), "column_sums", args,
+void launch_decode(Stream stream, const ScoreArgs& args, int blocks, bool per_head) {
+  launch_scores(stream, column_sums_decode<D>, blocks, sizeof(ScoreShared<D>), "column_sums", args,
                 per_head);
 }
 
 /// Adds jobs for all segments of a task. Returns false if the kernels do not support one.
-bool add_jobs(const AttendCall& call, const AttendTask& task, const ColumnTarget& target, bool few,
-              ScoreJobs& jobs) {
+bool add_jobs(const AttendCall& call, const AttendTask& task, const ColumnTarget& target,
+              bool decode, ScoreJobs& jobs) {
   if (task.row_count <= 0 || task.head_count <= 0) return true;
   if (target.sums.place().host()) return false;
   int64_t keys = 0, first = 0;
@@ -145,7 +145,7 @@ bool add_jobs(const AttendCall& call, const AttendTask& task, const ColumnTarget
     if (s.count == 0) continue;
     ScoreJob* const job = jobs.add(call, task, s);
     if (job == nullptr || s.rows.head_dim != call.head_dim) return false;
-    if (target.per_head && !few) {
+    if (target.per_head && !decode) {
       job->lists = task.head_count;
       job->head_count = 1;
     }
@@ -213,8 +213,8 @@ int64_t cut_rows(std::vector<ScoreJob>& jobs, int processors, bool sm90) {
 }
 
 /// Whether the kernel for few rows supports all tasks.
-bool all_few(std::span<const AttendTask> tasks, std::span<const ColumnTarget> targets) {
-  return std::ranges::all_of(tasks, has_few_rows) &&
+bool all_decode(std::span<const AttendTask> tasks, std::span<const ColumnTarget> targets) {
+  return std::ranges::all_of(tasks, has_decode_rows) &&
          std::ranges::all_of(targets, [&](const ColumnTarget& target) {
            return target.per_head == targets.front().per_head;
          });
@@ -227,15 +227,15 @@ bool column_sums(Stream stream, const AttendCall& call, std::span<const AttendTa
   if (!has_score_tile(call.head_dim)) return false;
   thread_local ScoreJobs jobs;
   jobs.clear();
-  const bool few = all_few(tasks, targets);
+  const bool decode = all_decode(tasks, targets);
   for (size_t i = 0; i < tasks.size(); ++i) {
-    if (!add_jobs(call, tasks[i], targets[i], few, jobs)) return false;
+    if (!add_jobs(call, tasks[i], targets[i], decode, jobs)) return false;
   }
   if (jobs.all().empty()) return true;
-  if (few) {
+  if (decode) {
     const ScoreArgs args = prepare(stream, call, jobs, QueryRowForm::kAsGiven, 0, scratch);
     with_head_dim(call.head_dim, [&](auto dim) {
-      launch_few<dim()>(stream, args, jobs.blocks(), targets.front().per_head);
+      launch_decode<dim()>(stream, args, jobs.blocks(), targets.front().per_head);
     });
     return true;
   }

@@ -21,7 +21,7 @@ struct ColumnTarget {
   bool per_head = false;  ///< one list per query head instead of one for the task's heads
 };
 
-/// Adds the columns of tasks[i] to targets[i]. Reads `call.known_lse` [rows, heads], which attend()
+/// Adds the columns of tasks[i] to targets[i]. Reads `call.lse_in` [rows, heads], which attend()
 /// wrote for these rows over all visible keys, possibly more than those in the tasks. `call.out` is
 /// not used. Targets must not overlap. Rows with lse = -infinity add nothing. Accumulates in f32;
 /// the result does not depend on the number of threads.

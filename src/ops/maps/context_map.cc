@@ -1,6 +1,6 @@
 #include "ops/maps/context_map.h"
 
-#include "ops/core/add_up.h"
+#include "ops/core/all_reduce.h"
 #include "ops/core/fill.h"
 
 namespace longhaul {
@@ -41,7 +41,7 @@ void ContextMap::add(const WindowRows& rows, MapMemory& memory) {
   tile_maps(rows.call, memory.tiles);
   // The rows are new, so their parts of the map hold only this member's values.
   const int64_t begin = std::max(rows.begin, base);
-  if (begin < end) add_up(*rows.call.queue, map_.part(begin - base, end - begin));
+  if (begin < end) all_reduce(*rows.call.queue, map_.part(begin - base, end - begin));
 }
 
 View<const float> ContextMap::of(int64_t first, int64_t blocks, int64_t tokens) {
@@ -62,7 +62,7 @@ View<const float> maps_of_rows(const WindowRows& rows, int block, MapMemory& mem
              map.part(int64_t{first} * block, int64_t{count} * block), block, memory);
   }
   tile_maps(rows.call, memory.tiles);
-  add_up(*rows.call.queue, map);
+  all_reduce(*rows.call.queue, map);
   return map;
 }
 

@@ -2,7 +2,7 @@
 // Scores of decode queries with the keys of one tile on the matrix unit, with keys directly from
 // their pages. For *.isa.cc only.
 
-#include "ops/attention/decode/few_rows.h"
+#include "ops/attention/decode/decode_rows.h"
 #include "ops/core/isa/amx_tiles.h"
 #include "ops/core/isa/simd.h"
 #include "ops/maps/top_keys_kernels.h"

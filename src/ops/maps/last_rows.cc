@@ -32,7 +32,7 @@ void LastRows::look(AttendCall call, std::span<const AttendTask> tasks, int64_t 
     masses_.push_back(mass.part(std::ssize(masses_) * each, each));
   }
   call.lse = lse_.resize(queue, int64_t{first.row_begin + rows_} * call.heads);
-  call.known_lse = call.lse;
+  call.lse_in = call.lse;
   block_mass(call, tasks, kBlock, masses_);  // for the softmax denominators
   line_sums(call, tasks, sums_);
 }

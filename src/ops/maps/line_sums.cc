@@ -77,7 +77,7 @@ void line_sums(const AttendCall& asked, std::span<const AttendTask> tasks,
     }
     return line_sums(on(asked), on(tasks), here);
   }
-  const HostCall call = host_call(asked, rows_of(tasks), {.known_lse = true});
+  const HostCall call = host_call(asked, rows_of(tasks), {.lse_in = true});
   std::vector<LineUnit> units;
   std::vector<size_t> first;  // first unit of each task, then the end
   std::vector<std::vector<float>> diagonals(tasks.size());

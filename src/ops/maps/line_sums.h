@@ -18,7 +18,7 @@ struct LineSums {
 };
 
 /// Writes sums[i] for tasks[i]: rows against one causal range of keys that ends with the last row's
-/// own key. Reads `call.known_lse` [rows, heads]; `call.out` is not used. Accumulates in f32; the
+/// own key. Reads `call.lse_in` [rows, heads]; `call.out` is not used. Accumulates in f32; the
 /// result does not depend on the number of threads.
 void line_sums(const AttendCall& call, std::span<const AttendTask> tasks,
                std::span<const LineSums> sums);

@@ -10,12 +10,12 @@ void ObservedRows::add(const AttendCall& call, int64_t begin, int64_t rows, int6
   queries_.drop_last(stale, width);
   lse_.drop_last(stale, call.heads);
   queries_.push(*call.queue, call.queries.front(), rows, width, most);
-  lse_.push(*call.queue, call.known_lse, rows, call.heads, most);
+  lse_.push(*call.queue, call.lse_in, rows, call.heads, most);
   end_ = begin + rows;
 }
 
-void ObservedRows::attention_paid(AttendCall call, std::span<const KeySegment> lists,
-                                  std::span<const View<float>> paid) {
+void ObservedRows::attention_received(AttendCall call, std::span<const KeySegment> lists,
+                                      std::span<const View<float>> paid) {
   const int heads = call.heads / static_cast<int>(lists.size()), rows = static_cast<int>(count());
   tasks_.clear();
   targets_.clear();
@@ -27,7 +27,7 @@ void ObservedRows::attention_paid(AttendCall call, std::span<const KeySegment> l
   }
   const View<const float> queries = queries_.view();
   call.queries = {&queries, 1};
-  call.known_lse = lse_.view();
+  call.lse_in = lse_.view();
   column_sums(call, tasks_, targets_);
 }
 

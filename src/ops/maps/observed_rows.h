@@ -18,7 +18,7 @@ class ObservedRows {
   }
 
   /// Stores `rows` rows from position `begin` on: the first form of the call's queries, and
-  /// `known_lse`, the denominators from attention. Only the last `most` rows are kept. Stored rows
+  /// `lse_in`, the denominators from attention. Only the last `most` rows are kept. Stored rows
   /// from `begin` on are replaced, because their pass was cancelled.
   void add(const AttendCall& call, int64_t begin, int64_t rows, int64_t most);
 
@@ -27,8 +27,8 @@ class ObservedRows {
   /// Adds to paid[i] [lists[i].count] the probability that the keys of a list received from the
   /// observed rows of its query heads, summed. The observed rows must be the list's last ones, and
   /// no key that they saw may have been evicted. The queries of `call` are not used.
-  void attention_paid(AttendCall call, std::span<const KeySegment> lists,
-                      std::span<const View<float>> paid);
+  void attention_received(AttendCall call, std::span<const KeySegment> lists,
+                          std::span<const View<float>> paid);
 
  private:
   RowWindow queries_;  ///< [rows, heads * head_dim]

@@ -21,7 +21,7 @@ inline ScoreArgs prepare(Stream stream, const AttendCall& call, ScoreJobs& jobs,
   args.sent = sent.jobs;
   if (sent.jobs == nullptr) std::ranges::copy(jobs.all(), args.own);
   args.job_count = static_cast<int32_t>(jobs.all().size());
-  args.lse = call.known_lse.address();
+  args.lse = call.lse_in.address();
   args.room = sent.room;
   args.heads = call.heads;
   args.logits = logit_form(call.scale, call.cap);

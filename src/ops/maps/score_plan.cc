@@ -35,7 +35,7 @@ bool write_segment(const KeySegment& s, SegmentRecord& record) {
   record = {};
   const bool list = !s.index.empty();
   if (s.count > 0 && !can_read(s.rows)) return false;
-  if (!s.live.empty() || !s.behind.empty() || s.whole_pages) return false;
+  if (!s.device_count.empty() || !s.count_after.empty() || s.whole_pages) return false;
   if (s.count < 0 || s.count >= kFar || s.begin < 0 || s.begin >= kFar) return false;
   if (s.position <= -kMostScorePosition || s.position >= kMostScorePosition) return false;
   record.key_type = page_type(s.rows.type.k, true);

@@ -11,7 +11,7 @@ namespace longhaul::cuda {
 
 /// (row, head) rows per thread block: for block-type keys, which are multiplied as stored, and for
 /// keys that are first converted to bf16.
-inline constexpr int kBlockFlatRows = kFewUnitRows, kExpandedFlatRows = 16;
+inline constexpr int kBlockFlatRows = kDecodeUnitRows, kExpandedFlatRows = 16;
 
 constexpr int stored_warps(int head_dim, int flat_rows) {
   return flat_rows == kExpandedFlatRows && head_dim > 128 ? 2 : 4;
@@ -55,7 +55,7 @@ struct StoredFit {
     constexpr int kHead = sizeof(JobOfBlock);
     const bool owns = mixed || rows == kExpandedFlatRows;
     shape.own_bytes = owns ? stored_own_bytes(head_dim, rows) : 0;
-    shape.stage_bytes = kFewKeys * key_bytes + 16;
+    shape.stage_bytes = kDecodeKeys * key_bytes + 16;
     const auto stages_with = [&](int some) {
       const int share = std::min(shared_per_processor / some - kOfSystem, kOfSmallestCard);
       const int of_ring = (share - kHead) / warps - shape.own_bytes;

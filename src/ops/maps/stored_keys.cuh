@@ -43,7 +43,7 @@ struct StoredRows {
         const int level = t % 32 < 16 ? both & 15 : both >> 4;
         const float x =
             half_value(*reinterpret_cast<const uint16_t*>(block)) * static_cast<float>(level - 8);
-        return type == PageType::kMixedQ4_0 ? mix_of_warp(x) : x;
+        return type == PageType::kHadamardQ4_0 ? mix_of_warp(x) : x;
       }
     }
   }

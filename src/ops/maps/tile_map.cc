@@ -43,7 +43,7 @@ void tile_maps(const AttendCall& asked, std::span<const MapTile> tiles) {
     }
     return tile_maps(on(asked), here);
   }
-  const HostCall call = host_call(asked, rows, {.known_lse = true});
+  const HostCall call = host_call(asked, rows, {.lse_in = true});
   const ColumnKernels& kernels = kColumnKernels_for(current_isa());
   parallel_for(static_cast<int64_t>(tiles.size()), [&](int64_t i, int) {
     std::byte* const scratch = thread_scratch(kernels.scratch_bytes(call));

@@ -26,7 +26,7 @@ struct MapTile {
   int64_t stride = 0;
 };
 
-/// Adds to the tiles' maps, in parallel. Reads `call.known_lse` [rows, heads], which attend() wrote
+/// Adds to the tiles' maps, in parallel. Reads `call.lse_in` [rows, heads], which attend() wrote
 /// for these rows. Maps must not overlap.
 void tile_maps(const AttendCall& call, std::span<const MapTile> tiles);
 

@@ -1,4 +1,4 @@
-#include "ops/maps/score_few.cuh"
+#include "ops/maps/score_decode.cuh"
 #include "ops/maps/tile_maps.gpu.h"
 
 namespace longhaul::cuda {
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
 /// go to scratch, [rows, keys] for each segment.
 template <int D>
 __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
-    tile_maps_few(const __grid_constant__ ScoreArgs a) {
+    tile_maps_decode(const __grid_constant__ ScoreArgs a) {
   extern __shared__ uint4 memory[];
   auto& shared = *reinterpret_cast<ScoreShared<D>*>(memory);
   find_job(a, shared);
@@ -119,13 +119,13 @@ void launch_add_segments(Stream stream, const ScoreJobs& of, const ScoreArgs& ar
   launch_early(stream, "add_segments", add_segments, grid, 256, 0, args);
 }
 
-void launch_few(Stream stream, const AttendCall& call, ScoreJobs& jobs, ScoreScratch& scratch) {
+void launch_decode(Stream stream, const AttendCall& call, ScoreJobs& jobs, ScoreScratch& scratch) {
   for (ScoreJob& job : jobs.all()) job.parts = 1;
   const int64_t numbers = give_own_blocks(jobs.all());
   const ScoreArgs args = prepare(stream, call, jobs, QueryRowForm::kAsGiven, numbers, scratch);
   with_head_dim(call.head_dim, [&](auto dim) {
     constexpr int D = dim();
-    launch_scores(stream, tile_maps_few<D>, jobs.blocks(), sizeof(ScoreShared<D>), "tile_maps",
+    launch_scores(stream, tile_maps_decode<D>, jobs.blocks(), sizeof(ScoreShared<D>), "tile_maps",
                   args);
   });
   launch_add_segments(stream, jobs, args);
@@ -180,10 +180,10 @@ bool tile_maps(Stream stream, const AttendCall& call, std::span<const MapTile> t
     if (!add_jobs(call, tile, jobs)) return false;
   }
   if (jobs.all().empty()) return true;
-  const auto few = [&](const MapTile& tile) {
+  const auto decode = [&](const MapTile& tile) {
     return int64_t{tile.row_count} * call.heads <= kStepRows * std::ssize(tile.keys);
   };
-  (std::ranges::all_of(tiles, few) ? launch_few : launch_many)(stream, call, jobs, scratch);
+  (std::ranges::all_of(tiles, decode) ? launch_decode : launch_many)(stream, call, jobs, scratch);
   return true;
 }
 

@@ -37,14 +37,14 @@ void check(const TopKeysCall& call, std::span<const TopKeysTask> tasks) {
   }
 }
 
-bool has_few_rows(const TopKeysTask& task) {
-  return task.row_count == 1 || task.row_count * task.head_count <= kFewRows;
+bool has_decode_rows(const TopKeysTask& task) {
+  return task.row_count == 1 || task.row_count * task.head_count <= kDecodeRows;
 }
 
 /// Some rows of a task against all of its keys, in `parts` units of consecutive keys.
 struct Block {
   TopKeysUnit unit;
-  bool few = false;
+  bool decode = false;
   int64_t parts = 1;
   size_t first_unit = 0;
 
@@ -66,13 +66,13 @@ void cut_rows(const HostCall& attend, const TopKeysCall& call, std::span<const T
   blocks.clear();
   for (size_t i = 0; i < tasks.size(); ++i) {
     const TopKeysTask& task = tasks[i];
-    const bool few = has_few_rows(task);
-    const int heads = std::min(task.head_count, few ? kFewRows : kUnitRows);
-    const int rows = few ? task.row_count : std::max(1, kUnitRows / std::max(1, heads));
+    const bool decode = has_decode_rows(task);
+    const int heads = std::min(task.head_count, decode ? kDecodeRows : kUnitRows);
+    const int rows = decode ? task.row_count : std::max(1, kUnitRows / std::max(1, heads));
     for (int h = 0; h < task.head_count; h += heads) {
       for (int r = 0; r < task.row_count; r += rows) {
         Block block;
-        block.few = few;
+        block.decode = decode;
         block.unit.k = call.k;
         block.unit.rule = call.rule;
         AttendUnit& unit = block.unit.rows;
@@ -93,12 +93,13 @@ void cut_rows(const HostCall& attend, const TopKeysCall& call, std::span<const T
 /// Divides the keys into units of whole tiles, enough for every thread.
 void cut_keys(std::vector<Block>& blocks, std::vector<TopKeysUnit>& units) {
   int64_t work = 0;  // rows times keys
-  for (const Block& b : blocks) work += (b.few ? 1 : b.flat_rows()) * b.unit.rows.key_count;
+  for (const Block& b : blocks) work += (b.decode ? 1 : b.flat_rows()) * b.unit.rows.key_count;
   const int64_t threads = thread_count();
   units.clear();
   for (Block& b : blocks) {
     const int64_t keys = b.unit.rows.key_count, tiles = (keys + kTopTile - 1) / kTopTile;
-    const int64_t share = std::max<int64_t>(1, work / (4 * threads) / (b.few ? 1 : b.flat_rows()));
+    const int64_t share =
+        std::max<int64_t>(1, work / (4 * threads) / (b.decode ? 1 : b.flat_rows()));
     b.parts = threads == 1 ? 1 : std::max<int64_t>(1, keys / std::max(share, kLeastKeys));
     b.first_unit = units.size();
     for (int64_t p = 0; p < b.parts; ++p) {
@@ -208,8 +209,8 @@ void top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks) {
   parallel_for(static_cast<int64_t>(units.size()), [&](int64_t i, int) {
     const TopKeysUnit& unit = search.units[static_cast<size_t>(i)];
     const int flat = unit.rows.row_count * unit.rows.head_count;
-    if (flat <= kFewRows) {
-      kernels.few(unit, thread_scratch(kernels.few_scratch_bytes(attend)));
+    if (flat <= kDecodeRows) {
+      kernels.decode(unit, thread_scratch(kernels.decode_scratch_bytes(attend)));
     } else {
       kernels.tile(unit, thread_scratch(kernels.tile_scratch_bytes(attend, flat)));
     }

@@ -4,7 +4,7 @@
 
 #include "ops/attention/page_map.gpu.h"
 #include "ops/maps/top_keys.gpu.h"
-#include "ops/maps/top_keys_few.cuh"
+#include "ops/maps/top_keys_decode.cuh"
 
 namespace longhaul::cuda {
 namespace {
@@ -105,7 +105,7 @@ void launch(Stream stream, Kernel kernel, const TopArgs& args, int blocks, int t
                static_cast<unsigned>(threads), bytes, args);
 }
 
-enum class TopKernel : uint8_t { kFew, kStored, kMany, kSm90 };
+enum class TopKernel : uint8_t { kDecode, kStored, kMany, kSm90 };
 
 /// The kernel that reads the keys of a call, and its parameters.
 struct Reader {
@@ -116,8 +116,8 @@ struct Reader {
   /// (row, head) rows that share a thread block's loads.
   int block_rows() const {
     switch (kernel) {
-      case TopKernel::kFew:
-        return kFewFlatRows;
+      case TopKernel::kDecode:
+        return kDecodeFlatRows;
       case TopKernel::kStored:
         return fit->flat_rows;
       case TopKernel::kMany:
@@ -127,20 +127,23 @@ struct Reader {
     }
   }
   /// Concurrent thread blocks per processor, for kernels of which several fit.
-  int at_once() const { return kernel == TopKernel::kFew ? 3 : fit ? fit->blocks : 2; }
+  int at_once() const { return kernel == TopKernel::kDecode ? 3 : fit ? fit->blocks : 2; }
   /// Least number of tiles per part: one for every warp that reads its own tiles.
-  int least_tiles() const { return kernel == TopKernel::kFew ? kFewWarps : fit ? fit->warps : 4; }
+  int least_tiles() const {
+    return kernel == TopKernel::kDecode ? kDecodeWarps : fit ? fit->warps : 4;
+  }
   /// Lists per row that a thread block writes.
-  int lists() const { return kernel == TopKernel::kFew ? kFewWarps : 1; }
+  int lists() const { return kernel == TopKernel::kDecode ? kDecodeWarps : 1; }
 };
 
 template <int K>
-void launch_mma(Stream stream, const TopArgs& args, int blocks, int head_dim, bool few) {
+void launch_mma(Stream stream, const TopArgs& args, int blocks, int head_dim, bool decode) {
   with_head_dim(head_dim, [&](auto dim) {
     constexpr int D = dim();
-    static_assert(sizeof(ManyShared<D>) <= 99 * 1024 && sizeof(FewShared<D>) <= 99 * 1024);
-    if (few) {
-      launch(stream, top_keys_few<D, K>, args, blocks, 32 * kFewWarps, sizeof(FewShared<D>));
+    static_assert(sizeof(ManyShared<D>) <= 99 * 1024 && sizeof(DecodeShared<D>) <= 99 * 1024);
+    if (decode) {
+      launch(stream, top_keys_decode<D, K>, args, blocks, 32 * kDecodeWarps,
+             sizeof(DecodeShared<D>));
     } else {
       launch(stream, top_keys_many<D, K>, args, blocks, kScoreThreads, sizeof(ManyShared<D>));
     }
@@ -201,8 +204,8 @@ int box_rows_of(const TopKeysCall& call, std::span<const TopKeysTask> tasks,
 /// Selects the kernel for few rows. bf16 keys are read directly. Others use the kernel for stored
 /// keys if it supports their pages. Block-type keys are multiplied as stored if their rows begin at
 /// words (block_products.cuh).
-Reader reader_of_few(const TopKeysCall& call, std::span<const TopKeysTask> tasks, int64_t most_rows,
-                     const ScoreScratch& scratch) {
+Reader reader_of_decode(const TopKeysCall& call, std::span<const TopKeysTask> tasks,
+                        int64_t most_rows, const ScoreScratch& scratch) {
   bool bf16 = true, blocks = call.head_dim % 64 == 0 && most_rows <= kBlockFlatRows, mixed = false;
   size_t key_bytes = 0;
   for (const TopKeysTask& task : tasks) {
@@ -210,10 +213,10 @@ Reader reader_of_few(const TopKeysCall& call, std::span<const TopKeysTask> tasks
     const DType type = task.keys.type.k;
     bf16 = bf16 && type == DType::BF16;
     blocks = blocks && (type == DType::Q8_0 || type == DType::Q4_0);
-    mixed = mixed || type == kMixedKeys;
+    mixed = mixed || type == kHadamardKeys;
     key_bytes = std::max(key_bytes, task.keys.key_bytes());
   }
-  if (bf16) return {TopKernel::kFew, {}};
+  if (bf16) return {TopKernel::kDecode, {}};
   const bool pages = std::ranges::all_of(tasks, [](const TopKeysTask& task) {
     return task.keys.page_rows == kPageRows || flat_rows_of(task) == 0;
   });
@@ -225,7 +228,7 @@ Reader reader_of_few(const TopKeysCall& call, std::span<const TopKeysTask> tasks
 
 Reader reader_of(const TopKeysCall& call, std::span<const TopKeysTask> tasks, int64_t most_rows,
                  const PageRange& pages, const ScoreScratch& scratch) {
-  if (most_rows <= 2 * kFewFlatRows) return reader_of_few(call, tasks, most_rows, scratch);
+  if (most_rows <= 2 * kDecodeFlatRows) return reader_of_decode(call, tasks, most_rows, scratch);
   const int box_rows = box_rows_of(call, tasks, pages);
   return {box_rows > 0 ? TopKernel::kSm90 : TopKernel::kMany, {}, box_rows};
 }
@@ -292,7 +295,7 @@ bool top_keys(Stream stream, const TopKeysCall& call, std::span<const TopKeysTas
     launch_top_keys_stored(stream, args, *reader.fit, jobs.blocks(), call.head_dim);
   } else {
     const auto launch_it = small ? launch_mma<4> : launch_mma<kMostTopKeys>;
-    launch_it(stream, args, jobs.blocks(), call.head_dim, reader.kernel == TopKernel::kFew);
+    launch_it(stream, args, jobs.blocks(), call.head_dim, reader.kernel == TopKernel::kDecode);
   }
   (small ? merge<4> : merge<kMostTopKeys>)(stream, args, most_rows, std::ssize(jobs.all()));
   return true;

@@ -3,7 +3,7 @@
 
 #include "ops/attention/flat_rows.h"
 #include "ops/maps/best_keys.h"
-#include "ops/maps/top_keys_few.h"
+#include "ops/maps/top_keys_decode.h"
 
 namespace longhaul::LH_ISA {
 namespace {
@@ -76,7 +76,7 @@ void tile(const TopKeysUnit& unit, std::byte* scratch) {
 
 }  // namespace
 
-extern const TopKeysKernels kTopKeysKernels = {tile_scratch_bytes, tile, top_keys_few_scratch_bytes,
-                                               top_keys_few};
+extern const TopKeysKernels kTopKeysKernels = {tile_scratch_bytes, tile,
+                                               top_keys_decode_scratch_bytes, top_keys_decode};
 
 }  // namespace longhaul::LH_ISA

@@ -21,9 +21,9 @@ inline constexpr float kNoScore = -1e30f;
 struct TopKeysKernels {
   size_t (*tile_scratch_bytes)(const HostCall& call, int flat_rows);
   void (*tile)(const TopKeysUnit& unit, std::byte* scratch);
-  /// At most kFewRows rows.
-  size_t (*few_scratch_bytes)(const HostCall& call);
-  void (*few)(const TopKeysUnit& unit, std::byte* scratch);
+  /// At most kDecodeRows rows.
+  size_t (*decode_scratch_bytes)(const HostCall& call);
+  void (*decode)(const TopKeysUnit& unit, std::byte* scratch);
 };
 
 LH_PER_ISA(TopKeysKernels, kTopKeysKernels)

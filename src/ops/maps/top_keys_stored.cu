@@ -31,8 +31,8 @@ class KeyStream {
       tile_ += kWarps;
     }
     look_up(step_ == 0);
-    const uint32_t slot = shift_ + kFewKeys * step_;
-    step_ = (step_ + 1) % (kTopTile / kFewKeys);
+    const uint32_t slot = shift_ + kDecodeKeys * step_;
+    step_ = (step_ + 1) % (kTopTile / kDecodeKeys);
     const uint32_t page = slot / kPageRows, from = slot % kPageRows * row_bytes_ - skipped_;
     const uint32_t all = row_bytes_ + (skipped_ != 0 ? 1 : 0);  // 16 rows are row_bytes_ pieces
     const uint32_t here = min(all, kPageRows / 16 * row_bytes_ - from / 16);
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(32 * kWarpsOf<D, K, RowsOf>,
                                   most_stored_blocks(D, RowsOf<D, K>::kFlatRows, K))
     top_keys_stored(const __grid_constant__ TopArgs a, const StoredShape shape) {
   using Rows = RowsOf<D, K>;
-  constexpr int kWarps = kWarpsOf<D, K, RowsOf>, kPerTile = kTopTile / kFewKeys;
+  constexpr int kWarps = kWarpsOf<D, K, RowsOf>, kPerTile = kTopTile / kDecodeKeys;
   extern __shared__ uint4 memory[];
   auto& shared = *reinterpret_cast<JobOfBlock*>(memory);
   find_job(a.score, shared);
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(32 * kWarpsOf<D, K, RowsOf>,
     if (i + stages - 1 < steps) stream.bring(ring + free * shape.stage_bytes);
     commit_copies();
     const int32_t first =
-        (tiles.begin + i / kPerTile * kWarps) * kTopTile + i % kPerTile * kFewKeys;
+        (tiles.begin + i / kPerTile * kWarps) * kTopTile + i % kPerTile * kDecodeKeys;
     rows.add_keys(ring + at * shape.stage_bytes + stream.skipped(), job.keys, first, a.of_tiles);
     if (a.of_tiles && (i + 1) % kPerTile == 0) rows.end_tile();
     free = at;

@@ -11,7 +11,7 @@ namespace longhaul::cuda {
 template <int D, int K>
 struct ExpandedRows {
   static constexpr int kFlatRows = kExpandedFlatRows;
-  static_assert(stored_own_bytes(D, kFlatRows) == kFewKeys * kPitch<D>);
+  static_assert(stored_own_bytes(D, kFlatRows) == kDecodeKeys * kPitch<D>);
 
   RowsAndBest<D, K> rows;
   uint32_t tile;
@@ -43,17 +43,17 @@ struct ExpandedRows {
 template <int D, int K>
 struct BlockRows {
   static constexpr int kFlatRows = kBlockFlatRows;
-  static_assert(stored_own_bytes(D, kFlatRows) == kFewUnitRows * kPitch<D>);
+  static_assert(stored_own_bytes(D, kFlatRows) == kDecodeUnitRows * kPitch<D>);
 
-  FewRows<D, true> rows;
+  DecodeRows<D, true> rows;
   BestOfRows<K, 8, 4> best;
 
   __device__ __forceinline__ void load(const TopArgs& a, const ScoreJob& job, int, uint32_t own) {
     UnitRecord unit;
     unit.row_begin = job.row_begin, unit.row_count = job.row_count;
     unit.head_begin = job.head_begin, unit.head_count = job.head_count;
-    if (job.keys.key_type == PageType::kMixedQ4_0) {
-      rows.load_mixed_queries(job.keys.queries, unit, a.score.heads, own);
+    if (job.keys.key_type == PageType::kHadamardQ4_0) {
+      rows.load_hadamard_queries(job.keys.queries, unit, a.score.heads, own);
     } else {
       rows.load_queries(job.keys.queries, unit, a.score.heads);
     }

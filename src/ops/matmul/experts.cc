@@ -149,8 +149,8 @@ void ExpertMix::run_gathered(const float* x, int64_t rows, std::span<const Exper
 size_t ExpertMix::bytes_for(int64_t rows, int64_t used, int64_t hidden, int64_t ffn) {
   // In prefill all rows may go to one expert. In decode the results of all experts exist at the
   // same time.
-  const int64_t few = used * (3 * ffn + hidden), many = rows * (3 * hidden + 2 * ffn);
-  return static_cast<size_t>(std::max(few, many)) * sizeof(float) +
+  const int64_t decode = used * (3 * ffn + hidden), many = rows * (3 * hidden + 2 * ffn);
+  return static_cast<size_t>(std::max(decode, many)) * sizeof(float) +
          static_cast<size_t>(rows * used) * (sizeof(ExpertChoice) + sizeof(int64_t));
 }
 

@@ -21,8 +21,8 @@ struct ExpertWeights {
 };
 
 /// y[r] = sum over the chosen experts e of a row of weight * down_e gated(gate_e x[r], up_e x[r]).
-/// Few rows stream each chosen expert's weights once per row. The rows of many that chose the same
-/// expert are gathered and multiplied together. Keeps its memory from call to call.
+/// Decode rows stream each chosen expert's weights once per row. The rows of many that chose the
+/// same expert are gathered and multiplied together. Keeps its memory from call to call.
 class ExpertMix {
  public:
   /// x, y: [rows, hidden]; chosen: [rows, used]. `add`: y += instead of y =. The result of a decode

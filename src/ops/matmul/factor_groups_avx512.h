@@ -47,7 +47,7 @@ inline __m256 choose_factors(const float* x, FactoredGroup& g) {
 }
 
 /// Computes sums of 4, 16 and 32 elements of q.
-inline void add_up(FactoredGroup& g) {
+inline void all_reduce(FactoredGroup& g) {
   __m512i of_4[4];
   for (int j = 0; j < 4; ++j) {
     of_4[j] = _mm512_dpbusd_epi32(_mm512_setzero_si512(), _mm512_set1_epi8(1),
@@ -81,7 +81,7 @@ inline void factor_groups(const float* x, int64_t groups, FactoredGroup* out) {
         _mm_store_si128(reinterpret_cast<__m128i*>(g->pairs + pair + i), q);
       }
     }
-    add_up(*g);
+    all_reduce(*g);
   }
 }
 

@@ -8,7 +8,7 @@
 #include "ops/core/add.h"
 #include "ops/core/isa/isa.h"
 #include "ops/matmul/dequantize.h"
-#include "ops/matmul/linear_few.h"
+#include "ops/matmul/linear_decode.h"
 #include "ops/matmul/linear_panels.h"
 #include "ops/matmul/panel_gemm.h"
 #include "ops/matmul/weight_panels.h"
@@ -73,9 +73,9 @@ void run(LinearInput& x, std::span<const LinearJob> jobs, Compute compute) {
   const bool rounds = std::any_of(jobs.begin(), jobs.end(), [](const LinearJob& job) {
     return is_block_type(job.weight.type) || job.low_rank != nullptr;
   });
-  const bool few = x.few_rows(x.rows()) && x.f32() != nullptr;
-  if (few && (compute != Compute::kF32 || !rounds)) {
-    linear_few(x, jobs);
+  const bool decode = x.decode_rows(x.rows()) && x.f32() != nullptr;
+  if (decode && (compute != Compute::kF32 || !rounds)) {
+    linear_decode(x, jobs);
   } else if (const PanelGemmKernels* kernels = panel_kernels(compute)) {
     linear_panels(*kernels, x, jobs);
   } else {
@@ -164,10 +164,10 @@ const std::byte* LinearInput::tiles(const PanelGemmKernels& kernels) {
   return tiles_.data();
 }
 
-ActivationRows& LinearInput::few() {
-  LH_ASSERT(f32_ != nullptr && few_rows(rows_));
-  few_.assign(f32_, rows_, cols_);
-  return few_;
+ActivationRows& LinearInput::decode() {
+  LH_ASSERT(f32_ != nullptr && decode_rows(rows_));
+  decode_.assign(f32_, rows_, cols_);
+  return decode_;
 }
 
 const PanelGemmKernels* panel_kernels(Compute compute) {
@@ -200,7 +200,7 @@ void linear(LinearInput& x, std::span<const LinearJob> jobs, Compute compute) {
 
 void linear(LinearInput& x, const LinearJob& job, Compute compute) {
   LH_ASSERT(job.weight.cols() == x.cols());
-  const bool adds_in_place = panel_kernels(compute) != nullptr && !x.few_rows(x.rows());
+  const bool adds_in_place = panel_kernels(compute) != nullptr && !x.decode_rows(x.rows());
   if (job.add && !adds_in_place) {
     run_and_add(x, job, compute);
   } else {
@@ -215,7 +215,7 @@ void linear_swiglu(LinearInput& x, const SwigluWeights& weights, LinearInput& in
   LH_ASSERT(up.rows() == ffn && gate.cols() == x.cols() && up.cols() == x.cols());
   const PanelGemmKernels* kernels = panel_kernels(compute);
   inner.set_row_kind(x.row_kind());
-  if (x.few_rows(rows) || kernels == nullptr) {
+  if (x.decode_rows(rows) || kernels == nullptr) {
     swiglu_of_products(x, weights, inner.begin_f32(rows, ffn), compute);
   } else {
     swiglu_panels(*kernels, x, weights, inner.begin_tiles(rows, ffn, *kernels));

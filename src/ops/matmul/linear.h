@@ -1,5 +1,5 @@
 #pragma once
-// y = x W^T for weights of any stored type. Few rows, and any number of decode rows, stream the
+// y = x W^T for weights of any stored type. Decode rows, and any number of decode rows, stream the
 // stored weights (matvec.h). Many rows expand one panel of weights at a time, to tiles for our own
 // kernels (cpu/panel_gemm.h) or to f32 for the GEMM library.
 
@@ -60,11 +60,13 @@ class LinearInput {
   const float* f32() const { return f32_; }  ///< null when only tiles are kept
   /// As `kernels` read them (cpu/panel_gemm.h): [ceil(rows/32) * 2, ceil(cols/depth)] tiles.
   const std::byte* tiles(const PanelGemmKernels& kernels);
-  ActivationRows& few();  ///< for matvec(); of up to kMatvecMaxRows rows or decode rows
+  ActivationRows& decode();  ///< for matvec(); of up to kMatvecMaxRows rows or decode rows
 
   /// Whether `rows` rows stay in f32 for matvec(), or for the GEMM library where exact products are
   /// wanted, and are never packed to tiles.
-  bool few_rows(int64_t rows) const { return rows <= kMatvecMaxRows || kind_ == RowKind::kDecode; }
+  bool decode_rows(int64_t rows) const {
+    return rows <= kMatvecMaxRows || kind_ == RowKind::kDecode;
+  }
 
  private:
   friend void linear_swiglu(LinearInput& x, const SwigluWeights& weights, LinearInput& inner,
@@ -79,7 +81,7 @@ class LinearInput {
   const PanelGemmKernels* form_ = nullptr;  ///< of tiles_; null: none yet
   Buffer<std::byte> tiles_;
   Buffer<float> own_;
-  ActivationRows few_;
+  ActivationRows decode_;
 };
 
 struct LinearJob {
@@ -124,7 +126,7 @@ template <class Fill>
 void LinearInput::fill(int64_t rows, int64_t cols, Compute compute, Fill&& fill_rows) {
   constexpr int64_t kStretch = 16;  // rows of a tile
   const PanelGemmKernels* kernels = panel_kernels(compute);
-  if (few_rows(rows) || kernels == nullptr) {
+  if (decode_rows(rows) || kernels == nullptr) {
     float* x = begin_f32(rows, cols);
     parallel_ranges(rows, kStretch, [&](int64_t begin, int64_t end) {
       fill_rows(begin, end - begin, x + begin * cols);

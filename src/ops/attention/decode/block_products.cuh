@@ -2,18 +2,18 @@
 // Products with keys and values in Q8_0 and Q4_0. Tiles of 16 rows lie in shared memory as stored.
 // The integers of a block are exact in bf16 and are multiplied directly. A key's sums are scaled
 // per block; a value's scales are multiplied into its weight (as in
-// ops/attention/decode/few_blocks.h).
+// ops/attention/decode/decode_blocks.h).
 //
 // Sums do not depend on the order of their terms, so each lane reads adjacent elements. Of every 16
 // elements of a query and a key it reads the four from 4 (lane % 4) on. Of every 16 elements of a
 // value it reads the two from 2 (lane / 4) on.
 //
 // Half bytes are read with an excess of 136. The sums of a key's products therefore start at the
-// negated excess times the query (FewRows::less). For values, another product subtracts 136 times
-// the weights.
+// negated excess times the query (DecodeRows::less). For values, another product subtracts 136
+// times the weights.
 
-#include "ops/attention/decode/few_rows.cuh"
-#include "ops/attention/decode/few_tiles.cuh"
+#include "ops/attention/decode/decode_rows.cuh"
+#include "ops/attention/decode/decode_tiles.cuh"
 
 namespace longhaul::cuda {
 
@@ -66,7 +66,7 @@ __device__ __forceinline__ void key_numbers(uint32_t row, int block, int quarter
 /// Computes the products of 16 keys with consecutive rows. Rows are multiples of 64 elements, so
 /// they begin at words.
 template <PageType T, int D>
-__device__ __forceinline__ void multiply_keys(const FewRows<D, true>& rows, uint32_t keys,
+__device__ __forceinline__ void multiply_keys(const DecodeRows<D, true>& rows, uint32_t keys,
                                               float (&c)[4]) {
   constexpr int kPitch = D / 32 * kBlockBytes<T>;
   const uint32_t low = keys + threadIdx.x % 32 / 4 * kPitch, high = low + 8 * kPitch;
@@ -97,7 +97,7 @@ __device__ __forceinline__ void multiply_keys(const FewRows<D, true>& rows, uint
 template <PageType T, int D>
 __device__ __forceinline__ void clear_absent(uint32_t values, const int32_t* offsets) {
   const int lane = threadIdx.x % 32;
-  if (lane < kFewKeys && offsets[lane] == kNoKey) {
+  if (lane < kDecodeKeys && offsets[lane] == kNoKey) {
 #pragma unroll
     for (int block = 0; block < D / 32; ++block) {
       const uint32_t at = values + (lane * (D / 32) + block) * kBlockBytes<T>;
@@ -109,7 +109,7 @@ __device__ __forceinline__ void clear_absent(uint32_t values, const int32_t* off
 
 /// rows.o += 16 values, with consecutive rows, times the weights c.
 template <PageType T, int D>
-__device__ __forceinline__ void add_values(FewRows<D, true>& rows, uint32_t values,
+__device__ __forceinline__ void add_values(DecodeRows<D, true>& rows, uint32_t values,
                                            const float (&c)[4]) {
   constexpr int kPitch = D / 32 * kBlockBytes<T>;
   const int column = threadIdx.x % 32 / 4, quarter = threadIdx.x % 4;

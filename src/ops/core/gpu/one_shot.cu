@@ -13,8 +13,8 @@ constexpr int kLooks = 1 << 14;
 
 /// Destinations of words. A word has 8 bytes; its upper half is the number of its exchange. An
 /// aligned store of 8 bytes is atomic, so words need no fence. A box has memory for two alternating
-/// exchanges, [2, members, kMostWords]. A member that sends words of an exchange has received the
-/// previous exchange from all members. These have therefore read the exchange before that.
+/// exchanges, [2, ranks, kMostWords]. A rank that sends words of an exchange has received the
+/// previous exchange from all ranks. These have therefore read the exchange before that.
 struct Boxes {
   uint64_t* of[OneShot::kMostMembers];
 };
@@ -54,11 +54,11 @@ __device__ __forceinline__ void store(uint32_t* to, TwoWords words, bool both) {
   if (both) to[1] = words.v[1];
 }
 
-/// A thread handles two words. Sums are in the order of members, so all members get equal bits.
+/// A thread handles two words. Sums are in the order of ranks, so all ranks get equal bits.
 template <bool kSum>
 __global__ void __launch_bounds__(kThreads)
     exchange_kernel(const uint32_t* own, int count, uint32_t* all,
-                    const __grid_constant__ Boxes boxes, int member, int members, uint32_t round,
+                    const __grid_constant__ Boxes boxes, int rank, int ranks, uint32_t round,
                     const volatile uint32_t* stop) {
   await_turn();
   const int i = 2 * static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
@@ -66,15 +66,15 @@ __global__ void __launch_bounds__(kThreads)
   const bool both = i + 1 < count;
   const TwoWords mine = {own[i], both ? own[i + 1] : 0};
   const auto place = [&](int from) {
-    return ((round % 2) * members + from) * OneShot::kMostWords + i;
+    return ((round % 2) * ranks + from) * OneShot::kMostWords + i;
   };
-  for (int to = 0; to < members; ++to) {
-    if (to != member) send(boxes.of[to] + place(member), mine, round);
+  for (int to = 0; to < ranks; ++to) {
+    if (to != rank) send(boxes.of[to] + place(rank), mine, round);
   }
   TwoWords sum = {};
-  for (int from = 0; from < members; ++from) {
+  for (int from = 0; from < ranks; ++from) {
     TwoWords words = mine;
-    if (from != member) words = receive(boxes.of[member] + place(from), round, stop);
+    if (from != rank) words = receive(boxes.of[rank] + place(from), round, stop);
     if (!kSum) {
       store(all + static_cast<int64_t>(from) * count + i, words, both);
     } else {
@@ -122,26 +122,26 @@ OneShot::OneShot(const std::vector<std::shared_ptr<GpuQueue>>& gpus)
   }
 }
 
-void OneShot::exchange(int member, const uint32_t* own, int64_t count, uint32_t* all, bool sum) {
+void OneShot::exchange(int rank, const uint32_t* own, int64_t count, uint32_t* all, bool sum) {
   LH_ASSERT(count <= kMostWords);
   if (count == 0) return;
   Boxes boxes{};
   for (size_t i = 0; i < boxes_.size(); ++i) boxes.of[i] = boxes_[i].words.as<uint64_t>();
-  Box& box = boxes_[static_cast<size_t>(member)];
+  Box& box = boxes_[static_cast<size_t>(rank)];
   const auto blocks = static_cast<unsigned>((count + 2 * kThreads - 1) / (2 * kThreads));
-  launch_early(gpus_[static_cast<size_t>(member)]->handle(), "one_shot",
+  launch_early(gpus_[static_cast<size_t>(rank)]->handle(), "one_shot",
                sum ? exchange_kernel<true> : exchange_kernel<false>, blocks, kThreads, 0, own,
-               static_cast<int>(count), all, boxes, member, static_cast<int>(boxes_.size()),
+               static_cast<int>(count), all, boxes, rank, static_cast<int>(boxes_.size()),
                ++box.round, &stop());
 }
 
-void OneShot::add_up(int member, float* numbers, int64_t count) {
+void OneShot::all_reduce(int rank, float* numbers, int64_t count) {
   auto* const words = reinterpret_cast<uint32_t*>(numbers);
-  exchange(member, words, count, words, true);
+  exchange(rank, words, count, words, true);
 }
 
-void OneShot::gather(int member, const int32_t* own, int64_t count, int32_t* all) {
-  exchange(member, reinterpret_cast<const uint32_t*>(own), count, reinterpret_cast<uint32_t*>(all),
+void OneShot::all_gather(int rank, const int32_t* own, int64_t count, int32_t* all) {
+  exchange(rank, reinterpret_cast<const uint32_t*>(own), count, reinterpret_cast<uint32_t*>(all),
            false);
 }
 
@@ -154,7 +154,7 @@ void OneShot::begin_anew() {
     gpus_[i]->wait();
     last = std::max(last, boxes_[i].round);
   }
-  // The next round is later than all that any member sent, so words of incomplete exchanges match
+  // The next round is later than all that any rank sent, so words of incomplete exchanges match
   // no round.
   for (Box& box : boxes_) box.round = last;
   stop() = 0;

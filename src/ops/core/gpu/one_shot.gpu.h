@@ -22,14 +22,14 @@ class OneShot {
   OneShot(const OneShot&) = delete;
   OneShot& operator=(const OneShot&) = delete;
 
-  // All members must call these at about the same time (GpuTeam::together()).
-  /// Replaces `numbers` [count] of each member by the sum over all, bitwise equal everywhere.
-  void add_up(int member, float* numbers, int64_t count);
-  /// Concatenates the words of all members at `all` [members, count].
-  void gather(int member, const int32_t* own, int64_t count, int32_t* all);
+  // All ranks must call these at about the same time (GpuCommunicator::together()).
+  /// Replaces `numbers` [count] of each rank by the sum over all, bitwise equal everywhere.
+  void all_reduce(int rank, float* numbers, int64_t count);
+  /// Concatenates the words of all ranks at `all` [ranks, count].
+  void all_gather(int rank, const int32_t* own, int64_t count, int32_t* all);
   /// Stops GPUs that wait for another's values. Their results are then undefined.
   void give_up() noexcept;
-  /// Resets the state while no member works. Waits for earlier work of the members.
+  /// Resets the state while no rank works. Waits for earlier work of the ranks.
   void begin_anew();
 
  private:
@@ -40,7 +40,7 @@ class OneShot {
   };
   explicit OneShot(const std::vector<std::shared_ptr<GpuQueue>>& gpus);
   volatile uint32_t& stop() const { return *reinterpret_cast<uint32_t*>(stop_.data()); }
-  void exchange(int member, const uint32_t* own, int64_t count, uint32_t* all, bool sum);
+  void exchange(int rank, const uint32_t* own, int64_t count, uint32_t* all, bool sum);
 
   std::vector<std::shared_ptr<GpuQueue>> gpus_;
   std::vector<Box> boxes_;

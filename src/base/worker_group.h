@@ -1,0 +1,42 @@
+#pragma once
+// Worker threads that run the same function as their caller, each for its own part, until all are
+// done.
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace longhaul {
+
+class WorkerGroup {
+ public:
+  /// Ranks 1 to size - 1 have their own threads; the caller of run() is rank 0. Throws
+  /// UserError if threads cannot be started.
+  explicit WorkerGroup(int size);
+  ~WorkerGroup();
+  WorkerGroup(const WorkerGroup&) = delete;
+  WorkerGroup& operator=(const WorkerGroup&) = delete;
+
+  /// Calls work(rank) for all ranks. Returns the exception of each, or null. A rank that
+  /// throws calls failed() first, so that the others need not wait for it.
+  std::vector<std::exception_ptr> run(const std::function<void(int rank)>& work,
+                                      const std::function<void()>& failed);
+
+ private:
+  int size() const { return static_cast<int>(thrown_.size()); }
+  void serve(int rank);
+  void end();
+  void work_of(int rank);
+
+  const std::function<void(int)>* work_ = nullptr;
+  const std::function<void()>* failed_ = nullptr;
+  std::vector<std::exception_ptr> thrown_;
+  std::atomic<uint32_t> round_{0};
+  std::atomic<int> busy_{0};
+  std::atomic<bool> ends_{false};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace longhaul

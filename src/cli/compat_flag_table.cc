@@ -1,0 +1,156 @@
+#include "cli/compat_flag_table.h"
+
+namespace longhaul {
+namespace {
+
+using enum CompatFlagKind;
+
+constexpr std::string_view kModels = "run perplexity bench eval advise tokenize heads merge";
+constexpr std::string_view kReads = "run perplexity bench eval advise heads";
+
+constexpr std::string_view kNoServer =
+    "there is no server: every command loads its model, answers and ends ('longhaul run')";
+constexpr std::string_view kOnePrompt = "one prompt is answered at a time";
+constexpr std::string_view kWholeModel =
+    "a model lies whole on one device, or on those that --device names";
+
+constexpr CompatFlag kFlags[] = {
+    {"run", "-cnv --conversation -if --interactive-first", kSwitch, "-i"},
+    {"run", "-no-cnv --no-conversation -st --single-turn", kNote,
+     "one answer is what there is without -i"},
+    {"run", "--ctx-size", kRename, "--ctx"},
+    {"perplexity", "--ctx-size", kRename, "--ctx"},
+    {"run", "--n-predict --predict", kRename, "--tokens"},
+    {"run", "--temperature", kRename, "--temp"},
+    {"run", "--repeat-last-n", kRename, "--repeat-last"},
+    {"run", "-sys --system-prompt", kRename, "--system"},
+    {"run", "-r --reverse-prompt", kRename, "--stop"},
+    {"run", "--seed -s", kUnless, "--seed", "-1"},
+    {"run", "-np --parallel", kNoteValue, kOnePrompt},
+    {"run", "--in-prefix --in-suffix", kRefuse,
+     "the model's chat template stands around a message; --raw leaves it out"},
+    {"run", "--prompt-cache", kRefuse,
+     "--save FILE keeps what was read, --load FILE starts from it"},
+    {"run", "--prompt-cache-all --prompt-cache-ro", kRefuse, "see --save FILE and --load FILE"},
+    {"run", "--keep --context-shift --no-context-shift", kRefuse,
+     "nothing is shifted out of a context by itself; --attention streamingllm forgets the middle"},
+    {"run", "--grammar --grammar-file --json-schema -j --format", kRefuse,
+     "replies cannot be held to a grammar; --json prints the reply and its figures as JSON"},
+    {"run",
+     "--no-display-prompt --log-disable --simple-io --no-warmup --warmup -co --no-escape "
+     "--swa-full "
+     "-mli --multiline-input --nowordwrap --no-perf",
+     kNote, ""},
+    {"run", "--color", kNoteSwitch, ""},
+    {"run", "-e --escape", kNote,
+     "\\n in a prompt stays as it is; the shell's $'...' writes new lines"},
+    {"run", "--verbose-prompt", kNote, "'longhaul tokenize' shows a text's tokens"},
+    {"run", "--offline", kNote, "what has been fetched is used without asking any server"},
+    {"run", "-cb --cont-batching -nocb --no-cont-batching", kNote, kOnePrompt},
+    {"run", "--cache-reuse -cram --cache-ram", kNoteValue,
+     "what a prompt shares with the one before is not read again"},
+    {"run", "--reasoning-format", kNoteValue, "what a model thinks stands in its reply"},
+    {"run", "--num-ctx", kRename, "--ctx"},
+    {"run", "--num-predict", kRename, "--tokens"},
+    {"run", "-ins --instruct", kSwitch, "-i"},
+    {"run", "-sysf --system-prompt-file", kRefuse,
+     "--system \"$(cat FILE)\" takes the file's text"},
+    {"run", "-md --model-draft --draft --draft-max --draft-min", kRefuse,
+     "no smaller model drafts replies"},
+    {"run", "--chat-template-kwargs", kRefuse,
+     "a template is given no arguments; --chat-template FILE takes one that has them set"},
+    {kModels, "--host --port --api-key --slots --metrics --webui --no-webui -to --timeout", kRefuse,
+     kNoServer},
+    {kModels, "--list-devices", kRefuse, "'longhaul devices' lists them"},
+    {kModels, "-hft --hf-token", kRefuse, "HF_TOKEN in the environment holds it"},
+    {kModels, "-ot --override-tensor -ncmoe --n-cpu-moe", kNoteValue, kWholeModel},
+    {kModels, "-cmoe --cpu-moe", kNote, kWholeModel},
+    {"run", "-v --verbose --perf --show-timings", kNote,
+     "the figures stand behind every reply; -q leaves them out"},
+    {"run", "--keepalive", kNoteValue, "no model stays loaded between commands"},
+    {"run", "--ignore-eos", kRefuse, "a reply ends where the model ends it"},
+    {"run", "--think --hidethinking --reasoning-budget", kRefuse,
+     "the model's template decides about thinking; --chat-template qwen3-no-think has none"},
+    {"run", "-bf --binary-file", kRename, "--file"},
+    {"run", "--jinja", kNote, "the model's template is always run (--chat-template: another)"},
+    {"run", "--chat-template-file", kRename, "--chat-template"},
+    {"run",
+     "--logit-bias --mirostat --typical --dry-multiplier --xtc-probability --top-n-sigma "
+     "--presence-penalty "
+     "--frequency-penalty --samplers --sampler-seq",
+     kRefuse, "replies are drawn by --temp, --top-k, --top-p, --min-p and --repeat-penalty only"},
+    {"perplexity", "-f --file", kRename, ""},
+    {"bench", "-p --n-prompt", kUnless, "--prompt", "0"},
+    {"bench", "-n --n-gen", kRename, "--gen"},
+    {"bench", "-d --n-depth", kRename, "--depth"},
+    {"bench", "-pg", kRefuse,
+     "--prompt N --depth N --gen M reads N tokens and decodes M at that depth"},
+    {"bench", "-o --output", kFormat, ""},
+    {kReads, "-ctk --cache-type-k -ctv --cache-type-v", kSideType, ""},
+    {kReads, "-ub --ubatch-size", kRename, "--chunk"},
+    {kReads, "-b --batch-size", kNoteValue, "a pass reads --chunk tokens; there is no other batch"},
+    {kReads, "-fa --flash-attn", kNoteSwitch,
+     "attention never holds a table of all scores here; there is nothing to switch on"},
+    {kModels, "-ngl --n-gpu-layers --gpu-layers", kNoteValue,
+     "layers are not divided; --device cuda puts the whole model on a GPU"},
+    {kModels, "-sm --split-mode -mg --main-gpu -ts --tensor-split", kNoteValue,
+     "--device cuda:N names the GPU, --device cuda:0,1 several that share the model"},
+    {kModels, "-dev", kRename, "--device"},
+    {kModels, "-tb --threads-batch", kNoteValue, "--threads is for reading and for replying"},
+    {kModels, "--numa --prio --poll -C --cpu-mask", kNoteValue,
+     "threads run where the system puts them"},
+    {kModels, "-lv --verbosity --log-verbosity", kNoteValue, ""},
+    {kModels, "-nkvo --no-kv-offload -kvu --kv-unified", kNote,
+     "keys and values lie where the model runs"},
+    {kModels, "-fit --fit", kNoteSwitch, "what does not fit is refused before anything is read"},
+    {kModels, "--override-kv", kRefuse, "a model's metadata are taken as they are"},
+    {kModels, "--no-mmap", kNote, "weights are always mapped"},
+    {kModels, "--mlock", kNote, "weights are mapped and not locked"},
+    {kModels, "-hf -hfr", kRename, "--hf-repo"},
+    {"inspect", "-m --model", kRename, ""},
+    {"inspect", "-hf -hfr --hf-repo", kRefuse, "'longhaul inspect hf:OWNER/REPO' names it"},
+    {kModels, "-hff --hf-file", kRefuse, "-hf OWNER/REPO:FILE names a file of a repository"},
+    {kModels, "-mu --model-url", kRename, "--model"},
+    {kModels, "--lora-scaled", kRefuse, "--lora FILE:SCALE does it"},
+    {kModels,
+     "--rope-scaling --rope-scale --rope-freq-base --rope-freq-scale --yarn-orig-ctx "
+     "--yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow",
+     kRefuse, "the model's own scaling is used; --attention ntk goes beyond the trained length"},
+    {kModels, "--mmproj --image", kRefuse, "not supported"},
+};
+
+constexpr CommandCompatFlag kCommands[] = {
+    {"list", "models", "", ""},
+    {"ls", "models", "", ""},
+    {"ps", "models", "", "no model stays loaded between commands; these are at hand"},
+    {"show", "inspect", "--brief", ""},
+    {"chat", "run", "-i", ""},
+    {"cli", "run", "", ""},
+    {"serve", "", "", kNoServer},
+    {"server", "", "", kNoServer},
+    {"stop", "", "", kNoServer},
+    {"create", "", "", "a model is a GGUF file or a Hugging Face folder, given with -m"},
+    {"rm", "", "", "'longhaul models' shows where a model lies; remove the file there"},
+    {"cp", "", "", "'longhaul models' shows where a model lies; copy the file there"},
+    {"push", "", "", "models are not uploaded"},
+    {"version", "--version", "", ""},
+    {"quantize", "", "", "'longhaul pull hf:OWNER/REPO:TYPE' fetches a model in a smaller type"},
+};
+
+constexpr ChatCompatFlag kChat[] = {
+    {"/set", "flags set it where a chat begins: --ctx, --temp, --seed, --system, ..."},
+    {"/show", "'longhaul inspect MODEL --brief' shows a model"},
+    {"/load", "'longhaul run MODEL' begins a chat with another model"},
+    {"/save",
+     "run -i --save FILE keeps the texts of a chat as they were read; what is said is not kept"},
+    {"/read", "-f FILE gives a chat a text where it begins"},
+    {"/regen", "no reply is drawn again; ask once more"},
+};
+
+}  // namespace
+
+std::span<const CompatFlag> flag_compat_flags() { return kFlags; }
+std::span<const CommandCompatFlag> command_compat_flags() { return kCommands; }
+std::span<const ChatCompatFlag> chat_compat_flags() { return kChat; }
+
+}  // namespace longhaul

@@ -1,0 +1,86 @@
+#include "engine/prefill_time.h"
+
+#include <algorithm>
+
+namespace longhaul {
+
+void PrefillTime::add(int64_t begin, int64_t count, double share, double seconds,
+                      double attention) {
+  if (begin != begin_) {
+    begin_ = begin;
+    attention_before_ = attention_;
+    seconds_before_ = seconds_;
+    passes_.emplace_back();
+  }
+  Pass& pass = passes_.back();
+  pass.tokens = share * static_cast<double>(count);
+  pass.keys = pass.tokens * (static_cast<double>(depth_ + begin) + static_cast<double>(count) / 2);
+  pass.attention = attention - attention_before_;
+  pass.rest = std::max(0.0, seconds - seconds_before_ - pass.attention);
+  tokens_ = static_cast<double>(begin) + pass.tokens;
+  seconds_ = seconds;
+  attention_ = attention;
+}
+
+/// Attention's time of a pass as each x tokens + per_key x keys, by least squares over the later
+/// half of the passes: a method that looks no farther back than its window shows a level line
+/// there. Too few passes tell no line from another: all of it is by the key then, and a row costs
+/// what some keys more would, since kernels look at whole tiles.
+PrefillTime::Line PrefillTime::attention_line() const {
+  constexpr size_t kTelling = 4;
+  constexpr double kTile = 64;  // keys
+  double tt = 0, tk = 0, kk = 0, ta = 0, ka = 0, tokens = 0, keys = 0, attention = 0;
+  const size_t from = passes_.size() >= 2 * kTelling ? passes_.size() / 2 : 0;
+  for (size_t i = from; i < passes_.size(); ++i) {
+    const Pass& p = passes_[i];
+    if (p.tokens <= 0) continue;
+    // Each pass is weighed by its tokens: the error of its time grows with them.
+    const double weight = 1 / p.tokens;
+    tt += weight * p.tokens * p.tokens;
+    tk += weight * p.tokens * p.keys;
+    kk += weight * p.keys * p.keys;
+    ta += weight * p.tokens * p.attention;
+    ka += weight * p.keys * p.attention;
+    tokens += p.tokens;
+    keys += p.keys;
+    attention += p.attention;
+  }
+  const double per_key = keys > 0 ? attention / (keys + kTile * tokens) : 0;
+  const Line by_key = {kTile * per_key, per_key};
+  const double determinant = tt * kk - tk * tk;
+  if (passes_.size() < kTelling || determinant <= 1e-9 * tt * kk) return by_key;
+  const Line line = {(ta * kk - ka * tk) / determinant, (tt * ka - tk * ta) / determinant};
+  if (line.each < 0) return by_key;
+  if (line.per_key < 0) return {attention / tokens, 0};
+  return line;
+}
+
+/// Seconds outside attention, over the later half of the passes: the first one touches memory that
+/// no one has touched before.
+double PrefillTime::rest_of_a_token() const {
+  double seconds = 0, tokens = 0;
+  for (size_t i = (passes_.size() - 1) / 2; i < passes_.size(); ++i) {
+    seconds += passes_[i].rest;
+    tokens += passes_[i].tokens;
+  }
+  return seconds / tokens;
+}
+
+double PrefillTime::left(int64_t total) const {
+  const auto all = static_cast<double>(total);
+  if (tokens_ <= 0 || tokens_ >= all) return 0;
+  const double more = all - tokens_;
+  const double keys = more * (static_cast<double>(depth_) + (all + tokens_) / 2);
+  const Line line = attention_line();
+  return more * (rest_of_a_token() + line.each) + keys * line.per_key;
+}
+
+double PrefillTime::reading(int64_t total, int64_t reach) const {
+  if (tokens_ <= 0) return 0;
+  const auto all = static_cast<double>(total);
+  const auto seen = static_cast<double>(std::min(reach, total));
+  const Line line = attention_line();
+  return all * (rest_of_a_token() + line.each) + (all * seen - seen * seen / 2) * line.per_key;
+}
+
+}  // namespace longhaul

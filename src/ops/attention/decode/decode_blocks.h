@@ -1,0 +1,97 @@
+#pragma once
+// Blocks of Q4_0 for decode_pairs.h: the integers of a block, which are exact in bf16, without the
+// scale. A key's sums are scaled block by block, and a value's scales are multiplied into its
+// weight, so no intermediate result is rounded. For *.isa.cc only.
+
+#include "ops/attention/decode/decode_terms.h"
+
+namespace longhaul::LH_ISA {
+
+#if defined(__AVX512BF16__)
+template <DType T>
+inline constexpr bool kInBlocks = T == DType::Q4_0;
+/// Bytes of 32 elements; for block formats, of a block.
+template <DType T>
+inline constexpr int kBytesOf32 = kInBlocks<T> ? 18 : 64;
+
+/// bf16 of the values of half bytes, stored twice, so that bit 4 of an index does not matter.
+static inline __m512i half_byte_numbers() {
+  alignas(64) static constexpr uint16_t kNumbers[32] = {
+      0xc100, 0xc0e0, 0xc0c0, 0xc0a0, 0xc080, 0xc040, 0xc000, 0xbf80,   // -8 to -1
+      0x0000, 0x3f80, 0x4000, 0x4040, 0x4080, 0x40a0, 0x40c0, 0x40e0,   // 0 to 7
+      0xc100, 0xc0e0, 0xc0c0, 0xc0a0, 0xc080, 0xc040, 0xc000, 0xbf80,   //
+      0x0000, 0x3f80, 0x4000, 0x4040, 0x4080, 0x40a0, 0x40c0, 0x40e0};  //
+  return _mm512_load_si512(kNumbers);
+}
+
+/// The 32 elements at p in bf16, without their block's scale.
+template <DType T>
+static inline __m512i load_numbers(const std::byte* p) {
+  if constexpr (T == DType::BF16) {
+    return _mm512_loadu_si512(p);
+  } else {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 2));
+    const __m256i low = _mm256_cvtepu8_epi16(bytes), high = _mm256_srli_epi16(low, 4);
+    const __m512i index = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+    return _mm512_permutexvar_epi16(index, half_byte_numbers());
+  }
+}
+
+/// Loads two rows with their elements interleaved, in the element order of pair_element().
+template <DType T>
+static inline void load_number_pairs(const std::byte* first, const std::byte* second,
+                                     __m512bh pairs[2]) {
+  if constexpr (T == DType::Q4_0) {
+    const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(first + 2));
+    const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(second + 2));
+    const __m256i bytes = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_unpacklo_epi8(a, b)),
+                                                  _mm_unpackhi_epi8(a, b), 1);
+    const __m512i index = _mm512_cvtepu8_epi16(bytes), table = half_byte_numbers();
+    pairs[0] = (__m512bh)_mm512_permutexvar_epi16(index, table);
+    pairs[1] = (__m512bh)_mm512_permutexvar_epi16(_mm512_srli_epi16(index, 4), table);
+  } else {
+    const __m512i a = load_numbers<T>(first), b = load_numbers<T>(second);
+    pairs[0] = (__m512bh)_mm512_unpacklo_epi16(a, b);
+    pairs[1] = (__m512bh)_mm512_unpackhi_epi16(a, b);
+  }
+}
+
+/// Index within a row of element t of load_number_pairs().
+static inline int pair_element(DType type, int t) {
+  return type == DType::Q4_0 ? t : unpacked_element(t);
+}
+
+/// The scales of eight blocks. They are inserted one by one, because a vector load of data just
+/// stored in parts would stall.
+static inline __m128i eight_scales(const std::byte* const* rows, int begin, int count, int at) {
+  const auto scale = [&](int i) {
+    uint16_t half;
+    std::memcpy(&half, rows[begin + i < count ? begin + i : count - 1] + at, 2);
+    return static_cast<int>(half);
+  };
+  __m128i halves = _mm_cvtsi32_si128(scale(0));
+  halves = _mm_insert_epi16(halves, scale(1), 1);
+  halves = _mm_insert_epi16(halves, scale(2), 2);
+  halves = _mm_insert_epi16(halves, scale(3), 3);
+  halves = _mm_insert_epi16(halves, scale(4), 4);
+  halves = _mm_insert_epi16(halves, scale(5), 5);
+  halves = _mm_insert_epi16(halves, scale(6), 6);
+  return _mm_insert_epi16(halves, scale(7), 7);
+}
+
+/// scales[block * stride + i] of `count` rows. Entries up to the next multiple of 16 hold scales of
+/// other rows.
+template <DType T>
+static inline void load_scales(const std::byte* const* rows, int count, int blocks, int stride,
+                               float* scales) {
+  for (int block = 0; block < blocks; ++block, scales += stride) {
+    for (int i = 0; i < count; i += 8) {
+      const __m128i halves = eight_scales(rows, i, count, block * kBytesOf32<T>);
+      _mm256_storeu_ps(scales + i, _mm256_cvtph_ps(halves));
+    }
+    if ((count - 1) % 16 < 8) _mm256_storeu_ps(scales + (count + 7) / 8 * 8, _mm256_setzero_ps());
+  }
+}
+#endif
+
+}  // namespace longhaul::LH_ISA

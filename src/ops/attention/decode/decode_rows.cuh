@@ -1,0 +1,219 @@
+#pragma once
+// One warp's eight (row, head) rows against tiles of 16 keys: the running softmax of the decode
+// kernel, with mma.sync. Keys and values are the first factors of the products (K Q^T, then V^T
+// P^T). The 16 rows of a product are then keys or elements of a value, and few are empty: a group
+// of eight heads fills all columns. A lane holds (row, head) rows 2 (lane % 4) and the next one,
+// for keys lane / 4 and lane / 4 + 8.
+
+#include "ops/attention/decode/half_bytes.h"
+#include "ops/attention/key_tile.cuh"
+#include "ops/core/gpu/mix_of_warp.cuh"
+
+namespace longhaul::cuda {
+
+/// Transposes an 8 x 8 matrix of bf16 values with each row in four lanes.
+__device__ __forceinline__ uint32_t transposed(uint32_t pair) {
+  uint32_t t;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(t) : "r"(pair));
+  return t;
+}
+
+/// Weights are relative to a reference logit at most this much (a factor of 2^8) below the largest.
+/// The reference and the sums then need not change with every larger logit.
+inline constexpr float kLogitSlack = 8;
+
+/// kByQuarters: of every 16 elements of a query, a lane holds the four from 4 (lane % 4) on: the
+/// first and third, and the second and fourth. This is the order in which block_products.cuh
+/// multiplies keys. Otherwise a lane holds two from 2 (lane % 4) on and two that are 8 further on.
+template <int D, bool kByQuarters>
+struct DecodeRows {
+  uint32_t q[D / 16][2];
+  float o[D / 16][4] = {};                  ///< sums of weights times values
+  float less[kByQuarters ? D / 32 : 1][2];  ///< see block_products.cuh
+  float top[2] = {-INFINITY, -INFINITY};    ///< reference of the weights, an unscaled logit
+  float high[2] = {-INFINITY, -INFINITY};   ///< threshold above which the reference changes
+  float sum[2] = {0, 0};                    ///< this lane's part of the denominators
+  const float* queries = nullptr;           ///< source of q
+  bool mixed = false;                       ///< whether q is Hadamard-rotated
+
+  static constexpr int kOwn = kByQuarters ? 4 : 2, kNext = kByQuarters ? 2 : 8;
+
+  /// Loads the queries of a unit's (row, head) rows, with `heads` heads per row. Missing rows
+  /// become zeros.
+  __device__ __forceinline__ void load_queries(const float* from, const UnitRecord& unit,
+                                               int heads) {
+    queries = from;
+    mixed = false;
+    const int f = threadIdx.x % 32 / 4;
+    const bool present = f < unit.row_count * unit.head_count;
+    const float* const x = query_of(from, unit, heads, f) + kOwn * (threadIdx.x % 4);
+#pragma unroll
+    for (int k = 0; k < D / 16; ++k) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const auto* const two = reinterpret_cast<const float2*>(x + 16 * k + kNext * i);
+        const float2 numbers = present ? __ldg(two) : make_float2(0, 0);
+        q[k][i] = bf16_pair(numbers.x, numbers.y);
+      }
+    }
+    order_queries();
+  }
+
+  /// Like load_queries(), for Hadamard-rotated keys: each 32 elements of a row are rotated likewise
+  /// (ops/core/convert.h). `room` is shared memory for eight bf16 rows of kPitch<D> bytes.
+  __device__ __forceinline__ void load_hadamard_queries(const float* from, const UnitRecord& unit,
+                                                        int heads, uint32_t room) {
+    queries = from;
+    mixed = true;
+    const int lane = threadIdx.x % 32, flat_rows = unit.row_count * unit.head_count;
+#pragma unroll 1
+    for (int f = 0; f < kDecodeUnitRows; ++f) {
+      const float* const x = query_of(from, unit, heads, f);
+#pragma unroll
+      for (int t = lane; t < D; t += 32) {
+        const float number = mix_of_warp(f < flat_rows ? __ldg(x + t) : 0.0f);
+        const auto bits = static_cast<uint16_t>(bf16_pair(number, 0));
+        asm volatile("st.shared.u16 [%0], %1;" ::"r"(room + f * kPitch<D> + 2 * t), "h"(bits)
+                     : "memory");
+      }
+    }
+    __syncwarp();
+    const uint32_t own = room + lane / 4 * kPitch<D> + 2 * kOwn * (lane % 4);
+#pragma unroll
+    for (int k = 0; k < D / 16; ++k) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        asm volatile("ld.shared.u32 %0, [%1];"
+                     : "=r"(q[k][i])
+                     : "r"(own + 32 * k + 2 * kNext * i)
+                     : "memory");
+      }
+    }
+    order_queries();
+    __syncwarp();
+  }
+
+  /// Multiplies by bf16 keys [16, D] in shared memory, kPitch<D> bytes per row.
+  __device__ __forceinline__ void multiply_keys(uint32_t keys, float (&c)[4]) const {
+    const int lane = threadIdx.x % 32;
+    const uint32_t key = keys + lane % 16 * kPitch<D> + lane / 16 * 16;
+    // Two accumulators, since a product waits for the previous one on its accumulator.
+    float odd[4] = {0, 0, 0, 0};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) c[i] = 0;
+#pragma unroll
+    for (int k = 0; k < D / 16; ++k) {
+      uint32_t a[4];
+      load_matrices(a, key + 32 * k);
+      multiply(k % 2 == 0 ? c : odd, a, q[k][0], q[k][1]);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) c[i] += odd[i];
+  }
+
+  /// o += bf16 values [16, D] times the weights that weigh() stored in c.
+  __device__ __forceinline__ void add_values(uint32_t values, const float (&c)[4]) {
+    const int lane = threadIdx.x % 32;
+    const uint32_t p[2] = {transposed(bf16_pair(c[0], c[1])), transposed(bf16_pair(c[2], c[3]))};
+    const uint32_t value = values + (lane % 8 + lane / 16 * 8) * kPitch<D> + lane / 8 % 2 * 16;
+#pragma unroll
+    for (int d = 0; d < D / 16; ++d) {
+      uint32_t a[4];
+      load_transposed(a, value + 32 * d);
+      multiply(o[d], a, p[0], p[1]);
+    }
+  }
+
+  /// Converts the products of a tile's keys to weights, and rescales previous sums if necessary.
+  /// `edge`: some row of the unit, which has `heads` heads, does not see all keys.
+  __device__ __forceinline__ void weigh(float (&c)[4], const int32_t* offsets, const TileInfo& info,
+                                        int heads, bool edge, LogitForm logits) {
+    const int lane = threadIdx.x % 32;
+    bend_logits(c, logits.bend);
+    if (edge) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int row = (2 * (lane % 4) + i % 2) / heads;
+        const int32_t offset = offsets[lane / 4 + i / 2 * 8];
+        if (!sees(info.nearest, info.furthest, row, offset)) c[i] = -INFINITY;
+      }
+    }
+    const bool above = fmaxf(c[0], c[2]) > high[0] || fmaxf(c[1], c[3]) > high[1];
+    if (__any_sync(~0u, above)) raise(c, logits.scale);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const float safe = top[r] == -INFINITY ? 0.0f : top[r] * logits.scale;
+      c[r] = exp2_of(c[r] * logits.scale - safe);
+      c[r + 2] = exp2_of(c[r + 2] * logits.scale - safe);
+      sum[r] += c[r] + c[r + 2];
+    }
+  }
+
+  /// The index in the row's D elements that this lane's o[d][i] sums.
+  __device__ __forceinline__ static int number_of_sum(int d, int i) {
+    const int column = threadIdx.x % 32 / 4;
+    if (kByQuarters) return d / 2 * 32 + 2 * column + d % 2 + i / 2 * 16;
+    return 16 * d + column + i / 2 * 8;
+  }
+
+  /// Reduces the rows' denominators after all tiles.
+  __device__ __forceinline__ void finish() {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+#pragma unroll
+      for (int step = 4; step < 32; step *= 2) sum[r] += __shfl_xor_sync(~0u, sum[r], step);
+    }
+  }
+
+ protected:
+  /// Makes weights relative to the largest logit so far, including c, and rescales the sums.
+  __device__ __forceinline__ void raise(const float (&c)[4], float scale) {
+    float shrink[2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float best = fmaxf(top[r], fmaxf(c[r], c[r + 2]));
+#pragma unroll
+      for (int step = 4; step < 32; step *= 2) {
+        best = fmaxf(best, __shfl_xor_sync(~0u, best, step));
+      }
+      shrink[r] = best == -INFINITY ? 0.0f : exp2_of((top[r] - best) * scale);
+      top[r] = best;
+      high[r] = best + __fdividef(kLogitSlack, scale);
+      sum[r] *= shrink[r];
+    }
+#pragma unroll
+    for (int d = 0; d < D / 16; ++d) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) o[d][i] *= shrink[i % 2];
+    }
+  }
+
+  /// Reorders the queries to match the order of the keys' elements.
+  __device__ __forceinline__ void order_queries() {
+    if constexpr (kByQuarters) {
+#pragma unroll
+      for (int k = 0; k < D / 16; ++k) {
+        const uint32_t first = q[k][0], second = q[k][1];
+        q[k][0] = halves_of(first, second);
+        q[k][1] = upper_halves_of(first, second);
+      }
+#pragma unroll
+      for (int block = 0; block < D / 32; ++block) {
+        const uint32_t minus = bf16_pair(-kRaised, -kRaised), all[4] = {minus, minus, minus, minus};
+        float sums[4] = {0, 0, 0, 0};
+        multiply(sums, all, q[2 * block][0], q[2 * block][1]);
+        multiply(sums, all, q[2 * block + 1][0], q[2 * block + 1][1]);
+        less[block][0] = sums[0];
+        less[block][1] = sums[1];
+      }
+    }
+  }
+
+  __device__ __forceinline__ static const float* query_of(const float* from, const UnitRecord& unit,
+                                                          int heads, int f) {
+    const int64_t row = unit.row_begin + f / unit.head_count;
+    return from + (row * heads + unit.head_begin + f % unit.head_count) * D;
+  }
+};
+
+}  // namespace longhaul::cuda

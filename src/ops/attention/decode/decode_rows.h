@@ -1,0 +1,50 @@
+#pragma once
+// Dispatch of decode kernels that are compiled for each type of stored rows and each number of
+// rows. For *.isa.cc only.
+
+#include "ops/attention/attention_kernels.h"
+#include "ops/attention/key_rows.h"
+
+namespace longhaul::LH_ISA {
+
+template <template <DType, int> class Kernel, DType T>
+static inline auto pick_rows(int rows) -> decltype(&Kernel<T, 1>::run) {
+  static_assert(kDecodeRows == 8);
+  switch (rows) {
+    case 1:
+      return Kernel<T, 1>::run;
+    case 2:
+      return Kernel<T, 2>::run;
+    case 3:
+      return Kernel<T, 3>::run;
+    case 4:
+      return Kernel<T, 4>::run;
+    case 5:
+      return Kernel<T, 5>::run;
+    case 6:
+      return Kernel<T, 6>::run;
+    case 7:
+      return Kernel<T, 7>::run;
+    default:
+      return Kernel<T, 8>::run;
+  }
+}
+
+/// Kernel<type, rows>::run, for at most kDecodeRows rows and a type of stored keys.
+template <template <DType, int> class Kernel>
+static inline auto pick(DType type, int rows) -> decltype(&Kernel<DType::F32, 1>::run) {
+  switch (type) {
+    case DType::F32:
+      return pick_rows<Kernel, DType::F32>(rows);
+    case DType::F16:
+      return pick_rows<Kernel, DType::F16>(rows);
+    case DType::BF16:
+      return pick_rows<Kernel, DType::BF16>(rows);
+    case DType::Q8_0:
+      return pick_rows<Kernel, DType::Q8_0>(rows);
+    default:
+      return pick_rows<Kernel, DType::Q4_0>(rows);
+  }
+}
+
+}  // namespace longhaul::LH_ISA

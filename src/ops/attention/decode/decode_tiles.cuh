@@ -1,0 +1,367 @@
+#pragma once
+// Loading of tiles of 16 keys in the decode kernel. Each warp loads for itself, several tiles
+// ahead. bf16 pages are loaded as they are multiplied. Rows of other types are loaded as stored
+// bytes. Block types in stretches are multiplied as stored (block_products.cuh). All others are
+// converted to bf16 in shared memory when they are used, which keeps as many loads in flight as for
+// bf16, with fewer bytes. Cards with too little shared memory for this round while loading.
+
+#include "ops/attention/key_tile.cuh"
+
+namespace longhaul::cuda {
+
+/// A tile that is ready for products.
+template <int D>
+struct DecodeTile {
+  uint4 keys[kDecodeKeys * kPitch<D> / 16];
+  uint4 values[kDecodeKeys * kPitch<D> / 16];
+};
+
+/// The location of a stage's rows.
+struct StageRows {
+  PageType type;
+  bool listed;
+  uint16_t pitch;              ///< bytes between rows
+  uint8_t shift[kDecodeKeys];  ///< for lists: offset of row n in its place
+};
+
+/// Information about a stage of up to kTiles tiles, known when it is requested.
+template <int kTiles>
+struct DecodeHeader {
+  int32_t offsets[kTiles * kDecodeKeys];
+  TileInfo info;
+  StageRows keys, values;
+};
+
+/// Describes a copy of the bytes of a tile's rows. They begin `side` bytes into a page, with
+/// `bytes` per row.
+struct RowCopy {
+  uint32_t to;  ///< destination with room_of_rows() bytes
+  int side, bytes;
+  PageType type;
+};
+
+/// Rows of a list begin at any even address. All 16-byte pieces that contain a part of a row are
+/// copied.
+LH_BOTH int pitch_of_rows(int bytes) { return (bytes + 15) / 16 * 16 + 16; }
+LH_BOTH int room_of_rows(int bytes) { return kDecodeKeys * pitch_of_rows(bytes); }
+
+/// Copies consecutive pieces of 16 bytes. kAtOnce: pieces per lane between two checks for the end.
+template <int kAtOnce = 1>
+__device__ __forceinline__ void copy_row_pieces(uint32_t to, const std::byte* from, int pieces) {
+  const int lane = threadIdx.x % 32;
+  if constexpr (kAtOnce == 1) {
+#pragma unroll 1
+    for (int c = lane; c < pieces; c += 32) copy_16_once(to + 16 * c, from + 16 * c, true);
+    return;
+  }
+  constexpr int kBytes = 512;  // bytes of all lanes' pieces
+  to += 16 * lane;
+  from += 16 * lane;
+#pragma unroll 1
+  for (int left = pieces - lane; left > 0; left -= 32 * kAtOnce) {
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      if (left > 32 * i) copy_16_once(to + kBytes * i, from + kBytes * i, true);
+    }
+    to += kBytes * kAtOnce;
+    from += kBytes * kAtOnce;
+  }
+}
+
+/// Copies 16 slots of one page. Their rows are consecutive from a multiple of 16 bytes on.
+__device__ __forceinline__ void copy_stretch(const std::byte* page, int32_t slot,
+                                             const RowCopy& copy, StageRows& rows) {
+  copy_row_pieces(copy.to, page + copy.side + slot % kPageRows * copy.bytes, copy.bytes);
+  if (threadIdx.x % 32 == 0) {
+    rows.type = copy.type;
+    rows.listed = false;
+    rows.pitch = static_cast<uint16_t>(copy.bytes);
+  }
+}
+
+/// Copies rows of a list. Lane n < 16 has the page of row n (null: no key) and its row number in
+/// the page.
+__device__ __forceinline__ void copy_listed(const std::byte* page, int32_t row, const RowCopy& copy,
+                                            StageRows& rows) {
+  const int lane = threadIdx.x % 32, pitch = pitch_of_rows(copy.bytes), pieces = pitch / 16;
+  const auto begin = reinterpret_cast<uintptr_t>(page) + static_cast<uintptr_t>(copy.side) +
+                     static_cast<uintptr_t>(row) * static_cast<uintptr_t>(copy.bytes);
+  const int shift = static_cast<int>(begin % 16);
+  const auto first = static_cast<unsigned long long>(begin - static_cast<uintptr_t>(shift));
+  const int wanted = page == nullptr ? 0 : (shift + copy.bytes + 15) / 16;
+#pragma unroll 1
+  for (int c = lane; c < kDecodeKeys * pieces; c += 32) {
+    // All lanes with a piece take part. At the end these are the first 16.
+    const unsigned mask = kDecodeKeys * pieces - (c - lane) < 32 ? 0xffffu : ~0u;
+    const int n = c / pieces, piece = c % pieces;
+    const auto from = __shfl_sync(mask, first, n);
+    if (piece < __shfl_sync(mask, wanted, n)) {
+      copy_16_once(copy.to + static_cast<uint32_t>(n * pitch + 16 * piece),
+                   reinterpret_cast<const std::byte*>(from) + 16 * piece, true);
+    }
+  }
+  if (lane < kDecodeKeys) rows.shift[lane] = static_cast<uint8_t>(shift);
+  if (lane == 0) {
+    rows.type = copy.type;
+    rows.listed = true;
+    rows.pitch = static_cast<uint16_t>(pitch);
+  }
+}
+
+/// A row in shared memory, for the functions of stored_row.h.
+struct SharedRow {
+  uint32_t row;
+
+  __device__ __forceinline__ bool between_words(int at) const {
+    return (row + static_cast<uint32_t>(at)) % 4 != 0;
+  }
+  __device__ __forceinline__ uint32_t half(int at) const {
+    uint16_t x;
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(row + static_cast<uint32_t>(at)));
+    return x;
+  }
+  __device__ __forceinline__ uint32_t word(int at) const {
+    uint32_t x;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(row + static_cast<uint32_t>(at)));
+    return x;
+  }
+  __device__ __forceinline__ Word4 sixteen(int at) const {
+    const uint4 x = load_16(row + static_cast<uint32_t>(at));
+    return {{x.x, x.y, x.z, x.w}};
+  }
+};
+
+/// Converts 16 rows to bf16. Rows without a key, whose bits in `present` are not set, become zeros.
+template <int D>
+__device__ __forceinline__ void expand_rows(uint32_t from, const StageRows& rows, PageType type,
+                                            uint32_t present, uint32_t to) {
+  constexpr int kChunks = D / 8, kOwn = kDecodeKeys * kChunks / 32;  // chunks per lane
+  constexpr int kBatch = D > 128 ? 1 : kOwn % 4 == 0 ? 4 : kOwn % 3 == 0 ? 3 : 1;
+  const int lane = threadIdx.x % 32, pitch = rows.pitch;
+  const uint8_t* const shift = rows.listed ? rows.shift : nullptr;
+  with_page_type(type, [&](auto of) {
+  // Several at once with all loads before the stores, since each store waits for earlier loads.
+#pragma unroll 1
+    for (int c = lane; c < kDecodeKeys * kChunks; c += 32 * kBatch) {
+      uint4 eights[kBatch];
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        const int n = (c + 32 * i) / kChunks, chunk = (c + 32 * i) % kChunks;
+        const uint32_t row = from + static_cast<uint32_t>(n * pitch + (shift ? shift[n] : 0));
+        const uint4 x = bf16_of(eight_of<decltype(of)::value>(SharedRow{row}, chunk));
+        eights[i] = (present >> n & 1u) != 0 ? x : uint4{0, 0, 0, 0};
+      }
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        const int n = (c + 32 * i) / kChunks, chunk = (c + 32 * i) % kChunks;
+        store_16(to + static_cast<uint32_t>(n * kPitch<D> + chunk * 16), eights[i]);
+      }
+    }
+  });
+}
+
+template <PageType T>
+inline constexpr int kBlockBytes = T == PageType::kQ8_0 ? 34 : 18;
+
+/// Calls f with the block type of a tile. Hadamard-rotated keys are multiplied as stored.
+template <class Function>
+__device__ __forceinline__ void with_block_type(PageType type, Function&& f) {
+  if (type == PageType::kQ8_0) return f(PageTypeConstant<PageType::kQ8_0>());
+  f(PageTypeConstant<PageType::kQ4_0>());
+}
+
+/// The contents of a call's tiles, which determine the kernel.
+enum class DecodeForm : uint8_t {
+  kPlain,            ///< bf16, or types that are rounded while loading
+  kStored,           ///< stored rows, converted to bf16 in shared memory
+  kBlocks,           ///< 32-blocks in stretches without rotation, multiplied as stored
+  kTurned,           ///< like kPlain, with RoPE on read (rope_on_read.cuh)
+  kStoredRopeOnRead  ///< like kStored, with RoPE on read
+};
+
+/// A warp's stages: a ring of tiles whose loads are in flight (for blocks, one or two tiles per
+/// stage). With kStored it also holds the tile that is being multiplied.
+template <int D, DecodeForm F>
+class DecodeTiles;
+
+/// Tiles that are loaded as they are multiplied.
+template <int D>
+class DecodeTiles<D, DecodeForm::kPlain> {
+ public:
+  struct Stage {
+    DecodeTile<D> tile;
+    DecodeHeader<1> header;
+  };
+  static constexpr int kFixedBytes = 0;
+  LH_BOTH static int stage_bytes(const DecodePlan&, int) { return static_cast<int>(sizeof(Stage)); }
+
+  __device__ __forceinline__ DecodeTiles(std::byte* memory, const DecodePlan&, int)
+      : stages_(reinterpret_cast<Stage*>(memory)) {}
+
+  __device__ __forceinline__ DecodeHeader<1>& header(int stage) const {
+    return stages_[stage].header;
+  }
+  __device__ __forceinline__ void load(const SegmentRecord& s, int32_t slot, int stage) const {
+    DecodeTile<D>& tile = stages_[stage].tile;
+    load_tile<D, kDecodeKeys, 32, true>(s, slot, shared_address(tile.keys),
+                                        shared_address(tile.values), threadIdx.x % 32);
+  }
+  /// The stage's tile. Only this warp reads it, until the next stage is requested.
+  __device__ __forceinline__ const DecodeTile<D>& tile(int stage) const {
+    return stages_[stage].tile;
+  }
+  /// Whether its keys are Hadamard-rotated, so that the queries must be, too.
+  __device__ __forceinline__ bool mixed(int) const { return false; }
+  __device__ __forceinline__ uint32_t spare() const { return 0; }
+
+ private:
+  Stage* stages_;
+};
+
+/// A ring of stages. Each has a header, followed by the stored rows of its tiles.
+template <int D, int kFixed, int kTiles>
+class StoredStages {
+ public:
+  using Header = DecodeHeader<kTiles>;
+  static constexpr int kFixedBytes = kFixed;
+
+  __device__ __forceinline__ StoredStages(std::byte* memory, int stage_bytes, int key_room)
+      : stages_(memory + kFixed), stage_bytes_(stage_bytes), key_room_(key_room) {}
+
+  __device__ __forceinline__ Header& header(int stage) const {
+    return *reinterpret_cast<Header*>(stages_ + stage * stage_bytes_);
+  }
+  /// Keys in Q4_0 stay Hadamard-rotated, as stored, unless they need RoPE on read.
+  __device__ __forceinline__ bool mixed(int stage) const {
+    const Header& h = header(stage);
+    return D % 32 == 0 && h.keys.type == PageType::kHadamardQ4_0 && !h.info.rotate;
+  }
+  __device__ __forceinline__ uint32_t keys(int stage) const {
+    return shared_address(stages_ + stage * stage_bytes_) + kHeaderBytes;
+  }
+  __device__ __forceinline__ uint32_t values(int stage) const {
+    return keys(stage) + static_cast<uint32_t>(key_room_);
+  }
+
+ protected:
+  static constexpr uint32_t kHeaderBytes = (sizeof(Header) + 15) / 16 * 16;
+
+  __device__ __forceinline__ RowCopy key_copy(const SegmentRecord& s, int stage) const {
+    return {keys(stage), 0, stored_bytes(s.key_type, D), s.key_type};
+  }
+  __device__ __forceinline__ RowCopy value_copy(const SegmentRecord& s, int stage) const {
+    return {values(stage), kPageRows * stored_bytes(s.key_type, D), stored_bytes(s.value_type, D),
+            s.value_type};
+  }
+
+ private:
+  std::byte* stages_;
+  int stage_bytes_, key_room_;
+};
+
+/// Stages of stored rows. The one that is multiplied is first converted to bf16.
+template <int D>
+class DecodeTiles<D, DecodeForm::kStored> : public StoredStages<D, sizeof(DecodeTile<D>), 1> {
+  using Stages = StoredStages<D, sizeof(DecodeTile<D>), 1>;
+
+ public:
+  LH_BOTH static int stage_bytes(const DecodePlan& plan, int) {
+    return static_cast<int>(Stages::kHeaderBytes) + room_of_rows(plan.key_bytes) +
+           room_of_rows(plan.value_bytes);
+  }
+
+  __device__ __forceinline__ DecodeTiles(std::byte* memory, const DecodePlan& plan, int)
+      : Stages(memory, stage_bytes(plan, 1), room_of_rows(plan.key_bytes)),
+        tile_(*reinterpret_cast<DecodeTile<D>*>(memory)) {}
+
+  __device__ __forceinline__ void load(const SegmentRecord& s, int32_t slot, int stage) const {
+    auto& h = this->header(stage);
+    if (!lists_rows(s)) {
+      const std::byte* const page = page_of(s, slot / kPageRows);
+      copy_stretch(page, slot, this->key_copy(s, stage), h.keys);
+      copy_stretch(page, slot, this->value_copy(s, stage), h.values);
+      return;
+    }
+    const int key = slot + static_cast<int>(threadIdx.x % 32);
+    const bool present = key < slot + kDecodeKeys && key < s.count;
+    const int at = present ? __ldg(s.index + key) : 0;
+    const std::byte* const page = present ? s.pages[at / kPageRows] : nullptr;
+    copy_listed(page, at % kPageRows, this->key_copy(s, stage), h.keys);
+    copy_listed(page, at % kPageRows, this->value_copy(s, stage), h.values);
+  }
+  /// kMixes: keys stay Hadamard-rotated if mixed() says so.
+  template <bool kMixes = true>
+  __device__ __forceinline__ const DecodeTile<D>& tile(int stage) const {
+    const auto& h = this->header(stage);
+    const unsigned lane = threadIdx.x % 32;
+    const uint32_t present =
+        __ballot_sync(~0u, lane < kDecodeKeys && h.offsets[lane % kDecodeKeys] != kNoKey);
+    const PageType type = kMixes && this->mixed(stage) ? PageType::kQ4_0 : h.keys.type;
+    expand_rows<D>(this->keys(stage), h.keys, type, present, shared_address(tile_.keys));
+    expand_rows<D>(this->values(stage), h.values, h.values.type, present,
+                   shared_address(tile_.values));
+    __syncwarp();
+    return tile_;
+  }
+  /// Scratch for queries until tile() is called.
+  __device__ __forceinline__ uint32_t spare() const { return shared_address(tile_.keys); }
+
+ private:
+  DecodeTile<D>& tile_;
+};
+
+/// Stages of blocks that are multiplied as stored. A stage has two tiles if memory suffices for two
+/// such stages, else one: requesting a stage of two costs half the instructions per tile. Scratch
+/// for Hadamard-rotated queries lies before the stages.
+inline constexpr int kMostDecodeTiles = 2;
+template <int D>
+class DecodeTiles<D, DecodeForm::kBlocks>
+    : public StoredStages<D, kDecodeUnitRows * kPitch<D>, kMostDecodeTiles> {
+  using Stages = StoredStages<D, kDecodeUnitRows * kPitch<D>, kMostDecodeTiles>;
+
+ public:
+  LH_BOTH static int stage_bytes(const DecodePlan& plan, int tiles) {
+    return static_cast<int>(Stages::kHeaderBytes) +
+           tiles * kDecodeKeys * (plan.key_bytes + plan.value_bytes);
+  }
+
+  __device__ __forceinline__ DecodeTiles(std::byte* memory, const DecodePlan& plan, int tiles)
+      : Stages(memory, stage_bytes(plan, tiles), tiles * kDecodeKeys * plan.key_bytes),
+        tiles_(tiles),
+        spare_(shared_address(memory)) {}
+
+  __device__ __forceinline__ void load(const SegmentRecord& s, int32_t slot, int stage) const {
+    auto& h = this->header(stage);
+    const std::byte* const page = page_of(s, slot / kPageRows);
+    copy(page, slot, this->key_copy(s, stage));
+    copy(page, slot, this->value_copy(s, stage));
+    if (threadIdx.x % 32 == 0) h.keys.type = s.key_type, h.values.type = s.value_type;
+  }
+  __device__ __forceinline__ uint32_t spare() const { return spare_; }
+
+ private:
+  /// Like copy_stretch(); the type determines the row size at compile time.
+  __device__ __forceinline__ void copy(const std::byte* page, int32_t slot,
+                                       const RowCopy& rows) const {
+    with_block_type(rows.type, [&](auto type) {
+      constexpr int kBytes = D / 32 * kBlockBytes<decltype(type)::value>;
+      const int lane = threadIdx.x % 32;
+      const std::byte* from = page + rows.side + slot % kPageRows * kBytes + 16 * lane;
+      uint32_t to = rows.to + static_cast<uint32_t>(16 * lane);
+#pragma unroll 1
+      for (int tile = 0; tile < tiles_; ++tile, from += 16 * kBytes, to += 16 * kBytes) {
+#pragma unroll
+        for (int c = 0; c < kBytes; c += 32) {
+          if (c + 32 <= kBytes || lane + c < kBytes) {
+            copy_16_once(to + static_cast<uint32_t>(16 * c), from + 16 * c, true);
+          }
+        }
+      }
+    });
+  }
+
+  int tiles_;
+  uint32_t spare_;
+};
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,257 @@
+#pragma once
+// RoPE on read in the decode kernel. Rotations add up: the dot product of a query with a key at
+// position b + o equals that of the query rotated back by b with the key rotated by o. The 16 keys
+// of every tile therefore rotate by the same 16 steps. The steps lie in shared memory in the order
+// of a product's lanes. The queries rotate back by the tile's first position. A tile then reads one
+// row of the rotation table instead of 16. Table rows have twice the bytes of keys (512 and 256 for
+// heads of 128). All rows together come from memory once, which is an eighth of the keys and values
+// of eight heads.
+//
+// This applies to heads that rotate as a whole and to tiles full of consecutive positions. Keys of
+// other tiles rotate one by one in shared memory.
+
+#include "ops/attention/decode/decode_rows.cuh"
+#include "ops/attention/decode/decode_tiles.cuh"
+
+namespace longhaul::cuda {
+
+/// TileInfo::rotate of tiles whose queries rotate back (1: their keys rotate one by one).
+inline constexpr int32_t kTurns = 2;
+
+LH_BOTH constexpr bool turns(DecodeForm form) {
+  return form == DecodeForm::kTurned || form == DecodeForm::kStoredRopeOnRead;
+}
+
+/// Bytes of the steps of 16 keys: cosines and sines of D / 2 pairs.
+template <int D>
+inline constexpr int kStepBytes = kDecodeKeys* D * 4;
+
+/// Whether the tile is full of keys that rotate at consecutive positions.
+__device__ __forceinline__ bool turns_whole(const SegmentRecord& s, int32_t slot) {
+  return s.rotate != 0 && !s.indexed_positions && slot >= s.shift &&
+         slot + kDecodeKeys <= s.shift + s.count;
+}
+
+/// Finds the first position of the first such tile over all parts of the unit. Returns false if
+/// there is none. The rotation table contains the tile's rows, since some part reads them.
+__device__ __forceinline__ bool first_turned(const SegmentRecord* segments, const UnitRecord& unit,
+                                             int64_t& position) {
+  for (int i = 0; i < unit.segment_count; ++i) {
+    const SegmentRecord& s = segments[unit.first_segment + i];
+    if (s.rotate == 0 || s.indexed_positions) continue;
+    const int64_t last = unit.row_position + unit.row_count - 1;
+    const SlotRange tiles = visible_tiles(s, unit.row_position, last, kDecodeKeys);
+    const int32_t begin = tiles.first * kDecodeKeys;
+    const int32_t slot = max(begin, (s.shift + kDecodeKeys - 1) / kDecodeKeys * kDecodeKeys);
+    if (slot >= tiles.last * kDecodeKeys || !turns_whole(s, slot)) continue;
+    position = position_of(s, slot - s.shift);
+    return true;
+  }
+  return false;
+}
+
+/// Writes the cosines and sines of the steps, without the table's scale: the rotations between the
+/// table's row at `position` and the following rows. Layout: [D / 16 blocks of 8][keys lane / 4, +
+/// 8][lane] two cosines, two sines.
+template <int D, int threads>
+__device__ __forceinline__ void write_steps(const RotationTable& table, int64_t position,
+                                            uint32_t steps) {
+  constexpr int kHalf = D / 2;
+  const int64_t row = (position - table.first) * kHalf;
+  for (int i = threadIdx.x; i < D / 16 * 64; i += threads) {
+    const int lane = i % 32, step = lane / 4 + i / 32 % 2 * 8;
+    const int64_t at = row + i / 64 * 8 + lane % 4 * 2;
+    const auto two = [&](const float* of, int64_t n) {
+      return __ldg(reinterpret_cast<const float2*>(of + n));
+    };
+    const float2 c = two(table.cosine, at), s = two(table.sine, at);
+    const float2 to_c = two(table.cosine, at + step * kHalf);
+    const float2 to_s = two(table.sine, at + step * kHalf);
+    const float x = 1 / (c.x * c.x + s.x * s.x), y = 1 / (c.y * c.y + s.y * s.y);
+    store_16(steps + static_cast<uint32_t>(16 * i),
+             {__float_as_uint((to_c.x * c.x + to_s.x * s.x) * x),
+              __float_as_uint((to_c.y * c.y + to_s.y * s.y) * y),
+              __float_as_uint((to_s.x * c.x - to_c.x * s.x) * x),
+              __float_as_uint((to_s.y * c.y - to_c.y * s.y) * y)});
+  }
+}
+
+/// Addresses of a table row in a stage. Groups of four values are `pitch` bytes apart.
+struct TurnPlace {
+  uint32_t cosine, sine, pitch;
+};
+
+template <int D>
+__device__ __forceinline__ void copy_turn(const RotationTable& table, int64_t position,
+                                          const TurnPlace& to) {
+  static_assert(D <= 128);  // 16 lanes for cosines and 16 for sines
+  const int lane = threadIdx.x % 32, four = lane % 16;
+  if (four >= D / 8) return;
+  const float* const row =
+      (lane < 16 ? table.cosine : table.sine) + (position - table.first) * (D / 2) + 4 * four;
+  const uint32_t at = lane < 16 ? to.cosine : to.sine;
+  copy_16(at + static_cast<uint32_t>(four) * to.pitch, row, true);
+}
+
+/// bf16 tiles. The table row lies in the padding of the tile's rows.
+template <int D>
+class DecodeTiles<D, DecodeForm::kTurned> : public DecodeTiles<D, DecodeForm::kPlain> {
+  using Plain = DecodeTiles<D, DecodeForm::kPlain>;
+
+ public:
+  using Plain::Plain;
+
+  /// Returns TileInfo::rotate of the tile.
+  __device__ __forceinline__ int32_t load(const RotationTable& table, const SegmentRecord& s,
+                                          int32_t slot, int stage) const {
+    const bool whole = turns_whole(s, slot);
+    if (whole && !lists_rows(s) && s.key_type == PageType::kBF16 &&
+        s.value_type == PageType::kBF16) {
+      copy_whole(page_of(s, slot / kPageRows), slot % kPageRows, this->tile(stage));
+    } else {
+      Plain::load(s, slot, stage);
+    }
+    if (!whole) return s.rotate;
+    copy_turn<D>(table, position_of(s, slot - s.shift), turn(stage));
+    return kTurns;
+  }
+  __device__ __forceinline__ TurnPlace turn(int stage) const {
+    const uint32_t first = shared_address(this->tile(stage).keys) + 2 * D;
+    return {first, first + D / 8 * kPitch<D>, kPitch<D>};
+  }
+
+ private:
+  /// Copies consecutive rows: 16 of keys and 16 of values. This takes 70 instructions per tile
+  /// instead of the 300 of load_tile().
+  __device__ __forceinline__ static void copy_whole(const std::byte* page, int32_t row,
+                                                    const DecodeTile<D>& tile) {
+    const int lane = threadIdx.x % 32;
+    const std::byte* const from = page + row * (2 * D) + 16 * lane;
+    const uint32_t keys = shared_address(tile.keys), values = shared_address(tile.values);
+#pragma unroll
+    for (int i = 0; i < D / 16; ++i) {
+      const int c = lane + 32 * i;
+      const auto to = static_cast<uint32_t>(c / (D / 8) * kPitch<D> + c % (D / 8) * 16);
+      copy_16_once(keys + to, from + 512 * i, true);
+      copy_16_once(values + to, from + kPageRows * 2 * D + 512 * i, true);
+    }
+  }
+};
+
+/// Stored rows. Each row of a stretch leaves 16 bytes of its memory unused. The table row lies
+/// there: cosines after the keys, sines after the values.
+template <int D>
+class DecodeTiles<D, DecodeForm::kStoredRopeOnRead> : public DecodeTiles<D, DecodeForm::kStored> {
+  using Stored = DecodeTiles<D, DecodeForm::kStored>;
+
+ public:
+  using Stored::Stored;
+
+  __device__ __forceinline__ int32_t load(const RotationTable& table, const SegmentRecord& s,
+                                          int32_t slot, int stage) const {
+    Stored::load(s, slot, stage);
+    if (!turns_whole(s, slot) || lists_rows(s)) return s.rotate;
+    copy_turn<D>(table, position_of(s, slot - s.shift), behind(s, stage));
+    return kTurns;
+  }
+  __device__ __forceinline__ TurnPlace turn(int stage) const {
+    const auto& h = this->header(stage);
+    return {this->keys(stage) + kDecodeKeys * h.keys.pitch,
+            this->values(stage) + kDecodeKeys * h.values.pitch, 16};
+  }
+  __device__ __forceinline__ const DecodeTile<D>& tile(int stage) const {
+    return Stored::template tile<false>(stage);
+  }
+  __device__ __forceinline__ bool mixed(int) const { return false; }
+
+ private:
+  /// Computes what turn() returns once the header is written.
+  __device__ __forceinline__ TurnPlace behind(const SegmentRecord& s, int stage) const {
+    const auto after = [](uint32_t rows, int bytes) {
+      return rows + static_cast<uint32_t>(kDecodeKeys * bytes);
+    };
+    return {after(this->keys(stage), stored_bytes(s.key_type, D)),
+            after(this->values(stage), stored_bytes(s.value_type, D)), 16};
+  }
+};
+
+/// Rows whose queries rotate back for each tile. They are kept unrounded and rounded after the
+/// rotation, so that they are rounded once like other queries.
+template <int D>
+struct RopeOnReadRows : DecodeRows<D, false> {
+  /// Block of eight elements j rotates with block j + kPairs.
+  static constexpr int kPairs = D / 16;
+  float2 raw[D / 8];  ///< this lane's two of every eight elements
+
+  __device__ __forceinline__ void load_queries(const float* from, const UnitRecord& unit,
+                                               int heads) {
+    this->queries = from;
+    const int f = threadIdx.x % 32 / 4;
+    const bool present = f < unit.row_count * unit.head_count;
+    const float* const x = this->query_of(from, unit, heads, f) + 2 * (threadIdx.x % 4);
+#pragma unroll
+    for (int j = 0; j < D / 8; ++j) {
+      const auto* const two = reinterpret_cast<const float2*>(x + 8 * j);
+      raw[j] = present ? __ldg(two) : make_float2(0, 0);
+    }
+  }
+
+  __device__ __forceinline__ void keep_queries() {
+#pragma unroll
+    for (int j = 0; j < D / 8; ++j) this->q[j / 2][j % 2] = bf16_pair(raw[j].x, raw[j].y);
+  }
+
+  __device__ __forceinline__ void turn_queries(const TurnPlace& by) {
+    const int lane = threadIdx.x % 32;
+    const uint32_t own = lane % 4 / 2 * by.pitch + lane % 2 * 8;
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) {
+      const float2 c = load_two(by.cosine + own + 2 * j * by.pitch);
+      const float2 s = load_two(by.sine + own + 2 * j * by.pitch);
+      const float2 a = raw[j], b = raw[j + kPairs];
+      this->q[j / 2][j % 2] = bf16_pair(a.x * c.x + b.x * s.x, a.y * c.y + b.y * s.y);
+      const int pair = j + kPairs;
+      this->q[pair / 2][pair % 2] = bf16_pair(b.x * c.x - a.x * s.x, b.y * c.y - a.y * s.y);
+    }
+  }
+
+  /// Like multiply_keys(), for keys that are rotated by the steps while they are loaded from shared
+  /// memory.
+  __device__ __forceinline__ void multiply_turned(uint32_t keys, uint32_t steps,
+                                                  float (&c)[4]) const {
+    const int lane = threadIdx.x % 32;
+    const uint32_t key = keys + lane % 16 * kPitch<D> + lane / 16 * 16;
+    uint32_t a[D / 16][4];
+#pragma unroll
+    for (int k = 0; k < D / 16; ++k) load_matrices(a[k], key + 32 * k);
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const uint4 step = load_16(steps + 512 * (2 * j + h) + 16 * lane);
+        const int pair = j + kPairs;
+        rotate_pair(a[j / 2][j % 2 * 2 + h], a[pair / 2][pair % 2 * 2 + h],
+                    {__uint_as_float(step.x), __uint_as_float(step.y)},
+                    {__uint_as_float(step.z), __uint_as_float(step.w)});
+      }
+    }
+    float odd[4] = {0, 0, 0, 0};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) c[i] = 0;
+#pragma unroll
+    for (int k = 0; k < D / 16; ++k) {
+      multiply(k % 2 == 0 ? c : odd, a[k], this->q[k][0], this->q[k][1]);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) c[i] += odd[i];
+  }
+
+ private:
+  __device__ __forceinline__ static float2 load_two(uint32_t from) {
+    float2 x;
+    asm volatile("ld.shared.v2.f32 {%0,%1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(from) : "memory");
+    return x;
+  }
+};
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,27 @@
+#pragma once
+// All-reduce and all-gather over the devices that share a model's heads (base/communicator.h).
+
+#include "base/array.h"
+
+namespace longhaul {
+
+/// All-reduce: replaces `x` by the sum over all ranks of the queue's communicator, with identical
+/// bits on all of them. All ranks must call it with equal sizes. Without a communicator `x` is
+/// already the sum.
+inline void all_reduce(Queue& queue, View<float> x) {
+  if (queue.communicator() == nullptr) return;
+  LH_ASSERT(x.place() == queue.place());
+  queue.communicator()->all_reduce(queue.rank(), x.address(), x.size());
+}
+
+/// All-gather: writes the `own` views of all ranks of the queue's communicator to `all`, [ranks,
+/// own.size()]. Elements have 4 bytes, and all ranks have the same number of them.
+template <class T>
+void all_gather(Queue& queue, View<const T> own, View<T> all) {
+  static_assert(sizeof(T) == sizeof(int32_t));
+  LH_ASSERT(queue.communicator() != nullptr && all.size() == own.size() * queue.ranks());
+  queue.communicator()->all_gather(queue.rank(), reinterpret_cast<const int32_t*>(own.address()),
+                                   own.size(), reinterpret_cast<int32_t*>(all.address()));
+}
+
+}  // namespace longhaul
