@@ -1,9 +1,9 @@
 # The Debian packages that Longhaul needs. The scripts ./try and ./check source this file.
 # shellcheck shell=bash
 
-LONGHAUL_BUILD_PACKAGES=(build-essential cmake ninja-build python3 libcli11-dev
+LONGHAUL_BUILD_PACKAGES=(build-essential cmake ninja-build python3 libboost1.81-dev libcli11-dev
   libcurl4-openssl-dev libdnnl-dev libedit-dev libfmt-dev libgtest-dev libpcre2-dev
-  libutf8proc-dev libxxhash-dev
+  libssl-dev libutf8proc-dev libxxhash-dev
   nlohmann-json3-dev ocl-icd-opencl-dev zlib1g-dev)
 LONGHAUL_TRY_PACKAGES=(python3-pip)
 LONGHAUL_CHECK_PACKAGES=(clang-format clang-tidy)

@@ -24,7 +24,12 @@ std::string StopMatcher::push(std::string_view text) {
   if (stopped_) return {};
   held_ += text;
   size_t found = std::string::npos;
-  for (const std::string& stop : stops_) found = std::min(found, held_.find(stop));
+  for (const std::string& stop : stops_) {
+    const size_t at = held_.find(stop);
+    if (at >= found) continue;
+    found = at;
+    matched_ = stop;
+  }
   if (found != std::string::npos) {
     stopped_ = true;
     std::string shown = held_.substr(0, found);

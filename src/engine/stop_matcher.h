@@ -21,10 +21,12 @@ class StopMatcher {
   std::string flush();
 
   bool stopped() const { return stopped_; }
+  /// The stop string that was found; empty before that.
+  const std::string& matched() const { return matched_; }
 
  private:
   std::vector<std::string> stops_;
-  std::string held_;
+  std::string held_, matched_;
   bool stopped_ = false;
 };
 

@@ -1,0 +1,42 @@
+#pragma once
+// Bytes to and from one client, plain or encrypted.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "http/event_loop.h"
+
+namespace longhaul::http {
+
+/// All calls on the loop's thread. At most one read and one write at a time; handlers are never
+/// called from within the call that gave them, and not after close().
+class ByteStream {
+ public:
+  /// `open`: false at the end of the client's bytes, and after an error.
+  using ReadHandler = std::function<void(bool open, std::string_view bytes)>;
+  using WriteHandler = std::function<void(bool open)>;
+
+  virtual ~ByteStream() = default;
+  /// Waits for bytes, which are valid during the call.
+  virtual void read(ReadHandler handler) = 0;
+  virtual void write(std::string bytes, WriteHandler handler) = 0;
+  /// Says that nothing more will be written; reading goes on.
+  virtual void end_writing() = 0;
+  virtual void close() = 0;
+};
+
+/// Takes over the descriptor of a connected socket.
+std::shared_ptr<ByteStream> plain_stream(EventLoop& loop, int descriptor);
+
+/// What TLS needs: certificate and key, read from PEM files.
+class TlsIdentity;
+/// Throws UserError where the files cannot be read or do not belong together.
+std::shared_ptr<TlsIdentity> read_tls_identity(const std::string& certificate,
+                                               const std::string& key);
+/// TLS 1.2 or newer over a connected socket.
+std::shared_ptr<ByteStream> tls_stream(EventLoop& loop, int descriptor,
+                                       const std::shared_ptr<TlsIdentity>& identity);
+
+}  // namespace longhaul::http

@@ -1,0 +1,106 @@
+#pragma once
+// One client: requests in, answers out, one after the other, with a deadline for everything that
+// depends on the client. All of it runs on the loop's thread.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "http/byte_stream.h"
+#include "http/exchange.h"
+#include "http/limits.h"
+#include "http/request_parser.h"
+
+namespace longhaul::http {
+
+using Clock = std::chrono::steady_clock;
+
+/// For the log and the counters.
+struct RequestRecord {
+  std::string method, path, peer;
+  std::string route;  ///< the path as the router has it; empty where none fits
+  std::string note;   ///< Exchange::note
+  int status = 0;
+  size_t bytes = 0;  ///< of the answer's body
+  double seconds = 0;
+  bool complete = true;  ///< the client stayed until the end
+};
+
+class Connection;
+
+/// What connections of one server share.
+struct ConnectionHost {
+  EventLoop& loop;
+  const Limits& limits;
+  /// Behind the header of each request: a refusal, before the body is read. It may set the fields
+  /// that every answer gets.
+  std::function<std::optional<HttpResponse>(const HttpRequest&, Fields& reply_fields)> check;
+  std::function<void(const std::shared_ptr<Exchange>&)> handle;
+  std::function<void(const RequestRecord&)> done;
+  std::function<void(const Connection&)> closed;
+  size_t bodies_bytes = 0;  ///< of requests that are not answered yet
+  bool draining = false;    ///< every answer is its connection's last
+};
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(ConnectionHost& host, std::shared_ptr<ByteStream> stream, std::string peer);
+  ~Connection();
+
+  void start();
+  /// Closes what is too late, and sends pings; called several times a second.
+  void sweep(Clock::time_point now);
+  void close();
+  bool closed() const { return phase_ == Phase::kClosed; }
+  /// Between two requests.
+  bool idle() const { return phase_ == Phase::kReceiving && !request_begun_; }
+  const std::string& peer() const { return peer_; }
+
+ private:
+  enum class Phase { kReceiving, kHandling, kWriting, kStreaming, kLingering, kClosed };
+
+  void read_more();
+  void on_bytes(bool open, std::string_view bytes);
+  void feed_input();
+  size_t feed(std::string_view bytes);
+  bool after_put();
+  void header_read();
+  void count_body();
+  void forget_body();
+  void dispatch();
+  void refuse(const HttpResponse& response);
+  void reply(HttpResponse response);
+  void begin_stream(HttpResponse header, std::shared_ptr<EventStream> events);
+  void pump();
+  void write(std::string bytes);
+  void write_piece();
+  void on_written(bool open);
+  void after_answer();
+  void linger();
+  void record(bool complete);
+  bool keeps_alive() const;
+  void set_deadline(std::chrono::milliseconds from_now) { deadline_ = Clock::now() + from_now; }
+
+  ConnectionHost& host_;
+  std::shared_ptr<ByteStream> stream_;
+  std::string peer_;
+  Phase phase_ = Phase::kReceiving;
+  Clock::time_point deadline_, begun_, last_written_, body_begun_;
+  std::string input_;  ///< received and not used yet
+  bool reading_ = false, writing_ = false, request_begun_ = false, last_answer_ = false;
+  std::optional<RequestParser> parser_;
+  size_t counted_ = 0;  ///< of host_.bodies_bytes
+  size_t requests_ = 0, lingered_ = 0;
+  std::shared_ptr<Exchange> exchange_;
+  std::shared_ptr<EventStream> events_;
+  bool chunked_ = false, keep_alive_ = false, head_ = false;
+  RequestRecord record_;
+  std::string out_;
+  size_t out_used_ = 0;
+  Fields reply_fields_;
+};
+
+}  // namespace longhaul::http

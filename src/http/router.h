@@ -1,0 +1,40 @@
+#pragma once
+// Which function answers which method and path.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "http/exchange.h"
+
+namespace longhaul::http {
+
+using Handler = std::function<void(const std::shared_ptr<Exchange>&)>;
+
+struct Route {
+  std::string method;
+  std::string path;  ///< a last "{...}" stands for the rest of a path, at least one character
+  Handler handler;
+  bool open = false;  ///< needs no key
+};
+
+class Router {
+ public:
+  void add(Route route);
+
+  /// The route, or null. `allow` receives the methods that the path has ("GET, POST"), empty where
+  /// no route has this path. HEAD goes to GET.
+  const Route* find(std::string_view method, std::string_view path, std::string& allow) const;
+
+  const std::vector<Route>& routes() const { return routes_; }
+
+  /// The part of `path` that stands for the last "{...}" of the route.
+  static std::string_view rest(const Route& route, std::string_view path);
+
+ private:
+  std::vector<Route> routes_;
+};
+
+}  // namespace longhaul::http

@@ -1,0 +1,58 @@
+#pragma once
+// A server: listening sockets, the network thread, and all connections.
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "http/address.h"
+#include "http/connection.h"
+#include "http/event_loop.h"
+
+namespace longhaul::http {
+
+struct ServerOptions {
+  std::vector<ListeningSocket> sockets;
+  std::shared_ptr<TlsIdentity> tls;  ///< null: plain, as always over Unix sockets
+  Limits limits;
+  std::function<std::optional<HttpResponse>(const HttpRequest&, Fields& reply_fields)> check;
+  std::function<void(const std::shared_ptr<Exchange>&)> handle;
+  std::function<void(const RequestRecord&)> done;
+};
+
+class Server {
+ public:
+  explicit Server(ServerOptions options);
+  ~Server();  ///< closes what is open
+
+  /// Starts the network thread.
+  void start();
+  /// Accepts no more connections, and closes those between two requests; open answers go on.
+  void drain();
+  /// Waits until no connection is left, at most so long. Returns whether none is.
+  bool await_end(std::chrono::milliseconds most);
+
+  size_t connections() const { return open_connections_; }
+  EventLoop& loop() { return loop_; }
+
+ private:
+  struct Acceptor;
+
+  void accepted(int descriptor, bool local);
+  void closed(const Connection& connection);
+  bool sweep();
+
+  ServerOptions options_;
+  ConnectionHost host_;  // before the loop, whose last tasks may hold connections
+  EventLoop loop_;
+  std::vector<std::unique_ptr<Acceptor>> acceptors_;
+  std::vector<std::shared_ptr<Connection>> connections_;
+  std::map<std::string, size_t> of_address_;
+  std::atomic<size_t> open_connections_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace longhaul::http

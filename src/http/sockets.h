@@ -1,0 +1,14 @@
+#pragma once
+// Asio's side of EventLoop, for the files that own sockets.
+
+#include <boost/asio/io_context.hpp>
+
+#include "http/event_loop.h"
+
+namespace longhaul::http {
+
+struct EventLoop::Sockets {
+  boost::asio::io_context context{1};
+};
+
+}  // namespace longhaul::http

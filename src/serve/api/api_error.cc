@@ -1,0 +1,68 @@
+#include "serve/api/api_error.h"
+
+#include <cmath>
+
+#include "serve/api/json_text.h"
+
+namespace longhaul::serve {
+namespace {
+
+Json error_object(const std::string& message, const std::string& type, const std::string& param,
+                  const std::string& code) {
+  Json error;
+  error["message"] = message;
+  error["type"] = type;
+  error["param"] = param.empty() ? Json() : Json(param);
+  error["code"] = code;
+  return error;
+}
+
+}  // namespace
+
+std::string error_body(const ApiError& error) {
+  Json body;
+  body["error"] = error_object(error.what(), error.type, error.param, error.code);
+  return text_of(body);
+}
+
+std::string error_body(const JobError& error, bool llama) {
+  const bool too_long = error.code == "context_length_exceeded";
+  Json object =
+      error_object(error.message, llama && too_long ? "exceed_context_size_error" : error.type,
+                   too_long ? "messages" : "", error.code);
+  if (too_long) {
+    object["n_prompt_tokens"] = error.prompt_tokens;
+    object["n_ctx"] = error.context;
+  }
+  if (error.code == "insufficient_memory") {
+    object["needed"] = error.needed;
+    object["limit"] = error.limit;
+    object["fits"] = Json::array();
+    for (const auto& [attention, bytes] : error.fits) {
+      object["fits"].push_back({{"attention", attention}, {"bytes", bytes}});
+    }
+  }
+  Json body;
+  body["error"] = std::move(object);
+  return text_of(body);
+}
+
+http::HttpResponse response_of(const ApiError& error) {
+  http::HttpResponse response;
+  response.status = error.status;
+  response.body = error_body(error);
+  return response;
+}
+
+http::HttpResponse response_of(const JobError& error, bool llama) {
+  http::HttpResponse response;
+  response.status = error.status;
+  response.body = error_body(error, llama);
+  if (error.retry_after > 0) {
+    response.fields.emplace_back("Retry-After",
+                                 fmt::format("{:.0f}", std::ceil(error.retry_after)));
+  }
+  return response;
+}
+
+}  // namespace longhaul::serve

@@ -1,0 +1,44 @@
+#pragma once
+// A refusal on its way to a client.
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "http/message.h"
+#include "serve/scheduler/job.h"
+
+namespace longhaul::serve {
+
+class ApiError : public std::runtime_error {
+ public:
+  ApiError(int http_status, std::string of_type, std::string of_code, const std::string& message,
+           std::string of_param = {})
+      : std::runtime_error(message),
+        status(http_status),
+        type(std::move(of_type)),
+        code(std::move(of_code)),
+        param(std::move(of_param)) {}
+
+  int status;
+  std::string type, code, param;
+};
+
+/// A field that is wrong: 400, with its name.
+template <class... Args>
+[[noreturn]] void refuse_field(const std::string& param, fmt::format_string<Args...> format,
+                               Args&&... args) {
+  throw ApiError(400, "invalid_request_error", "invalid_value",
+                 param + ": " + fmt::format(format, std::forward<Args>(args)...), param);
+}
+
+/// {"error": {...}} as text. `llama`: with the fields of llama-server.
+std::string error_body(const ApiError& error);
+std::string error_body(const JobError& error, bool llama);
+
+http::HttpResponse response_of(const ApiError& error);
+http::HttpResponse response_of(const JobError& error, bool llama);
+
+}  // namespace longhaul::serve

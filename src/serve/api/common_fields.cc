@@ -1,0 +1,211 @@
+#include "serve/api/common_fields.h"
+
+#include <random>
+
+#include "base/parse_number.h"
+#include "serve/api/api_error.h"
+#include "text/printable.h"
+
+namespace longhaul::serve {
+namespace {
+
+constexpr size_t kMostStops = 16, kMostBiases = 1024, kLongestStop = 4096;
+
+/// The token that a key or an entry of logit_bias names.
+int32_t bias_token(const ServedModel& model, int64_t id) {
+  const int64_t vocab = model.engine->model().config.vocab;
+  if (id < 0 || id >= vocab) refuse_field("logit_bias", "{} is no token of this model", id);
+  return static_cast<int32_t>(id);
+}
+
+float bias_value(const Json& value) {
+  if (value.is_boolean() && !value.get<bool>()) return -1e9f;  // llama-server: never
+  if (!value.is_number()) refuse_field("logit_bias", "a bias is no number");
+  const double bias = value.get<double>();
+  if (!(bias >= -1e9 && bias <= 1e9)) refuse_field("logit_bias", "{} is no bias", bias);
+  return static_cast<float>(bias);
+}
+
+/// An object {"id": bias}, or llama-server's list of [id or text, bias].
+void read_bias(const ServedModel& model, const Json& value, std::map<int32_t, float>& biases) {
+  if (value.size() > kMostBiases) {
+    refuse_field("logit_bias", "{} entries; at most {}", value.size(), kMostBiases);
+  }
+  if (value.is_object()) {
+    for (const auto& [name, bias] : value.items()) {
+      int64_t id = 0;
+      if (!parse_number(name, id)) refuse_field("logit_bias", "{} is no token", printable(name));
+      biases[bias_token(model, id)] = bias_value(bias);
+    }
+    return;
+  }
+  if (!value.is_array()) refuse_field("logit_bias", "is no object");
+  for (const Json& entry : value) {
+    if (!entry.is_array() || entry.size() != 2) {
+      refuse_field("logit_bias", "an entry is no pair of a token and a bias");
+    }
+    const float bias = bias_value(entry[1]);
+    if (entry[0].is_string()) {
+      const auto tokens =
+          model.engine->tokenizer().encode(entry[0].get<std::string>(), {.add_special = false});
+      for (const int32_t token : tokens) biases[token] = bias;
+    } else {
+      const int64_t id = integer_of(entry[0], "logit_bias", 0, int64_t{1} << 31);
+      biases[bias_token(model, id)] = bias;
+    }
+  }
+}
+
+void read_sampler(const FieldReader& fields, SamplerOptions& sampler) {
+  fields.number("temperature", 0, 100, sampler.temperature);
+  fields.integer("top_k", -1, 1 << 30, sampler.top_k);
+  fields.number("top_p", 0, 1, sampler.top_p);
+  fields.number("min_p", 0, 1, sampler.min_p);
+  fields.number("repeat_penalty", 0.01, 100, sampler.repeat_penalty);
+  fields.integer("repeat_last_n", 0, 1 << 30, sampler.repeat_last);
+}
+
+/// Without a seed one is drawn, so that the reply can be made again.
+void read_seed(const FieldReader& fields, GenerationRequest& request, SamplerOptions& sampler) {
+  const auto seed = fields.integer("seed", -1, std::numeric_limits<int64_t>::max());
+  if (sampler.temperature <= 0) return;
+  if (seed && *seed >= 0) {
+    sampler.seed = static_cast<uint64_t>(*seed);
+  } else {
+    sampler.seed = std::random_device{}();
+  }
+  request.seed = sampler.seed;
+}
+
+std::string conversation_of(const http::HttpRequest& http, const FieldReader& fields) {
+  for (const char* name : {"X-Session-Id", "X-Conversation-Id"}) {
+    if (const auto value = http.field(name); !value.empty())
+      return std::string(value.substr(0, 256));
+  }
+  for (const char* name : {"session", "prompt_cache_key"}) {
+    if (auto value = fields.text(name); value && !value->empty()) return value->substr(0, 256);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string_view> common_members() {
+  return {"model",
+          "attention",
+          "stream",
+          "stream_options",
+          "temperature",
+          "top_k",
+          "top_p",
+          "min_p",
+          "repeat_penalty",
+          "repeat_last_n",
+          "presence_penalty",
+          "frequency_penalty",
+          "seed",
+          "stop",
+          "n",
+          "logit_bias",
+          "ignore_eos",
+          "return_progress",
+          "timings_per_token",
+          "session",
+          "prompt_cache_key",
+          "cache_prompt",
+          "kv_type",
+          "modalities",
+          "audio",
+          "response_format",
+          "grammar",
+          "json_schema",
+          "return_tokens"};
+}
+
+std::vector<std::string> stop_texts(const Json* value, const std::string& name) {
+  std::vector<std::string> stops;
+  const auto add = [&](const Json& text) {
+    if (!text.is_string()) refuse_field(name, "is neither a text nor a list of texts");
+    stops.push_back(text.get<std::string>());
+    if (stops.back().size() > kLongestStop) {
+      refuse_field(name, "a text is longer than {} bytes", kLongestStop);
+    }
+  };
+  if (value == nullptr) return stops;
+  if (!value->is_array()) {
+    add(*value);
+    return stops;
+  }
+  if (value->size() > kMostStops) {
+    refuse_field(name, "{} texts; at most {}", value->size(), kMostStops);
+  }
+  for (const Json& text : *value) add(text);
+  return stops;
+}
+
+void refuse_unsupported(const ServedModel& model, const FieldReader& fields) {
+  if (const Json* kinds = fields.find("modalities")) {
+    if (*kinds != Json::array({"text"})) refuse_field("modalities", "this model writes text only");
+  }
+  if (fields.has("audio")) refuse_field("audio", "this model writes text only");
+  if (const auto type = fields.text("kv_type"); type && *type != model.kv_type) {
+    refuse_field("kv_type", "this server keeps keys and values as {}", model.kv_type);
+  }
+  if (const Json* format = fields.find("response_format")) {
+    const bool plain = format->is_object() && format->value("type", Json()) == "text";
+    if (!plain) refuse_field("response_format", "only {{\"type\": \"text\"}} can be honoured");
+  }
+  for (const char* name : {"grammar", "json_schema"}) {
+    const Json* value = fields.find(name);
+    if (value != nullptr && !(value->is_string() && value->get<std::string>().empty())) {
+      refuse_field(name, "replies cannot be constrained");
+    }
+  }
+}
+
+void read_common(const ServedModel& model, const http::HttpRequest& http, const Json& body,
+                 const std::string& key, GenerationRequest& request, Job& job) {
+  const FieldReader fields(body);
+  refuse_unsupported(model, fields);
+  request.model = fields.text("model").value_or("");
+  request.attention =
+      method_of_request(model, request.model, fields.text("attention").value_or(""));
+  if (request.model.empty()) request.model = model.name;
+  request.stream = fields.boolean("stream").value_or(false);
+  if (const Json* options = fields.find("stream_options")) {
+    if (!options->is_object()) refuse_field("stream_options", "is no object");
+    request.include_usage = FieldReader(*options).boolean("include_usage").value_or(false);
+  }
+  request.progress = fields.boolean("return_progress").value_or(false) && request.stream;
+  request.timings_per_token = fields.boolean("timings_per_token").value_or(false);
+  request.return_tokens = fields.boolean("return_tokens").value_or(false);
+  fields.integer("n", 1, 8, request.choices);
+
+  job.key = key;
+  job.conversation = conversation_of(http, fields);
+  job.attention = request.attention;
+  job.choices = request.choices;
+  job.progress = request.progress;
+  job.reuse = fields.boolean("cache_prompt").value_or(true);
+  job.reply.sampler = model.sampler;
+  read_sampler(fields, job.reply.sampler);
+  read_seed(fields, request, job.reply.sampler);
+  fields.number("presence_penalty", -100, 100, job.reply.presence_penalty);
+  fields.number("frequency_penalty", -100, 100, job.reply.frequency_penalty);
+  job.reply.ignore_eos = fields.boolean("ignore_eos").value_or(false);
+  job.reply.stop = stop_texts(fields.find("stop"), "stop");
+  if (const Json* bias = fields.find("logit_bias")) read_bias(model, *bias, job.reply.logit_bias);
+  const int64_t trained = model.trained();
+  if (trained > 0 && std::ssize(job.prompt) > trained) {
+    const auto made = request.attention.make(model.engine->model().shape);
+    const int64_t reach = made->reach(std::ssize(job.prompt), model.session.chunk);
+    if (reach > trained) {
+      request.warnings.push_back(
+          fmt::format("rows see up to {} tokens back, more than the {} that this model was trained "
+                      "for: expect wrong answers",
+                      reach, trained));
+    }
+  }
+}
+
+}  // namespace longhaul::serve

@@ -1,0 +1,28 @@
+#pragma once
+// What paths without a generation answer. All throw ApiError.
+
+#include "http/message.h"
+#include "http/router.h"
+#include "serve/api/json_text.h"
+#include "serve/served_model.h"
+
+namespace longhaul::serve {
+
+Json models_page(const ServedModel& model, const http::HttpRequest& request);
+Json model_page(const ServedModel& model, const http::HttpRequest& request);
+Json props_page(const ServedModel& model, const http::HttpRequest& request);
+Json slots_page(const ServedModel& model, const http::HttpRequest& request);
+Json methods_page(const ServedModel& model, const http::HttpRequest& request);
+Json forecast_page(const ServedModel& model, const http::HttpRequest& request);
+Json advise_page(const ServedModel& model, const http::HttpRequest& request);
+
+Json tokenize_page(const ServedModel& model, const http::HttpRequest& request);
+Json detokenize_page(const ServedModel& model, const http::HttpRequest& request);
+Json apply_template_page(const ServedModel& model, const http::HttpRequest& request);
+Json input_tokens_page(const ServedModel& model, const http::HttpRequest& request);
+Json tokenizer_info_page(const ServedModel& model, const http::HttpRequest& request);
+
+/// The OpenAPI description of the router's paths.
+Json openapi(const http::Router& router);
+
+}  // namespace longhaul::serve

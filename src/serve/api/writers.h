@@ -1,0 +1,12 @@
+#pragma once
+// Writers that make_writer() chooses from.
+
+#include "serve/api/reply_sink.h"
+
+namespace longhaul::serve {
+
+std::shared_ptr<ReplyWriter> make_llama_writer(std::shared_ptr<const ServedModel> model,
+                                               GenerationRequest request,
+                                               std::shared_ptr<http::Exchange> exchange);
+
+}  // namespace longhaul::serve

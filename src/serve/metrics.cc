@@ -1,0 +1,105 @@
+#include "serve/metrics.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace longhaul::serve {
+namespace {
+
+constexpr std::array kSeconds = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,  0.25,
+                                 0.5,   1.0,    2.5,   5.0,  10.0,  30.0, 60.0, 300.0};
+constexpr std::array kRows = {1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0};
+
+std::vector<double> bounds_of(std::string_view name) {
+  if (name.ends_with("_rows")) return {kRows.begin(), kRows.end()};
+  return {kSeconds.begin(), kSeconds.end()};
+}
+
+std::string line(std::string_view name, const std::string& labels, double value) {
+  return labels.empty() ? fmt::format("{} {}\n", name, value)
+                        : fmt::format("{}{{{}}} {}\n", name, labels, value);
+}
+
+struct OtherName {
+  const char *name, *own;
+};
+constexpr OtherName kVllm[] = {{"vllm:num_requests_running", "longhaul_running"},
+                               {"vllm:num_requests_waiting", "longhaul_waiting"},
+                               {"vllm:kv_cache_usage_perc", "longhaul_kv_usage"}};
+constexpr OtherName kLlamaCpp[] = {
+    {"llamacpp:requests_processing", "longhaul_running"},
+    {"llamacpp:requests_deferred", "longhaul_waiting"},
+    {"llamacpp:kv_cache_usage_ratio", "longhaul_kv_usage"},
+    {"llamacpp:prompt_tokens_total", "longhaul_prompt_tokens_total"},
+    {"llamacpp:tokens_predicted_total", "longhaul_reply_tokens_total"}};
+
+}  // namespace
+
+void Metrics::add(std::string_view name, const std::string& labels, double value) {
+  const std::lock_guard lock(mutex_);
+  Family& family = families_[std::string(name)];
+  family.type = "counter";
+  family.values[labels] += value;
+}
+
+void Metrics::set(std::string_view name, const std::string& labels, double value) {
+  const std::lock_guard lock(mutex_);
+  Family& family = families_[std::string(name)];
+  family.type = "gauge";
+  family.values[labels] = value;
+}
+
+void Metrics::observe(std::string_view name, double value) {
+  const std::lock_guard lock(mutex_);
+  Histogram& histogram = histograms_[std::string(name)];
+  const std::vector<double> bounds = bounds_of(name);
+  histogram.counts.resize(bounds.size());
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    if (value <= bounds[i]) ++histogram.counts[i];
+  }
+  histogram.sum += value;
+  ++histogram.count;
+}
+
+double Metrics::value(std::string_view name, const std::string& labels) const {
+  const std::lock_guard lock(mutex_);
+  const auto family = families_.find(name);
+  if (family == families_.end()) return 0;
+  const auto found = family->second.values.find(labels);
+  return found == family->second.values.end() ? 0 : found->second;
+}
+
+std::string Metrics::text(bool vllm, bool llamacpp) const {
+  const std::lock_guard lock(mutex_);
+  std::string text;
+  for (const auto& [name, family] : families_) {
+    text += fmt::format("# TYPE {} {}\n", name, family.type);
+    for (const auto& [labels, value] : family.values) text += line(name, labels, value);
+  }
+  for (const auto& [name, histogram] : histograms_) {
+    text += fmt::format("# TYPE {} histogram\n", name);
+    const std::vector<double> bounds = bounds_of(name);
+    for (size_t i = 0; i < bounds.size(); ++i) {
+      text += line(name + "_bucket", fmt::format("le=\"{}\"", bounds[i]), histogram.counts[i]);
+    }
+    text += line(name + "_bucket", "le=\"+Inf\"", histogram.count);
+    text += line(name + "_sum", "", histogram.sum) + line(name + "_count", "", histogram.count);
+  }
+  const auto total = [&](const char* own) {
+    double sum = 0;
+    const auto family = families_.find(own);
+    if (family == families_.end()) return sum;
+    for (const auto& [labels, value] : family->second.values) sum += value;
+    return sum;
+  };
+  if (vllm) {
+    for (const OtherName& other : kVllm) text += line(other.name, "", total(other.own));
+  }
+  if (llamacpp) {
+    for (const OtherName& other : kLlamaCpp) text += line(other.name, "", total(other.own));
+  }
+  return text;
+}
+
+}  // namespace longhaul::serve

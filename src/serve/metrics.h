@@ -1,0 +1,39 @@
+#pragma once
+// Counters in Prometheus' text form. No text of a user is in them.
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace longhaul::serve {
+
+class Metrics {
+ public:
+  /// `labels`: "path=\"/v1/models\",code=\"200\"", or empty.
+  void add(std::string_view name, const std::string& labels, double value = 1);
+  void set(std::string_view name, const std::string& labels, double value);
+  /// Adds to a histogram of seconds, or of rows for names that end in _rows.
+  void observe(std::string_view name, double value);
+
+  double value(std::string_view name, const std::string& labels = "") const;
+  /// `vllm`, `llamacpp`: also under the names that those servers use.
+  std::string text(bool vllm, bool llamacpp) const;
+
+ private:
+  struct Family {
+    std::string type;
+    std::map<std::string, double> values;  ///< by labels
+  };
+  struct Histogram {
+    std::vector<double> counts;
+    double sum = 0, count = 0;
+  };
+
+  mutable std::mutex mutex_;
+  std::map<std::string, Family, std::less<>> families_;
+  std::map<std::string, Histogram, std::less<>> histograms_;
+};
+
+}  // namespace longhaul::serve

@@ -1,0 +1,160 @@
+// Which waiting request starts: by memory, by the number that runs, in order of arrival.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "serve/scheduler/scheduler.h"
+
+namespace longhaul::serve {
+namespace {
+
+constexpr int kMostOvertaken = 8;
+
+int64_t reserved_reply(const Job& job, int64_t open_reply) {
+  return job.reply.max_tokens >= 0 ? job.reply.max_tokens : open_reply;
+}
+
+JobError too_long(const Job& job, int64_t context) {
+  const int64_t prompt = std::ssize(job.prompt);
+  const int64_t reply = std::max<int64_t>(job.reply.max_tokens, 1);
+  JobError error{400, "invalid_request_error", "context_length_exceeded",
+                 fmt::format("This model's maximum context length is {} tokens, but the prompt is "
+                             "too long: {} tokens and a reply of {} are {}. The request exceeds "
+                             "the available context size.",
+                             context, prompt, reply, prompt + reply)};
+  error.prompt_tokens = prompt;
+  error.context = context;
+  return error;
+}
+
+}  // namespace
+
+MemoryBudget Scheduler::budget() const {
+  MemoryBudget budget;
+  budget.limit = options_.memory_limit;
+  budget.fixed = engine_.fixed_bytes();
+  budget.evictable = kept_.bytes();
+  budget.in_use = budget.evictable;
+  for (const RunningJob& job : jobs_) {
+    const size_t bytes = job.bytes();
+    budget.in_use += bytes;
+    const bool runs =
+        job.state == RunningJob::State::kPrefilling || job.state == RunningJob::State::kDecoding;
+    if (runs && job.most_bytes > bytes) budget.reserved += job.most_bytes - bytes;
+  }
+  return budget;
+}
+
+/// Why a request could not run even alone.
+std::optional<JobError> Scheduler::refusal_of(const Job& job, size_t bytes) const {
+  const int64_t context = options_.context;
+  const int64_t prompt = std::ssize(job.prompt);
+  const int64_t reply = job.caps_reply ? 1 : std::max<int64_t>(job.reply.max_tokens, 1);
+  if (context > 0 && prompt + reply > context) return too_long(job, context);
+  if (budget().decide(bytes) != Admission::kNever) return std::nullopt;
+  JobError error{400, "invalid_request_error", "insufficient_memory"};
+  error.needed = engine_.fixed_bytes() + bytes;
+  error.limit = options_.memory_limit;
+  for (const MethodSpec& offer : options_.offers) {
+    const size_t need = engine_.most_bytes(offer, prompt, reserved_reply(job, options_.open_reply));
+    if (budget().decide(need) != Admission::kNever) error.fits.emplace_back(offer.text(), need);
+  }
+  error.message = fmt::format(
+      "the prompt of {} tokens and its reply need {} with {} attention, more than the limit of {}",
+      with_commas(prompt), format_bytes(error.needed), job.attention.text(),
+      format_bytes(error.limit));
+  if (!error.fits.empty()) {
+    error.message += fmt::format("; with {} attention they fit", error.fits.front().first);
+  }
+  return error;
+}
+
+bool Scheduler::key_is_busy(const std::string& key) const {
+  const auto limits = options_.keys.find(key);
+  if (limits == options_.keys.end() || limits->second.running <= 0) return false;
+  const auto running = std::count_if(jobs_.begin(), jobs_.end(), [&](const RunningJob& job) {
+    return job.job->key == key && (job.state == RunningJob::State::kPrefilling ||
+                                   job.state == RunningJob::State::kDecoding);
+  });
+  return running >= limits->second.running;
+}
+
+/// Whether everybody who waits before `job` may be passed once more; counts it where so.
+bool Scheduler::may_overtake(Jobs::iterator job) {
+  for (auto ahead = jobs_.begin(); ahead != job; ++ahead) {
+    const bool waits = ahead->state == RunningJob::State::kWaiting && !key_is_busy(ahead->job->key);
+    if (!waits) continue;
+    if (ahead->overtaken >= kMostOvertaken || ahead->job->prompt.size() < job->job->prompt.size()) {
+      return false;
+    }
+  }
+  for (auto ahead = jobs_.begin(); ahead != job; ++ahead) {
+    if (ahead->state == RunningJob::State::kWaiting) ++ahead->overtaken;
+  }
+  return true;
+}
+
+/// Drops kept sequences until `bytes` more fit.
+bool Scheduler::make_room(size_t bytes) {
+  while (budget().to_evict(bytes) > 0) {
+    const size_t evicted = kept_.evict();
+    if (evicted == 0) return false;
+    metrics_.add("longhaul_evicted_bytes_total", "to=\"nowhere\"", static_cast<double>(evicted));
+  }
+  return true;
+}
+
+void Scheduler::admit() {
+  auto running = std::count_if(jobs_.begin(), jobs_.end(), [](const RunningJob& job) {
+    return job.state == RunningJob::State::kPrefilling || job.state == RunningJob::State::kDecoding;
+  });
+  for (auto job = jobs_.begin(); job != jobs_.end(); ++job) {
+    if (job->state != RunningJob::State::kWaiting) continue;
+    Job& request = *job->job;
+    if (options_.context > 0 && request.caps_reply) {
+      const int64_t room = std::max<int64_t>(1, options_.context - std::ssize(request.prompt));
+      if (request.reply.max_tokens > room) request.reply.max_tokens = room;
+    }
+    job->reply_reserved = reserved_reply(request, options_.open_reply);
+    if (options_.context > 0) {
+      job->reply_reserved = std::min(
+          job->reply_reserved, std::max<int64_t>(1, options_.context - std::ssize(request.prompt)));
+    }
+    try {
+      if (job->most_bytes == 0) {
+        job->most_bytes =
+            static_cast<size_t>(request.choices) *
+            engine_.most_bytes(request.attention, std::ssize(request.prompt), job->reply_reserved);
+      }
+    } catch (const UserError& error) {
+      fail(*job, {400, "invalid_request_error", "unknown_attention", error.what()});
+      continue;
+    }
+    if (const auto refusal = refusal_of(request, job->most_bytes)) {
+      fail(*job, *refusal);
+      continue;
+    }
+    if (running >= options_.running || key_is_busy(request.key)) continue;
+    if (budget().decide(job->most_bytes) != Admission::kAdmit || !may_overtake(job)) continue;
+    if (!make_room(job->most_bytes)) continue;
+    ++running;
+    begin(*job);
+  }
+}
+
+/// For a reply without a limit that has used up what was reserved for it.
+bool Scheduler::extend_reservation(RunningJob& job) {
+  const int64_t longer = job.reply_reserved + options_.open_reply;
+  const size_t bytes = static_cast<size_t>(job.job->choices) *
+                       engine_.most_bytes(job.job->attention, job.report.prompt_tokens, longer);
+  const size_t more = bytes > job.most_bytes ? bytes - job.most_bytes : 0;
+  if (more > 0 && (budget().decide(more) != Admission::kAdmit || !make_room(more))) return false;
+  job.reply_reserved = longer;
+  job.most_bytes = std::max(job.most_bytes, bytes);
+  return true;
+}
+
+}  // namespace longhaul::serve

@@ -1,0 +1,86 @@
+#pragma once
+// What the scheduler needs of an engine. The real one is behind it, or a mock with a clock of its
+// own (mock_engine.h), so that hours of traffic are simulated in seconds.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "attention/method_spec.h"
+#include "base/cancel.h"
+
+namespace longhaul::serve {
+
+struct SequenceFacts {
+  size_t kv_bytes = 0;           ///< with the method's index
+  double pairs_share = 1;        ///< attention pairs computed, relative to dense attention
+  double attention_seconds = 0;  ///< since the sequence began
+};
+
+/// Tokens of one conversation with their keys and values.
+class ServedSequence {
+ public:
+  virtual ~ServedSequence() = default;
+  virtual std::span<const int32_t> tokens() const = 0;
+  /// [vocab] after the last token.
+  virtual std::span<const float> logits() const = 0;
+  virtual SequenceFacts facts() const = 0;
+  /// Keeps the longest common prefix with `prompt` that the method can go back to, or nothing.
+  /// Returns its length. If it is all of `prompt`, logits() are valid.
+  virtual int64_t reuse_prefix(std::span<const int32_t> prompt) = 0;
+  /// A second sequence with the same contents; null where the engine cannot make one.
+  virtual std::unique_ptr<ServedSequence> clone() const = 0;
+};
+
+struct ServedPrefillHooks {
+  const CancelFlag* cancel = nullptr;
+  /// Logits of rows, [rows, vocab], with the first row's index in the tokens of this prefill.
+  std::function<void(int64_t first, int64_t rows, const float* logits)> all_logits;
+  int64_t instruction = 0;  ///< how many tokens at the end are the question
+  int64_t reply = 0;        ///< most tokens of the reply
+};
+
+enum class Advance : uint8_t { kMore, kDone, kCancelled };
+
+/// The prefill of one prompt. Dropping it early leaves the sequence with the finished part.
+class ServedPrefill {
+ public:
+  virtual ~ServedPrefill() = default;
+  /// Computes the next group of rows. Between two layers it calls `yield`, which may compute other
+  /// sequences. Throws where the engine fails; the sequence is empty then.
+  virtual Advance step(const std::function<void()>& yield) = 0;
+  virtual int64_t total() const = 0;
+  virtual int64_t done() const = 0;  ///< tokens, also within a step
+};
+
+struct DecodeEntry {
+  ServedSequence* sequence = nullptr;
+  int32_t token = 0;
+  std::string error;  ///< set where this sequence failed; the others are not affected
+};
+
+/// Which buffers a prefill uses: a short one may run between the layers of a long one.
+enum class PrefillLane : uint8_t { kLong, kShort };
+
+class EnginePort {
+ public:
+  virtual ~EnginePort() = default;
+  virtual double now() const = 0;  ///< seconds
+  virtual std::unique_ptr<ServedSequence> begin(const MethodSpec& attention) = 0;
+  /// Throws UserError where the method refuses the prompt.
+  virtual std::unique_ptr<ServedPrefill> prefill(ServedSequence& sequence,
+                                                 std::span<const int32_t> tokens,
+                                                 const ServedPrefillHooks& hooks,
+                                                 PrefillLane lane) = 0;
+  /// Reads one token into each sequence.
+  virtual void decode(std::span<DecodeEntry> entries) = 0;
+  /// Most bytes of a sequence of so many tokens, beside what all share.
+  virtual size_t most_bytes(const MethodSpec& attention, int64_t prompt, int64_t reply) const = 0;
+  /// Weights, activations and the process: what does not depend on the number of sequences.
+  virtual size_t fixed_bytes() const = 0;
+  virtual int64_t vocab() const = 0;  ///< logits of a token
+};
+
+}  // namespace longhaul::serve

@@ -1,0 +1,106 @@
+#pragma once
+// One prompt and its replies on their way through the scheduler.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attention/method_spec.h"
+#include "base/cancel.h"
+#include "engine/sampler.h"
+
+namespace longhaul::serve {
+
+/// How tokens of one reply are chosen, and where it ends.
+struct ReplyOptions {
+  SamplerOptions sampler;
+  int64_t max_tokens = -1;  ///< negative: until the reply ends
+  std::vector<std::string> stop;
+  std::map<int32_t, float> logit_bias;
+  float presence_penalty = 0;   ///< subtracted from the logits of tokens that the reply holds ...
+  float frequency_penalty = 0;  ///< ... and this for each time that it holds them
+  bool ignore_eos = false;
+  bool starts_text = true;  ///< false: the reply goes on in a text
+  int logprobs = -1;        ///< how many of the likeliest tokens to tell; negative: none at all
+};
+
+struct TokenChance {
+  int32_t id = 0;
+  float logprob = 0;
+};
+
+/// A token as a client sees it.
+struct TokenReport {
+  int32_t id = 0;
+  float logprob = 0;              ///< valid where ReplyOptions::logprobs is not negative
+  std::vector<TokenChance> best;  ///< likeliest first
+};
+
+enum class Finish : uint8_t { kNone, kEnd, kStopString, kLength, kContextFull, kMemory, kLoop };
+
+/// What one step adds to a reply.
+struct ReplyPiece {
+  std::string text;                 ///< complete characters that no stop string can still take back
+  std::vector<TokenReport> tokens;  ///< whose text this is, as far as it is shown
+  Finish finish = Finish::kNone;
+  std::string stop_string;  ///< the one that ended it
+};
+
+struct JobError {
+  int status = 500;
+  std::string type, code, message;
+  double retry_after = 0;  ///< seconds; 0: not said
+  /// For insufficient_memory.
+  size_t needed = 0, limit = 0;
+  std::vector<std::pair<std::string, size_t>> fits;  ///< methods that would, with their bytes
+  int64_t prompt_tokens = 0, context = 0;            ///< for context_length_exceeded
+};
+
+struct PromptProgress {
+  int64_t total = 0, cached = 0, processed = 0;
+  double seconds = 0;  ///< since the prefill began
+};
+
+/// How the work went, for the last chunk of a reply, the log and the counters.
+struct JobReport {
+  int64_t prompt_tokens = 0, cached_tokens = 0, reply_tokens = 0;
+  double queue_seconds = 0, prefill_seconds = 0, first_token_seconds = 0, decode_seconds = 0;
+  size_t kv_bytes = 0;
+  double pairs_share = 1;
+  std::vector<std::string> warnings;
+};
+
+/// Who receives what a job makes: called on the engine's thread, never after done() or failed().
+class JobSink {
+ public:
+  virtual ~JobSink() = default;
+  virtual void progress(const PromptProgress& progress) = 0;
+  /// Logprobs of the prompt's tokens, where Job::prompt_logprobs asks for them; the first token has
+  /// none.
+  virtual void prompt_tokens(std::vector<TokenReport> tokens) = 0;
+  virtual void piece(int choice, const ReplyPiece& piece, const JobReport& so_far) = 0;
+  virtual void done(const JobReport& report) = 0;
+  virtual void failed(const JobError& error) = 0;
+  /// The client does not keep up: its replies wait.
+  virtual bool full() const { return false; }
+};
+
+struct Job {
+  std::string key;           ///< name of the API key; empty: none
+  std::string conversation;  ///< as the client names it; empty: found by its tokens
+  MethodSpec attention = MethodSpec::parse("dense");
+  std::vector<int32_t> prompt;
+  int64_t instruction = 0;
+  ReplyOptions reply;
+  int choices = 1;
+  bool prompt_logprobs = false;
+  bool caps_reply = false;  ///< a reply too long for the context is shortened, not refused
+  bool progress = false;    ///< PromptProgress is asked for
+  bool reuse = true;        ///< may continue a sequence that was kept
+  CancelFlag cancel;
+  std::shared_ptr<JobSink> sink;
+};
+
+}  // namespace longhaul::serve

@@ -1,0 +1,56 @@
+#pragma once
+// An engine that computes nothing: its clock advances by what layers would cost. Its replies are
+// the tokens that its test gives it.
+
+#include <chrono>
+#include <functional>
+
+#include "serve/scheduler/engine_port.h"
+
+namespace longhaul::serve {
+
+struct MockSettings {
+  bool virtual_time = true;  ///< otherwise it sleeps
+  int layers = 12;
+  int64_t chunk = 512;
+  double layer_seconds = 1e-3;        ///< of a group of rows: this ...
+  double layer_seconds_depth = 1e-7;  ///< ... and this for every token before it
+  double decode_seconds = 2e-3;       ///< of a step: this ...
+  double decode_seconds_row = 2e-4;   ///< ... and this for every row
+  size_t bytes_per_token = 1024;
+  size_t fixed = 0;
+  int64_t vocab = 256;
+  bool clones = true;
+  /// The token that follows the sequence; by default a letter that depends on its length.
+  std::function<int32_t(std::span<const int32_t> tokens)> next;
+  /// Throws where the step shall fail.
+  std::function<void(std::span<const int32_t> tokens)> fault;
+};
+
+class MockEngine : public EnginePort {
+ public:
+  explicit MockEngine(MockSettings settings);
+
+  double now() const override;
+  std::unique_ptr<ServedSequence> begin(const MethodSpec& attention) override;
+  std::unique_ptr<ServedPrefill> prefill(ServedSequence& sequence, std::span<const int32_t> tokens,
+                                         const ServedPrefillHooks& hooks,
+                                         PrefillLane lane) override;
+  void decode(std::span<DecodeEntry> entries) override;
+  size_t most_bytes(const MethodSpec& attention, int64_t prompt, int64_t reply) const override;
+  size_t fixed_bytes() const override { return settings_.fixed; }
+  int64_t vocab() const override { return settings_.vocab; }
+
+  void pass(double seconds);  ///< lets time go by
+  const MockSettings& settings() const { return settings_; }
+  size_t live_bytes() const { return live_; }  ///< of all sequences that exist
+
+ private:
+  friend class MockSequence;
+  MockSettings settings_;
+  double clock_ = 0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  size_t live_ = 0;
+};
+
+}  // namespace longhaul::serve

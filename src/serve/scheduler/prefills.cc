@@ -1,0 +1,207 @@
+// Whose prompt is computed next, and what happens between its layers.
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "serve/scheduler/scheduler.h"
+
+namespace longhaul::serve {
+namespace {
+
+constexpr double kProgressSeconds = 0.250;
+constexpr double kRemembered = 1.0;  // seconds of the past by which time is shared
+
+JobError engine_failed(const std::string& what) {
+  return {500, "server_error", "engine_failed", what};
+}
+
+}  // namespace
+
+void Scheduler::begin(RunningJob& job) {
+  count_as_admitted(job.job->key);
+  job.state = RunningJob::State::kPrefilling;
+  job.admitted = job.prefill_began = engine_.now();
+  job.report.queue_seconds = job.admitted - job.arrived;
+  metrics_.observe("longhaul_queue_seconds", job.report.queue_seconds);
+  try {
+    const bool reuses = job.job->reuse && !job.job->prompt_logprobs;
+    if (reuses) {
+      job.sequence = kept_.take({job.job->key, job.job->conversation, job.job->attention.text()},
+                                job.job->prompt);
+    }
+    if (!job.sequence) {
+      job.sequence = engine_.begin(job.job->attention);
+      if (reuses) metrics_.add("longhaul_cache_misses_total", "why=\"other_text\"");
+    }
+    job.report.cached_tokens = std::ssize(job.sequence->tokens());
+    metrics_.add("longhaul_prompt_tokens_total", "source=\"memory\"",
+                 static_cast<double>(job.report.cached_tokens));
+    make_prefill(job);
+  } catch (const UserError& error) {
+    fail(job, {400, "invalid_request_error", "invalid_request", error.what()});
+  } catch (const std::exception& error) {
+    fail(job, engine_failed(error.what()));
+  }
+}
+
+void Scheduler::make_prefill(RunningJob& job) {
+  const Job& request = *job.job;
+  const auto rest = std::span(request.prompt).subspan(job.sequence->tokens().size());
+  if (rest.empty()) return prefill_done(job);
+  ServedPrefillHooks hooks;
+  hooks.cancel = &request.cancel;
+  hooks.instruction = std::min(request.instruction, std::ssize(rest));
+  hooks.reply = job.reply_reserved;
+  if (request.prompt_logprobs && job.prompt_reports.empty()) {
+    job.prompt_reports.resize(request.prompt.size());
+    job.prompt_reports[0].id = request.prompt[0];
+    hooks.all_logits = [this, &job](int64_t first, int64_t rows, const float* logits) {
+      const auto vocab = static_cast<size_t>(engine_.vocab());
+      const Job& asked = *job.job;
+      for (int64_t row = 0; row < rows; ++row) {
+        const auto next = static_cast<size_t>(first + row + 1);
+        if (next >= asked.prompt.size()) return;
+        const std::span<const float> of_row(logits + static_cast<size_t>(row) * vocab, vocab);
+        job.prompt_reports[next] =
+            report_token(of_row, asked.prompt[next], std::max(asked.reply.logprobs, 0));
+      }
+    };
+  }
+  job.lane = std::ssize(rest) <= options_.short_prompt ? PrefillLane::kShort : PrefillLane::kLong;
+  job.prefill = engine_.prefill(*job.sequence, rest, hooks, job.lane);
+  tell_progress(job, true);
+}
+
+/// Of the two that have waited longest, the one that has had less time.
+RunningJob* Scheduler::pick_long() {
+  RunningJob* best = nullptr;
+  int seen = 0;
+  for (RunningJob& job : jobs_) {
+    if (job.state != RunningJob::State::kPrefilling || !job.prefill || job.stepping) continue;
+    if (job.lane != PrefillLane::kLong) continue;
+    if (best == nullptr || job.computed < best->computed) best = &job;
+    if (++seen == 2) break;
+  }
+  return best;
+}
+
+RunningJob* Scheduler::pick_short() {
+  for (RunningJob& job : jobs_) {
+    const bool prefills = job.state == RunningJob::State::kPrefilling && job.prefill;
+    if (prefills && !job.stepping && job.lane == PrefillLane::kShort) return &job;
+  }
+  return nullptr;
+}
+
+/// One group of rows of a prompt.
+void Scheduler::advance(RunningJob& job, const std::function<void()>& yield) {
+  const double began = engine_.now();
+  const double side_before = side_seconds_;
+  const int64_t done_before = job.prefill->done();
+  double layer_began = began;
+  job.stepping = true;
+  Advance state = Advance::kMore;
+  try {
+    state = job.prefill->step([&] {
+      metrics_.observe("longhaul_layer_seconds", engine_.now() - layer_began);
+      last_turn_ = engine_.now();
+      tell_progress(job, false);
+      yield();
+      layer_began = engine_.now();
+    });
+  } catch (const std::exception& error) {
+    job.stepping = false;
+    return fail(job, engine_failed(error.what()));
+  }
+  job.stepping = false;
+  const double seconds = engine_.now() - began;
+  job.computed += std::max(0.0, seconds - (side_seconds_ - side_before));
+  metrics_.add("longhaul_prompt_tokens_total", "source=\"read\"",
+               static_cast<double>(job.prefill->done() - done_before));
+  if (state == Advance::kCancelled || job.job->cancel.requested()) return cancel(job);
+  tell_progress(job, state == Advance::kDone);
+  if (state == Advance::kDone) prefill_done(job);
+}
+
+/// Other requests' work, for at most as much time as the prefill has had itself.
+void Scheduler::between_layers() {
+  const double began = engine_.now();
+  own_seconds_ += began - side_ended_;
+  take_commands();
+  cancel_requested();
+  admit();
+  if (side_seconds_ <= own_seconds_) {
+    if (RunningJob* small = pick_short()) advance(*small, [this] { decode_if_due(); });
+    decode_if_due();
+  }
+  side_ended_ = engine_.now();
+  side_seconds_ += side_ended_ - began;
+  if (own_seconds_ > kRemembered) {
+    own_seconds_ /= 2;
+    side_seconds_ /= 2;
+  }
+}
+
+void Scheduler::prefill_done(RunningJob& job) {
+  job.prefill.reset();
+  job.prefill_ended = engine_.now();
+  job.report.prefill_seconds = job.prefill_ended - job.prefill_began;
+  const bool reports = job.job->prompt_logprobs && job.prefilled_choices == 0;
+  if (reports) job.job->sink->prompt_tokens(std::move(job.prompt_reports));
+  std::unique_ptr<ServedSequence> sequence = std::move(job.sequence);
+  ++job.prefilled_choices;
+  std::vector<std::unique_ptr<ServedSequence>> copies;
+  while (job.prefilled_choices < job.job->choices) {
+    auto copy = sequence->clone();
+    if (!copy) break;
+    copies.push_back(std::move(copy));
+    ++job.prefilled_choices;
+  }
+  add_choice(job, std::move(sequence));
+  for (auto& copy : copies) {
+    if (job.state != RunningJob::State::kEnded) add_choice(job, std::move(copy));
+  }
+  if (job.state == RunningJob::State::kEnded) return;
+  if (job.prefilled_choices < job.job->choices) {  // the engine makes no copies: read once more
+    job.sequence = engine_.begin(job.job->attention);
+    return make_prefill(job);
+  }
+  job.state = RunningJob::State::kDecoding;
+  end_if_done(job);
+}
+
+/// A further reply, whose first token comes from the prompt's logits.
+void Scheduler::add_choice(RunningJob& job, std::unique_ptr<ServedSequence> sequence) {
+  ReplyOptions options = job.job->reply;
+  options.sampler.seed += job.choices.size();
+  RunningJob::Choice& choice = job.choices.emplace_back();
+  choice.sequence = std::move(sequence);
+  choice.maker = std::make_unique<ReplyMaker>(tokenizer_, options);
+  choice.last_token = engine_.now();
+  if (job.choices.size() == 1) {
+    job.report.first_token_seconds = engine_.now() - job.arrived;
+    metrics_.observe("longhaul_first_token_seconds", job.report.first_token_seconds);
+  }
+  try {
+    if (options.max_tokens == 0) {
+      give_piece(job, choice, choice.maker->end(Finish::kLength));
+    } else {
+      give_piece(job, choice,
+                 choice.maker->take(choice.sequence->logits(), choice.sequence->tokens()));
+    }
+  } catch (const std::exception& error) {
+    fail(job, engine_failed(error.what()));
+  }
+}
+
+void Scheduler::tell_progress(RunningJob& job, bool always) {
+  if (!job.job->progress || !job.prefill || job.prefilled_choices > 0) return;
+  const double now = engine_.now();
+  if (!always && now - job.last_progress < kProgressSeconds) return;
+  job.last_progress = now;
+  const int64_t cached = job.report.cached_tokens;
+  job.job->sink->progress(
+      {job.report.prompt_tokens, cached, cached + job.prefill->done(), now - job.prefill_began});
+}
+
+}  // namespace longhaul::serve

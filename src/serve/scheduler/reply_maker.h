@@ -1,0 +1,60 @@
+#pragma once
+// Logits to tokens to text: one reply of one request. It never gives out a part of a character, nor
+// what may become a stop string.
+
+#include <deque>
+#include <optional>
+#include <span>
+
+#include "engine/loop_detector.h"
+#include "engine/stop_matcher.h"
+#include "serve/scheduler/job.h"
+#include "tokenizer/detokenizer.h"
+#include "tokenizer/tokenizer.h"
+
+namespace longhaul::serve {
+
+class ReplyMaker {
+ public:
+  ReplyMaker(const Tokenizer& tokenizer, const ReplyOptions& options);
+
+  /// Chooses the next token from logits [vocab]; `history`: the sequence's tokens. The piece ends
+  /// the reply where it says so. Throws UserError when no logit is finite.
+  ReplyPiece take(std::span<const float> logits, std::span<const int32_t> history);
+  /// Ends the reply for a reason of the caller's.
+  ReplyPiece end(Finish reason);
+
+  int32_t last_token() const { return last_; }  ///< to be decoded next
+  int64_t made() const { return made_; }
+
+ private:
+  std::span<const float> biased(std::span<const float> logits);
+  void hold(int32_t token, std::span<const float> logits);
+  void release(ReplyPiece& piece, bool all);
+  void push_text(const std::string& text, ReplyPiece& piece);
+  void end_at_stop_string(ReplyPiece& piece);
+
+  struct Held {
+    TokenReport report;
+    size_t begin;  ///< of its text in the reply
+  };
+
+  Tokenizer tokenizer_;
+  ReplyOptions options_;
+  Sampler sampler_;
+  Detokenizer detokenizer_;
+  StopMatcher stops_;
+  LoopDetector loop_;
+  std::vector<float> work_;
+  std::map<int32_t, int> counts_;  ///< of the reply's tokens, for the penalties
+  std::vector<int32_t> ends_;      ///< tokens that ignore_eos forbids
+  std::deque<Held> held_;          ///< tokens whose text is not shown yet
+  size_t made_text_ = 0, shown_text_ = 0;
+  int64_t made_ = 0;
+  int32_t last_ = 0;
+};
+
+/// The logprob of `token` and the `count` likeliest tokens.
+TokenReport report_token(std::span<const float> logits, int32_t token, int count);
+
+}  // namespace longhaul::serve

@@ -1,0 +1,241 @@
+#include "serve/scheduler/scheduler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace longhaul::serve {
+namespace {
+
+const char* phase_of(RunningJob::State state) {
+  switch (state) {
+    case RunningJob::State::kWaiting:
+      return "phase=\"queue\"";
+    case RunningJob::State::kPrefilling:
+      return "phase=\"prefill\"";
+    default:
+      return "phase=\"reply\"";
+  }
+}
+
+JobError shutting_down() {
+  return {503, "server_error", "shutting_down", "the server is shutting down", 5};
+}
+
+}  // namespace
+
+Scheduler::Scheduler(EnginePort& engine, const Tokenizer& tokenizer, SchedulerOptions options,
+                     Metrics& metrics)
+    : engine_(engine),
+      tokenizer_(tokenizer),
+      options_(std::move(options)),
+      metrics_(metrics),
+      kept_(options_.kept) {
+  last_turn_ = engine_.now();
+  metrics_.set("longhaul_kv_limit_bytes", "", static_cast<double>(options_.memory_limit));
+  publish();
+}
+
+Scheduler::~Scheduler() = default;
+
+std::optional<JobError> Scheduler::submit(std::shared_ptr<Job> job) {
+  if (stopping_ || draining_) return shutting_down();
+  {
+    const std::lock_guard lock(mutex_);
+    if (queued_ >= options_.queued) {
+      return JobError{503, "server_error", "overloaded",
+                      fmt::format("{} requests wait already", queued_), 5};
+    }
+    const auto limits = options_.keys.find(job->key);
+    int& of_key = queued_of_key_[job->key];
+    if (limits != options_.keys.end() && limits->second.queued > 0 &&
+        of_key >= limits->second.queued) {
+      return JobError{429, "rate_limit_error", "rate_limit_exceeded",
+                      fmt::format("{} requests of this key wait already", of_key), 5};
+    }
+    ++of_key;
+    ++queued_;
+    ++jobs_here_;
+    commands_.push_back(std::move(job));
+  }
+  changed_.notify_one();
+  return std::nullopt;
+}
+
+void Scheduler::count_as_admitted(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  --queued_;
+  --queued_of_key_[key];
+}
+
+void Scheduler::run() {
+  while (!stopping_) {
+    if (turn()) continue;
+    std::unique_lock lock(mutex_);
+    // Jobs are here although there was nothing to do: a client does not read, or has gone.
+    const auto wait = std::chrono::milliseconds(jobs_here_ > 0 ? 5 : 1000);
+    changed_.wait_for(lock, wait, [this] { return stopping_ || !commands_.empty(); });
+  }
+  take_commands();
+  for (RunningJob& job : jobs_) {
+    if (job.state != RunningJob::State::kEnded) fail(job, shutting_down());
+  }
+  drop_ended();
+}
+
+void Scheduler::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_one();
+}
+
+double Scheduler::seconds_since_turn() const { return engine_.now() - last_turn_; }
+
+void Scheduler::take_commands() {
+  std::deque<std::shared_ptr<Job>> commands;
+  {
+    const std::lock_guard lock(mutex_);
+    commands.swap(commands_);
+  }
+  for (std::shared_ptr<Job>& job : commands) {
+    RunningJob& running = jobs_.emplace_back();
+    running.job = std::move(job);
+    running.arrived = engine_.now();
+    running.report.prompt_tokens = std::ssize(running.job->prompt);
+  }
+}
+
+bool Scheduler::turn() {
+  last_turn_ = engine_.now();
+  take_commands();
+  cancel_requested();
+  drop_ended();
+  admit();
+  publish();
+  RunningJob* small = pick_short();
+  RunningJob* large = pick_long();
+  bool worked = false;
+  if (small != nullptr && (large == nullptr || shorts_in_row_ < 8)) {
+    ++shorts_in_row_;
+    advance(*small, [this] { decode_if_due(); });
+    worked = true;
+  } else if (large != nullptr) {
+    shorts_in_row_ = 0;
+    side_ended_ = engine_.now();
+    advance(*large, [this] { between_layers(); });
+    worked = true;
+  } else {
+    own_seconds_ = side_seconds_ = 0;
+  }
+  if (worked) {
+    decode_if_due();
+  } else {
+    worked = decode();
+  }
+  drop_ended();
+  publish();
+  return worked;
+}
+
+/// Jobs whose clients have gone. One whose prefill is on the stack sees the flag itself.
+void Scheduler::cancel_requested() {
+  for (RunningJob& job : jobs_) {
+    const bool active = job.state != RunningJob::State::kEnded && !job.stepping;
+    if (active && job.job->cancel.requested()) cancel(job);
+  }
+}
+
+void Scheduler::cancel(RunningJob& job) {
+  metrics_.add("longhaul_cancelled_total", phase_of(job.state));
+  job.prefill.reset();
+  // As far as the prompt was read, the same request continues when it comes again.
+  if (job.state == RunningJob::State::kPrefilling && job.sequence && job.job->reuse) {
+    kept_.keep({job.job->key, job.job->conversation, job.job->attention.text()},
+               std::move(job.sequence), engine_.now());
+  }
+  if (job.state == RunningJob::State::kDecoding) return finish(job, true);
+  job.job->sink->failed({499, "server_error", "cancelled", "the client closed the connection"});
+  leave(job);
+}
+
+void Scheduler::fail(RunningJob& job, const JobError& error) {
+  metrics_.add("longhaul_errors_total", "code=\"" + error.code + "\"");
+  job.prefill.reset();
+  job.job->sink->failed(error);
+  leave(job);
+}
+
+void Scheduler::finish(RunningJob& job, bool keeps) {
+  JobReport& report = job.report;
+  report.kv_bytes = job.bytes();
+  for (const RunningJob::Choice& choice : job.choices) {
+    if (!choice.sequence) continue;
+    report.pairs_share = choice.sequence->facts().pairs_share;
+    break;
+  }
+  report.decode_seconds = engine_.now() - job.prefill_ended;
+  metrics_.observe("longhaul_reply_seconds", engine_.now() - job.arrived);
+  if (keeps && job.job->reuse && !job.choices.empty() && job.choices.front().sequence) {
+    kept_.keep({job.job->key, job.job->conversation, job.job->attention.text()},
+               std::move(job.choices.front().sequence), engine_.now());
+  }
+  job.job->sink->done(report);
+  leave(job);
+}
+
+void Scheduler::leave(RunningJob& job) {
+  if (job.state == RunningJob::State::kWaiting) count_as_admitted(job.job->key);
+  job.state = RunningJob::State::kEnded;
+  job.choices.clear();
+  job.sequence.reset();
+}
+
+void Scheduler::drop_ended() {
+  jobs_here_ -= static_cast<int>(std::erase_if(jobs_, [](const RunningJob& job) {
+    return job.state == RunningJob::State::kEnded && !job.stepping;
+  }));
+}
+
+void Scheduler::publish() {
+  const MemoryBudget now = budget();
+  in_use_ = now.in_use;
+  reserved_ = now.reserved;
+  int running = 0, waiting = 0;
+  std::vector<Slot> slots(static_cast<size_t>(options_.running));
+  for (const RunningJob& job : jobs_) {
+    if (job.state == RunningJob::State::kWaiting) ++waiting;
+    if (job.state != RunningJob::State::kPrefilling && job.state != RunningJob::State::kDecoding) {
+      continue;
+    }
+    if (static_cast<size_t>(running) < slots.size()) {
+      slots[static_cast<size_t>(running)] = {true,
+                                             job.report.prompt_tokens + job.report.reply_tokens,
+                                             job.report.prompt_tokens, job.report.reply_tokens};
+    }
+    ++running;
+  }
+  running_now_ = running;
+  waiting_now_ = waiting;
+  metrics_.set("longhaul_running", "", running);
+  metrics_.set("longhaul_waiting", "", waiting);
+  metrics_.set("longhaul_kv_bytes", "state=\"live\"",
+               static_cast<double>(now.in_use - now.evictable));
+  metrics_.set("longhaul_kv_bytes", "state=\"cached\"", static_cast<double>(now.evictable));
+  metrics_.set("longhaul_kv_bytes", "state=\"reserved\"", static_cast<double>(now.reserved));
+  const double room = static_cast<double>(now.limit) - static_cast<double>(now.fixed);
+  metrics_.set("longhaul_kv_usage", "",
+               room > 0 ? static_cast<double>(now.in_use - now.evictable) / room : 0);
+  const std::lock_guard lock(mutex_);
+  slots_ = std::move(slots);
+}
+
+std::vector<Scheduler::Slot> Scheduler::slots() const {
+  const std::lock_guard lock(mutex_);
+  return slots_;
+}
+
+}  // namespace longhaul::serve

@@ -1,0 +1,133 @@
+#pragma once
+// The engine's thread: which requests run, whose prompt is computed next, and when replies get
+// their next token.
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "serve/metrics.h"
+#include "serve/scheduler/engine_port.h"
+#include "serve/scheduler/job.h"
+#include "serve/scheduler/kept_sequences.h"
+#include "serve/scheduler/memory_budget.h"
+#include "serve/scheduler/running_job.h"
+#include "tokenizer/tokenizer.h"
+
+namespace longhaul::serve {
+
+struct SchedulerOptions {
+  size_t memory_limit = 0;
+  int64_t context = 0;  ///< most tokens of prompt and reply; 0: no limit
+  int running = 8;
+  int queued = 64;
+  double token_interval = 0.020;  ///< seconds between two decode steps beside a prefill
+  int64_t short_prompt = 256;     ///< tokens left to read that run between the layers of others
+  int64_t open_reply = 1024;      ///< tokens reserved for a reply without a limit
+  size_t kept = 32;               ///< sequences that wait for a next turn
+  struct KeyLimits {
+    int running = 0, queued = 0;  ///< 0: no limit of its own
+  };
+  std::map<std::string, KeyLimits> keys;
+  std::vector<MethodSpec> offers;  ///< methods that a refusal for want of memory may name
+};
+
+class Scheduler {
+ public:
+  Scheduler(EnginePort& engine, const Tokenizer& tokenizer, SchedulerOptions options,
+            Metrics& metrics);
+  ~Scheduler();
+
+  /// Hands a job over; from any thread. Refusals come through the job's sink, on the engine's
+  /// thread, but for a full queue, which is told here and now.
+  std::optional<JobError> submit(std::shared_ptr<Job> job);
+
+  /// The engine's thread: works until stop().
+  void run();
+  /// Ends run(). Jobs that are not done fail with shutting_down.
+  void stop();
+  /// No new jobs; those that are here go on.
+  void drain() { draining_ = true; }
+  bool idle() const { return jobs_here_ == 0; }
+
+  /// One round: returns false when there was nothing to do. For simulations and run().
+  bool turn();
+
+  /// Seconds of the engine's clock since the loop last went round; for /health/live.
+  double seconds_since_turn() const;
+
+  struct Slot {
+    bool processing = false;
+    int64_t tokens = 0, prompt_tokens = 0, reply_tokens = 0;
+  };
+  std::vector<Slot> slots() const;
+  size_t bytes_in_use() const { return in_use_; }
+  size_t bytes_reserved() const { return reserved_; }
+  int running() const { return running_now_; }
+  int waiting() const { return waiting_now_; }
+
+ private:
+  using Jobs = std::list<RunningJob>;
+
+  void take_commands();
+  void drop_ended();
+  void cancel_requested();
+  void admit();
+  bool may_overtake(Jobs::iterator job);
+  bool make_room(size_t bytes);
+  bool key_is_busy(const std::string& key) const;
+  MemoryBudget budget() const;
+  std::optional<JobError> refusal_of(const Job& job, size_t bytes) const;
+  void begin(RunningJob& job);
+  void make_prefill(RunningJob& job);
+  RunningJob* pick_long();
+  RunningJob* pick_short();
+  void advance(RunningJob& job, const std::function<void()>& yield);
+  void prefill_done(RunningJob& job);
+  void report_prompt(RunningJob& job);
+  void add_choice(RunningJob& job, std::unique_ptr<ServedSequence> sequence);
+  void between_layers();
+  void decode_if_due();
+  void count_as_admitted(const std::string& key);
+  bool decode();
+  void give_piece(RunningJob& job, RunningJob::Choice& choice, ReplyPiece piece);
+  bool extend_reservation(RunningJob& job);
+  void end_if_done(RunningJob& job);
+  void finish(RunningJob& job, bool keeps);
+  void fail(RunningJob& job, const JobError& error);
+  void cancel(RunningJob& job);
+  void leave(RunningJob& job);
+  void tell_progress(RunningJob& job, bool always);
+  void publish();
+
+  EnginePort& engine_;
+  Tokenizer tokenizer_;
+  SchedulerOptions options_;
+  Metrics& metrics_;
+  KeptSequences kept_;
+  Jobs jobs_;  ///< in order of arrival
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::shared_ptr<Job>> commands_;
+  std::map<std::string, int> queued_of_key_;
+  int queued_ = 0;
+  std::atomic<bool> stopping_ = false, draining_ = false;
+  std::atomic<int> jobs_here_ = 0, running_now_ = 0, waiting_now_ = 0;
+  std::atomic<size_t> in_use_ = 0, reserved_ = 0;
+  std::atomic<double> last_turn_ = 0;
+  std::vector<Slot> slots_;
+
+  double last_decode_ = -1;
+  /// Beside a long prefill: seconds of other work and of its own, older ones halved.
+  double side_seconds_ = 0, own_seconds_ = 0, side_ended_ = 0;
+  int shorts_in_row_ = 0;
+};
+
+}  // namespace longhaul::serve

@@ -1,0 +1,49 @@
+#pragma once
+// The model that a server answers with, and how.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/session.h"
+#include "serve/scheduler/engine_port.h"
+#include "serve/scheduler/scheduler.h"
+
+namespace longhaul::serve {
+
+struct ServedModel {
+  std::string name;  ///< as clients see it
+  std::string path;
+  std::shared_ptr<const Engine> engine;
+  SessionOptions session;          ///< of every sequence, but for its method
+  std::vector<MethodSpec> offers;  ///< further methods that clients may name; empty: any that
+                                   ///< needs no file
+  std::vector<std::string> adapters;
+  std::optional<ChatTemplate> chat;  ///< none: chat requests are refused
+  std::string chat_problem;          ///< why there is none
+  SamplerOptions sampler;            ///< defaults of requests
+  std::string kv_type, kernels;
+  std::string sandbox;
+  int64_t context = 0;  ///< 0: no limit
+  int parallel = 8;
+  size_t memory_limit = 0;
+
+  std::unique_ptr<EnginePort> port;
+  std::unique_ptr<Scheduler> scheduler;
+
+  int64_t trained() const { return engine->model().shape.trained_context; }
+  /// The limit that clients are told: --ctx, or else the trained length.
+  int64_t told_context() const { return context > 0 ? context : trained(); }
+};
+
+/// The method that a request asks for by `attention` and by its model's name (NAME, NAME@METHOD,
+/// NAME+ADAPTER). Throws ApiError for an unknown name or method, and for methods that are not
+/// offered.
+MethodSpec method_of_request(const ServedModel& model, const std::string& named_model,
+                             const std::string& attention);
+
+/// Names of the model with its methods and adapters, as GET /v1/models lists them.
+std::vector<std::string> names_of(const ServedModel& model);
+
+}  // namespace longhaul::serve

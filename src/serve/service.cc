@@ -1,0 +1,245 @@
+#include "serve/service.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "serve/api/api_error.h"
+#include "serve/api/pages.h"
+#include "serve/api/reply_sink.h"
+#include "text/printable.h"
+
+namespace longhaul::serve {
+namespace {
+
+using http::Exchange;
+using http::HttpRequest;
+using http::HttpResponse;
+
+constexpr size_t kMostTexts = 256;
+
+HttpResponse json_response(const Json& json) {
+  HttpResponse response;
+  response.body = text_of(json);
+  return response;
+}
+
+/// Runs `make` and turns every problem into an answer.
+HttpResponse guarded(const std::function<HttpResponse()>& make) {
+  try {
+    return make();
+  } catch (const ApiError& error) {
+    return response_of(error);
+  } catch (const UserError& error) {
+    return http::error_response(400, "invalid_request_error", "invalid_request", error.what());
+  } catch (const std::bad_alloc&) {
+    return http::error_response(503, "server_error", "overloaded", "out of memory");
+  } catch (const std::exception& error) {
+    return http::error_response(500, "server_error", "internal_error", error.what());
+  }
+}
+
+bool is_json(const HttpRequest& request) {
+  const std::string_view type = request.field("Content-Type");
+  return http::equal_but_case(type.substr(0, type.find(';')), "application/json");
+}
+
+HttpResponse busy(const char* code, const char* message) {
+  HttpResponse response = http::error_response(503, "server_error", code, message);
+  response.fields.emplace_back("Retry-After", "5");
+  return response;
+}
+
+}  // namespace
+
+Service::Service(ServiceOptions options)
+    : options_(std::move(options)), texts_(options_.text_threads, kMostTexts) {
+  add_routes();
+}
+
+void Service::set_model(std::shared_ptr<ServedModel> model) {
+  const std::lock_guard lock(mutex_);
+  model_ = std::move(model);
+}
+
+std::shared_ptr<ServedModel> Service::model() const {
+  const std::lock_guard lock(mutex_);
+  return model_;
+}
+
+std::shared_ptr<ServedModel> Service::ready_model() const {
+  auto model = this->model();
+  if (!model) throw ApiError(503, "server_error", "loading", "Loading model");
+  if (shutting_down_) {
+    throw ApiError(503, "server_error", "shutting_down", "the server is shutting down");
+  }
+  return model;
+}
+
+std::string Service::key_name(const HttpRequest& request) const {
+  const ApiKey* key = options_.keys.empty() ? nullptr : options_.keys.find(request);
+  return key != nullptr ? key->name : "";
+}
+
+std::optional<HttpResponse> Service::check(const HttpRequest& request, http::Fields& reply_fields) {
+  if (auto refusal = options_.origins.refusal(request)) return refusal;
+  reply_fields = options_.origins.reply_fields(request);
+  if (request.method == "OPTIONS") return options_.origins.preflight(request);
+  std::string allow;
+  const http::Route* route = router_.find(request.method, request.path, allow);
+  if (route == nullptr && allow.empty()) {
+    return http::error_response(404, "not_found_error", "not_found", "this path is not served");
+  }
+  if (route == nullptr) {
+    HttpResponse response = http::error_response(405, "invalid_request_error", "method_not_allowed",
+                                                 "the path has " + allow);
+    response.fields.emplace_back("Allow", allow);
+    return response;
+  }
+  if (!route->open && !options_.keys.empty() && options_.keys.find(request) == nullptr) {
+    HttpResponse response = http::error_response(401, "authentication_error", "invalid_api_key",
+                                                 "the API key is missing or wrong");
+    response.fields.emplace_back("WWW-Authenticate", "Bearer");
+    return response;
+  }
+  if (request.method == "POST" && !is_json(request)) {
+    return http::error_response(415, "invalid_request_error", "unsupported_media_type",
+                                "the body has to be application/json");
+  }
+  return std::nullopt;
+}
+
+void Service::handle(const std::shared_ptr<Exchange>& exchange) {
+  std::string allow;
+  const http::Route* route = router_.find(exchange->request.method, exchange->request.path, allow);
+  exchange->route = route->path;
+  route->handler(exchange);
+}
+
+void Service::done(const http::RequestRecord& record) {
+  metrics_.add("longhaul_requests_total",
+               fmt::format("path=\"{}\",code=\"{}\"", record.route.empty() ? "other" : record.route,
+                           record.status));
+  if (!options_.log) return;
+  options_.log(fmt::format("{} {} {} {} {:.1f}ms {}B{}{}{}", record.peer, one_line(record.method),
+                           one_line(record.path), record.status, record.seconds * 1000,
+                           record.bytes, record.complete ? "" : " closed by client",
+                           record.note.empty() ? "" : " ", record.note));
+}
+
+/// Answers on a text thread.
+void Service::answer_text(const std::shared_ptr<Exchange>& exchange,
+                          std::function<HttpResponse()> make) {
+  const bool added = texts_.add([exchange, make = std::move(make)] {
+    if (!exchange->closed()) exchange->reply(guarded(make));
+  });
+  if (!added) exchange->reply(busy("overloaded", "too many requests wait to be read"));
+}
+
+void Service::generate(const std::shared_ptr<Exchange>& exchange, int api) {
+  const bool added = texts_.add([this, exchange, api] {
+    if (exchange->closed()) return;
+    const auto refuse = [&](const HttpResponse& response) { exchange->reply(response); };
+    std::optional<HttpResponse> refusal;
+    const HttpResponse problem = guarded([&] {
+      const auto model = ready_model();
+      const std::string key = key_name(exchange->request);
+      GenerationRequest request = api == 0 ? read_chat(*model, exchange->request, key)
+                                  : api == 1
+                                      ? read_completions(*model, exchange->request, key)
+                                      : read_llama_completion(*model, exchange->request, key);
+      exchange->request.body = {};
+      const bool llama = request.api == Api::kLlama;
+      const std::vector<std::shared_ptr<Job>> jobs = request.jobs;
+      const auto writer = make_writer(model, std::move(request), exchange);
+      ReplyWriter::attach(writer);
+      for (const auto& job : jobs) {
+        if (const auto error = model->scheduler->submit(job)) {
+          for (const auto& other : jobs) other->cancel.request();
+          refusal = response_of(*error, llama);
+          break;
+        }
+      }
+      return HttpResponse();
+    });
+    if (problem.status != 200) refuse(problem);
+    if (refusal) refuse(*refusal);
+  });
+  if (!added) exchange->reply(busy("overloaded", "too many requests wait to be read"));
+}
+
+HttpResponse Service::health(bool live) const {
+  const auto now = model();
+  if (!now) {
+    HttpResponse response =
+        http::error_response(503, "unavailable_error", "loading", "Loading model");
+    return response;
+  }
+  constexpr double kStuck = 60;
+  if (live && now->scheduler->seconds_since_turn() > kStuck) {
+    return http::error_response(503, "server_error", "engine_stuck",
+                                "the engine has made no step for a minute");
+  }
+  if (!live && shutting_down_) return busy("shutting_down", "the server is shutting down");
+  return json_response({{"status", "ok"}});
+}
+
+void Service::add_page(const char* method, const char* path, Page page) {
+  router_.add({method, path, [this, page = std::move(page)](const std::shared_ptr<Exchange>& e) {
+                 answer_text(e, [this, e, page] {
+                   return json_response(page(*ready_model(), e->request));
+                 });
+               }});
+}
+
+void Service::add_generation(const char* path, int api) {
+  router_.add(
+      {"POST", path, [this, api](const std::shared_ptr<Exchange>& e) { generate(e, api); }});
+}
+
+void Service::add_routes() {
+  for (const char* path : {"/v1/chat/completions", "/chat/completions"}) add_generation(path, 0);
+  for (const char* path : {"/v1/completions", "/completions"}) add_generation(path, 1);
+  add_generation("/completion", 2);
+  for (const char* path : {"/v1/models", "/models"}) add_page("GET", path, models_page);
+  add_page("GET", "/v1/models/{model}", model_page);
+  for (const char* path : {"/tokenize", "/v1/tokenize"}) add_page("POST", path, tokenize_page);
+  for (const char* path : {"/detokenize", "/v1/detokenize"}) {
+    add_page("POST", path, detokenize_page);
+  }
+  add_page("POST", "/apply-template", apply_template_page);
+  add_page("POST", "/v1/chat/completions/input_tokens", input_tokens_page);
+  add_page("GET", "/tokenizer_info", tokenizer_info_page);
+  add_page("GET", "/props", props_page);
+  add_page("GET", "/slots", slots_page);
+  add_page("GET", "/v1/methods", methods_page);
+  add_page("POST", "/v1/forecast", forecast_page);
+  add_page("POST", "/v1/advise", advise_page);
+  router_.add({"GET", "/health",
+               [this](const std::shared_ptr<Exchange>& e) { e->reply(health(false)); }, true});
+  router_.add({"GET", "/v1/health",
+               [this](const std::shared_ptr<Exchange>& e) { e->reply(health(false)); }, true});
+  router_.add({"GET", "/health/ready",
+               [this](const std::shared_ptr<Exchange>& e) { e->reply(health(false)); }, true});
+  router_.add({"GET", "/health/live",
+               [this](const std::shared_ptr<Exchange>& e) { e->reply(health(true)); }, true});
+  router_.add({"GET", "/metrics", [this](const std::shared_ptr<Exchange>& e) {
+                 HttpResponse response;
+                 response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+                 response.body = metrics_.text(options_.vllm_metrics, options_.llamacpp_metrics);
+                 e->reply(std::move(response));
+               }});
+  router_.add({"GET", "/openapi.json", [this](const std::shared_ptr<Exchange>& e) {
+                 e->reply(json_response(openapi(router_)));
+               }});
+  for (const char* path : {"/v1/embeddings", "/embeddings", "/embedding", "/v1/rerank", "/rerank",
+                           "/reranking", "/infill"}) {
+    router_.add({"POST", path, [](const std::shared_ptr<Exchange>& e) {
+                   e->reply(http::error_response(
+                       501, "not_supported_error", "not_supported",
+                       "this server answers with generative models: it makes no embeddings, no "
+                       "ranking and fills nothing in"));
+                 }});
+  }
+}
+
+}  // namespace longhaul::serve

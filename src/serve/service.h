@@ -1,0 +1,69 @@
+#pragma once
+// All paths of the server: who may use them, and what answers.
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "http/connection.h"
+#include "http/origin_check.h"
+#include "http/router.h"
+#include "serve/api/json_text.h"
+#include "serve/api_keys.h"
+#include "serve/metrics.h"
+#include "serve/served_model.h"
+#include "serve/text_pool.h"
+
+namespace longhaul::serve {
+
+struct ServiceOptions {
+  http::OriginCheck origins{{}, {}};
+  ApiKeys keys;  ///< none: everybody may use everything
+  bool vllm_metrics = false, llamacpp_metrics = false;
+  int text_threads = 2;
+  std::function<void(const std::string& line)> log;  ///< null: no lines
+};
+
+class Service {
+ public:
+  explicit Service(ServiceOptions options);
+
+  /// From now on requests are answered; before they get 503 "Loading model".
+  void set_model(std::shared_ptr<ServedModel> model);
+  std::shared_ptr<ServedModel> model() const;
+  void shut_down() { shutting_down_ = true; }
+
+  // For http::ServerOptions.
+  std::optional<http::HttpResponse> check(const http::HttpRequest& request,
+                                          http::Fields& reply_fields);
+  void handle(const std::shared_ptr<http::Exchange>& exchange);
+  void done(const http::RequestRecord& record);
+
+  const http::Router& router() const { return router_; }
+  Metrics& metrics() { return metrics_; }
+
+ private:
+  /// What a path answers: a value, or an ApiError.
+  using Page = std::function<Json(const ServedModel&, const http::HttpRequest&)>;
+
+  void add_routes();
+  void add_page(const char* method, const char* path, Page page);
+  void add_generation(const char* path, int api);
+  void generate(const std::shared_ptr<http::Exchange>& exchange, int api);
+  void answer_text(const std::shared_ptr<http::Exchange>& exchange,
+                   std::function<http::HttpResponse()> make);
+  http::HttpResponse health(bool live) const;
+  std::shared_ptr<ServedModel> ready_model() const;
+  std::string key_name(const http::HttpRequest& request) const;
+
+  ServiceOptions options_;
+  http::Router router_;
+  Metrics metrics_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<ServedModel> model_;
+  std::atomic<bool> shutting_down_ = false;
+  TextPool texts_;  // last: its tasks use all of the above
+};
+
+}  // namespace longhaul::serve

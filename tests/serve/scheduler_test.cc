@@ -1,0 +1,354 @@
+// The scheduler against an engine with a clock of its own.
+
+#include "serve/scheduler/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "serve/scheduler/mock_engine.h"
+#include "tokenizer/load_tokenizer.h"
+
+namespace longhaul::serve {
+namespace {
+
+const Tokenizer& tokenizer() {
+  static const Tokenizer made = load_tokenizer_folder(std::string(LONGHAUL_MODELS) + "/nano");
+  return made;
+}
+
+/// Notes what comes, and when.
+struct Log : JobSink {
+  explicit Log(const MockEngine& e) : engine(e) {}
+  void progress(const PromptProgress& p) override { progresses.push_back(p); }
+  void prompt_tokens(std::vector<TokenReport> tokens) override { prompt = std::move(tokens); }
+  void piece(int choice, const ReplyPiece& piece, const JobReport&) override {
+    times.push_back(engine.now());
+    texts[choice] += piece.text;
+    finish = piece.finish;
+  }
+  void done(const JobReport& r) override {
+    report = r;
+    ended = engine.now();
+  }
+  void failed(const JobError& e) override {
+    error = e;
+    ended = engine.now();
+  }
+  bool full() const override { return stuck; }
+
+  const MockEngine& engine;
+  std::vector<PromptProgress> progresses;
+  std::vector<TokenReport> prompt;
+  std::vector<double> times;
+  std::map<int, std::string> texts;
+  Finish finish = Finish::kNone;
+  JobReport report;
+  JobError error{0};
+  double ended = -1;
+  bool stuck = false;
+};
+
+class SchedulerTest : public ::testing::Test {
+ protected:
+  void start(MockSettings settings = {}, SchedulerOptions options = {}) {
+    settings.vocab = 4096;
+    if (options.memory_limit == 0) options.memory_limit = size_t{1} << 40;
+    engine_ = std::make_unique<MockEngine>(settings);
+    scheduler_ = std::make_unique<Scheduler>(*engine_, tokenizer(), options, metrics_);
+  }
+
+  struct Sent {
+    std::shared_ptr<Job> job;
+    std::shared_ptr<Log> log;
+  };
+  Sent send(int64_t prompt, int64_t reply, const std::function<void(Job&)>& change = {}) {
+    auto job = std::make_shared<Job>();
+    const auto log = std::make_shared<Log>(*engine_);
+    for (int64_t i = 0; i < prompt; ++i) {
+      job->prompt.push_back(
+          static_cast<int32_t>(300 + (i * 7 + static_cast<int64_t>(sent_)) % 3000));
+    }
+    ++sent_;
+    job->reply.max_tokens = reply;
+    job->sink = log;
+    if (change) change(*job);
+    if (const auto error = scheduler_->submit(job)) log->failed(*error);
+    return {job, log};
+  }
+
+  void run_all(int most = 1'000'000) {
+    while (most-- > 0 && !scheduler_->idle()) {
+      if (!scheduler_->turn() && scheduler_->idle()) return;
+    }
+    EXPECT_TRUE(scheduler_->idle());
+  }
+
+  Metrics metrics_;
+  std::unique_ptr<MockEngine> engine_;
+  std::unique_ptr<Scheduler> scheduler_;
+  size_t sent_ = 0;
+};
+
+double longest_gap(const std::vector<double>& times) {
+  double longest = 0;
+  for (size_t i = 1; i < times.size(); ++i) longest = std::max(longest, times[i] - times[i - 1]);
+  return longest;
+}
+
+TEST_F(SchedulerTest, AnswersOneRequest) {
+  start();
+  const Sent one = send(100, 5);
+  run_all();
+  EXPECT_EQ(one.log->error.status, 0) << one.log->error.message;
+  EXPECT_EQ(one.log->report.prompt_tokens, 100);
+  EXPECT_EQ(one.log->report.reply_tokens, 5);
+  EXPECT_EQ(one.log->finish, Finish::kLength);
+  EXPECT_GT(one.log->report.prefill_seconds, 0);
+}
+
+TEST_F(SchedulerTest, RepliesGoOnBesideALongPrompt) {
+  MockSettings settings;
+  settings.layer_seconds = 0.030;
+  start(settings);
+  const Sent reply = send(20, 2000);
+  for (int i = 0; i < 10; ++i) scheduler_->turn();
+  const Sent large = send(20'000, 1);
+  run_all();
+  ASSERT_EQ(large.log->error.status, 0);
+  // A layer, a step, and a layer's time for the prompt.
+  EXPECT_LE(longest_gap(reply.log->times), 0.08);
+}
+
+TEST_F(SchedulerTest, AShortPromptRunsBetweenTheLayersOfALongOne) {
+  MockSettings settings;
+  settings.layer_seconds = 0.030;
+  start(settings);
+  const Sent large = send(20'000, 1);
+  scheduler_->turn();
+  const double asked = engine_->now();
+  const Sent small = send(200, 1);
+  run_all();
+  EXPECT_LT(small.log->ended - asked, 1.5);
+  EXPECT_GT(large.log->ended - asked, 5);
+}
+
+TEST_F(SchedulerTest, TwoLongPromptsShareTheTime) {
+  start();
+  const Sent first = send(20'000, 1);
+  scheduler_->turn();
+  const Sent second = send(5'000, 1);
+  run_all();
+  EXPECT_LT(second.log->ended, first.log->ended) << "the shorter one ends first";
+}
+
+TEST_F(SchedulerTest, ReportsProgress) {
+  start();
+  const Sent one = send(5000, 1, [](Job& job) { job.progress = true; });
+  run_all();
+  ASSERT_GE(one.log->progresses.size(), 2U);
+  EXPECT_EQ(one.log->progresses.front().processed, 0);
+  EXPECT_EQ(one.log->progresses.back().processed, 5000);
+}
+
+TEST_F(SchedulerTest, CancelsInEveryPhase) {
+  SchedulerOptions options;
+  options.running = 1;
+  start({}, options);
+  const Sent reading = send(5000, 10);
+  const Sent waiting = send(100, 10);
+  scheduler_->turn();
+  reading.job->cancel.request();
+  waiting.job->cancel.request();
+  run_all();
+  EXPECT_EQ(reading.log->error.code, "cancelled");
+  EXPECT_EQ(waiting.log->error.code, "cancelled");
+  const Sent replying = send(100, 1000);
+  for (int i = 0; i < 20; ++i) scheduler_->turn();
+  replying.job->cancel.request();
+  const double asked = engine_->now();
+  run_all();
+  EXPECT_LT(engine_->now() - asked, 0.01);
+  EXPECT_LT(replying.log->report.reply_tokens, 1000);
+}
+
+TEST_F(SchedulerTest, AFailureConcernsOneRequestOnly) {
+  MockSettings settings;
+  settings.fault = [](std::span<const int32_t> tokens) {
+    if (tokens.size() == 60) throw std::runtime_error("the disk is full");
+  };
+  start(settings);
+  const Sent bad = send(50, 100), good = send(100, 100);
+  run_all();
+  EXPECT_EQ(bad.log->error.status, 500);
+  EXPECT_EQ(bad.log->error.code, "engine_failed");
+  EXPECT_EQ(good.log->report.reply_tokens, 100);
+}
+
+TEST_F(SchedulerTest, RefusesWhatCanNeverFit) {
+  SchedulerOptions options;
+  options.context = 1000;
+  options.memory_limit = 500 * 1024;
+  options.offers = {MethodSpec::parse("streamingllm")};
+  start({}, options);
+  const Sent too_long = send(990, 20), too_large = send(900, 10), fits = send(100, 10);
+  run_all();
+  EXPECT_EQ(too_long.log->error.code, "context_length_exceeded");
+  EXPECT_NE(too_long.log->error.message.find("maximum context length is 1000 tokens"),
+            std::string::npos);
+  EXPECT_EQ(too_large.log->error.code, "insufficient_memory");
+  EXPECT_EQ(too_large.log->error.limit, options.memory_limit);
+  EXPECT_EQ(fits.log->error.status, 0);
+}
+
+TEST_F(SchedulerTest, WaitsForMemoryInsteadOfExceedingIt) {
+  SchedulerOptions options;
+  options.memory_limit = 2500 * 1024;
+  start({}, options);
+  std::vector<Sent> all;
+  for (int i = 0; i < 6; ++i) all.push_back(send(1000, 50));
+  while (!scheduler_->idle()) {
+    scheduler_->turn();
+    ASSERT_LE(engine_->live_bytes(), options.memory_limit);
+  }
+  for (const Sent& sent : all) EXPECT_EQ(sent.log->report.reply_tokens, 50);
+}
+
+TEST_F(SchedulerTest, AReplyWithoutALimitEndsWhereMemoryDoes) {
+  SchedulerOptions options;
+  options.memory_limit = 3000 * 1024;
+  options.open_reply = 100;
+  MockSettings settings;
+  settings.next = [](std::span<const int32_t> tokens) {  // repeats nothing
+    return static_cast<int32_t>(300 + (tokens.size() * tokens.size()) % 3001);
+  };
+  start(settings, options);
+  const Sent one = send(1000, -1);
+  run_all();
+  EXPECT_EQ(one.log->finish, Finish::kMemory);
+  EXPECT_EQ(one.log->report.warnings, std::vector<std::string>{"memory"});
+  EXPECT_GE(one.log->report.reply_tokens, 1800);
+}
+
+TEST_F(SchedulerTest, AContinuedConversationReadsOnlyItsNewTokens) {
+  start();
+  const Sent first = send(1000, 10);
+  run_all();
+  std::vector<int32_t> longer = first.job->prompt;
+  for (int i = 0; i < 50; ++i) longer.push_back(301);
+  const Sent second = send(0, 5, [&](Job& job) { job.prompt = longer; });
+  const Sent other = send(0, 5, [&](Job& job) {
+    job.prompt = longer;
+    job.key = "another key";
+  });
+  run_all();
+  EXPECT_EQ(second.log->report.cached_tokens, 1000);
+  EXPECT_EQ(other.log->report.cached_tokens, 0) << "what another key has read stays its own";
+}
+
+TEST_F(SchedulerTest, SeveralChoicesReadThePromptOnce) {
+  for (const bool clones : {true, false}) {
+    MockSettings settings;
+    settings.clones = clones;
+    start(settings);
+    const Sent one = send(600, 7, [](Job& job) { job.choices = 3; });
+    run_all();
+    EXPECT_EQ(one.log->texts.size(), 3U);
+    EXPECT_EQ(one.log->report.reply_tokens, 21);
+    EXPECT_EQ(metrics_.value("longhaul_prompt_tokens_total", "source=\"read\""),
+              clones ? 600 : 2400);
+  }
+}
+
+TEST_F(SchedulerTest, TheQueueIsBounded) {
+  SchedulerOptions options;
+  options.queued = 3;
+  options.keys["k"] = {1, 2};
+  start({}, options);
+  const auto of_key = [](Job& job) { job.key = "k"; };
+  send(10, 1, of_key);
+  send(10, 1, of_key);
+  EXPECT_EQ(send(10, 1, of_key).log->error.status, 429);
+  send(10, 1);
+  EXPECT_EQ(send(10, 1).log->error.code, "overloaded");
+  run_all();
+  EXPECT_EQ(send(10, 1).log->error.status, 0);
+  run_all();
+}
+
+TEST_F(SchedulerTest, AClientThatDoesNotReadHoldsUpNobody) {
+  start();
+  const Sent slow = send(10, 100), quick = send(10, 100);
+  for (int i = 0; i < 5; ++i) scheduler_->turn();
+  slow.log->stuck = true;
+  for (int i = 0; i < 1000 && quick.log->ended < 0; ++i) scheduler_->turn();
+  EXPECT_GT(quick.log->ended, 0);
+  EXPECT_LT(slow.log->ended, 0);
+  slow.log->stuck = false;
+  run_all();
+  EXPECT_EQ(slow.log->report.reply_tokens, 100);
+}
+
+TEST_F(SchedulerTest, TellsTheLogprobsOfAPrompt) {
+  start();
+  const Sent one = send(700, 0, [](Job& job) {
+    job.prompt_logprobs = true;
+    job.reply.logprobs = 2;
+  });
+  run_all();
+  ASSERT_EQ(one.log->prompt.size(), 700U);
+  EXPECT_EQ(one.log->prompt[5].id, one.job->prompt[5]);
+  EXPECT_NEAR(one.log->prompt[5].logprob, -std::log(4096.0), 1e-4);
+  EXPECT_EQ(one.log->prompt[5].best.size(), 2U);
+}
+
+/// Hours of traffic of every kind in seconds: nobody starves, no reservation is lost, and memory
+/// stays below its limit at every step.
+TEST_F(SchedulerTest, Simulation) {
+  SchedulerOptions options;
+  options.memory_limit = 400'000 * size_t{1024};
+  options.context = 200'000;
+  options.queued = 100'000;
+  MockSettings settings;
+  settings.vocab = 4096;
+  settings.layer_seconds = 0.020;
+  settings.layer_seconds_depth = 5e-7;
+  start(settings, options);
+  std::mt19937 random(20'261'127);
+  const auto draw = [&](double most) {
+    return std::uniform_real_distribution<double>(0, most)(random);
+  };
+  constexpr int kRequests = 2'000;
+  std::vector<std::pair<Sent, double>> all;
+  double next = 0;
+  while (static_cast<int>(all.size()) < kRequests || !scheduler_->idle()) {
+    while (static_cast<int>(all.size()) < kRequests && engine_->now() >= next) {
+      const double kind = draw(1);
+      const auto prompt = static_cast<int64_t>(kind < 0.02  ? 20'000 + draw(80'000)
+                                               : kind < 0.3 ? 1'000 + draw(4'000)
+                                                            : 10 + draw(400));
+      Sent sent = send(prompt, kind > 0.9 ? -1 : static_cast<int64_t>(draw(200)));
+      sent.job->key = std::to_string(static_cast<int>(draw(5)));
+      all.emplace_back(sent, engine_->now());
+      next += draw(3);
+    }
+    if (!all.empty() && draw(1) < 0.002) {
+      all[static_cast<size_t>(draw(static_cast<double>(all.size())))].first.job->cancel.request();
+    }
+    if (!scheduler_->turn()) engine_->pass(0.01);
+    ASSERT_LE(engine_->live_bytes(), options.memory_limit);
+  }
+  scheduler_->turn();
+  double longest = 0;
+  for (const auto& [sent, when] : all) {
+    ASSERT_GE(sent.log->ended, 0) << "a request never ended";
+    EXPECT_NE(sent.log->error.status, 500) << sent.log->error.message;
+    if (sent.job->prompt.size() <= 400) longest = std::max(longest, sent.log->ended - when);
+  }
+  EXPECT_EQ(scheduler_->bytes_reserved(), 0U);
+  EXPECT_EQ(scheduler_->running(), 0);
+  EXPECT_GT(longest, 0);
+}
+
+}  // namespace
+}  // namespace longhaul::serve
