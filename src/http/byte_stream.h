@@ -30,7 +30,7 @@ class ByteStream {
 /// Takes over the descriptor of a connected socket.
 std::shared_ptr<ByteStream> plain_stream(EventLoop& loop, int descriptor);
 
-/// What TLS needs: certificate and key, read from PEM files.
+/// Certificate and key for TLS, read from PEM files.
 class TlsIdentity;
 /// Throws UserError where the files cannot be read or do not belong together.
 std::shared_ptr<TlsIdentity> read_tls_identity(const std::string& certificate,

@@ -24,14 +24,14 @@ struct RequestRecord {
   std::string route;  ///< the path as the router has it; empty where none fits
   std::string note;   ///< Exchange::note
   int status = 0;
-  size_t bytes = 0;  ///< of the answer's body
+  size_t bytes = 0;  ///< the answer's body
   double seconds = 0;
   bool complete = true;  ///< the client stayed until the end
 };
 
 class Connection;
 
-/// What connections of one server share.
+/// State that connections of one server share.
 struct ConnectionHost {
   EventLoop& loop;
   const Limits& limits;
@@ -41,7 +41,7 @@ struct ConnectionHost {
   std::function<void(const std::shared_ptr<Exchange>&)> handle;
   std::function<void(const RequestRecord&)> done;
   std::function<void(const Connection&)> closed;
-  size_t bodies_bytes = 0;  ///< of requests that are not answered yet
+  size_t bodies_bytes = 0;  ///< bytes of requests that are not answered yet
   bool draining = false;    ///< every answer is its connection's last
 };
 
@@ -92,7 +92,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string input_;  ///< received and not used yet
   bool reading_ = false, writing_ = false, request_begun_ = false, last_answer_ = false;
   std::optional<RequestParser> parser_;
-  size_t counted_ = 0;  ///< of host_.bodies_bytes
+  size_t counted_ = 0;  ///< this connection's part of host_.bodies_bytes
   size_t requests_ = 0, lingered_ = 0;
   std::shared_ptr<Exchange> exchange_;
   std::shared_ptr<EventStream> events_;

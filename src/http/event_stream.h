@@ -17,7 +17,7 @@ class EventStream {
 
   /// Appends one event of one line of data. Returns false where the client is gone.
   bool send(std::string_view data) { return push({"data: ", data, "\n\n"}, false); }
-  /// The same with a name.
+  /// Appends an event with a name.
   bool send_named(std::string_view name, std::string_view data) {
     return push({"event: ", name, "\ndata: ", data, "\n\n"}, false);
   }

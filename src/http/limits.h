@@ -10,12 +10,12 @@ struct Limits {
   size_t header_bytes = 16 << 10;
   size_t fields = 100;
   size_t body_bytes = 32 << 20;
-  size_t bodies_bytes = 256 << 20;  ///< of all requests that are being received
+  size_t bodies_bytes = 256 << 20;  ///< sum over requests that are being received
   size_t pipelined_bytes = 64 << 10;
   size_t connections = 1024;
   size_t connections_of_address = 128;
   size_t requests_of_connection = 1000;
-  size_t stream_bytes = 256 << 10;  ///< that wait for a client that does not read
+  size_t stream_bytes = 256 << 10;  ///< most that waits for a client that does not read
 
   std::chrono::milliseconds header_time{10'000};
   std::chrono::milliseconds body_time{30'000};  ///< and a second for each 256 KiB that came

@@ -16,7 +16,7 @@ struct ServedModel {
   std::string name;  ///< as clients see it
   std::string path;
   std::shared_ptr<const Engine> engine;
-  SessionOptions session;          ///< of every sequence, but for its method
+  SessionOptions session;          ///< options of every sequence, but for its method
   std::vector<MethodSpec> offers;  ///< further methods that clients may name; empty: any that
                                    ///< needs no file
   std::vector<std::string> adapters;

@@ -44,7 +44,7 @@ class Service {
   Metrics& metrics() { return metrics_; }
 
  private:
-  /// What a path answers: a value, or an ApiError.
+  /// Makes a path's answer, or throws ApiError.
   using Page = std::function<Json(const ServedModel&, const http::HttpRequest&)>;
 
   void add_routes();

@@ -63,7 +63,7 @@ class MockServer {
     thread_.join();
   }
 
-  /// What the model says: these texts one after the other, for every request.
+  /// The model's reply to every request.
   std::string reply = "Hello there, friend.";
 
   Service& service() { return service_; }

@@ -1,4 +1,4 @@
-// What the server says of its model, its methods and itself.
+// Facts about the model, its methods and the server.
 
 #include "attention/registry.h"
 #include "base/error.h"

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kDeepest = 64;
 constexpr size_t kMostNumbers = 4'000'000;  // a prompt as token ids
 constexpr size_t kMostOthers = 400'000;
-constexpr size_t kMostKeys = 4096;  // of an object, whose keys are searched one after the other
+constexpr size_t kMostKeys = 4096;  // an object's keys are searched one after the other
 
 /// Builds values from the parser's events.
 class BodyBuilder {

@@ -1,5 +1,5 @@
 #pragma once
-// What paths without a generation answer. All throw ApiError.
+// Answers of paths that generate nothing. All throw ApiError.
 
 #include "http/message.h"
 #include "http/router.h"

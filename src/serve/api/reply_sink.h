@@ -11,7 +11,7 @@
 
 namespace longhaul::serve {
 
-/// What all jobs of one request share. Everything runs on the engine's thread.
+/// The answer to one request, made from the events of its jobs. Everything runs on the engine's thread.
 class ReplyWriter {
  public:
   ReplyWriter(std::shared_ptr<const ServedModel> model, GenerationRequest request,

@@ -1,5 +1,5 @@
 #pragma once
-// What a client asks for, whatever API it speaks.
+// A client's request for replies, in any of the APIs.
 
 #include <memory>
 #include <string>
@@ -25,7 +25,7 @@ struct GenerationRequest {
   bool logprobs = false;
   int best = 0;  ///< likeliest tokens to tell
   int choices = 1;
-  std::optional<uint64_t> seed;  ///< that was drawn or given; none: greedy
+  std::optional<uint64_t> seed;  ///< drawn or given; none: greedy
   std::vector<std::string> warnings;
 };
 

@@ -7,7 +7,7 @@
 namespace longhaul::serve {
 namespace {
 
-constexpr size_t kDecodeRows = 64;  // of one step
+constexpr size_t kDecodeRows = 64;  // rows of one step
 
 struct DecodedChoice {
   RunningJob* job;

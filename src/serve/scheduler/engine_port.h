@@ -1,5 +1,5 @@
 #pragma once
-// What the scheduler needs of an engine. The real one is behind it, or a mock with a clock of its
+// The engine as the scheduler sees it. The real one is behind it, or a mock with a clock of its
 // own (mock_engine.h), so that hours of traffic are simulated in seconds.
 
 #include <cstdint>

@@ -40,7 +40,7 @@ struct TokenReport {
 
 enum class Finish : uint8_t { kNone, kEnd, kStopString, kLength, kContextFull, kMemory, kLoop };
 
-/// What one step adds to a reply.
+/// The part that one step adds to a reply.
 struct ReplyPiece {
   std::string text;                 ///< complete characters that no stop string can still take back
   std::vector<TokenReport> tokens;  ///< whose text this is, as far as it is shown

@@ -11,8 +11,8 @@ enum class Admission { kAdmit, kWait, kNever };
 struct MemoryBudget {
   size_t limit = 0;
   size_t fixed = 0;      ///< weights, activations, the process
-  size_t in_use = 0;     ///< of all sequences
-  size_t evictable = 0;  ///< of them, of sequences that only wait for a next turn
+  size_t in_use = 0;     ///< sum over all sequences
+  size_t evictable = 0;  ///< part of it: sequences that only wait for a next turn
   size_t reserved = 0;   ///< by which running requests may still grow
 
   /// A request that needs `bytes` at most.

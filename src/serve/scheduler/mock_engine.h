@@ -13,9 +13,9 @@ struct MockSettings {
   bool virtual_time = true;  ///< otherwise it sleeps
   int layers = 12;
   int64_t chunk = 512;
-  double layer_seconds = 1e-3;        ///< of a group of rows: this ...
+  double layer_seconds = 1e-3;        ///< cost of a group of rows: this ...
   double layer_seconds_depth = 1e-7;  ///< ... and this for every token before it
-  double decode_seconds = 2e-3;       ///< of a step: this ...
+  double decode_seconds = 2e-3;       ///< cost of a decode step: this ...
   double decode_seconds_row = 2e-4;   ///< ... and this for every row
   size_t bytes_per_token = 1024;
   size_t fixed = 0;
@@ -43,7 +43,7 @@ class MockEngine : public EnginePort {
 
   void pass(double seconds);  ///< lets time go by
   const MockSettings& settings() const { return settings_; }
-  size_t live_bytes() const { return live_; }  ///< of all sequences that exist
+  size_t live_bytes() const { return live_; }  ///< sum over all sequences that exist
 
  private:
   friend class MockSequence;

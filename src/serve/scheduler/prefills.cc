@@ -72,7 +72,7 @@ void Scheduler::make_prefill(RunningJob& job) {
   tell_progress(job, true);
 }
 
-/// Of the two that have waited longest, the one that has had less time.
+/// The one that has had less time, among the two that came first.
 RunningJob* Scheduler::pick_long() {
   RunningJob* best = nullptr;
   int seen = 0;

@@ -36,7 +36,7 @@ class ReplyMaker {
 
   struct Held {
     TokenReport report;
-    size_t begin;  ///< of its text in the reply
+    size_t begin;  ///< place of its text in the reply
   };
 
   Tokenizer tokenizer_;
@@ -46,7 +46,7 @@ class ReplyMaker {
   StopMatcher stops_;
   LoopDetector loop_;
   std::vector<float> work_;
-  std::map<int32_t, int> counts_;  ///< of the reply's tokens, for the penalties
+  std::map<int32_t, int> counts_;  ///< how often the reply has each token, for the penalties
   std::vector<int32_t> ends_;      ///< tokens that ignore_eos forbids
   std::deque<Held> held_;          ///< tokens whose text is not shown yet
   size_t made_text_ = 0, shown_text_ = 0;

@@ -25,7 +25,7 @@ struct RunningJob {
   bool stepping = false;      ///< its prefill is on the stack
   int prefilled_choices = 0;  ///< without clone() each choice reads the prompt
 
-  std::unique_ptr<ServedSequence> sequence;  ///< that is being prefilled
+  std::unique_ptr<ServedSequence> sequence;  ///< in prefill
   std::unique_ptr<ServedPrefill> prefill;
   std::vector<TokenReport> prompt_reports;
 
