@@ -9,6 +9,10 @@ set(LH_COMMON_HEADERS <algorithm> <array> <cmath> <cstdint> <cstring> <filesyste
     <fmt/format.h>)
 
 function(longhaul_precompiled target owner)
+  get_target_property(kind ${target} TYPE)
+  if(kind STREQUAL "INTERFACE_LIBRARY")  # a room without sources
+    return()
+  endif()
   if(NOT LONGHAUL_PRECOMPILED OR NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     return()
   endif()
