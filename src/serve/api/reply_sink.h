@@ -11,7 +11,8 @@
 
 namespace longhaul::serve {
 
-/// The answer to one request, made from the events of its jobs. Everything runs on the engine's thread.
+/// The answer to one request, made from the events of its jobs. Everything runs on the engine's
+/// thread.
 class ReplyWriter {
  public:
   ReplyWriter(std::shared_ptr<const ServedModel> model, GenerationRequest request,
