@@ -6,7 +6,8 @@
 
 namespace longhaul {
 
-/// Indented text with a newline at its end; broken UTF-8 becomes U+FFFD.
+/// Indented text with a newline at its end. Broken UTF-8 becomes U+FFFD, and characters that a
+/// terminal obeys are escaped.
 std::string json_text(const nlohmann::ordered_json& value);
 /// Prints json_text() to standard output.
 void print_json(const nlohmann::ordered_json& value);

@@ -111,6 +111,9 @@ TEST(UntrustedFiles, NamesInTheHubsCacheAreNoCommandsToATerminal) {
   const std::string out = program.run({"models"}).out;
   EXPECT_TRUE(has(out, {"x\\x0a\\x1b[2Jy\\xe2\\x80\\xaez"}));
   EXPECT_EQ(out.find('\x1b'), std::string::npos);
+  const std::string json = program.run({"models", "--json"}).out;
+  EXPECT_TRUE(has(json, {"x\\n\\u001b[2Jy\\u202ez"}));
+  EXPECT_EQ(json.find("\u202e"), std::string::npos);
 }
 
 TEST(UntrustedFiles, ATemplateHoldsNoMoreThanItMay) {
