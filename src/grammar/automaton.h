@@ -1,0 +1,66 @@
+#pragma once
+// The compiled form of a grammar: a pushdown automaton over bytes. Every rule is a small automaton
+// of its own. A call edge pushes the state at which the caller continues.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "grammar/syntax.h"
+
+namespace longhaul::grammar {
+
+struct ByteEdge {
+  uint8_t low, high;
+  uint32_t target;
+};
+
+struct CallEdge {
+  uint32_t start;  ///< first state of the called rule
+  uint32_t back;   ///< state of the caller after the call
+};
+
+class Automaton {
+ public:
+  struct State {
+    uint32_t bytes = 0, calls = 0, empties = 0;  ///< first edge; the next state's is the end
+    bool final = false;                          ///< a rule may end here
+    bool only_final = false;                     ///< a rule ends here in every case
+  };
+
+  std::span<const ByteEdge> byte_edges(uint32_t s) const {
+    return std::span(bytes_).subspan(states_[s].bytes, states_[s + 1].bytes - states_[s].bytes);
+  }
+  std::span<const CallEdge> call_edges(uint32_t s) const {
+    return std::span(calls_).subspan(states_[s].calls, states_[s + 1].calls - states_[s].calls);
+  }
+  std::span<const uint32_t> empty_edges(uint32_t s) const {
+    return std::span(empties_).subspan(states_[s].empties,
+                                       states_[s + 1].empties - states_[s].empties);
+  }
+  const State& state(uint32_t s) const { return states_[s]; }
+  uint32_t start() const { return start_; }
+  size_t size() const { return states_.empty() ? 0 : states_.size() - 1; }
+  size_t memory_bytes() const;
+
+  /// Bytes of one class have the same edges everywhere.
+  uint8_t class_of(uint8_t byte) const { return class_of_[byte]; }
+  size_t classes() const { return classes_; }
+
+ private:
+  friend class AutomatonWriter;
+  std::vector<State> states_;  // and one more, which ends the lists of the last state
+  std::vector<ByteEdge> bytes_;
+  std::vector<CallEdge> calls_;
+  std::vector<uint32_t> empties_;
+  uint32_t start_ = 0;
+  std::array<uint8_t, 256> class_of_{};
+  size_t classes_ = 1;
+};
+
+/// Compiles the rules that `root` requires. UserError if a rule calls itself before it matches a
+/// byte, if no text matches, or if there are too many states.
+Automaton compile_rules(Syntax& syntax, RuleNumber root);
+
+}  // namespace longhaul::grammar

@@ -1,0 +1,44 @@
+#pragma once
+// Sets of Unicode characters, as they occur in patterns and grammars.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace longhaul::grammar {
+
+constexpr char32_t kLastCharacter = 0x10FFFF;
+
+struct CharRange {
+  char32_t low, high;  ///< both included
+  bool operator==(const CharRange&) const = default;
+};
+
+/// Ranges in ascending order that neither overlap nor touch. Surrogates are never members.
+class CharSet {
+ public:
+  CharSet() = default;
+  CharSet(std::initializer_list<CharRange> ranges);
+  static CharSet any();
+
+  void add(char32_t low, char32_t high);
+  void add(char32_t c) { add(c, c); }
+  void add(const CharSet& other);
+
+  CharSet complement() const;
+  CharSet without(const CharSet& other) const;
+  CharSet intersection(const CharSet& other) const;
+
+  bool contains(char32_t c) const;
+  bool empty() const { return ranges_.empty(); }
+  const std::vector<CharRange>& ranges() const { return ranges_; }
+
+ private:
+  void normalise();
+  std::vector<CharRange> ranges_;
+};
+
+/// The characters of a Unicode category such as "L", "Lu" or "Nd". UserError for another name.
+const CharSet& unicode_category(std::string_view name);
+
+}  // namespace longhaul::grammar

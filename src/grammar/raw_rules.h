@@ -1,0 +1,55 @@
+#pragma once
+// Rules while they are compiled: states with lists of edges, before they are packed.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "grammar/automaton.h"
+
+namespace longhaul::grammar {
+
+struct RawCall {
+  RuleNumber rule;
+  uint32_t back;
+};
+
+struct RawState {
+  std::vector<ByteEdge> bytes;
+  std::vector<RawCall> calls;
+  std::vector<uint32_t> empties;
+  bool final = false;
+};
+
+struct RawRule {
+  uint32_t begin = 0, end = 0;  ///< its states; the first one is its start
+  bool used = false;
+};
+
+struct RawRules {
+  std::vector<RawState> states;
+  std::vector<RawRule> rules;
+  RuleNumber root = 0;
+};
+
+/// Turns expressions into states. Small rules that do not recurse are inserted where they are
+/// called, and long repeats become rules.
+RawRules emit_rules(Syntax& syntax, RuleNumber root);
+
+/// States from which a rule can end: by any bytes, or by no byte at all.
+struct Ends {
+  std::vector<bool> states, rules;
+};
+Ends find_ends(const RawRules& rules, bool by_bytes);
+
+/// Removes edges that lead to no end. UserError if the root cannot end.
+void remove_dead_ends(RawRules& rules);
+
+/// UserError if a rule calls itself before it matches a byte.
+void check_left_recursion(const RawRules& rules, const Syntax& syntax);
+
+/// Replaces each rule by one with at most one edge for every byte and for every called rule, unless
+/// that needs many times more states.
+void determinise_rules(RawRules& rules);
+
+}  // namespace longhaul::grammar

@@ -1,0 +1,22 @@
+#pragma once
+// Keywords and counts of schemas.
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "grammar/schema_merge.h"
+
+namespace longhaul::grammar {
+
+constexpr size_t kMostListedItems = 256;
+
+/// Keywords that restrict values in a way that is not supported. Unknown names restrict nothing.
+bool is_unsupported_keyword(std::string_view keyword);
+
+/// The least and the greatest count; kUnlimited if there is no greatest. UserError if one is not a
+/// whole number from 0 to 10 million.
+std::pair<int64_t, int64_t> count_limits(const Schema& schema, const char* least,
+                                         const char* greatest);
+
+}  // namespace longhaul::grammar

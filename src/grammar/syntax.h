@@ -1,0 +1,84 @@
+#pragma once
+// Rules over bytes: the common form into which schemas, GBNF and patterns are read.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "grammar/char_set.h"
+
+namespace longhaul::grammar {
+
+using Expression = uint32_t;  ///< a number of Syntax::nodes()
+using RuleNumber = uint32_t;
+
+constexpr int64_t kUnlimited = -1;
+
+enum class NodeKind : uint8_t {
+  kNothing,   ///< matches no text
+  kEmpty,     ///< matches the empty text
+  kBytes,     ///< one byte of a range
+  kText,      ///< these bytes
+  kSequence,  ///< all children in order
+  kChoice,    ///< one of the children
+  kRepeat,    ///< the child at least `low` times and at most `high` times
+  kCall,      ///< a rule
+};
+
+struct Node {
+  NodeKind kind = NodeKind::kEmpty;
+  int64_t low = 0, high = 0;      ///< bytes, counts (high may be kUnlimited), or the rule (low)
+  uint32_t first = 0, count = 0;  ///< children
+  std::string text = {};
+};
+
+class Syntax {
+ public:
+  Syntax();
+
+  Expression nothing() const { return 0; }
+  Expression empty() const { return 1; }
+  Expression bytes(uint8_t low, uint8_t high);
+  Expression text(std::string_view bytes);
+  Expression sequence(std::span<const Expression> parts);
+  Expression sequence(std::initializer_list<Expression> parts) {
+    return sequence(std::span(parts.begin(), parts.size()));
+  }
+  Expression choice(std::span<const Expression> parts);
+  Expression choice(std::initializer_list<Expression> parts) {
+    return choice(std::span(parts.begin(), parts.size()));
+  }
+  Expression optional(Expression e) { return choice({empty(), e}); }
+  Expression repeat(Expression e, int64_t low, int64_t high);
+  Expression call(RuleNumber rule);
+  /// One character in UTF-8.
+  Expression chars(const CharSet& set);
+
+  RuleNumber add_rule(std::string name);
+  void define(RuleNumber rule, Expression body) { rules_[rule].body = body; }
+  /// A rule with this body.
+  RuleNumber rule_of(std::string name, Expression body);
+  void share(RuleNumber rule) { rules_[rule].shared = true; }
+
+  struct Rule {
+    std::string name;
+    Expression body = 0;
+    bool shared = false;  ///< stays a rule however small it is, so that its states exist once
+  };
+  const std::vector<Rule>& rules() const { return rules_; }
+  const Node& node(Expression e) const { return nodes_[e]; }
+  std::span<const Expression> children(const Node& node) const {
+    return std::span(children_).subspan(node.first, node.count);
+  }
+
+ private:
+  Expression add(Node node, std::span<const Expression> parts = {});
+
+  std::vector<Node> nodes_;
+  std::vector<Expression> children_;
+  std::vector<Rule> rules_;
+};
+
+}  // namespace longhaul::grammar
