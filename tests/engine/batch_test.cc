@@ -28,6 +28,16 @@ using testing_support::sequence_of;
 
 constexpr int kTokens = 64;
 
+/// Whether nano can be read with the setting; some need a longer trained length.
+bool suits_nano(const std::string& spec) {
+  try {
+    sequence_of(spec);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
 /// A sequence of a batch and what it gave alone.
 struct Member {
   std::string name;
@@ -83,12 +93,14 @@ std::vector<std::string> all_settings() {
        testing_support::first_of_each_kind(testing_support::covering_settings())) {
     all.push_back(each);
   }
+  std::erase_if(all, [](const std::string& spec) { return !suits_nano(spec); });
   std::shuffle(all.begin(), all.end(), std::mt19937(7));  // so that methods mix
   return all;
 }
 
 TEST(Batch, OfEverySettingGivesTheBitsOfEachAlone) {
   const std::vector<std::string> settings = all_settings();
+  ASSERT_GT(settings.size(), 60u);
   constexpr size_t kSizes[] = {2, 3, 8, 9, 17};
   const KvType types[] = {{}, KvType(DType::F32), KvType(DType::Q8_0)};
   ModelRunner prefills = runner(), decodes = runner();
