@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 
-BAR = re.compile(r"reading \[[#.]*\] ([\d,]+) / ([\d,]+) tokens, ([\d.]+) tokens/s, "
+BAR = re.compile(r"prefill \[[#.]*\] ([\d,]+) / ([\d,]+) tokens, ([\d.]+) tokens/s, "
                  r"(?:(\d+) h )?(?:(\d+) min )?(?:([\d.]+) (s|ms) )?left")
 TICKS = os.sysconf("SC_CLK_TCK")
 

@@ -120,8 +120,7 @@ std::vector<MethodAdvice> all_methods(const AdviseFlags& flags,
 }
 
 std::string recommendation_line(const Advice& advice, const AdviseFlags& flags) {
-  if (!advice.best)
-    return "No method of this build reads this text within the memory that is free.\n";
+  if (!advice.best) return "No method of this build fits this text into the free memory.\n";
   std::string command = "--attention " + advice.best->attention;
   if (advice.best->kv_type != flags.session.kv_type)
     command += " --kv-type " + advice.best->kv_type;
@@ -138,7 +137,7 @@ void print_advice(const Advice& a, const AdviseFlags& flags) {
                       format_bytes(a.limit));
   using enum Table::Align;
   Table table({kLeft, kRight, kRight, kLeft, kLeft});
-  table.add({"attention", "memory", "reading, at most", "trained length", "profile"});
+  table.add({"attention", "memory", "prefill, at most", "trained length", "profile"});
   for (const MethodAdvice& m : a.methods) {
     if (!m.problem.empty()) {
       const std::string problem = one_line(m.problem);
@@ -151,12 +150,11 @@ void print_advice(const Advice& a, const AdviseFlags& flags) {
   }
   text += table.text();
   text += fmt::format(
-      "\nmemory: weights, keys and values of text and reply, working memory, the program. reading: "
-      "by "
-      "{} of dense\n"
-      "attention on the text's first {} tokens; methods that compute less of what they see are\n"
-      "faster. Without a profile for this model a method's defaults may answer worse ('longhaul\n"
-      "heads --save' writes those of ltri and duo). docs/methods says what each gives up.\n",
+      "\nmemory: weights, keys and values of text and reply, working memory, the program.\n"
+      "prefill: from {} of dense attention on the text's first {} tokens; methods that compute\n"
+      "less of what they see are faster. Without a profile for this model the defaults may answer\n"
+      "worse ('longhaul heads --save' writes profiles for ltri and duo). docs/methods says what\n"
+      "each method gives up.\n",
       format_seconds(a.measured_seconds), with_commas(a.measured_tokens));
   std::fputs(text.c_str(), stdout);
 }
@@ -172,7 +170,8 @@ nlohmann::ordered_json advice_json(const Advice& a) {
                        {"memory_bytes", m.memory},
                        {"fits", m.fits},
                        {"within_trained_length", m.within_training},
-                       {"reading_seconds_at_most", m.seconds},
+                       {"prefill_seconds_at_most", m.seconds},
+                       {"reading_seconds_at_most", m.seconds},  // the name of older versions
                        {"profile", m.profile}});
   }
   nlohmann::ordered_json json = {{"tokens", a.tokens},
@@ -230,8 +229,8 @@ int run(AdviseFlags flags) {
 }  // namespace
 
 Command add_advise_command(CLI::App& program) {
-  CLI::App* app =
-      program.add_subcommand("advise", "What a text would take, and which method to try");
+  CLI::App* app = program.add_subcommand(
+      "advise", "Memory and time of a text with each method, and which to try");
   auto flags = std::make_shared<AdviseFlags>();
   app->add_option("files", flags->files, "The texts, '-' for standard input")
       ->required()
@@ -239,7 +238,7 @@ Command add_advise_command(CLI::App& program) {
   flags->model.add_to(*app);
   flags->sandbox.add_to(*app);
   add_number<int64_t>(*app, "-n,--tokens", flags->reply, 0, int64_t{1} << 40,
-                      "Tokens of question and reply to make room for");
+                      "Room for question and reply, in tokens");
   flags->session.add_to(*app, SessionFlags::Set::kWithoutAttentionAndContext);
   app->add_flag("--json", flags->json, "One JSON object on standard output");
   app->footer("Example:\n  longhaul advise report.pdf -m model.gguf");

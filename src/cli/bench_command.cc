@@ -196,7 +196,8 @@ Command add_bench_command(CLI::App& program) {
       program.add_subcommand("bench", "Speed and memory, beside the machine's own peak");
   auto flags = std::make_shared<BenchFlags>();
   flags->model.add_to(*app);
-  add_number_list(*app, "--prompt", flags->prompts, 1, kLongest, "Prompt lengths to read, tokens");
+  add_number_list(*app, "--prompt", flags->prompts, 1, kLongest,
+                  "Prompt lengths to prefill, tokens");
   add_number_list(*app, "--depth", flags->depths, 0, kLongest,
                   "Tokens in the context before decoding");
   add_number<int64_t>(*app, "--gen", flags->steps, 0, kLongest, "Tokens to decode at each depth");
@@ -206,17 +207,16 @@ Command add_bench_command(CLI::App& program) {
   add_number_list(*app, "--sessions", flags->sessions, 1, 1 << 20,
                   "Sessions that are decoded together, at each depth; measures nothing else");
   add_text(*app, "--mix", flags->mix, "METHOD,...",
-           "Attention methods that take turns among the sessions");
+           "Attention methods, given to the sessions in turn");
   app->add_flag("--check", flags->check,
                 "Decode each session once more alone and compare the bits of all logits");
   flags->session.add_to(*app, SessionFlags::Set::kWithoutAttentionAndContext);
   app->add_flag("--no-machine", flags->no_machine, "Do not measure the machine's own peaks");
   app->add_flag("--json", flags->json, "One JSON object on standard output");
-  app->add_flag("-q,--quiet", flags->quiet, "No lines that tell what is being measured");
+  app->add_flag("-q,--quiet", flags->quiet, "No progress lines");
   app->footer(
-      "Without --prompt, --depth and --gen all of their defaults are measured; with one of them "
-      "only\n"
-      "what is named: --gen alone decodes from an empty context.\n"
+      "Without --prompt, --depth and --gen all defaults are measured; otherwise only the named\n"
+      "ones. --gen alone decodes from an empty context.\n"
       "Example:\n"
       "  longhaul bench -m smollm2 --prompt 512,2048,8192 --gen 64 --depth 0,8192\n"
       "  longhaul bench -m smollm2 --sessions 1,2,4,8 --depth 512 --mix dense,duo,h2o");

@@ -126,8 +126,8 @@ std::string memory_lines(const BenchResults& r) {
         format_bytes(r.peak_bytes));
   }
   return fmt::format(
-      "peak memory: {} (weights are mapped); of all rows together, as the system does not let it "
-      "begin anew\n",
+      "peak memory: {} (weights are mapped), of all rows together, because the system cannot "
+      "reset it\n",
       format_bytes(r.peak_bytes));
 }
 
@@ -238,22 +238,21 @@ std::string bench_text(const BenchResults& r) {
     text += fmt::format("sessions decoded together, attention {}\n\n", r.mix);
     text += batches_table(r);
     text +=
-        "\nas alone: sessions of which all logits have the bits that they have alone (--check)\n"
-        "of peak: bytes of weights, once for every 8 sessions on a CPU, and of live keys and\n"
-        "values against memory\n";
+        "\nas alone: sessions whose logits all have the same bits when decoded alone (--check)\n"
+        "of peak: bytes of weights (once for 8 sessions on a CPU) and of keys and values held,\n"
+        "of the memory bandwidth\n";
     if (r.machine && on_host(r)) text += machine_table(*r.machine);
     return text;
   }
   text += speeds_table(r);
-  text += "\npairs: of query and key that were computed, of those of dense attention\n";
+  text += "\npairs: computed pairs of query and key, of those of dense attention\n";
   text += memory_lines(r);
   if (r.machine) {
-    text +=
-        (on_host(r) ? machine_table(*r.machine)
-                    : device_table(*r.machine, products_of(r.session))) +
-        "\nof peak: prefill, operations of dense attention and all weights against the fastest\n"
-        "product above; decode, bytes of weights and live keys and values against memory\n"
-        "(beyond 100 % the caches hold them).\n";
+    text += (on_host(r) ? machine_table(*r.machine)
+                        : device_table(*r.machine, products_of(r.session))) +
+            "\nof peak: prefill, operations of dense attention and all weights, of the fastest\n"
+            "product above; decode, bytes of weights and of keys and values held, of the memory\n"
+            "bandwidth (more than 100 %: the caches hold a part).\n";
   }
   return text;
 }

@@ -92,11 +92,10 @@ class AllMethods {
     for (const std::string& why : left_out_) {
       std::fputs(fmt::format("left out: {}\n", why).c_str(), out);
     }
-    std::fputs(fmt::format("A prompt of 512 tokens is read at {:.0f} tokens/s; what is found goes "
-                           "to {}/\n\n",
-                           speed, folder_)
-                   .c_str(),
-               out);
+    std::fputs(
+        fmt::format("Prefill of 512 tokens: {:.0f} tokens/s. Results go to {}/\n\n", speed, folder_)
+            .c_str(),
+        out);
     std::fflush(out);
   }
 
@@ -202,7 +201,7 @@ class AllMethods {
   void write_page() const {
     const ModelConfig& config = input_.engine->model().config;
     CalibrationPage page;
-    page.title = name_of_model(*input_.engine) + ": what calibration found";
+    page.title = name_of_model(*input_.engine) + ": calibration";
     page.subtitle =
         fmt::format("{} layers, {} query heads, trained for {} tokens; seed {}.", config.layers,
                     config.heads, with_commas(config.trained_context), flags_.seed);
@@ -243,7 +242,7 @@ int calibrate_all(const CalibrateFlags& flags) {
   } else {
     fmt::print("{}{}; the page is {}\n", finished ? "all in " : "stopped after ",
                format_seconds(watch.seconds()), all.page());
-    if (!finished) fmt::print("The same command goes on.\n");
+    if (!finished) fmt::print("Run the same command to continue.\n");
   }
   return finished ? kExitOk : kExitCancelled;
 }

@@ -26,11 +26,11 @@ constexpr const char* kWithPrompts = "trianglemix, ltri, reattention, minference
 constexpr const char* kOneMethod = "duo, trianglemix, ltri, reattention, minference";
 
 void add_shared_flags(CLI::App& app, CalibrateFlags& f) {
-  add_number_list(app, "--lengths", f.lengths, 64, kMostTokens,
-                  "Tokens of a prompt; duo: of the shortest and the longest (1000 and 2000, or "
-                  "what the passkeys take); ltri: 1024,2048,4096; reattention: 8192,16384; "
-                  "minference: 8192; none of these beyond what the model was trained for, but "
-                  "reattention's second")
+  add_number_list(
+      app, "--lengths", f.lengths, 64, kMostTokens,
+      "Tokens of a prompt; duo: shortest and longest (1000 and 2000, or the length of the "
+      "passkeys); ltri: 1024,2048,4096; reattention: 8192,16384; minference: 8192. All but "
+      "reattention's second stay within the trained length")
       ->group(kWithTasks);
   add_text(app, "--tasks", f.tasks, "NAME,...",
            "Prompts, in turn: tasks of 'longhaul eval'; duo's passkeys (ten in a book)")
@@ -39,23 +39,26 @@ void add_shared_flags(CLI::App& app, CalibrateFlags& f) {
              "Prompts to read; trianglemix: 100; ltri: 3 of every task and length; reattention: 6 "
              "a round; minference: 3")
       ->group(kWithPrompts);
-  add_path(app, "--state", f.state, "FILE", "Goes on where it ended there, and writes where it is")
+  add_path(app, "--state", f.state, "FILE", "Continue from this file, and write progress to it")
       ->group(kOneMethod);
 }
 
 void add_duo_flags(CLI::App& app, CalibrateFlags& f) {
-  add_number(app, "--steps", f.steps, 1, 1 << 20, "Prompts to learn from, one a step")->group(kDuo);
+  add_number(app, "--steps", f.steps, 1, 1 << 20, "Training steps, one prompt each")->group(kDuo);
   add_number(app, "--words", f.words, 1, 1000, "Words of a passkey")->group(kDuo);
   add_choice(app, "--full", f.full, {"stream", "model"},
-             "Whose keys full attention reads in training: those of the text as it is read with "
-             "gates, or the model's")
+             "Keys that full attention reads in training: those computed with gates, or the "
+             "model's")
       ->group(kDuo);
-  add_number<int64_t>(app, "--sink", f.sink, 0, kMostTokens, "First tokens that streaming sees")
+  add_number<int64_t>(app, "--sink", f.sink, 0, kMostTokens,
+                      "First tokens that streaming heads see")
       ->group(kDuo);
-  add_number<int64_t>(app, "--recent", f.recent, 1, kMostTokens, "Last tokens that streaming sees")
+  add_number<int64_t>(app, "--recent", f.recent, 1, kMostTokens,
+                      "Last tokens that streaming heads see")
       ->group(kDuo);
   add_number(app, "--rate", f.rate, 1e-6, 1.0, "Highest learning rate")->group(kDuo);
-  add_number(app, "--penalty", f.penalty, 0.0, 1e6, "Of the mean gate")->group(kDuo);
+  add_number(app, "--penalty", f.penalty, 0.0, 1e6, "Weight of the mean gate in the loss")
+      ->group(kDuo);
   add_number(app, "--sparsity", f.sparsity, 0.0, 1.0,
              "Share of KV heads that stream, for the profile")
       ->group(kDuo);
@@ -77,11 +80,10 @@ void add_ltri_flags(CLI::App& app, CalibrateFlags& f) {
   add_number(app, "--trials", f.trials, 1, 1 << 16, "Pairs of theta and phi to try in a layer")
       ->group(kLtri);
   add_choice(app, "--form", f.form_of_ltri, {"paper", "longhaul"},
-             "Which form the profile names: the paper's, which goes by theta, phi and lambda, or "
-             "ours, which looks up by all keys")
+             "Form that the profile names: paper uses theta, phi and lambda; longhaul looks up by "
+             "all keys")
       ->group(kLtri);
-  add_number(app, "--least", f.least, 0.001, 1.0, "Score that makes a retrieval head")
-      ->group(kLtri);
+  add_number(app, "--least", f.least, 0.001, 1.0, "Least score of a retrieval head")->group(kLtri);
   add_number<int64_t>(app, "--block", f.block, 8, 512, "ltri's block, in tokens")->group(kLtri);
   add_number<int64_t>(app, "--n-init", f.init, 0, kMostTokens, "ltri's n_init, in tokens")
       ->group(kLtri);
@@ -89,17 +91,17 @@ void add_ltri_flags(CLI::App& app, CalibrateFlags& f) {
   add_number(app, "--vectors", f.vectors, 1, 512, "Index vectors of a block, at most")
       ->group(kLtri);
   add_number(app, "--compression", f.compression, 1.0, 1e6,
-             "Tokens of an index vector, at least: decides lambda")
+             "Least tokens of an index vector; decides lambda")
       ->group(kLtri);
   add_choice(app, "--ratio", f.ratio, {"row", "col", "rowcol"}, "ltri's ratio")->group(kLtri);
 }
 
 void add_all_flags(CLI::App& app, CalibrateFlags& f) {
-  add_text(app, "--methods", f.methods, "NAME,...", "Which methods, in this order (every one)")
+  add_text(app, "--methods", f.methods, "NAME,...", "Methods to calibrate, in this order (all)")
       ->group(kAllMethods);
   add_path(app, "-o,--out", f.out, "DIR",
            "Folder for states, profiles and the page ('calibration' beside the model); the same "
-           "command goes on there")
+           "command continues there")
       ->group(kAllMethods);
 }
 
@@ -139,12 +141,12 @@ void check(const CLI::App& app, const CalibrateFlags& flags) {
 }  // namespace
 
 Command add_calibrate_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
-      "calibrate", "Find what an attention method must know of a model, and keep it beside it");
+  CLI::App* app =
+      program.add_subcommand("calibrate", "Find the settings of attention methods for a model");
   auto flags = std::make_shared<CalibrateFlags>();
   app->add_option("METHOD", flags->method,
                   "duo (gates), trianglemix (layers), ltri (heads and thresholds), reattention "
-                  "(what is visible), minference (patterns), or all")
+                  "(visible tokens), minference (patterns), or all")
       ->type_name("")
       ->required();
   flags->model.add_to(*app);
@@ -152,8 +154,8 @@ Command add_calibrate_command(CLI::App& program) {
   add_text(*app, "--data", flags->data, "DIR", "Folder with the texts of benchmarks");
   add_choice(*app, "--compute", flags->compute, {"best", "f32"}, "Products of weights");
   add_text(*app, "--device", flags->device, "auto|cpu|cuda[:N]",
-           "Where the model is read ('longhaul devices' lists the GPUs); auto: on a GPU that has "
-           "room, else on the CPU. ltri runs on the CPU");
+           "Where the model runs ('longhaul devices' lists the GPUs); auto: a GPU that has room, "
+           "else the CPU. ltri runs on the CPU");
   app->add_flag("--save", flags->save, "Write the method's profile beside the model");
   app->add_flag("--json", flags->json, "One JSON object on standard output");
   app->add_flag("-q,--quiet", flags->quiet, "No progress bar");
@@ -164,8 +166,8 @@ Command add_calibrate_command(CLI::App& program) {
   add_ltri_flags(*app, *flags);
   add_all_flags(*app, *flags);
   app->footer(
-      "Reads prompts whose replies are known; the weights stay as they are. Ctrl-C ends it with "
-      "the\nbest so far.\n"
+      "Reads prompts with known replies; the weights do not change. Ctrl-C ends with the best\n"
+      "result so far.\n"
       "Examples:\n"
       "  longhaul calibrate duo -m model.gguf --state duo.state --save\n"
       "  longhaul calibrate trianglemix -m model.gguf --save\n"

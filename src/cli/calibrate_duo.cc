@@ -116,8 +116,8 @@ class DuoPart final : public CalibrationPart {
     section.charts.push_back(
         draw(map_of_heads("Gates, in per cent", "KV head", "gate ", 3, head_gates(gates()))));
     section.note = fmt::format(
-        "{} of {} steps. A gate near 1 says that the answers' last hidden states change when the "
-        "head forgets the middle of the text; near 0, that nobody misses it.",
+        "{} of {} steps. A gate near 1 means that the answers' last hidden states change if the "
+        "head evicts the middle of the text; near 0, that they do not.",
         trainer_.done(), trainer_.total());
     return section;
   }

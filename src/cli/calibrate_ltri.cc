@@ -56,7 +56,7 @@ class LtriPart final : public CalibrationPart {
     if (!search_.retrieval().empty()) return true;
     const FoundHeads found = search_.found();
     user_error(
-        "{}: no head scores {} or more: {} of {} replies held what was asked for; see "
+        "{}: no head scores {} or more: {} of {} replies contained the answer; see "
         "--least, --prompts, --tasks",
         engine_->checkpoint().path().string(), flags_.least, found.counted, found.asked);
   }
@@ -108,15 +108,15 @@ class LtriPart final : public CalibrationPart {
 
   CalibrationSection section() const override {
     const std::vector<RetrievalHead> heads = search_.retrieval();
-    CalibrationSection section{"ltri", "ltri: retrieval heads, and where spans end", "", {}, {},
-                               ""};
+    CalibrationSection section{"ltri", "ltri: retrieval heads and spans", "", {}, {}, ""};
     std::string best;
     for (size_t i = 0; i < std::min<size_t>(8, heads.size()); ++i) {
       best += fmt::format("{}{}.{} ({:.2f})", i == 0 ? "" : ", ", heads[i].layer, heads[i].head,
                           heads[i].score);
     }
-    section.found = fmt::format("{} query heads (LAYER.HEAD) look at what replies copy: {}{}.",
-                                heads.size(), best, heads.size() > 8 ? ", ..." : "");
+    section.found =
+        fmt::format("{} query heads (LAYER.HEAD) attend to the words that replies copy: {}{}.",
+                    heads.size(), best, heads.size() > 8 ? ", ..." : "");
     section.charts.push_back(draw(map_of_heads("Retrieval scores, in per cent", "query head", "", 2,
                                                search_.found().scores)));
     section.tables.push_back(layer_table());

@@ -27,8 +27,9 @@ PatternSearchSettings pattern_settings(const CalibrationInput& input) {
   const int64_t trained = input.engine->model().config.trained_context;
   if (flags.lengths.empty() && trained <= kDenseBelow) {
     user_error(
-        "calibrate minference: the model was trained for {} tokens, and minference reads the first "
-        "{} as dense attention does (dense_below); --lengths searches all the same",
+        "calibrate minference: the model was trained for {} tokens, and minference is dense for "
+        "the "
+        "first {} (dense_below); --lengths searches all the same",
         trained, kDenseBelow);
   }
   PatternSearchSettings s;
@@ -134,14 +135,14 @@ class MinferencePart final : public CalibrationPart {
       }
     }
     CalibrationSection section{
-        "minference", "minference: how every head reads a prompt", "", {}, {}, ""};
+        "minference", "minference: the pattern of every head", "", {}, {}, ""};
     section.found = fmt::format(
         "The patterns catch {:.2f} % of the attention, the mean over {} "
         "heads.",
         100 * mean_score(patterns), map.cells.size());
     section.charts.push_back(draw(map));
     section.note = fmt::format(
-        "{} of {} prompts, each read in one pass: the pattern of a head is "
+        "{} of {} prompts, each in one pass: the pattern of a head is "
         "the candidate that caught most of its attention.",
         search_.done(), search_.total());
     return section;

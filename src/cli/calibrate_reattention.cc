@@ -71,7 +71,7 @@ class ReattentionPart final : public CalibrationPart {
   }
 
   CalibrationSection section() const override {
-    CalibrationSection section{"reattention", "reattention: how much is visible", "", {}, {}, ""};
+    CalibrationSection section{"reattention", "reattention: visible tokens", "", {}, {}, ""};
     section.found = fmt::format(
         "The best is {}: at most {} tokens visible, {:.0f} % of {} answers "
         "right.",
@@ -88,9 +88,9 @@ class ReattentionPart final : public CalibrationPart {
     }
     section.tables.push_back(table);
     section.note =
-        "All settings were asked the same prompts; after each round the better half went on, so "
-        "that those asked more often were better in the rounds before. Of equal ones the one that "
-        "shows least is taken.";
+        "All settings get the same prompts. After each round the better half continues, so "
+        "settings with more prompts were better before. Of equal settings the one that shows the "
+        "fewest tokens wins.";
     return section;
   }
 

@@ -35,7 +35,7 @@ void print_layers(const ProbedLayers& found) {
   }
   std::fputs(table.text().c_str(), stdout);
   fmt::print(
-      "\nMean gradient of a pair, in millionths. The likeliest token was the value's in {} of {} "
+      "\nMean gradient of a pair, in millionths. The most likely token was the value's in {} of {} "
       "prompts.\n",
       found.right, found.asked);
 }
@@ -108,17 +108,18 @@ class TrianglePart final : public CalibrationPart {
           {std::to_string(layer), value, chosen,
            fmt::format("layer {}: mean {:.4f}, magnitude {:.4f} millionths; {}", layer,
                        kMillionths * middle.sum, kMillionths * middle.magnitude,
-                       chosen ? "triangle" : "reads everything")});
+                       chosen ? "triangle" : "dense")});
     }
     CalibrationSection section{
-        "trianglemix", "trianglemix: which layers may read by triangles", "", {}, {}, ""};
+        "trianglemix", "trianglemix: layers that can be triangles", "", {}, {}, ""};
     section.found = fmt::format(
-        "Layers by how little their middle matters, the least first: {}. "
+        "Layers by the effect of their middle, the smallest first: {}. "
         "The first {} become triangles.",
         fmt::join(ranked, " "), count());
     section.charts.push_back(draw(chart));
     section.note = fmt::format(
-        "{} of {} prompts; the likeliest token was the wanted one in {} of them. Ranked by the {}.",
+        "{} of {} prompts; the most likely token was the right one in {} of them. Ranked by the "
+        "{}.",
         search_.done(), search_.total(), found.right,
         magnitudes() ? "mean of magnitudes" : "signed mean, as published");
     return section;

@@ -26,10 +26,9 @@ namespace longhaul {
 std::span<const CalibratedMethod> calibrated_methods() {
   static constexpr CalibratedMethod kMethods[] = {
       {"duo", "gates of its KV heads", duo_part},
-      {"trianglemix", "layers that read by triangles", trianglemix_part},
-      {"ltri", "retrieval heads and thresholds", ltri_part,
-       "it looks at every row of attention there"},
-      {"reattention", "what is visible", reattention_part},
+      {"trianglemix", "layers that can be triangles", trianglemix_part},
+      {"ltri", "retrieval heads and thresholds", ltri_part, "it reads every row of attention"},
+      {"reattention", "visible tokens", reattention_part},
       {"minference", "a pattern for every head", minference_part},
   };
   return kMethods;

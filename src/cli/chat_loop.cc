@@ -22,12 +22,10 @@ namespace longhaul {
 namespace {
 
 constexpr const char* kHelp =
-    "Ask away. /clear forgets the conversation, /help shows this, /quit, /bye or Ctrl-D ends the "
-    "chat.\n"
+    "/clear forgets the conversation, /help shows this, /quit, /bye or Ctrl-D ends the chat.\n"
     "\"\"\" begins a message of several lines, which ends with \"\"\"; pasted lines are one "
     "message.\n"
-    "Ctrl-C stops a reply and takes back a half-typed line; where nothing is typed it ends the "
-    "chat.\n";
+    "Ctrl-C stops a reply and clears a half-typed line; on an empty line it ends the chat.\n";
 
 const ChatCompatFlag* compat_flag_of(std::string_view said) {
   const std::string_view word = said.substr(0, said.find(' '));

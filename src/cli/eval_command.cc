@@ -59,43 +59,41 @@ struct EvalFlags {
 
 void EvalFlags::add_to(CLI::App& app) {
   app.add_option("task", tasks,
-                 "What to ask: tasks or families that --list explains, parted by commas, or 'jsonl "
-                 "FILE' for "
-                 "cases of your own")
+                 "Tasks or families of --list, separated by commas, or 'jsonl FILE' for your own "
+                 "cases")
       ->type_name("TASK,...");
   model.add_to(app);
   add_text(app, "--attention", attention, "METHOD,...",
            "Attention methods, compared on the same prompts");
   add_number_list(
       app, "--lengths", lengths, 64, kLongestPrompt,
-      "Tokens that prompt and reply may fill; benchmarks' texts of their own length are "
-      "cut to the longest (4096; such texts: what the model was trained for), your own "
-      "cases are not");
+      "Most tokens of prompt and reply together (4096). Longer texts of benchmarks are cut to "
+      "the largest, by default to the trained length; your own cases are not cut");
   add_number(app, "-n,--samples", samples, 1, 1 << 20, "Samples of every task and length");
-  add_number<uint64_t>(app, "--seed", seed, 0, int64_t{1} << 53, "Another seed, other samples");
+  add_number<uint64_t>(app, "--seed", seed, 0, int64_t{1} << 53,
+                       "Another seed gives other samples");
   add_path(app, "-o,--out", out, "DIR",
-           "Folder for run.json and samples.jsonl; a run that was stopped goes on there");
+           "Folder for run.json and samples.jsonl; a stopped run continues there");
   add_choice(app, "--opening,--openings", openings, {"off", "on", "both"},
              "Whether prompts end with the reply's first words, where a task has them");
   app.add_flag("--controls", controls,
-               "Ask dense attention without the context, and with its middle cut out");
+               "Also ask dense attention without the context, and with its middle removed");
   add_number(app, "--kept", kept, 0.01, 0.99,
-             "Share of the prompt that the cut of --controls leaves");
+             "Share of the prompt that --controls keeps in the second case");
   app.add_flag("--inject-evidence", inject_evidence,
-               "Ask methods that look up blocks (infllm, ltri) once more with those that hold the "
-               "answer always among them");
+               "Also ask methods that look up blocks (infllm, ltri) with the blocks of the answer "
+               "always visible");
   add_number(app, "--parallel", parallel, 1, 1024,
-             "Answers at a time, one thread each; for models too small to fill the cores");
+             "Answers at a time, one thread each, for small models");
   add_number(app, "--together", together, 1, 1024,
-             "Replies that are decoded together, as far as memory allows (8 on a CPU)");
+             "Replies decoded together, as far as memory allows (8 on a CPU)");
   add_number(app, "--simulate", simulated, 0, 1 << 16,
-             "Tokens at the end of a prompt that are read one by one, as generated ones are "
-             "(DuoAttention: 50)");
-  app.add_flag("--no-sharing", no_sharing,
-               "Every method reads every prompt itself, also where a dense reading would do");
+             "Tokens at the end of a prompt that are decoded one by one (DuoAttention: 50)");
+  app.add_flag(
+      "--no-sharing", no_sharing,
+      "Every method prefills every prompt itself, even if a dense prefill could be shared");
   app.add_flag("--sources", sources,
-               "Also whether the passage that a reply drew on most ('run --sources') holds the "
-               "answer");
+               "Also whether the first source of a reply ('run --sources') holds the answer");
   add_path(app, "--data", data, "DIR", "Folder with the texts of benchmarks");
   app.add_flag("--list", list, "List the tasks, with their rules and sources");
   add_prompt_form(app, form);
@@ -266,7 +264,7 @@ int run(const EvalFlags& flags) {
   bar.clear();
   print_outcome(flags, outcome, folder);
   if (!outcome.finished && !flags.out.empty()) {
-    std::fputs("stopped; the same command goes on from here\n", stderr);
+    std::fputs("stopped; the same command continues from here\n", stderr);
   }
   return outcome.finished ? kExitOk : kExitCancelled;
 }

@@ -12,7 +12,7 @@ ModelSource find_or_pull(const std::string& model) {
   if (const auto reference = parse_reference(model)) {
     if (const auto path = find_pulled(*reference)) return {*path, {}, {}, {}};
     const PulledModel pulled = pull_from_hub({*reference, "", false, true});
-    if (pulled.cancelled) user_error("{}: not all of it has been fetched", model);
+    if (pulled.cancelled) user_error("{}: the download is not complete", model);
     return {pulled.path, {}, {}, {}};
   }
   try {

@@ -47,14 +47,12 @@ struct HeadsFlags {
 void HeadsFlags::add_to(CLI::App& app) {
   model.add_to(app);
   add_number_list(app, "--lengths", lengths, 64, int64_t{1} << 26,
-                  "Tokens of a prompt and its reply (1024,2048,4096, as far as the model was "
-                  "trained)");
+                  "Tokens of a prompt and its reply (1024,2048,4096, within the trained length)");
   add_number(app, "-n,--samples", samples, 1, 1 << 20, "Facts to find at every length");
-  add_number<uint64_t>(app, "--seed", seed, 0, int64_t{1} << 53, "Another seed, other facts");
-  add_number(app, "--least", least, 0.001, 1.0, "Score that makes a retrieval head");
+  add_number<uint64_t>(app, "--seed", seed, 0, int64_t{1} << 53, "Another seed gives other facts");
+  add_number(app, "--least", least, 0.001, 1.0, "Least score of a retrieval head");
   add_text(app, "--data", data, "DIR", "Folder with the texts of benchmarks");
-  app.add_flag("--save", save,
-               "Write what was found beside the model, where --attention ltri and duo find it");
+  app.add_flag("--save", save, "Write profiles for ltri and duo beside the model");
   add_prompt_form(app, form);
   session.device = "cpu";  // attention is inspected on the host, row by row
   session.add_to(app, SessionFlags::Set::kWithoutAttentionAndContext);
@@ -132,9 +130,9 @@ void say_ties(const HeadGates& gates) {
   const int tied = chosen_by_place(gates, kSparsity);
   if (tied == 0) return;
   std::fputs(
-      fmt::format("note: of the heads that --attention duo then keeps full, {} score no more "
-                  "than heads that stream, and are those of the lowest layers; 'longhaul "
-                  "calibrate duo' tells more of them apart\n",
+      fmt::format("note: {} of the heads that --attention duo then keeps full score no more than "
+                  "heads that stream, and are chosen by their low layer; 'longhaul calibrate duo' "
+                  "ranks more of them\n",
                   tied)
           .c_str(),
       stderr);
@@ -178,8 +176,8 @@ Command add_heads_command(CLI::App& program) {
   auto flags = std::make_shared<HeadsFlags>();
   flags->add_to(*app);
   app->footer(
-      "Asks for facts hidden in books and counts which heads look at the words that the reply\n"
-      "copies. --attention ltri looks up by the best head of each layer; duo keeps everything of\n"
+      "Asks for facts hidden in books and counts which heads attend to the words that the reply\n"
+      "copies. --attention ltri looks up by the best head of each layer; duo keeps every row of\n"
       "the best heads.\n"
       "Examples:\n"
       "  longhaul heads -m model.gguf\n"

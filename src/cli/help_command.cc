@@ -24,7 +24,7 @@ std::string help_on(const CLI::App& program, const std::string& command) {
 }  // namespace
 
 Command add_help_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("help", "This list, or a command's flags");
+  CLI::App* app = program.add_subcommand("help", "Show this list, or a command's flags");
   auto command = std::make_shared<std::string>();
   app->add_option("COMMAND", *command, "The command")->type_name("");
   app->footer("Example:\n  longhaul help run");

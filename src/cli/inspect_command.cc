@@ -100,7 +100,7 @@ void print_text(const Checkpoint& checkpoint, bool brief) {
     fmt::print("not readable: {} {}\n", shown_name(t.name), t.reason);
   }
   if (checkpoint.left_out() > 0) {
-    fmt::print("the text model of a larger one: {} tensors of its other parts are left out\n",
+    fmt::print("text model of a larger model: {} tensors of its other parts are ignored\n",
                checkpoint.left_out());
   }
   Table entries;
@@ -148,7 +148,7 @@ ordered_json json_of(const Checkpoint& checkpoint, bool brief) {
 }  // namespace
 
 Command add_inspect_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("inspect", "What a model holds: metadata, tensors, bytes");
+  CLI::App* app = program.add_subcommand("inspect", "Metadata, tensors and sizes of a model");
   struct Flags {
     std::string model;
     SandboxFlags sandbox;
@@ -160,7 +160,7 @@ Command add_inspect_command(CLI::App& program) {
                   "GGUF file, Hugging Face folder, name or hf:OWNER/REPO[:TYPE]")
       ->required()
       ->type_name("MODEL");
-  app->add_flag("--brief", flags->brief, "Leave the list of tensors out");
+  app->add_flag("--brief", flags->brief, "Omit the list of tensors");
   app->add_flag("--json", flags->json, "One JSON object on standard output");
   flags->sandbox.add_to(*app);
   app->footer("Example:\n  longhaul inspect smollm2 --brief");

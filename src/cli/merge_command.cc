@@ -145,12 +145,13 @@ void put(const Merged& merged, const Flags& flags) {
 void put_folder(const Checkpoint& checkpoint, std::span<const WeightedLora> adapters,
                 const Flags& flags) {
   if (flags.type != "keep") {
-    user_error("--type {}: of GGUF files only: the matrices of a Hugging Face folder keep theirs",
-               flags.type);
+    user_error(
+        "--type {}: for GGUF files only; the matrices of a Hugging Face folder keep their type",
+        flags.type);
   }
   if (fs::path(flags.out).extension() == ".gguf") {
-    user_error("{}: {} is a Hugging Face folder, and so is what comes of it: name a folder",
-               flags.out, checkpoint.path().string());
+    user_error("{}: {} is a Hugging Face folder, and so is the result: name a folder", flags.out,
+               checkpoint.path().string());
   }
   put(MergedFolder(checkpoint, adapters), flags);
 }
@@ -182,13 +183,14 @@ Command add_merge_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("merge", "Write a model with its adapters in the weights");
   auto flags = std::make_shared<Flags>();
   flags->type = "keep";
-  app->add_option("OUT", flags->out, "The GGUF file to write, or of a folder's model the folder")
+  app->add_option("OUT", flags->out,
+                  "The GGUF file to write, or the folder for a model in a folder")
       ->required()
       ->type_name("OUT");
   flags->model.add_model_to(*app);
-  add_choice(
-      *app, "--type", flags->type, {"keep", "f32", "f16", "bf16", "q8_0"},
-      "Of a GGUF file's matrices that change; keep: their own, or q8_0 where that is another");
+  add_choice(*app, "--type", flags->type, {"keep", "f32", "f16", "bf16", "q8_0"},
+             "Type of changed matrices of a GGUF file; keep: f32, f16, bf16, q8_0 as they are, "
+             "others q8_0");
   app->add_flag("--json", flags->json, "One JSON object on standard output");
   app->add_flag("-q,--quiet", flags->quiet, "No progress bar, no report");
   flags->sandbox.add_to(*app);

@@ -46,12 +46,13 @@ void ModelFlags::add_model_to(CLI::App& app) {
            "hf:OWNER/REPO[:TYPE] or a URL");
   app.add_option_function<std::string>(
          "--hf-repo", [this](const std::string& text) { model = "hf:" + text; },
-         "A model of the hub, fetched where it is not here yet; -hf for short")
+         "A model of the hub, fetched if it is missing; -hf for short")
       ->type_name("OWNER/REPO[:TYPE]")
       ->take_last();
-  app.add_option("--lora", loras,
-                 "An adapter beside the model: a GGUF file or a PEFT folder, and how much of it "
-                 "(1: as trained). May be given several times")
+  app.add_option(
+         "--lora", loras,
+         "A LoRA adapter: a GGUF file or a PEFT folder, and its scale (1: as trained). May be "
+         "given several times")
       ->type_name("FILE[:SCALE]")
       ->allow_extra_args(false);
   add_number(app, "-t,--threads", threads, 0, kMostThreads, "Threads; 0: one for every logical CPU")
@@ -61,9 +62,9 @@ void ModelFlags::add_model_to(CLI::App& app) {
 void ModelFlags::add_to(CLI::App& app) {
   add_model_to(app);
   add_text(app, "--profiles", profiles, "FOLDER|NAME",
-           "Settings of methods for this model, in place of those beside it: a folder of "
-           "METHOD.json files, or a known model's name ('longhaul models --profiles')");
-  add_choice(app, "--isa", isa, isa_names(), "Force lower kernels than the CPU's best")
+           "Settings of methods in place of those beside the model: a folder of METHOD.json "
+           "files, or a known model's name ('longhaul models --profiles')");
+  add_choice(app, "--isa", isa, isa_names(), "Use kernels of a lower instruction set")
       ->group("Machine");
 }
 

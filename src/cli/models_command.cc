@@ -36,7 +36,7 @@ std::vector<ListedModel> list_models() {
     ListedModel listed{model, 0, "", ""};
     try {
       if (lacks_base(model, all)) {
-        listed.advice = fmt::format("to be had with 'longhaul pull {}'", model.name);
+        listed.advice = fmt::format("fetch it with 'longhaul pull {}'", model.name);
         list.push_back(std::move(listed));
         continue;
       }
@@ -70,14 +70,13 @@ void print_models(const std::vector<ListedModel>& list) {
     table.add({m.model.name, m.problem.empty() ? format_bytes(m.bytes) : "unreadable",
                m.problem.empty() ? m.model.path.string() : m.problem});
   }
-  if (!holds(list, "smollm2"))
-    table.add({"smollm2", "-", "to be had with 'longhaul pull smollm2'"});
+  if (!holds(list, "smollm2")) table.add({"smollm2", "-", "fetch it with 'longhaul pull smollm2'"});
   std::fputs(table.text().c_str(), stdout);
   std::string places;
   for (const auto& folder : model_folders()) places += "\n  " + folder.string();
   fmt::print(
-      "\nNames are looked up in:{}\nand in what ollama, LM Studio, llama.cpp and the hub's tools "
-      "keep.\n"
+      "\nNames are looked up in:{}\nand in the folders of ollama, LM Studio, llama.cpp and the "
+      "hub's cache.\n"
       "Set LONGHAUL_MODELS to add a folder.\n",
       places);
 }
@@ -91,9 +90,8 @@ void print_catalogue(const std::vector<ListedModel>& list) {
     table.add({e.name, format_bytes(static_cast<size_t>(e.bytes)), with_commas(e.context),
                e.licence, e.languages, (holds(list, e.name) ? "(here) " : "") + e.good_for});
   }
-  fmt::print(
-      "\nTo be had with 'longhaul pull NAME', besides any GGUF model with hf:OWNER/REPO:\n\n{}",
-      table.text());
+  fmt::print("\n'longhaul pull NAME' fetches these, 'longhaul pull hf:OWNER/REPO' any other:\n\n{}",
+             table.text());
 }
 
 void print_models_json(const std::vector<ListedModel>& list, bool all) {
@@ -113,7 +111,7 @@ void print_models_json(const std::vector<ListedModel>& list, bool all) {
                     {"languages", e.languages},
                     {"licence", e.licence},
                     {"good_for", e.good_for},
-                    {"advice", fmt::format("to be had with 'longhaul pull {}'", e.name)}});
+                    {"advice", fmt::format("fetch it with 'longhaul pull {}'", e.name)}});
   }
   print_json(json);
 }
@@ -138,12 +136,12 @@ void print_profiles(bool json) {
 }  // namespace
 
 Command add_models_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("models", "The models that are at hand by name");
+  CLI::App* app = program.add_subcommand("models", "List the models that have a name here");
   auto json = std::make_shared<bool>(false), all = std::make_shared<bool>(false);
   auto profiles = std::make_shared<bool>(false);
-  app->add_flag("--all", *all, "Also the recommended models that can be fetched");
+  app->add_flag("--all", *all, "Also list recommended models to fetch");
   app->add_flag("--profiles", *profiles,
-                "Instead: models whose published settings of methods are here, for --profiles")
+                "List the models with published settings for --profiles instead")
       ->excludes("--all");
   app->add_flag("--json", *json, "A JSON array on standard output");
   app->footer("Example:\n  longhaul models --all");

@@ -57,7 +57,7 @@ Table figures_of(const Figures& f) {
   Table table;
   const auto windows = static_cast<int64_t>(f.result.window_sums.size());
   if (!f.result.finished) {
-    table.add({"stopped", fmt::format("after {} of {} windows: the figures are theirs",
+    table.add({"stopped", fmt::format("after {} of {} windows, which the figures cover",
                                       with_commas(windows), with_commas(f.result.windows))});
   }
   table.add({"perplexity", fmt::format("{:.4f}", f.result.perplexity())});
@@ -118,8 +118,8 @@ void warn_of_dense_figures(const PerplexityFlags& flags, const SessionOptions& s
   const PromptChoice choice = method->prompt_choice();
   if (choice != PromptChoice::kAtEnd && choice != PromptChoice::kOnceRead) return;
   warn(
-      "--attention {}: it forgets when a prompt ends, and without --prefill all that is scored is "
-      "the prompt: the figures are those of dense attention",
+      "--attention {}: it evicts when a prompt ends, and without --prefill only the prompt is "
+      "scored: the figures are those of dense attention",
       session.attention.text());
 }
 
@@ -130,8 +130,8 @@ void warn_of_late_instruction(const PerplexityFlags& flags, const SessionOptions
   const auto method = session.attention.make(engine.model().shape);
   if (method->prompt_choice() == PromptChoice::kByInstruction) return;
   warn(
-      "--instruction: without --prefill it stands behind all that is scored, and --attention {} "
-      "does not read a text by it",
+      "--instruction: without --prefill it follows all scored tokens, and --attention {} does not "
+      "use it",
       session.attention.text());
 }
 
@@ -155,7 +155,7 @@ int run(const PerplexityFlags& flags) {
                        std::min<int64_t>(plan.window, static_cast<int64_t>(tokens.size())));
   warn_of_dense_figures(flags, session, *engine);
 
-  ProgressBar bar("reading", !flags.quiet && !flags.json);
+  ProgressBar bar("prefill", !flags.quiet && !flags.json);
   PerplexityHooks hooks;
   hooks.cancel = &interrupt.flag();
   hooks.progress = [&bar](int64_t done, int64_t total, const PerplexityResult& so_far) {
@@ -187,23 +187,21 @@ Command add_perplexity_command(CLI::App& program) {
   add_number<int64_t>(*app, "-c,--ctx", flags->window, 2, int64_t{1} << 40,
                       "Tokens of a window; each is a fresh context");
   add_number<int64_t>(*app, "--stride", flags->stride, 0, int64_t{1} << 40,
-                      "Tokens from one window's begin to the next; 0: --ctx less --prefill");
-  add_number<int64_t>(*app, "--prefill", flags->prefill, 0, int64_t{1} << 40,
-                      "Tokens of a window that are its prompt; those after it are scored, read one "
-                      "at a time");
+                      "Tokens from the start of a window to the next; 0: --ctx less --prefill");
+  add_number<int64_t>(
+      *app, "--prefill", flags->prefill, 0, int64_t{1} << 40,
+      "Tokens of a window that are its prompt; the others are decoded one at a time "
+      "and scored");
   add_text(*app, "--instruction", flags->instruction, "TEXT",
-           "Read after each window's prompt, not scored: for methods that read a text by it");
+           "Text after each window's prompt, not scored; for methods that use a question");
   flags->session.add_to(*app, SessionFlags::Set::kWithoutContext);
   app->add_flag("--json", flags->json, "One JSON object on standard output");
   app->add_flag("-q,--quiet", flags->quiet, "No cost report, no progress bar");
   app->footer(
-      "A token is scored once, given at most ctx - 1 tokens before it; a smaller stride gives "
-      "each\n"
-      "more context and takes longer. The first token of a window, or all of its --prefill, is "
-      "not\n"
-      "scored there: with a stride of ctx - 1, or ctx - prefill, only the text's beginning is "
-      "left\n"
-      "out. Methods that act when a prompt ends (snapkv, ...) show their effect with --prefill.\n"
+      "A token is scored once, after at most ctx - 1 others. A smaller stride gives each token\n"
+      "more context and takes longer. The first token of a window, or its --prefill, is not\n"
+      "scored there; with a stride of ctx - 1, or ctx - prefill, only the text's beginning is\n"
+      "never scored. Methods that act when a prompt ends (snapkv, ...) need --prefill.\n"
       "Example:\n"
       "  longhaul perplexity book.txt -m nano --ctx 4096 --stride 1024");
   return {app, [flags] { return run(*flags); }};

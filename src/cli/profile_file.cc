@@ -11,8 +11,7 @@ namespace longhaul {
 void refuse_to_replace(std::span<const std::filesystem::path> files) {
   for (const std::filesystem::path& file : files) {
     if (is_there(file)) {
-      user_error("--save: {} is there already; move it away to have it written anew",
-                 file.string());
+      user_error("--save: {} is there already; move it away first", file.string());
     }
     expect_writable(file);
   }

@@ -119,15 +119,15 @@ Command add_pull_command(CLI::App& program) {
          "Q4_K_M], or the URL of a GGUF file")
       ->required()
       ->type_name("MODEL");
-  add_text(*app, "--as", flags->name, "NAME", "The name that it is to have");
-  app->add_flag("--again", flags->again, "Even if it is here already");
+  add_text(*app, "--as", flags->name, "NAME", "Name of the model here");
+  app->add_flag("--again", flags->again, "Fetch it even if it is here already");
   app->add_flag("--json", flags->json, "One JSON object on standard output");
   app->footer(
       "Examples:\n"
       "  longhaul pull smollm2-32k\n"
       "  longhaul pull qwen3-4b\n"
       "  longhaul pull hf:Qwen/Qwen2.5-1.5B-Instruct-GGUF:q8_0\n"
-      "HF_TOKEN, HF_ENDPOINT and https_proxy are looked at.");
+      "HF_TOKEN, HF_ENDPOINT and https_proxy are used.");
   return {app, [flags] { return pull(*flags); }};
 }
 

@@ -117,13 +117,13 @@ PullPlan plan_url(const PullRequest& request, const CancelFlag* cancel) {
   const std::string& url = request.reference.url;
   const HubFile file = ask_server(url, cancel);
   if (!file.path.ends_with(".gguf"))
-    user_error("{}: no GGUF file; of a Hugging Face model give hf:OWNER/REPO", url);
+    user_error("{}: no GGUF file; for a Hugging Face model give hf:OWNER/REPO", url);
   const std::string name = request.name.empty() ? name_of_gguf(file.path) : request.name;
   if (!is_plain_name(name)) user_error("{}: give it a name with --as", url);
   plan.record = {name, "", "", url, "", {file.path}, name + ".gguf"};
   plan.files.push_back({file, url, name + ".gguf"});
   plan.what =
-      fmt::format("{}{}; nothing to check it against", url,
+      fmt::format("{}{}; no checksum is published", url,
                   file.bytes < 0 ? "" : ", " + format_bytes(static_cast<size_t>(file.bytes)));
   return plan;
 }
@@ -185,7 +185,7 @@ bool fetch(const PullPlan& plan, const fs::path& folder, bool progress, bool aga
   }
   check_space(folder, static_cast<size_t>(std::max<int64_t>(0, all - arrived)));
   if (arrived > 0)
-    fmt::print(stderr, "{} of it have arrived before\n",
+    fmt::print(stderr, "{} of it were fetched before\n",
                format_bytes(static_cast<size_t>(arrived)));
   Progress line(progress, all);
   for (const PlannedFile& f : plan.files) {
@@ -210,7 +210,7 @@ bool fetch(const PullPlan& plan, const fs::path& folder, bool progress, bool aga
                               line.tell(fmt::format("{}; trying again", problem));
                             }};
     if (download(what) == DownloadEnd::kCancelled) {
-      line.tell("stopped; what has arrived stays, and the same command goes on with it");
+      line.tell("stopped; the same command continues");
       return false;
     }
   }

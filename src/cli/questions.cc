@@ -131,7 +131,7 @@ bool QuestionRun::read_text() {
   if (!reads_once_ && !begins_densely) {
     warn(
         "--questions {}: {} chooses by the question what it keeps of the text, so the text is "
-        "read once for each question",
+        "prefilled for each question",
         flags_.questions, options_.attention.text());
     return true;
   }
@@ -140,7 +140,7 @@ bool QuestionRun::read_text() {
   std::optional<Sequence> read_densely;
   if (!reads_once_) read_densely.emplace(engine_, dense);
   Sequence& reader = reads_once_ ? base_ : *read_densely;
-  ProgressBar bar("reading", !flags_.quiet && !flags_.json);
+  ProgressBar bar("prefill", !flags_.quiet && !flags_.json);
   PrefillHooks hooks;
   hooks.reply = longest_reply();
   hooks.cancel = &interrupt_.flag();
@@ -277,7 +277,7 @@ int QuestionRun::run(const std::vector<QuestionLine>& questions) {
   if (!flags_.quiet && !flags_.json) {
     std::string report;
     if (text_tokens_ > 0) {
-      report = fmt::format("text: {} tokens, read in {}; ", with_commas(text_tokens_),
+      report = fmt::format("text: {} tokens, prefilled in {}; ", with_commas(text_tokens_),
                            format_seconds(text_seconds_));
     }
     report += fmt::format(

@@ -50,9 +50,8 @@ std::string chosen_format(const ReportFlags& flags) {
   if (flags.output.empty() || ending == ".md") return "md";
   if (ending == ".html" || ending == ".htm") return "html";
   if (ending == ".csv") return "csv";
-  user_error(
-      "-o {}: what to write is not clear: end it in .html, .md or .csv, or give --format or --json",
-      flags.output);
+  user_error("-o {}: unknown format: end it in .html, .md or .csv, or give --format or --json",
+             flags.output);
 }
 
 void put(const ReportFlags& flags, const std::string& text) {
@@ -111,19 +110,19 @@ int run(const ReportFlags& flags) {
 }  // namespace
 
 Command add_report_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("report", "What 'longhaul eval' found: tables and charts");
+  CLI::App* app = program.add_subcommand("report", "Tables and charts of 'longhaul eval'");
   auto flags = std::make_shared<ReportFlags>();
   app->add_option("DIR", flags->folders, "Folders of 'longhaul eval'")->type_name("");
   add_path(*app, "-o,--output", flags->output, "FILE",
            "Write there (.html, .md or .csv; JSON with --json); else to standard output");
   add_choice(*app, "--format", flags->format, {"html", "md", "csv"},
-             "What to write; else by the file's ending, else md");
+             "Format; by default that of the file's ending, else md");
   app->add_option("--compare", flags->compare,
-                  "Which differences are real: two folders, or two methods of DIR")
+                  "Test which differences are real between two folders, or two methods of DIR")
       ->type_name("A B")
       ->expected(2);
   add_text(*app, "--against", flags->against, "METHOD",
-           "Which differences of all methods of DIR from this one are real");
+           "Test which differences of all methods of DIR from this one are real");
   add_path(*app, "--pictures", flags->pictures, "FOLDER",
            "Write every chart there as an SVG file too");
   app->add_flag("--json", flags->json, "One JSON object, on standard output or in FILE");

@@ -46,18 +46,18 @@ PromptTokens prompt_of(const RunFlags& flags, const std::vector<std::string>& te
 void take_models_sampling(RunFlags& flags, const Engine& engine) {
   const auto defaults = sampling_defaults(engine.checkpoint());
   if (!defaults || !flags.sampling.take_defaults(defaults->sampler) || flags.quiet) return;
-  std::fputs(fmt::format("replies are drawn as {} asks: {}; --temp 0: always the likeliest token\n",
-                         defaults->source, sampling_text(flags.sampling.sampler))
-                 .c_str(),
-             stderr);
+  std::fputs(
+      fmt::format("replies are sampled as {} says: {}; --temp 0: always the most likely token\n",
+                  defaults->source, sampling_text(flags.sampling.sampler))
+          .c_str(),
+      stderr);
 }
 
 /// The text in the session file, and the question with which it was saved if none is given now.
 Document take_loaded(RunFlags& flags, const Session& session) {
   LoadedText loaded = text_of_loaded(session, flags.prompt, flags.load);
   if (flags.interactive && loaded.text.empty()) {
-    user_error("--load {}: it holds no text, and what was said in a chat is not taken up again",
-               flags.load);
+    user_error("--load {}: it holds no text, and a saved chat cannot be continued", flags.load);
   }
   if (flags.prompt.question.empty() && !flags.interactive) {
     flags.prompt.question = std::move(loaded.left_out);
@@ -174,7 +174,7 @@ Command add_run_command(CLI::App& program) {
   app->footer(
       "Examples:\n"
       "  longhaul run -m smollm2 -f report.txt -p 'What does the report advise?'\n"
-      "  longhaul run -f book.txt --save book.session -n 0        # read once ...\n"
+      "  longhaul run -f book.txt --save book.session -n 0        # prefill once ...\n"
       "  longhaul run -f book.txt --load book.session -p 'Who is Ellen?'   # ... ask often\n"
       "  longhaul run -f book.txt --questions questions.txt       # one question per line\n"
       "  longhaul run smollm2 'What is a ferry?'\n"

@@ -63,15 +63,15 @@ void RunFlags::add_to(CLI::App& app) {
   sampling.add_to(app);
   session.add_to(app);
   const std::string group = "Session files";
-  add_path(app, "--save", save, "FILE", "Keep what was read: keys and values after the prompt")
-      ->group(group);
+  add_path(app, "--save", save, "FILE", "Store the keys and values of the prompt")->group(group);
   add_path(app, "--load", load, "FILE",
-           "Start from it: only what differs is read. Without -f the question is about its text")
+           "Continue from a saved file: only the rest of the prompt is prefilled. Without -f the "
+           "question is about its text")
       ->group(group);
   add_path(app, "--questions", questions, "FILE",
-           "Ask each line of it about the texts, which are read once; '-' for standard input");
+           "Ask each line of it about the texts, which are prefilled once; '-' for standard input");
   app.add_flag("--sources{3}", sources,
-               "Show the passages of the texts that the reply drew on; --sources=N: N of them");
+               "Show the passages that the reply drew on; --sources=N: N of them");
   app.add_flag("--json", json, "One JSON object on standard output instead of the text");
   app.add_flag("-q,--quiet", quiet, "No report, no progress bar");
   sandbox.add_to(app);

@@ -21,8 +21,8 @@ std::string prompt_line(const PromptReading& r) {
   if (r.finished && r.read == 0) return line + ", all of them reused";
   if (r.reused > 0) line += fmt::format(", {} reused", with_commas(r.reused));
   const std::string read = with_commas(r.read), time = format_seconds(r.seconds);
-  line += r.finished ? fmt::format(", {} read in {}", read, time)
-                     : fmt::format(", {} of {} read, cancelled after {}", read,
+  line += r.finished ? fmt::format(", {} prefilled in {}", read, time)
+                     : fmt::format(", {} of {} prefilled, cancelled after {}", read,
                                    with_commas(r.tokens - r.reused), time);
   return line + fmt::format(" ({} tokens/s)", with_commas(std::llround(r.tokens_per_second())));
 }
@@ -30,7 +30,7 @@ std::string prompt_line(const PromptReading& r) {
 std::string reply_line(const RunFacts& facts) {
   std::string reason(name_of(facts.reply.stop));
   for (char& c : reason) c = c == '_' ? ' ' : c;
-  return fmt::format("{} tokens, {:.1f} tokens/s, {}",
+  return fmt::format("{} tokens, decode at {:.1f} tokens/s, {}",
                      with_commas(static_cast<int64_t>(facts.reply.tokens.size())),
                      facts.reply.tokens_per_second(), reason);
 }
@@ -103,10 +103,10 @@ std::string run_report(const RunFacts& facts, const Session& session) {
 }
 
 std::string turn_report(const RunFacts& facts, const Session& session) {
-  std::string line = fmt::format("[{} of {} tokens read, ", with_commas(facts.reading.read),
+  std::string line = fmt::format("[{} of {} tokens prefilled, ", with_commas(facts.reading.read),
                                  with_commas(facts.reading.tokens));
   if (facts.replied) {
-    line += fmt::format("first token {}, {:.1f} tokens/s, ",
+    line += fmt::format("first token {}, decode at {:.1f} tokens/s, ",
                         format_seconds(facts.first_token_seconds), facts.reply.tokens_per_second());
     if (facts.seed) line += fmt::format("seed {}, ", *facts.seed);
   } else if (facts.cancelled()) {
@@ -125,7 +125,8 @@ nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session) {
       {"model", facts.model},
       {"prompt_tokens", facts.reading.tokens},
       {"reused_tokens", facts.reading.reused},
-      {"read_tokens", facts.reading.read},
+      {"prefill_tokens", facts.reading.read},
+      {"read_tokens", facts.reading.read},  // the name of older versions
       {"loaded_tokens", facts.loaded_tokens},
       {"prefill_seconds", facts.reading.seconds},
       {"prefill_tokens_per_second", facts.reading.tokens_per_second()},

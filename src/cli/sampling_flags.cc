@@ -13,33 +13,32 @@ void SamplingFlags::add_to(CLI::App& app) {
   const std::string group = "Reply";
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   add_number<int64_t>(app, "-n,--tokens", max_tokens, -1, kMost,
-                      "Most tokens of the reply; -1: until it ends; 0: only read the prompt")
+                      "Most tokens of the reply; -1: until it ends; 0: only prefill")
       ->group(group);
   temperature_ =
       add_number(app, "--temp", sampler.temperature, 0.0f, 100.0f,
-                 "Temperature; 0: always the likeliest token, best for questions about a text")
+                 "Temperature; 0: always the most likely token, best for questions about a text")
           ->group(group);
   top_k_ = add_number(app, "--top-k", sampler.top_k, -1, 1 << 30,
-                      "Keep the k likeliest tokens; 0 or -1: all")
+                      "Keep the k most likely tokens; 0 or -1: all")
                ->group(group);
   top_p_ = add_number(app, "--top-p", sampler.top_p, 0.0f, 1.0f,
-                      "Keep the likeliest tokens that hold this share; 1: all")
+                      "Keep the most likely tokens that have this share together; 1: all")
                ->group(group);
   min_p_ = add_number(app, "--min-p", sampler.min_p, 0.0f, 1.0f,
-                      "Keep tokens at least this likely, relative to the likeliest; 0: all")
+                      "Keep tokens at least this likely, relative to the most likely; 0: all")
                ->group(group);
   penalty_ = add_number(app, "--repeat-penalty", sampler.repeat_penalty, 0.01f, 100.0f,
                         "Above 1: make recent tokens less likely")
                  ->group(group);
   penalty_last_ = add_number(app, "--repeat-last", sampler.repeat_last, 0, 1 << 30,
-                             "How many recent tokens that concerns")
+                             "Recent tokens that --repeat-penalty covers")
                       ->group(group);
   seed_ = add_number<uint64_t>(app, "--seed", sampler.seed, 0, uint64_t{1} << 62,
-                               "Same seed, same reply; default: a new one each time")
+                               "The same seed gives the same reply; default: a new one each time")
               ->default_str("")
               ->group(group);
-  app.add_flag("--loops", loops, "Let a reply of --temp 0 go on that repeats itself over and over")
-      ->group(group);
+  app.add_flag("--loops", loops, "Do not stop repetitive replies at --temp 0")->group(group);
   app.add_option("--stop", stop, "End the reply before this text; may be given several times")
       ->type_name("TEXT")
       ->allow_extra_args(false)
@@ -64,7 +63,7 @@ GenerateOptions SamplingFlags::options(const CancelFlag* cancel) const {
   options.max_tokens = max_tokens;
   options.stop_loops = !loops;
   for (const std::string& text : stop) {
-    if (text.empty()) user_error("--stop: an empty text stands before every reply");
+    if (text.empty()) user_error("--stop: an empty text");
   }
   options.stop = stop;
   options.cancel = cancel;

@@ -18,12 +18,11 @@ constexpr bool kByItself = true;
 
 void SandboxFlags::add_to(CLI::App& app) {
   CLI::Option* on = app.add_flag("--sandbox", asked,
-                                 "Refuse to go on where the system has no walls (they are up by "
-                                 "themselves where it has), and tell which stand")
+                                 "Refuse to run without a sandbox (it is entered by default where "
+                                 "the system has one), and print what is active")
                         ->group("Machine");
   app.add_flag("--no-sandbox", unwanted,
-               "Keep the right to start programs, to the network and to write anywhere, which "
-               "nothing here needs once the model is at hand")
+               "Do not enter the sandbox, which forbids programs, network and writing elsewhere")
       ->excludes(on)
       ->group("Machine");
 }

@@ -53,28 +53,26 @@ bool warn_other_text(const Session& session, std::span<const int32_t> prompt,
   const auto all = static_cast<int64_t>(held.size());
   if (2 * shared >= all) return false;
   warn(
-      "--load {}: of its {} tokens only the first {} begin this prompt: is it of another text? "
-      "What follows them is read anew",
-      file.string(), with_commas(all), with_commas(shared));
+      "--load {}: only the first {} of its {} tokens begin this prompt: is it of another text? "
+      "The rest is prefilled again",
+      file.string(), with_commas(shared), with_commas(all));
   return true;
 }
 
 void warn_chosen_without_question(const Session& session, const std::filesystem::path& file) {
   const PromptChoice choice = choice_of(session);
   if (choice != PromptChoice::kByLastRow && choice != PromptChoice::kAtEnd) return;
-  warn(
-      "--save {}: {} chooses what stays of a text by its end, and here no question stands there: "
-      "{}",
-      file.string(), session.options().attention.text(), kSaveWithQuestion);
+  warn("--save {}: {} chooses by the end of a text what it keeps, and there is no question: {}",
+       file.string(), session.options().attention.text(), kSaveWithQuestion);
 }
 
 void warn_read_anew(const Session& session, const std::filesystem::path& file) {
   const bool serves_any = serves_any_question(choice_of(session));
   warn(
-      "--load {}: {} cannot go back to where this prompt leaves the saved one, so all of it was "
-      "read anew; {}",
+      "--load {}: {} cannot go back to where this prompt differs from the saved one, so all of it "
+      "was prefilled again; {}",
       file.string(), session.options().attention.text(),
-      serves_any ? "saved without a question (-n 0 --save FILE, no -p) it goes on with any"
+      serves_any ? "saved without a question (-n 0 --save FILE, no -p) it serves any"
                  : kSaveWithQuestion);
 }
 

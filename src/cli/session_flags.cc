@@ -25,7 +25,7 @@ std::string advice_beyond(const ModelShape& shape, int64_t tokens, int chunk,
                           const std::string& kv_type) {
   const auto any = [](const std::string&, const std::string&) { return true; };
   const auto best = recommend(shape, tokens, chunk, kv_type, any);
-  if (!best) return "no attention method of this build goes further by itself";
+  if (!best) return "no attention method of this build goes further without settings";
   return fmt::format("--attention {} goes further ('longhaul advise' compares them)",
                      best->attention);
 }
@@ -64,7 +64,7 @@ void SessionFlags::add_to(CLI::App& app, Set set) {
   }
   if (set == Set::kAll) {
     add_number<int64_t>(app, "-c,--ctx", context, 0, std::numeric_limits<int64_t>::max() / 2,
-                        "Most tokens of prompt and reply; 0: no limit. Reserves nothing")
+                        "Most tokens of prompt and reply; 0: no limit. Reserves no memory")
         ->group(group);
   }
   add_text(app, "--kv-type", kv_type, "TYPE|k=TYPE,v=TYPE",
@@ -72,20 +72,20 @@ void SessionFlags::add_to(CLI::App& app, Set set) {
       ->check(kv_type_problem)
       ->group(group);
   add_number(app, "--chunk", chunk, 0, kLargestChunk,
-             "Tokens read at a time; 0: 1,024, or more where the method asks for it. Less takes "
-             "less memory")
+             "Tokens of a prefill chunk; 0: 1,024, or the method's choice. Fewer need less memory")
       ->group(group);
-  add_choice(app, "--compute", compute, {"best", "int8", "fp8", "f32"},
-             "best: bf16 products where the CPU has them, else 13-bit integers; int8: rounds more "
-             "and reads prompts faster, on CPUs with AVX512-VNNI and no AMX; fp8: reads prompts "
-             "faster with 8-bit floats, on an H100 or H200; f32: for reference")
+  add_choice(
+      app, "--compute", compute, {"best", "int8", "fp8", "f32"},
+      "best: bf16 products where the CPU has them, else 13-bit integers; int8: rounds more, "
+      "faster prefill on CPUs with AVX512-VNNI and no AMX; fp8: 8-bit floats, faster prefill "
+      "on an H100 or H200; f32: for reference")
       ->group("Machine");
   add_text(app, "--device", device, "auto|cpu|cuda[:N[,M...]]",
            "Where the model runs ('longhaul devices' lists the GPUs); cuda:0,1: several GPUs "
-           "have the heads between them; auto: on a GPU that runs it and has room, else on the CPU")
+           "share it; auto: a GPU that runs it and has room, else the CPU")
       ->group("Machine");
   add_size(app, "--memory-limit", memory_limit,
-           "Refuse what needs more, such as 2G; default: what is free")
+           "Refuse prompts that need more memory, such as 2G; default: the free memory")
       ->group("Machine");
 }
 

@@ -103,19 +103,17 @@ FoundSources find_sources(const Tokenizer& tokenizer, std::span<const int32_t> p
 }
 
 std::string sources_text(const FoundSources& sources, const std::vector<Document>& documents) {
-  if (!sources.shown) return "sources      none: this method does not keep keys where they stood\n";
-  if (sources.passages.empty())
-    return "sources      none: the reply looked at nothing in the texts\n";
+  if (!sources.shown) return "sources      none: this method moves its keys\n";
+  if (sources.passages.empty()) return "sources      none: the reply did not attend to the texts\n";
   std::string text;
   int number = 0;
   for (const Passage& passage : sources.passages) {
     const Document& document = documents[passage.text];
     const TextPlace place = place_of(passage, document.text);
     text += fmt::format(
-        "source {}     {},{} line {}, at {:.0f} % of it ({:.0f} % of what was looked at)\n",
-        ++number, one_line(document.name),
-        place.page > 0 ? fmt::format(" page {},", place.page) : "", place.line, 100 * place.depth,
-        100 * passage.share);
+        "source {}     {},{} line {}, at {:.0f} % of it ({:.0f} % of the attention)\n", ++number,
+        one_line(document.name), place.page > 0 ? fmt::format(" page {},", place.page) : "",
+        place.line, 100 * place.depth, 100 * passage.share);
     std::string quote = quoted(passage, document.text);
     std::ranges::replace(quote, '\n', ' ');
     text += "             " + one_line(quote) + "\n";

@@ -29,9 +29,8 @@ void wait_for_piped_text(bool quiet) {
   constexpr int kPatience = 2000;  // milliseconds
   pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   if (quiet || poll(&input, 1, kPatience) != 0) return;
-  std::fputs(
-      "waiting for a text on standard input, which is a pipe ('< /dev/null': there is none)\n",
-      stderr);
+  std::fputs("waiting for a text on standard input, which is a pipe ('< /dev/null' gives none)\n",
+             stderr);
 }
 
 void warn_unread_input() {
@@ -39,7 +38,7 @@ void warn_unread_input() {
   int waiting = 0;
   if (fstat(STDIN_FILENO, &input) != 0 || !is_pipe(input)) return;
   if (ioctl(STDIN_FILENO, FIONREAD, &waiting) != 0 || waiting == 0) return;
-  warn("standard input is not read beside -f and --load; '-f -' reads it");
+  warn("standard input is ignored with -f and --load; '-f -' reads it");
 }
 
 }  // namespace longhaul

@@ -117,12 +117,12 @@ Command add_tokenize_command(CLI::App& program) {
       ->type_name("OWNER/REPO[:TYPE]")
       ->take_last();
   const CLI::Option* file =
-      app->add_option("-f,--file", flags->file, "Take the text from a file, '-' for standard input")
+      app->add_option("-f,--file", flags->file, "Read the text from a file, '-' for standard input")
           ->type_name("FILE")
           ->take_last();
   app->add_flag("--special", flags->special, "Recognise control tokens such as <|im_end|>");
-  app->add_flag("--bare", flags->bare, "Add no BOS or EOS, whatever the model asks for");
-  app->add_flag("--count", flags->count, "Only say how many there are");
+  app->add_flag("--bare", flags->bare, "Add no BOS or EOS, whatever the model says");
+  app->add_flag("--count", flags->count, "Only print their number");
   app->add_flag("--json", flags->json, "One JSON object on standard output");
   flags->sandbox.add_to(*app);
   app->footer(

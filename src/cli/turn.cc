@@ -21,7 +21,7 @@ void write_text(std::string_view text) {
 
 PromptReading read_with_bar(Session& session, const std::vector<int32_t>& prompt,
                             int64_t instruction, const TurnOptions& options, Interrupt& interrupt) {
-  ProgressBar bar("reading", options.progress);
+  ProgressBar bar("prefill", options.progress);
   PrefillHooks hooks;
   hooks.instruction = instruction;
   hooks.reply = std::max<int64_t>(0, options.generate.max_tokens);
@@ -46,7 +46,7 @@ void check_held_so_far(const SessionOptions& options) {
   if (options.memory_limit == 0 || !options.queue.on_host()) return;
   const size_t held = peak_resident_bytes();
   if (held <= options.memory_limit) return;
-  user_error("program and tokenizer have held {} already, more than --memory-limit {}",
+  user_error("program and tokenizer have already held {}, more than --memory-limit {}",
              format_bytes(held), format_bytes(options.memory_limit));
 }
 
@@ -69,8 +69,8 @@ RunFacts run_turn(Session& session, const std::vector<int32_t>& prompt, int64_t 
   if (options.stream && facts.replied) write_text("\n");
   if (facts.reply.stop == StopReason::kLoop) {
     warn(
-        "the reply repeats its last {} over and over and was stopped; --temp 0.7 or "
-        "--repeat-penalty 1.1 may help, --loops lets it go on",
+        "the reply repeats its last {} and was stopped; --temp 0.7 or --repeat-penalty 1.1 may "
+        "help, --loops disables the check",
         facts.reply.loop_tokens == 1 ? "token" : counted(facts.reply.loop_tokens, "token"));
   }
   return facts;

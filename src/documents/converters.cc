@@ -109,7 +109,7 @@ int64_t number_pages(std::string& text) {
                format_seconds(seconds));
   }
   if (result.end == End::kTooMuch) {
-    user_error("{}: {} makes more than {} of text of it", name, format.program,
+    user_error("{}: {} returns more than {} of text", name, format.program,
                format_bytes(FilterLimits().bytes));
   }
   const std::string why = last_line(result.errors);
@@ -132,9 +132,8 @@ std::string convert_document(const DocumentFormat& format, const std::string& na
   limits.bytes = std::min(limits.bytes, limit.bytes);
   Filtered result = filter_through(command_of(format), bytes, limits);
   if (&format == &kHtml && result.end == Filtered::End::kNotFound) {
-    warn(
-        "{}: this is HTML, read with its tags; pandoc (apt-get install pandoc) would take them out",
-        name);
+    warn("{}: this is HTML, read with its tags; pandoc (apt-get install pandoc) would remove them",
+         name);
     return std::string(bytes);
   }
   if (result.end == Filtered::End::kTooMuch && limits.bytes == limit.bytes) {

@@ -65,7 +65,7 @@ constexpr OtherFormat kOtherFormats[] = {
     {"PK\3\4", "a ZIP archive with no document (docx, odt, epub) in it"},
     {"\x1f\x8b", "a gzip file: gunzip it first"},
     {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-     "a file of an old Office: libreoffice --convert-to docx makes a DOCX of a DOC"},
+     "a file of an old Office: libreoffice --convert-to docx converts it"},
     {"\x89PNG\r\n", "a picture: text in it needs OCR first"},
     {"\xff\xd8\xff", "a picture: text in it needs OCR first"},
     {{"GGUF\1\0\0", 7}, "a model, not text"},  // the version follows the name

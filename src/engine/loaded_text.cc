@@ -32,7 +32,7 @@ LoadedText text_of_loaded(const Session& session, const PromptParts& parts,
   const Frame frame = frame_of(parts, engine);
   if (!held.starts_with(frame.head)) {
     user_error(
-        "--load {}: was read with another template or --system; give those, or the texts with -f",
+        "--load {}: was saved with another template or --system; give those, or the texts with -f",
         file);
   }
   std::string message = held.substr(frame.head.size());

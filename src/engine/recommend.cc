@@ -14,17 +14,17 @@ struct Choice {
 };
 
 constexpr Choice kOrder[] = {
-    {"dense", false, "", "the text fits the trained length and the memory: nothing is given up"},
-    {"dense", true, "", "keys and values fit in 8 bits each: a little precision is given up"},
+    {"dense", false, "", "the text fits the trained length and the memory"},
+    {"dense", true, "", "keys and values fit in 8 bits, with a small loss of precision"},
     {"reattention", false, "", "it goes beyond the trained length and keeps all of the text"},
     {"reattention", true, "", "it goes beyond the trained length and keeps all of the text"},
     {"ltri", false, "ltri",
-     "what is not in use lies on disk and is looked up by the model's "
-     "retrieval heads: good for single facts"},
+     "blocks that are not in use lie on disk and are looked up by the model's retrieval heads: "
+     "good for single facts"},
     {"ntk", false, "", "it goes beyond the trained length and keeps all of the text"},
     {"infllm:repr_mode=max,repr_topk=16", false, "",
-     "what is not in use lies on disk and is looked up: good for single facts"},
-    {"streamingllm", false, "", "it forgets all but the beginning and the last tokens"},
+     "blocks that are not in use lie on disk and are looked up: good for single facts"},
+    {"streamingllm", false, "", "it keeps only the beginning and the last tokens"},
 };
 
 bool takes_more_than_q8_0(const std::string& kv_type) {

@@ -107,8 +107,8 @@ TEST(Calibrate, AllWritesProfilesAndAPageAndGoesOnWhereItEnded) {
       "--prompts", "1",   "--out",   out.string()};
   const Outcome o = program.run(all);
   ASSERT_EQ(o.status, 0) << o.err;
-  EXPECT_TRUE(has(o.out, {"all together", "read at", "1 of 1 prompts", "minference\n", "all in ",
-                          "calibration.html"}));
+  EXPECT_TRUE(has(o.out, {"all together", "Prefill of 512 tokens", "1 of 1 prompts", "minference\n",
+                          "all in ", "calibration.html"}));
   for (const char* file : {"trianglemix.json", "ltri.json", "minference.json",
                            "minference_patterns.json", "calibration.html", "ltri.state"}) {
     EXPECT_TRUE(fs::exists(out / file)) << file;

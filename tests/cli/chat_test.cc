@@ -25,12 +25,12 @@ TEST(Chat, ReadsOnlyWhatIsNew) {
   const Outcome o = program.run({"run", "-i", "-f", file}, lines);
   EXPECT_EQ(o.status, 0);
   EXPECT_TRUE(has(o.out, {"4827163", "The pass key is 58213."}));
-  // The text was read before the first question: "[22 of 1,312 tokens read, ...".
+  // The text was read before the first question: "[22 of 1,312 tokens prefilled, ...".
   for (size_t at = o.err.find('['); at != std::string::npos; at = o.err.find('[', at + 1)) {
     if (o.err.compare(at, 5, "[nano") == 0) continue;  // the line that describes the model
     EXPECT_LT(std::stoi(o.err.substr(at + 1)), 100) << o.err;
   }
-  EXPECT_TRUE(has(o.err, {" tokens read, first token "}));
+  EXPECT_TRUE(has(o.err, {" tokens prefilled, first token "}));
 }
 
 TEST(Chat, LinesMayEndAsOnWindows) {
@@ -54,16 +54,16 @@ TEST(Chat, AWordWithASlashIsACommand) {
                                   "/foo\n /help \nWhat is /foo?\n/foo or /bar?\n/quit\nHello\n");
   EXPECT_EQ(o.status, 0);
   EXPECT_TRUE(has(o.err, {"unknown command /foo; /help lists them\n", "/clear forgets"}));
-  const size_t first = o.err.find(" tokens read"), last = o.err.rfind(" tokens read");
+  const size_t first = o.err.find(" tokens prefilled"), last = o.err.rfind(" tokens prefilled");
   ASSERT_LT(first, last) << "two questions: " << o.err;
-  EXPECT_EQ(o.err.find(" tokens read", first + 1), last) << o.err;
+  EXPECT_EQ(o.err.find(" tokens prefilled", first + 1), last) << o.err;
 }
 
 TEST(Chat, CommandsOfOtherChatsAreNoQuestions) {
   const Outcome o = Program().run({"run", "-i", "-n", "0"},
                                   "/set parameter num_ctx 4096\n/show info\n/read my file.txt\n");
   EXPECT_TRUE(has(o.err, {"/set: flags", "/show: 'longhaul inspect", "/read: -f FILE"}));
-  EXPECT_EQ(o.err.find(" tokens read"), std::string::npos) << o.err;
+  EXPECT_EQ(o.err.find(" tokens prefilled"), std::string::npos) << o.err;
 }
 
 TEST(Chat, TellsWhatReadingTheTextsCostAndThenEachTurn) {
@@ -72,7 +72,7 @@ TEST(Chat, TellsWhatReadingTheTextsCostAndThenEachTurn) {
   Program::Arguments chat{"run", "-i", "-f", file, "-n", "2"};
   const std::string lines = "What?\nAnd now?\n";
   const std::string told = program.run(chat, lines).err;
-  EXPECT_TRUE(has(told, {" read in ", " tokens/s)", "memory", " at most", "kernels"}));
+  EXPECT_TRUE(has(told, {" prefilled in ", " tokens/s)", "memory", " at most", "kernels"}));
   EXPECT_EQ(told.find("kernels"), told.rfind("kernels")) << "once: " << told;
   EXPECT_LT(told.find("kernels"), told.find('['));
   EXPECT_LT(told.find('['), told.rfind('[')) << "two turns: " << told;
@@ -84,14 +84,14 @@ TEST(Chat, TheFirstQuestionOnTheCommandLineTellsWhatTheTextsCost) {
   Program program;
   const auto file = program.folder().write("text.txt", long_text().substr(0, 2000));
   const Outcome o = program.run({"run", "-i", "-f", file, "-p", "What?", "-n", "2"}, "And now?\n");
-  EXPECT_TRUE(has(o.err, {" read in ", "first token", "reply", "kernels", "["}));
+  EXPECT_TRUE(has(o.err, {" prefilled in ", "first token", "reply", "kernels", "["}));
   EXPECT_LT(o.err.find("kernels"), o.err.find('['));
 }
 
 TEST(Chat, NothingIsToldOfAReplyThatDoesNotCome) {
   const Outcome o = Program().run({"run", "-i", "-n", "0"}, "Hello\n");
   EXPECT_EQ(o.status, 0);
-  EXPECT_TRUE(has(o.err, {" tokens read, KV "}));
+  EXPECT_TRUE(has(o.err, {" tokens prefilled, KV "}));
   EXPECT_EQ(o.err.find("first token"), std::string::npos) << o.err;
   EXPECT_EQ(o.err.find("tokens/s"), std::string::npos) << o.err;
 }
@@ -104,7 +104,7 @@ TEST(Chat, ATurnThatIsDrawnNamesItsSeed) {
 
 /// Methods for which the question influences eviction read the text after the question. Otherwise
 /// the text is read ahead, and the first turn reads only the question and reports it in one line
-/// ("[22 of 460 tokens read"). A turn that reads the text reports it in full.
+/// ("[22 of 460 tokens prefilled"). A turn that reads the text reports it in full.
 TEST(Chat, ReadsAheadUnlessTheQuestionDecidesWhatStays) {
   Program program;
   const auto file = program.folder().write("text.txt", long_text().substr(0, 2000));
@@ -122,7 +122,7 @@ TEST(Chat, ReadsAheadUnlessTheQuestionDecidesWhatStays) {
     const Outcome o = program.run({"run", "-i", "-f", file, "-n", "0", "--attention", method},
                                   "What is under water?\n");
     ASSERT_EQ(o.status, 0) << o.err;
-    EXPECT_TRUE(has(o.err, {" read in ", "kernels"}));
+    EXPECT_TRUE(has(o.err, {" prefilled in ", "kernels"}));
     EXPECT_EQ(o.err.find("error"), std::string::npos) << o.err;
     const size_t line = o.err.find('[');
     EXPECT_EQ(line == std::string::npos, wait) << o.err;

@@ -93,7 +93,7 @@ TEST(CompatFlags, WhatIsDoneByAnotherFlagIsRefusedWithThatFlag) {
   refuses({"run", "--ctx-size"}, "value is missing");
   refuses({"run", "--port", "8080"}, "no server");
   refuses({"run", "-sysf", "system.txt"}, "--system");
-  refuses({"run", "-md", "small.gguf"}, "drafts");
+  refuses({"run", "-md", "small.gguf"}, "draft models");
   refuses({"run", "--logit-bias", "5+1"}, "--temp");
   refuses({"run", "--list-devices"}, "longhaul devices");
   refuses({"inspect", "-hf", "a/b"}, "hf:OWNER/REPO");
@@ -216,7 +216,8 @@ TEST(CompatFlags, LoadedBareTextGoesOn) {
             0);
   const auto json =
       program.run({"run", "--raw", "--load", session, "-p", " key", "--json", "-n", "1"}).json();
-  EXPECT_EQ(json["read_tokens"], 1);
+  EXPECT_EQ(json["prefill_tokens"], 1);
+  EXPECT_EQ(json["read_tokens"], json["prefill_tokens"]) << "the name of older versions";
   EXPECT_EQ(json["loaded_tokens"].get<int>() + 1, json["prompt_tokens"]);
 }
 
@@ -227,11 +228,11 @@ TEST(CompatFlags, QuotesHoldAMessageOfSeveralLines) {
   const Outcome o = Program().run({"run", "-i"}, lines);
   EXPECT_EQ(o.status, 0);
   EXPECT_TRUE(has(o.out, {"The pass key is 58213."}));
-  constexpr std::string_view kTurn = " tokens read, ";
+  constexpr std::string_view kTurn = " tokens prefilled, ";
   EXPECT_NE(o.err.find(kTurn), std::string::npos) << o.err;
   EXPECT_EQ(o.err.find(kTurn), o.err.rfind(kTurn)) << "one turn: " << o.err;
   const Outcome open = Program().run({"run", "-i", "-n", "0"}, "\"\"\"a\nb");
-  EXPECT_TRUE(has(open.err, {" tokens read"}));
+  EXPECT_TRUE(has(open.err, {" tokens prefilled"}));
 }
 
 TEST(CompatFlags, AGreedyLoopIsStoppedAndSaidSo) {

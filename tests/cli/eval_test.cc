@@ -230,7 +230,7 @@ TEST(Eval, InterruptedRunGoesOn) {
   };
   const Outcome stopped = program.run_and_interrupt(arguments, [&] { return lines() >= 3; });
   EXPECT_EQ(stopped.status, 130) << stopped.err;
-  EXPECT_TRUE(has(stopped.err, {"goes on from here"}));
+  EXPECT_TRUE(has(stopped.err, {"continues from here"}));
   const auto before = lines();
   EXPECT_GE(before, 3);
   EXPECT_LT(before, 80);

@@ -134,7 +134,7 @@ TEST_F(Hub, APartIsGoneOnWith) {
   fs::resize_file(cache() / ".tiny-Q8_0.gguf.part", 50'000);
   const Outcome o = program_.run({"pull", "hf:some/model"});
   ASSERT_EQ(o.status, 0) << o.err;
-  EXPECT_TRUE(has(o.err, {"have arrived before"}));
+  EXPECT_TRUE(has(o.err, {"were fetched before"}));
   EXPECT_TRUE(has(log(), {"bytes=50000-"}));
   EXPECT_TRUE(same_file(cache() / "tiny-Q8_0.gguf", kModel));
 }
@@ -191,7 +191,7 @@ TEST_F(Hub, APlainUrlIsPulledUnderAName) {
   const std::string url = url_ + "/plain/tiny-Q8_0.gguf";
   const Outcome o = program_.run({"pull", url, "--as", "mine", "--json"});
   ASSERT_EQ(o.status, 0) << o.err;
-  EXPECT_TRUE(has(o.err, {"nothing to check"}));
+  EXPECT_TRUE(has(o.err, {"no checksum is published"}));
   EXPECT_TRUE(same_file(cache() / "mine.gguf", kModel));
   EXPECT_TRUE(refused(program_.run({"pull", url, "--as", "../mine"}), {"--as"}));
 }

@@ -41,7 +41,7 @@ TEST(Questions, AreAnsweredInTheirOrderAfterOneReading) {
   const auto file = program.folder().write("questions.txt", questions).string();
   const Outcome o = program.run({"run", "-f", text_file(program), "--questions", file});
   EXPECT_EQ(o.status, 0) << o.err;
-  EXPECT_TRUE(has(o.err, {"text: ", "read in", "10 replies", "tokens/s"}));
+  EXPECT_TRUE(has(o.err, {"text: ", "prefilled in", "10 replies", "tokens/s"}));
   size_t at = 0;
   for (int i = 0; i < 10; ++i) {
     at = o.out.find(i % 3 == 1 ? "> What is quiet?" : "> " + question, at);
@@ -94,7 +94,7 @@ TEST(Questions, ReadTheTextAgainWhereTheMethodDependsOnThem) {
     const Outcome o = program.run(
         {"run", "-f", text_file(program), "--questions", file, "-n", "16", "--attention", method});
     EXPECT_EQ(o.status, 0) << method << o.err;
-    EXPECT_TRUE(has(o.err, {method, "read once for each question"})) << method;
+    EXPECT_TRUE(has(o.err, {method, "prefilled for each question"})) << method;
   }
 }
 

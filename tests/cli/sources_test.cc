@@ -57,7 +57,7 @@ TEST(Sources, AMethodThatMovesItsKeysSaysThatItShowsNone) {
   const std::string file = program.folder().write("text.txt", long_text());
   const Outcome o = program.run(
       {"run", "-q", "-f", file, "-p", kNumberQuestion, "--sources", "--attention", "streamingllm"});
-  EXPECT_TRUE(has(o.err, {"sources", "none: this method does not keep keys where they stood"}));
+  EXPECT_TRUE(has(o.err, {"sources", "none: this method moves its keys"}));
 }
 
 TEST(Sources, PagesAreNamedAndTheReplyIsUnchanged) {

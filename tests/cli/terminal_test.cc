@@ -27,7 +27,7 @@ constexpr const char* kUp = "\x1b[A";
 /// A chat without replies. Its turns report only their numbers of tokens.
 const std::vector<std::string> kSilentChat = {"run", "-i", "-n", "0"};
 
-/// Returns "of 25 tokens read" for a first turn of `line`.
+/// Returns "of 25 tokens prefilled" for a first turn of `line`.
 std::string tokens_report(const std::string& line) {
   const std::string report = Program().run(kSilentChat, line + "\n").err;
   const size_t at = report.find("of ");
@@ -37,7 +37,7 @@ std::string tokens_report(const std::string& line) {
 TEST(Terminal, AnswersAndEndsAtControlD) {
   Terminal chat({"run", "-i"});
   ASSERT_TRUE(chat.wait_for("A chat with nano.")) << chat.seen();
-  ASSERT_TRUE(chat.wait_for("Ask away")) << chat.seen();
+  ASSERT_TRUE(chat.wait_for("/clear forgets the conversation")) << chat.seen();
   ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
   chat.type(std::string(kPassKeyQuestion) + kEnter);
   ASSERT_TRUE(chat.wait_for("The pass key is 58213.")) << chat.seen();
@@ -48,7 +48,7 @@ TEST(Terminal, AnswersAndEndsAtControlD) {
 
 TEST(Terminal, LinesAreEditedAndRecalled) {
   const std::string want = tokens_report("Where is the old harbour?");
-  ASSERT_TRUE(has(want, {" tokens read"}));
+  ASSERT_TRUE(has(want, {" tokens prefilled"}));
   ASSERT_NE(want, tokens_report("is the old harbourxyz?"));
   Terminal chat(kSilentChat);
   ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
@@ -139,7 +139,7 @@ TEST(Terminal, LongReadingShowsABarAndTheKeyStopsIt) {
   const std::string file = files.folder().write("text.txt", many_sentences());
   Terminal program({"run", "-f", file, "-p", "What?", "--isa", "generic", "--compute", "f32",
                     "--chunk", "64", "--threads", "1"});
-  ASSERT_TRUE(program.wait_for("\rreading [")) << program.seen();
+  ASSERT_TRUE(program.wait_for("\rprefill [")) << program.seen();
   ASSERT_TRUE(program.wait_for(" tokens/s, ")) << program.seen();
   ASSERT_TRUE(program.wait_for(" left")) << program.seen();
   program.type(kControlC);
@@ -156,7 +156,7 @@ TEST(Terminal, APerplexityThatWasStoppedSaysSo) {
   ASSERT_TRUE(program.wait_for(" so far")) << program.seen();  // one window has been scored
   program.type(kControlC);
   EXPECT_TRUE(program.wait_for("stopped")) << program.seen();
-  EXPECT_TRUE(program.wait_for(" windows: the figures are theirs")) << program.seen();
+  EXPECT_TRUE(program.wait_for(" windows, which the figures cover")) << program.seen();
   EXPECT_EQ(program.finish(), 130);
 }
 
@@ -167,7 +167,7 @@ TEST(Terminal, QuietAndJsonShowNoBar) {
     Terminal program({"run", "-f", file, "-p", "What?", "-n", "0", flag, "--isa", "generic",
                       "--compute", "f32", "--chunk", "16", "--threads", "1"});
     EXPECT_EQ(program.finish(), 0) << program.seen();
-    EXPECT_EQ(program.seen().find("reading"), std::string::npos) << program.seen();
+    EXPECT_EQ(program.seen().find("prefill ["), std::string::npos) << program.seen();
   }
 }
 

@@ -138,10 +138,11 @@ class InfLlm final : public Method {
 MethodInfo infllm_method() {
   MethodInfo info = method_info<InfLlm>({.name = "infllm"});
   info.looks_up = true;
-  info.summary = "a window and the first tokens; older blocks in a slower tier, looked up by step";
+  info.summary = "a window and the first tokens; older blocks offloaded, looked up by step";
   info.when = "texts far beyond memory and trained length, at nearly linear cost";
   info.keeps =
-      "the first tokens and a window in fast memory, all older blocks in a slower tier; each step "
+      "the first tokens and a window in fast memory, all older blocks offloaded to a file; each "
+      "step "
       "looks a few of them up";
   info.harms =
       "what must be read from many places at once, and blocks whose few representative keys do not "

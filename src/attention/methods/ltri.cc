@@ -318,7 +318,8 @@ MethodInfo ltri_method() {
       "InfLLM's window and blocks, looked up by retrieval heads through spans of meaning";
   info.when = "finding facts in texts far beyond memory and trained length, at nearly linear cost";
   info.keeps =
-      "the first tokens and a window in fast memory, all older blocks in a slower tier; retrieval "
+      "the first tokens and a window in fast memory, all older blocks offloaded to a file; "
+      "retrieval "
       "heads choose what each step looks up";
   info.harms =
       "models whose retrieval heads are not known ('longhaul heads' finds them), and what must be "
