@@ -45,7 +45,7 @@ void PromptFlags::add_to(CLI::App& app) {
       ->group(kPromptFormGroup);
   add_prompt_form(app, form);
   app.add_flag("--template-clock", template_clock,
-               "Tell the chat template today's date, if it asks for one")
+               "Give the chat template today's date")
       ->group(kPromptFormGroup);
 }
 

@@ -74,7 +74,7 @@ std::vector<int32_t> compose_before_question(const PromptParts& parts,
   size_t replaced = 0;
   std::vector<int32_t> tokens = tokens_before_question(engine.tokenizer(), asking, &replaced);
   warn_replaced("--system", replaced);
-  if (tokens.empty()) user_error("the texts give no tokens that stay whatever is asked");
+  if (tokens.empty()) user_error("the texts give no tokens that are the same for every question");
   return tokens;
 }
 
