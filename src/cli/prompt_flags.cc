@@ -44,8 +44,7 @@ void PromptFlags::add_to(CLI::App& app) {
       ->multi_option_policy(once)
       ->group(kPromptFormGroup);
   add_prompt_form(app, form);
-  app.add_flag("--template-clock", template_clock,
-               "Give the chat template today's date")
+  app.add_flag("--template-clock", template_clock, "Give the chat template today's date")
       ->group(kPromptFormGroup);
 }
 

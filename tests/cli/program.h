@@ -117,7 +117,8 @@ inline ::testing::AssertionResult refused(const Outcome& outcome,
   return has(outcome.err, parts);
 }
 
-/// Returns {812, 8040} for "812 of 8,040 prefilled, cancelled after", or {-1, -1} for other reports.
+/// Returns {812, 8040} for "812 of 8,040 prefilled, cancelled after", or {-1, -1} for other
+/// reports.
 inline std::pair<int64_t, int64_t> read_before_cancelled(const std::string& report) {
   const size_t end = report.find(" prefilled, cancelled after");
   const size_t of = report.rfind(" of ", end);
