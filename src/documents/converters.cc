@@ -109,7 +109,7 @@ int64_t number_pages(std::string& text) {
                format_seconds(seconds));
   }
   if (result.end == End::kTooMuch) {
-    user_error("{}: {} returns more than {} of text", name, format.program,
+    user_error("{}: {} makes more than {} of text", name, format.program,
                format_bytes(FilterLimits().bytes));
   }
   const std::string why = last_line(result.errors);
