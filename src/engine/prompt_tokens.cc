@@ -55,8 +55,9 @@ std::vector<int32_t> further_turn_tokens(const Tokenizer& tokenizer, const ChatT
       tokenizer.encode(chat.further_turn(question, system), false, replaced);
   const auto is_special = [&](int32_t id) { return tokenizer.is_special(id); };
   const auto end = std::find_if(tokens.begin(), tokens.end(), is_special);
-  // What the template ends a reply with, if it is a token that does; blanks may stand before it.
-  const bool ends = end != tokens.end() && tokenizer.end_of_generation(*end) &&
+  // The template closes the reply with a token of its own, perhaps behind blanks. A reply that is
+  // closed already needs no second one.
+  const bool ends = end != tokens.end() && tokenizer.end_of_message(*end) &&
                     trim_front(tokenizer.decode({tokens.begin(), end})).empty();
   if (closed && ends) tokens.erase(tokens.begin(), end + 1);
   return tokens;

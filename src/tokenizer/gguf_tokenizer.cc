@@ -13,8 +13,8 @@ namespace longhaul {
 
 namespace {
 
-constexpr int64_t kTypeUnknown = 2, kTypeControl = 3, kTypeUser = 4, kTypeUnused = 5, kTypeByte = 6;
-constexpr size_t kMaxTokens = size_t{1} << 26;
+constexpr int64_t kTypeUnknown = 2, kTypeControl = 3, kTypeUser = 4, kTypeUnused = 5;
+constexpr size_t kMaxTokens = size_t{1} << 24;
 
 struct GgufVocabulary {
   std::vector<std::string_view> texts;
@@ -37,9 +37,11 @@ GgufVocabulary read_vocabulary(const GgufMetadata& metadata) {
                types->size(), out.texts.size());
   }
   out.types = types ? *std::move(types) : std::vector<int64_t>(out.texts.size(), 1);
+  const TurnMarks marks(
+      [&](std::string_view text) { return std::ranges::find(out.texts, text) != out.texts.end(); });
   for (size_t id = 0; id < out.texts.size(); ++id) {
     // Some converters mark them as normal or user-defined tokens.
-    if (is_known_turn_mark(out.texts[id])) out.types[id] = kTypeControl;
+    if (marks.is_mark(out.texts[id])) out.types[id] = kTypeControl;
   }
   return out;
 }
@@ -55,8 +57,9 @@ std::optional<int32_t> token_id(const GgufMetadata& metadata, std::string_view k
 }
 
 Token make_token(std::string_view text, int64_t type, bool sentencepiece) {
+  if (std::optional<Token> byte = sentencepiece ? byte_token(text) : std::nullopt) return *byte;
   Token token =
-      sentencepiece ? sentencepiece_token(text, type == kTypeByte) : byte_level_token(text);
+      sentencepiece ? Token{with_spaces(text), TokenKind::normal} : byte_level_token(text);
   if (type == kTypeControl || type == kTypeUnknown || type == kTypeUnused) token.bytes = text;
   if (type == kTypeUser) token.bytes = sentencepiece ? with_spaces(text) : std::string(text);
   if (type == kTypeControl) token.kind = TokenKind::control;

@@ -1,5 +1,6 @@
 #include "tokenizer/load_parts.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/cpu_limit.h"
@@ -23,22 +24,19 @@ std::string with_spaces(std::string_view text) {
   return out.append(text.substr(done));
 }
 
-int byte_of_token_name(std::string_view text) {
-  if (text.size() != 6 || !text.starts_with("<0x") || text[5] != '>') return -1;
+std::optional<Token> byte_token(std::string_view text) {
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F'); };
+  if (text.size() != 6 || !text.starts_with("<0x") || text[5] != '>') return std::nullopt;
+  if (!is_digit(text[3]) || !is_digit(text[4])) return std::nullopt;
   unsigned byte = 0;
   const auto [end, error] = std::from_chars(text.data() + 3, text.data() + 5, byte, 16);
-  return error == std::errc() && end == text.data() + 5 ? static_cast<int>(byte) : -1;
+  LH_ASSERT(error == std::errc() && end == text.data() + 5);
+  return Token{std::string(1, static_cast<char>(byte)), TokenKind::byte};
 }
 
 Token byte_level_token(std::string_view text) {
   if (auto bytes = bytes_from_alphabet(text)) return {*std::move(bytes), TokenKind::normal};
   return {std::string(text), TokenKind::normal};
-}
-
-Token sentencepiece_token(std::string_view text, bool is_byte) {
-  const int byte = is_byte ? byte_of_token_name(text) : -1;
-  if (byte >= 0) return {std::string(1, static_cast<char>(byte)), TokenKind::byte};
-  return {with_spaces(text), TokenKind::normal};
 }
 
 void add_merge_by_text(MergeTable& table, const TextIds& ids, const Vocabulary& vocabulary,
@@ -139,10 +137,17 @@ std::string read_text_file(const std::filesystem::path& path) {
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
 }
 
+void make_marks_special(std::vector<AddedToken>& added) {
+  const TurnMarks marks([&](std::string_view text) {
+    return std::ranges::find(added, text, &AddedToken::text) != added.end();
+  });
+  for (AddedToken& token : added) token.special = token.special || marks.is_mark(token.text);
+}
+
 AddedToken read_added_token(const JsonField& entry) {
   AddedToken token;
   token.text = entry["content"].text();
-  token.special = entry["special"].flag(false) || is_known_turn_mark(token.text);
+  token.special = entry["special"].flag(false);
   token.lstrip = entry["lstrip"].flag(false);
   token.rstrip = entry["rstrip"].flag(false);
   return token;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -26,17 +27,19 @@ inline constexpr size_t kMaxDividedTokenBytes = 1024;
 
 /// Text with U+2581 written as a space.
 std::string with_spaces(std::string_view text);
-/// The byte of a token named `<0x0A>`; -1 for other texts.
-int byte_of_token_name(std::string_view text);
+/// The token of one byte where `text` is its name, such as `<0x0A>`. SentencePiece, transformers
+/// and llama.cpp find these tokens by their names, with capital digits, whatever type a file gives
+/// them.
+std::optional<Token> byte_token(std::string_view text);
 
 /// A normal token of a byte-level vocabulary; text outside GPT-2's alphabet is taken as it is.
 Token byte_level_token(std::string_view text);
-/// A normal or byte token of a SentencePiece vocabulary.
-Token sentencepiece_token(std::string_view text, bool is_byte);
 
 /// Text and flags of an added token as stored in tokenizer.json and tokenizer_config.json, without
-/// its id. Tokens that begin or end a turn (is_known_turn_mark) are always special.
+/// its id.
 AddedToken read_added_token(const JsonField& entry);
+/// Tokens that begin or end a turn (TurnMarks) become special, whatever the file says of them.
+void make_marks_special(std::vector<AddedToken>& added);
 
 /// Ids by token texts as stored in the file. Keys are views, so the texts must outlive the map.
 using TextIds = std::unordered_map<std::string_view, int32_t, SeededHash>;

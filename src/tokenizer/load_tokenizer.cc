@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "format/checkpoint.h"
+#include "format/hf_text_part.h"
 #include "text/printable.h"
 #include "tokenizer/json_fields.h"
 #include "tokenizer/load_parts.h"
@@ -70,6 +71,26 @@ std::optional<int32_t> first_in_vocabulary(const TokenizerModel& model,
   return static_cast<int32_t>(ids[0]);
 }
 
+/// The rows of the model's embedding, where config.json says how many, or else the tokens.
+int64_t known_ids(const TokenizerModel& model, const JsonField& config) {
+  const auto tokens = static_cast<int64_t>(model.vocabulary.size());
+  if (config.is_null() || config["vocab_size"].is_null()) return tokens;
+  return std::max(tokens, config["vocab_size"].integer());
+}
+
+/// The ids that end a reply. What no token has is refused, as in GGUF files.
+std::vector<int64_t> end_ids(const TokenizerModel& model, const JsonField& document,
+                             const JsonField& config) {
+  std::vector<int64_t> ids = id_list(document, "eos_token_id");
+  const int64_t known = known_ids(model, config);
+  for (const int64_t id : ids) {
+    if (id >= 0 && id < known) continue;
+    user_error("{} is {}, outside the vocabulary of {} tokens", document["eos_token_id"].where(),
+               id, known);
+  }
+  return ids;
+}
+
 /// add_bos_token and add_eos_token, if given, override the post-processor.
 void apply_add_flags(TokenizerModel& model, const FolderConfig& files) {
   if (files.tokenizer.is_null()) return;
@@ -89,8 +110,8 @@ void apply_config(TokenizerModel& model, const FolderConfig& files) {
   const JsonField generation = files.of(files.generation, "generation_config.json");
   model.bos = special_id(model, files, "bos_token");
   if (!model.bos) model.bos = first_in_vocabulary(model, id_list(config, "bos_token_id"));
-  std::vector<int64_t> ends = id_list(generation, "eos_token_id");
-  const std::vector<int64_t> more = id_list(config, "eos_token_id");
+  std::vector<int64_t> ends = end_ids(model, generation, config);
+  const std::vector<int64_t> more = end_ids(model, config, config);
   ends.insert(ends.end(), more.begin(), more.end());
   model.eos = special_id(model, files, "eos_token");
   if (!model.eos) model.eos = first_in_vocabulary(model, ends);
@@ -113,6 +134,7 @@ std::vector<AddedToken> added_tokens_decoder(const FolderConfig& files) {
     out.push_back(read_added_token(JsonField(token, table.where() + "." + id)));
     out.back().id = std::stoi(id);
   }
+  make_marks_special(out);
   return out;
 }
 
@@ -153,6 +175,17 @@ std::unique_ptr<TokenizerModel> load_vocabulary(const fs::path& folder, const Fo
   return model;
 }
 
+/// Before anything is made of them. Files of a vocabulary alone have no embedding.
+void refuse_more_tokens_than_rows(const Checkpoint& checkpoint) {
+  const GgufEntry* tokens = checkpoint.gguf().find("tokenizer.ggml.tokens");
+  const TensorView* embedding = checkpoint.find("token_embd.weight");
+  if (tokens == nullptr || tokens->type != GgufType::kArray || embedding == nullptr) return;
+  const uint64_t count = tokens->array.count;
+  if (count <= static_cast<uint64_t>(embedding->rows())) return;
+  user_error("{}: tokenizer.ggml.tokens has {} entries, the embedding {} rows",
+             checkpoint.path().string(), count, embedding->rows());
+}
+
 CpuLimit loading_limit(const std::string& where) {
   constexpr double kSeconds = 120;  // the slowest known ones take two
   return CpuLimit(kSeconds, one_line(fmt::format(
@@ -168,6 +201,7 @@ Tokenizer load_tokenizer_folder(const fs::path& folder) {
   FolderConfig files;
   files.folder = folder.string();
   files.config = read_json_if_there(folder / "config.json");
+  if (!files.config.is_null()) take_text_config(files.config);
   files.generation = read_json_if_there(folder / "generation_config.json");
   files.tokenizer = read_json_if_there(folder / "tokenizer_config.json");
   files.special_map = read_json_if_there(folder / "special_tokens_map.json");
@@ -180,6 +214,7 @@ Tokenizer load_tokenizer_folder(const fs::path& folder) {
 
 Tokenizer load_tokenizer(const Checkpoint& checkpoint) {
   if (checkpoint.format() == CheckpointFormat::kGguf) {
+    refuse_more_tokens_than_rows(checkpoint);
     const CpuLimit limit = loading_limit(checkpoint.path().string());
     return Tokenizer(load_gguf_tokenizer(checkpoint.gguf()));
   }

@@ -28,11 +28,11 @@ const std::vector<NamedPreTokenizer>& table() {
   static const std::vector<NamedPreTokenizer> entries = {
       {"llama-bpe llama3 llama-v3 falcon3 smaug-bpe", {kLlama3}, true, true, false},
       {"dbrx glm4 chatglm-bpe", {kLlama3}},  // also OLMo 2, Phi-4 and GLM-4
-      {"gpt-4o", {kO200k}},                  // also gpt-oss and Phi-4-mini
+      {"gpt-4o minimax-m2", {kO200k}},       // also gpt-oss and Phi-4-mini
       {"qwen2 deepseek-r1-qwen", {kQwen2}, false, false, true},
       {"seed-coder", {kSeed}},
       {"smollm starcoder refact command-r codeshell", {R"(\p{N})", kGpt2Pattern}},
-      {"gpt-2 gpt2 phi-2 mpt olmo jais", {kGpt2Pattern}},
+      {"gpt-2 gpt2 phi-2 mpt olmo jais exaone4", {kGpt2Pattern}},
       {"deepseek-coder",
        {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)",
         R"([\x{4e00}-\x{9fa5}\x{800}-\x{4e00}\x{ac00}-\x{d7ff}]+)", R"(\p{N})"}},

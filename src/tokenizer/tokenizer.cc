@@ -194,6 +194,11 @@ bool Tokenizer::end_of_generation(int32_t id) const {
   return std::binary_search(ids.begin(), ids.end(), id);
 }
 
+bool Tokenizer::end_of_message(int32_t id) const {
+  const std::vector<int32_t>& ids = model_->end_of_message;
+  return std::binary_search(ids.begin(), ids.end(), id);
+}
+
 bool Tokenizer::is_special(int32_t id) const {
   if (!model_->vocabulary.contains(id)) return false;
   const TokenKind kind = model_->vocabulary[id].kind;

@@ -66,6 +66,9 @@ class Tokenizer {
   /// True for every token that ends a reply: eos, eot, eom, the generation config's list, and
   /// control tokens with a known text such as `<|im_end|>`.
   bool end_of_generation(int32_t id) const;
+  /// True for these, and for tokens that end one message of several in a reply (gpt-oss's
+  /// `<|end|>`).
+  bool end_of_message(int32_t id) const;
 
   bool is_special(int32_t id) const;  ///< a control token, omitted from decoded text
   /// The id of the control or added token with exactly this text.

@@ -39,6 +39,7 @@ std::vector<AddedToken> read_added_tokens(const JsonField& list, size_t model_en
     token.id = checked_id(entry["id"].integer(), entries, entry.where());
     out.push_back(std::move(token));
   }
+  make_marks_special(out);
   return out;
 }
 
@@ -74,22 +75,21 @@ JsonVocabulary read_vocabulary(const JsonField& vocab, const std::vector<AddedTo
 
 Vocabulary make_vocabulary(const JsonVocabulary& source, const TokenizerJsonStyle& style,
                            bool byte_fallback) {
+  const bool has_bytes = byte_fallback && !style.byte_level;
   std::vector<Token> tokens(source.texts.size());
   for (size_t id = 0; id < tokens.size(); ++id) {
     const std::string& text = source.texts[id];
-    if (const AddedToken* added = source.added[id]) {
+    if (std::optional<Token> byte = has_bytes ? byte_token(text) : std::nullopt) {
+      tokens[id] = *std::move(byte);  // also where the file lists it among the added tokens
+    } else if (const AddedToken* added = source.added[id]) {
       tokens[id].bytes = style.visible_blanks ? with_spaces(added->text) : added->text;
       tokens[id].kind = added->special ? TokenKind::control : TokenKind::user_defined;
     } else if (text.empty()) {
       continue;
     } else if (style.byte_level) {
       tokens[id] = byte_level_token(text);
-    } else if (style.visible_blanks) {
-      tokens[id] = sentencepiece_token(text, byte_fallback);
     } else {
-      const int byte = byte_fallback ? byte_of_token_name(text) : -1;
-      tokens[id] = byte >= 0 ? Token{std::string(1, static_cast<char>(byte)), TokenKind::byte}
-                             : Token{text, TokenKind::normal};
+      tokens[id] = {style.visible_blanks ? with_spaces(text) : text, TokenKind::normal};
     }
   }
   return Vocabulary(std::move(tokens));

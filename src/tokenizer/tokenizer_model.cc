@@ -6,43 +6,35 @@ namespace longhaul {
 
 namespace {
 
-constexpr std::string_view kTurnEnds[] = {
-    "</s>",          "<|im_end|>",      "<|eot_id|>", "<|eom_id|>",
-    "<|end|>",       "<|end_of_text|>", "<EOT>",      "<end_of_turn>",
-    "<|endoftext|>", "_<EOT>",          "<|return|>", "<\uFF5Cend\u2581of\u2581sentence\uFF5C>",
-};
-
-constexpr std::string_view kTurnBegins[] = {
-    "<|im_start|>",      "<|start_header_id|>",
-    "<|end_header_id|>", "<|begin_of_text|>",
-    "<|system|>",        "<|user|>",
-    "<|assistant|>",     "[INST]",
-    "[/INST]",           "[SYSTEM_PROMPT]",
-    "[/SYSTEM_PROMPT]",  "<start_of_turn>",
-};
+/// Ascending, without repeats and without ids that the vocabulary does not have.
+std::vector<int32_t> sorted_ids(std::vector<int64_t> ids, size_t vocabulary) {
+  const auto size = static_cast<int64_t>(vocabulary);
+  std::erase_if(ids, [size](int64_t id) { return id < 0 || id >= size; });
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  std::vector<int32_t> sorted;
+  for (const int64_t id : ids) sorted.push_back(static_cast<int32_t>(id));
+  return sorted;
+}
 
 }  // namespace
 
-bool is_known_turn_end(std::string_view text) {
-  return std::find(std::begin(kTurnEnds), std::end(kTurnEnds), text) != std::end(kTurnEnds);
-}
-
-bool is_known_turn_mark(std::string_view text) {
-  return is_known_turn_end(text) ||
-         std::find(std::begin(kTurnBegins), std::end(kTurnBegins), text) != std::end(kTurnBegins);
+TurnMarks turn_marks(const TokenizerModel& model) {
+  return TurnMarks([&](std::string_view text) { return model.added.with_text(text) != nullptr; });
 }
 
 void set_end_of_generation(TokenizerModel& model, std::vector<int64_t> ids) {
   if (model.eos) ids.push_back(*model.eos);
-  for (const std::string_view text : kTurnEnds) {
-    if (const AddedToken* token = model.added.with_text(text)) ids.push_back(token->id);
+  const TurnMarks marks = turn_marks(model);
+  std::vector<int64_t> messages;
+  for (const AddedToken& token : model.added.tokens()) {
+    if (marks.ends_reply(token.text)) ids.push_back(token.id);
+    if (marks.ends_message(token.text)) messages.push_back(token.id);
+    if (marks.never_ends_reply(token.text)) std::erase(ids, int64_t{token.id});
   }
-  const auto size = static_cast<int64_t>(model.vocabulary.size());
-  std::erase_if(ids, [size](int64_t id) { return id < 0 || id >= size; });
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  model.end_of_generation.clear();
-  for (const int64_t id : ids) model.end_of_generation.push_back(static_cast<int32_t>(id));
+  messages.insert(messages.end(), ids.begin(), ids.end());
+  model.end_of_generation = sorted_ids(std::move(ids), model.vocabulary.size());
+  model.end_of_message = sorted_ids(std::move(messages), model.vocabulary.size());
 }
 
 bool blanks_only_begin_tokens(const Vocabulary& vocabulary) {

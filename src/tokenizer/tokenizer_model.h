@@ -10,6 +10,7 @@
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/normalizer.h"
 #include "tokenizer/pre_tokenizer.h"
+#include "tokenizer/turn_marks.h"
 #include "tokenizer/vocabulary.h"
 #include "tokenizer/word_encoder.h"
 
@@ -27,19 +28,16 @@ struct TokenizerModel {
   std::vector<int32_t> prefix, suffix;  ///< tokens that add_special puts around a text
   std::optional<int32_t> bos, eos;
   std::vector<int32_t> end_of_generation;  ///< ascending, without repeats
+  std::vector<int32_t> end_of_message;     ///< these, and tokens that end a part of a reply
   bool drops_first_space = false;  ///< decoding removes one space from the beginning of a text
 };
 
-/// Texts that end a turn if they are control tokens: `<|im_end|>`, `<|eot_id|>`, ...
-bool is_known_turn_end(std::string_view text);
+/// The marks of this vocabulary's turns, by its added tokens.
+TurnMarks turn_marks(const TokenizerModel& model);
 
-/// Texts that end or begin a turn: also `<|im_start|>`, `[INST]`, ... Some files list them as
-/// ordinary added tokens, which plain text may contain. A user's text could then end its turn and
-/// begin another.
-bool is_known_turn_mark(std::string_view text);
-
-/// Fills `end_of_generation` from `ids` (ids outside the vocabulary are skipped), eos, and control
-/// or added tokens with a text that is known to end a turn.
+/// Fills `end_of_generation` and `end_of_message` from `ids` (ids outside the vocabulary are left
+/// out), eos, and control or added tokens with a text that is known to end a turn. A token that
+/// never ends a reply of this vocabulary (TurnMarks) is left out even where `ids` names it.
 void set_end_of_generation(TokenizerModel& model, std::vector<int64_t> ids);
 
 /// True if no normal token contains a space after another character. No merge can then cross such a

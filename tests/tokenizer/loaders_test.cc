@@ -8,6 +8,8 @@
 
 #include "base/error_of.h"
 #include "format/checkpoint.h"
+#include "format/gguf_builder.h"
+#include "format/temp_folder.h"
 #include "tokenizer/chat_request.h"
 #include "tokenizer/chat_template.h"
 #include "tokenizer/load_tokenizer.h"
@@ -152,7 +154,7 @@ TEST(LoadTokenizer, MarksOfTurnsAreControlTokensWhateverTheFileSays) {
 
 TEST(LoadTokenizer, EndsOfGenerationFromEveryFile) {
   FolderLikeNano folder;
-  folder.write("generation_config.json", R"({"eos_token_id": [7, 9, 99999]})");
+  folder.write("generation_config.json", R"({"eos_token_id": [7, 9]})");
   nlohmann::json config = nano_config();
   config["add_bos_token"] = true;
   config["eos_token"] = {{"content", "<|im_end|>"}};
@@ -189,6 +191,44 @@ TEST(LoadTokenizer, WrongValuesAreNamed) {
   EXPECT_EQ(error(), "");
   folder.write("tokenizer_config.json", R"({"tokenizer_class": "OtherTokenizer"})");
   EXPECT_NE(error().find("'OtherTokenizer'"), std::string::npos);
+}
+
+/// As GGUF files are: what no row of the embedding belongs to cannot end a reply.
+TEST(LoadTokenizer, EndsBeyondTheVocabularyAreRefused) {
+  FolderLikeNano folder;
+  const auto error = [&] { return error_if_any([&] { load_tokenizer_folder(folder.path()); }); };
+  const nlohmann::json config = nlohmann::json::parse(read_whole(nano_folder() / "config.json"));
+  const auto known = config["vocab_size"].get<int64_t>();
+  for (const int64_t id : {known, int64_t{99999}, int64_t{-1}}) {
+    folder.write("generation_config.json", fmt::format(R"({{"eos_token_id": [2, {}]}})", id));
+    EXPECT_TRUE(has(error(), {"generation_config.json: eos_token_id", fmt::format("{}", id),
+                              fmt::format("outside the vocabulary of {}", known)}))
+        << error();
+  }
+  folder.write("generation_config.json", fmt::format(R"({{"eos_token_id": {}}})", known - 1));
+  EXPECT_EQ(error(), "");
+  folder.remove("generation_config.json");
+  nlohmann::json other = config;
+  other["eos_token_id"] = known;
+  folder.write("config.json", other.dump());
+  EXPECT_TRUE(has(error(), {"config.json: eos_token_id", "outside the vocabulary"})) << error();
+}
+
+TEST(LoadTokenizer, MoreTokensThanTheEmbeddingHasRowsAreRefused) {
+  testing_support::GgufBuilder file;
+  file.text("general.architecture", "llama").text("tokenizer.ggml.model", "gpt2");
+  file.strings("tokenizer.ggml.tokens", {"a", "b", "c"}).strings("tokenizer.ggml.merges", {});
+  const auto error = [&](uint64_t rows) {
+    testing_support::GgufBuilder with = file;
+    with.tensor("token_embd.weight", {8, rows}, 0, 32 * rows);
+    const testing_support::TempFolder folder;
+    const fs::path path = folder.write("m.gguf", with.build());
+    return error_if_any([&] { load_tokenizer(open_checkpoint(path)); });
+  };
+  EXPECT_EQ(error(3), "");
+  EXPECT_EQ(error(4), "");
+  EXPECT_TRUE(has(error(2), {"m.gguf: tokenizer.ggml.tokens has 3 entries, the embedding 2 rows"}))
+      << error(2);
 }
 
 }  // namespace
