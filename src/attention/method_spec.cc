@@ -18,6 +18,8 @@ namespace {
 /// which results must name.
 constexpr std::string_view kNamed = "form";
 constexpr std::string_view kNoWriting = "a profile makes no method write files";
+constexpr std::string_view kBeside =
+    "a profile names files beside it only, as {\"file\": NAME}, and none for a part";
 
 const MethodInfo& find_method(std::string_view name, std::span<const MethodInfo> methods) {
   std::vector<std::string_view> names;
@@ -125,6 +127,14 @@ bool MethodSpec::writes() const {
   });
 }
 
+bool MethodSpec::names_files() const {
+  const OptionSet set = filled();
+  return std::any_of(given_.begin(), given_.end(), [&](const std::string& key) {
+    const auto inner = part(set, option(key));
+    return option(key).names_file(values_.find(key)->second) || (inner && inner->names_files());
+  });
+}
+
 std::string MethodSpec::text() const {
   const OptionSet set = filled();
   std::string text(info_->name);
@@ -148,11 +158,13 @@ MethodSpec MethodSpec::for_model(const ModelShape& shape) const {
 MethodSpec MethodSpec::for_profile(const std::string& prefix) const {
   MethodSpec spec = *this;
   spec.profile_prefix_ = prefix;
-  for (const auto& [key, text] : read_profile(prefix, info_->name)) {
+  for (const auto& [key, read] : read_profile(prefix, info_->name)) {
     try {
       if (option(key).kind == OptionKind::kOutputFile)
         user_error("options.{}: {}", key, kNoWriting);
-      const std::string value = option(key).canonical(flag(), text);
+      if (option(key).names_file(read.text) && !read.is_file)
+        user_error("options.{}: {}", key, kBeside);
+      const std::string value = option(key).canonical(flag(), read.text);
       spec.profile_[key] = value;
       if (!is_given(key)) spec.values_[key] = value;
     } catch (const UserError& error) {
@@ -171,6 +183,9 @@ void MethodSpec::check_part(const OptionSet& set, const Option& option) const {
     const auto inner = part(set, option);
     if (!inner) return;
     if (by_profile && inner->writes()) user_error("options.{}: {}", option.key, kNoWriting);
+    if (by_profile && inner->names_files()) {
+      user_error("options.{}: {}", option.key, kBeside);
+    }
     inner->for_profile(*profile_prefix_);
   } catch (const UserError& error) {
     if (!by_profile) throw;

@@ -55,6 +55,8 @@ class MethodSpec {
 
  private:
   MethodSpec for_profile(const std::string& prefix) const;
+  /// Whether the text names a file to read, for the method or a part of it.
+  bool names_files() const;
   bool is_given(std::string_view key) const;
   std::string flag() const;  ///< for error messages: "--attention snapkv"
   const Option& option(std::string_view key) const;

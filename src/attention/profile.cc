@@ -10,8 +10,7 @@ std::filesystem::path profile_path(const std::string& prefix, std::string_view m
   return prefix + std::string(method) + ".json";
 }
 
-std::map<std::string, std::string> read_profile(const std::string& prefix,
-                                                std::string_view method) {
+std::map<std::string, JsonOption> read_profile(const std::string& prefix, std::string_view method) {
   if (prefix.empty()) return {};
   const std::filesystem::path path = profile_path(prefix, method);
   if (!is_there(path)) return {};

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/part_file.h"
 #include "base/paths.h"
+#include "base/shrunk_file.h"
 
 namespace longhaul {
 namespace {
@@ -48,6 +49,7 @@ void write_all(int file, std::string_view text, const std::filesystem::path& pat
   while (!text.empty()) {
     const ssize_t n = write(file, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EFAULT) refuse_shrunk_file(text.data());
     if (n <= 0) refuse_write(path);
     text.remove_prefix(static_cast<size_t>(n));
   }

@@ -42,8 +42,16 @@ void remove_left_over(const fs::path& part) {
   const int file = open(part.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return;
   struct stat info = {};
-  const bool own = fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid();
-  if (own && flock(file, LOCK_EX | LOCK_NB) == 0) unlink(part.c_str());
+  const bool own = fstat(file, &info) == 0 && info.st_uid == geteuid();
+  const bool folder = S_ISDIR(info.st_mode);
+  if (own && (folder || S_ISREG(info.st_mode)) && flock(file, LOCK_EX | LOCK_NB) == 0) {
+    std::error_code ignored;
+    if (folder) {
+      fs::remove_all(part, ignored);
+    } else {
+      unlink(part.c_str());
+    }
+  }
   close(file);
 }
 
@@ -59,13 +67,18 @@ void remove_left_overs(const fs::path& target) {
   }
 }
 
+fs::path name_of_part(const fs::path& target) {
+  fs::path path = target;
+  path += fmt::format(".{:08x}{}", random_number(), kPartSuffix);
+  return path;
+}
+
 }  // namespace
 
 std::optional<PartFile> PartFile::create(const fs::path& target) {
   remove_left_overs(target);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    fs::path path = target;
-    path += fmt::format(".{:08x}{}", random_number(), kPartSuffix);
+    fs::path path = name_of_part(target);
     const int file =
         open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file < 0 && errno == EEXIST) continue;
@@ -84,6 +97,45 @@ PartFile::~PartFile() {
 
 bool PartFile::put_in_place(const fs::path& target) {
   if (std::rename(path_.c_str(), target.c_str()) != 0) return false;
+  path_.clear();
+  return true;
+}
+
+std::optional<PartFolder> PartFolder::create(const fs::path& target) {
+  remove_left_overs(target);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    fs::path path = name_of_part(target);
+    if (mkdir(path.c_str(), 0777) != 0) {
+      if (errno == EEXIST) continue;
+      return std::nullopt;
+    }
+    const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0) return std::nullopt;
+    if (lock_own(folder)) return PartFolder(folder, std::move(path));
+    close(folder);
+  }
+  errno = EEXIST;
+  return std::nullopt;
+}
+
+PartFolder::~PartFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+  if (folder_ >= 0) close(folder_);
+}
+
+bool PartFolder::put_in_place(const fs::path& target) {
+  int failed = renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target.c_str(), RENAME_NOREPLACE);
+  // Some file systems cannot do this in one step.
+  if (failed != 0 && (errno == EINVAL || errno == ENOSYS)) {
+    struct stat info = {};
+    if (lstat(target.c_str(), &info) == 0) {
+      errno = EEXIST;
+      return false;
+    }
+    failed = std::rename(path_.c_str(), target.c_str());
+  }
+  if (failed != 0) return false;
   path_.clear();
   return true;
 }

@@ -7,6 +7,9 @@
 #include <csignal>
 #include <cstdint>
 #include <mutex>
+#include <string_view>
+
+#include "base/error.h"
 
 namespace longhaul {
 
@@ -20,6 +23,8 @@ struct WatchedMapping {
 };
 
 namespace {
+
+constexpr std::string_view kBefore = "error: ";
 
 std::atomic<WatchedMapping*> first_mapping{nullptr};
 std::mutex changing;
@@ -39,6 +44,8 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
     return;
   }
   constexpr int kExitUserFault = 2;
+  static std::atomic_flag said = ATOMIC_FLAG_INIT;
+  while (said.test_and_set()) pause();  // another thread faulted first and ends the program
   (void)!write(STDERR_FILENO, mapping->line, mapping->line_bytes);
   _exit(kExitUserFault);
 }
@@ -66,7 +73,6 @@ WatchedMapping* unused_mapping() {
 /// Standard error may be a terminal, so control characters in names are replaced. Long names are
 /// shortened at the front.
 void set_line(WatchedMapping& mapping, const std::string& file) {
-  constexpr std::string_view kBefore = "error: ";
   constexpr std::string_view kBehind =
       ": became shorter, or could not be read, while it was in use\n";
   const size_t room = sizeof mapping.line - kBefore.size() - kBehind.size();
@@ -91,6 +97,16 @@ WatchedMapping* watch_mapping(const void* address, size_t bytes, const std::stri
   mapping->begin = reinterpret_cast<uintptr_t>(address);
   mapping->bytes = bytes;
   return mapping;
+}
+
+void refuse_shrunk_file(const void* address) {
+  const std::lock_guard lock(changing);
+  const WatchedMapping* mapping = mapping_at(reinterpret_cast<uintptr_t>(address));
+  if (mapping == nullptr) return;
+  std::string_view line(mapping->line, mapping->line_bytes);
+  line.remove_prefix(kBefore.size());
+  line.remove_suffix(1);
+  user_error("{}", line);
 }
 
 void forget_mapping(WatchedMapping* mapping) {

@@ -77,30 +77,6 @@ void write_file(const fs::path& path, Written& progress,
   sync_folder(path.parent_path());
 }
 
-/// Removes the folder on destruction unless it is kept, so that a failure leaves nothing behind.
-class NewFolder {
- public:
-  explicit NewFolder(const fs::path& path) : path_(path) {
-    std::error_code failed;
-    if (fs::create_directory(path_, failed)) return;
-    user_error("{}: cannot be written: {}", path_.string(), failed.message());
-  }
-  ~NewFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  NewFolder(const NewFolder&) = delete;
-  NewFolder& operator=(const NewFolder&) = delete;
-
-  void keep() {
-    sync_folder(path_.parent_path());
-    path_.clear();
-  }
-
- private:
-  fs::path path_;
-};
-
 void write(const MergedModel& merged, const fs::path& out, bool quiet) {
   Written progress(merged.bytes(), quiet);
   write_file(out, progress, [&](const ByteSink& to) { merged.write(to); });
@@ -108,11 +84,14 @@ void write(const MergedModel& merged, const fs::path& out, bool quiet) {
 
 void write(const MergedFolder& merged, const fs::path& out, bool quiet) {
   Written progress(merged.bytes(), quiet);
-  NewFolder folder(out);
+  std::optional<PartFolder> folder = PartFolder::create(out);
+  if (!folder) refuse_write(out);
   for (const std::string& file : merged.files()) {
-    write_file(out / file, progress, [&](const ByteSink& to) { merged.write(file, to); });
+    write_file(folder->path() / file, progress,
+               [&](const ByteSink& to) { merged.write(file, to); });
   }
-  folder.keep();
+  if (!folder->put_in_place(out)) refuse_write(out);
+  sync_folder(out.parent_path());
 }
 
 void print_result(size_t tensors, size_t bytes, const ChangedTypes& changes, const Flags& flags) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +13,7 @@
 #include "base/system_info.h"
 #include "base/units.h"
 #include "engine/open_adapters.h"
+#include "ops/matmul/dequantize.h"
 #include "text/printable.h"
 #include "tokenizer/fingerprint.h"
 #include "tokenizer/load_tokenizer.h"
@@ -74,12 +76,16 @@ uint64_t hash_of(const std::vector<WeightedLora>& adapters, uint64_t hash) {
   for (const WeightedLora& a : adapters) {
     for (const auto& [matrix, factors] : a.file.factors()) {
       const std::string text = fmt::format("{} rank {} scale {}", matrix, factors.a.rows(),
-                                           a.weight * a.file.scale(factors.a.rows()));
+                                           a.weight * a.file.scale(factors));
       hash = XXH3_64bits_withSeed(text.data(), text.size(), hash);
       for (const TensorView* t : {&factors.a, &factors.b}) {
         hash = XXH3_64bits_withSeed(&t->type, sizeof t->type, hash);
         hash = hash_of_samples(*t, hash);
       }
+    }
+    for (const auto& [matrix, weights] : a.file.whole()) {
+      hash = XXH3_64bits_withSeed(matrix.data(), matrix.size(), hash);
+      hash = hash_of_samples(weights, hash);
     }
   }
   return hash;
@@ -129,6 +135,7 @@ size_t resident_beside_weights(const Checkpoint& checkpoint,
   for (const TensorView& t : checkpoint.tensors()) weights.push_back(t.data);
   for (const WeightedLora& a : adapters) {
     for (const auto& [matrix, factors] : a.file.factors()) weights.push_back(factors.a.data);
+    for (const auto& [matrix, whole] : a.file.whole()) weights.push_back(whole.data);
   }
   return resident_bytes_beside(weights);
 }
@@ -176,12 +183,30 @@ ChatTemplate Engine::chat_template(const std::string& name_or_file) const {
   return ChatTemplate::chosen(name_or_file, std::move(tokens));
 }
 
+/// Keys and values of a row that is no number spoil the logits of all tokens that see them. A
+/// method that lets them go may reply all the same.
+void Engine::check_row(int32_t token) const {
+  const TensorView& matrix = model_.embedding;
+  std::vector<float> row(static_cast<size_t>(matrix.cols()));
+  dequantize_row(matrix.type, matrix.row(token), matrix.cols(), row.data());
+  if (std::all_of(row.begin(), row.end(), [](float x) { return std::isfinite(x); })) return;
+  user_error("{}: row {} of the embedding holds numbers that are not finite: it is damaged",
+             checkpoint_.path().string(), token);
+}
+
 void Engine::check_known(std::span<const int32_t> tokens) const {
   const int32_t known = model_.config.vocab;
   for (const int32_t token : tokens) {
     if (token >= 0 && token < known) continue;
     user_error("{}: its tokenizer gives token {}, its weights know only {}",
                checkpoint_.path().string(), token, known);
+  }
+  const std::lock_guard lock(rows_mutex_);
+  sound_rows_.resize(static_cast<size_t>(known));
+  for (const int32_t token : tokens) {
+    const auto row = static_cast<size_t>(token);
+    if (!sound_rows_[row]) check_row(token);
+    sound_rows_[row] = true;
   }
 }
 

@@ -51,7 +51,7 @@ class Engine {
   /// What people who read its replies should know of the model; usually empty.
   const std::string& note() const { return note_; }
   /// UserError for a token beyond the embedding: some fine-tuned models have a tokenizer with such
-  /// tokens (<pad>).
+  /// tokens (<pad>). Also for one whose row of the embedding is damaged.
   void check_known(std::span<const int32_t> tokens) const;
   /// Distinguishes models: a hash of shapes, types, samples from all over the weights, what the
   /// metadata say of heads, windows and angles, and the tokenizer. Made when it is first asked for.
@@ -59,6 +59,8 @@ class Engine {
   uint64_t fingerprint() const;
 
  private:
+  void check_row(int32_t token) const;
+
   explicit Engine(const ModelSource& source);
 
   Stopwatch since_open_;  // first, so that it times the members below
@@ -70,6 +72,8 @@ class Engine {
   size_t process_bytes_ = 0;
   mutable std::mutex device_mutex_;
   mutable std::vector<std::shared_ptr<const DeviceModel>> on_device_;  ///< or of a team
+  mutable std::mutex rows_mutex_;
+  mutable std::vector<bool> sound_rows_;  ///< of the embedding, that were looked at
   mutable std::once_flag hashed_;
   mutable uint64_t fingerprint_ = 0;
   std::string note_;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/paths.h"
+#include "base/units.h"
 #include "text/json_file.h"
 #include "text/printable.h"
 
@@ -14,6 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFile = "model.json";
+constexpr size_t kMostAdapters = 64;
+constexpr size_t kMostBytes = size_t{1} << 20;
 
 /// A name without a path in it: of a file beside the recipe, or of a model.
 std::string plain_name(const nlohmann::json& value, const std::string& file, const char* key) {
@@ -45,6 +48,10 @@ bool is_recipe(const fs::path& folder) { return is_file(folder / kFile); }
 
 ModelRecipe read_recipe(const fs::path& folder) {
   const std::string file = (folder / kFile).string();
+  // A parsed document takes some twenty times its size.
+  if (const auto bytes = fs::file_size(file); bytes > kMostBytes) {
+    user_error("{}: {}; it is read up to {}", file, format_bytes(bytes), format_bytes(kMostBytes));
+  }
   const nlohmann::json document = read_json_file(file);
   if (!document.contains("base")) user_error("{}: 'base' is missing", file);
   ModelRecipe recipe;
@@ -52,6 +59,10 @@ ModelRecipe read_recipe(const fs::path& folder) {
   const auto adapters = document.find("adapters");
   if (adapters == document.end() || !adapters->is_array() || adapters->empty())
     user_error("{}: 'adapters' is no list of adapters", file);
+  if (adapters->size() > kMostAdapters) {
+    user_error("{}: 'adapters' lists {}; at most {} are supported", file, adapters->size(),
+               kMostAdapters);
+  }
   for (const auto& entry : *adapters) recipe.adapters.push_back(read_adapter(entry, folder, file));
   return recipe;
 }

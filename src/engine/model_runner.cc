@@ -116,6 +116,7 @@ void ModelRunner::State::decode_together(std::span<DecodeRow* const> batch) {
     try {
       sequence.whole_or_nothing([&] {
         if (rows[i].failed) std::rethrow_exception(rows[i].failed);
+        expect_finite_logits(sequence.logits);
         sequence.finish_pass(passes[i]);
       });
     } catch (...) {

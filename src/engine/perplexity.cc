@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/units.h"
+#include "engine/damaged_weights.h"
 
 namespace longhaul {
 namespace {
@@ -71,6 +72,11 @@ void NextTokenLosses::operator()(int64_t first, int64_t rows, const float* logit
     losses_[static_cast<size_t>(predicted - from_)] = negative_log_likelihood(
         logits + static_cast<size_t>(r) * vocab_, vocab_, tokens_[static_cast<size_t>(predicted)]);
   });
+  const int64_t begin = std::max<int64_t>(first + 1 - from_, 0);
+  const int64_t end = std::min(first + 1 + rows - from_, std::ssize(losses_));
+  for (int64_t i = begin; i < end; ++i) {
+    if (!std::isfinite(losses_[static_cast<size_t>(i)])) refuse_damaged_weights();
+  }
 }
 
 double PerplexityResult::mean() const {

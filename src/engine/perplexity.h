@@ -51,6 +51,7 @@ class NextTokenLosses {
   NextTokenLosses(std::span<const int32_t> tokens, size_t vocab, int64_t from, int64_t to);
 
   /// Row r of `logits` [rows, vocab] belongs to token first + r and predicts the one after it.
+  /// Throws UserError where that gives no number (engine/damaged_weights.h).
   void operator()(int64_t first, int64_t rows, const float* logits);
 
   /// Negative log-likelihood of token from + i; 0 of those that no row has predicted.

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/error.h"
+#include "engine/damaged_weights.h"
 
 namespace longhaul {
 namespace {
@@ -25,9 +25,7 @@ Sampler::Sampler(const SamplerOptions& options) : options_(options), random_(opt
 
 int32_t Sampler::sample(std::span<const float> logits, std::span<const int32_t> history) {
   collect(logits, history);
-  if (candidates_.empty()) {
-    user_error("the model gives no finite logit: its weights are damaged, or their type overflows");
-  }
+  if (candidates_.empty()) refuse_damaged_weights();
   if (options_.temperature <= 0) {
     return std::min_element(candidates_.begin(), candidates_.end(), better)->id;
   }

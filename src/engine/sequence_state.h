@@ -10,6 +10,7 @@
 
 #include "base/byte_stream.h"
 #include "base/error.h"
+#include "engine/damaged_weights.h"
 #include "engine/sequence.h"
 #include "engine/team_crew.h"
 #include "model/decoder.h"
@@ -76,10 +77,13 @@ struct Sequence::State {
   SequenceRows rows_of(std::span<const ForwardPass> passes) {
     return {passes, streams, method.get(), &shape, &record};
   }
-  /// Computes `logits` from the state of one row after the last layer.
+  /// Computes `logits` from the state of one row after the last layer. Throws UserError if one is
+  /// not finite.
   void take_logits(Decoder& decoder, const float* hidden) {
     logits.resize(static_cast<size_t>(engine->model().config.vocab));
-    if (is_root()) decoder.logits(hidden, 1, logits.data());
+    if (!is_root()) return;
+    decoder.logits(hidden, 1, logits.data());
+    expect_finite_logits(logits);
   }
   /// Lets the method end a pass, and adds the pass's tokens to the sequence.
   void finish_pass(const ForwardPass& forward);

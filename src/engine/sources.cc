@@ -40,7 +40,7 @@ std::vector<ObservedHead> heads_of(std::string_view text, const ModelShape& shap
 std::vector<ObservedHead> heads_to_watch(const ModelShape& shape) {
   const auto profile = read_profile(shape.profile_prefix, "ltri");
   if (const auto known = profile.find("heads"); known != profile.end()) {
-    std::vector<ObservedHead> heads = heads_of(known->second, shape);
+    std::vector<ObservedHead> heads = heads_of(known->second.text, shape);
     if (!heads.empty()) return heads;
   }
   constexpr int kLayers = 4;  // the keys of more would cost more than a tenth of decoding

@@ -8,18 +8,19 @@
 
 namespace longhaul {
 
-std::map<std::string, std::string> read_json_options(const std::filesystem::path& path) {
-  std::map<std::string, std::string> options;
+std::map<std::string, JsonOption> read_json_options(const std::filesystem::path& path) {
+  std::map<std::string, JsonOption> options;
   const nlohmann::json profile = read_json_file(path);
   const auto found = profile.find("options");
   if (found == profile.end() || !found->is_object()) {
     user_error("{}: has no object \"options\"", path.string());
   }
   for (const auto& [key, value] : found->items()) {
+    JsonOption& option = options[key];
     if (value.is_string()) {
-      options[key] = value.get<std::string>();
+      option.text = value.get<std::string>();
     } else if (value.is_number() || value.is_boolean()) {
-      options[key] = value.dump();
+      option.text = value.dump();
     } else if (value.is_object() && value.size() == 1 && value.contains("file") &&
                value["file"].is_string()) {
       const std::filesystem::path name = value["file"].get<std::string>();
@@ -27,15 +28,15 @@ std::map<std::string, std::string> read_json_options(const std::filesystem::path
         user_error("{}: options.{}: {} is no name of a file beside it", path.string(), key,
                    printable(name.string()));
       }
-      options[key] = (path.parent_path() / name).string();
+      option = {(path.parent_path() / name).string(), true};
     } else {
       user_error("{}: options.{}: must be a text, a number, true, false or {{\"file\": NAME}}",
                  path.string(), key);
     }
     // File names end at a zero byte for the system, and so would an error message.
-    if (options[key].find('\0') != std::string::npos) {
+    if (option.text.find('\0') != std::string::npos) {
       user_error("{}: options.{}: {} holds a zero byte", path.string(), key,
-                 printable(options[key]));
+                 printable(option.text));
     }
   }
   return options;

@@ -43,6 +43,11 @@ std::string text_of(const Number& number) {
 
 }  // namespace
 
+bool Option::names_file(std::string_view value) const {
+  return kind == OptionKind::kFile && !value.empty() &&
+         std::find(not_files.begin(), not_files.end(), value) == not_files.end();
+}
+
 Option& Option::only(std::function<bool()> holds, std::string_view words, std::string_view by) {
   holds_ = std::move(holds);
   only_with = words;
@@ -125,8 +130,11 @@ Option& OptionList::text(std::string& member, std::string_view key, std::string_
   return option;
 }
 
-Option& OptionList::file(std::string& member, std::string_view key, std::string_view help) {
-  return text(member, key, "", help).as(OptionKind::kFile);
+Option& OptionList::file(std::string& member, std::string_view key, std::string_view help,
+                         std::initializer_list<std::string_view> words) {
+  Option& option = text(member, key, "", help).as(OptionKind::kFile);
+  option.not_files = words;
+  return option;
 }
 
 Option& OptionList::output_file(std::string& member, std::string_view key, std::string_view help) {

@@ -50,7 +50,8 @@ class Option {
   std::string_view unit;  ///< "tokens", "share", ...; empty for none
   double least = 0, most = 0;  ///< inclusive range of numbers
   std::vector<std::string_view> choices;
-  std::string_view help;  ///< one line
+  std::vector<std::string_view> not_files;  ///< for kFile: values that are no file names
+  std::string_view help;                    ///< one line
   /// description of its condition: "mode=stream"; empty: always has an effect
   std::string_view only_with;
   std::string_view part_key;  ///< for kPartOptions: the option that names the part
@@ -58,6 +59,8 @@ class Option {
   bool later = false;
 
   bool takes_auto() const { return fallback == "auto"; }
+  /// Whether this value of a kFile is a file's name.
+  bool names_file(std::string_view value) const;
 
   /// Restricts the option: it has an effect only if `holds` returns true for the struct's members.
   /// `words` describes this to users ("mode=stream", "gates", "no threshold"). `by` names the
@@ -104,7 +107,8 @@ class OptionList {
   Option& flag(bool& member, std::string_view key, std::string_view help);
   Option& text(std::string& member, std::string_view key, std::string_view unit,
                std::string_view help);
-  Option& file(std::string& member, std::string_view key, std::string_view help);
+  Option& file(std::string& member, std::string_view key, std::string_view help,
+               std::initializer_list<std::string_view> words = {});
   Option& output_file(std::string& member, std::string_view key, std::string_view help);
   Option& part_options(std::string& member, std::string_view key, std::string_view part_key,
                        std::string_view help);

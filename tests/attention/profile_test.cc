@@ -95,6 +95,35 @@ TEST(Profile, ATextThatSpeaksOfSavingWritesNothing) {
   EXPECT_EQ(probed.gates, "save=1");
 }
 
+/// A profile comes with a model, from wherever that was fetched: a plain text is no path.
+TEST(Profile, APlainTextNamesNoFile) {
+  for (const auto& [method, options] : std::vector<std::pair<const char*, const char*>>{
+           {"duo", R"("gates": "/etc/passwd")"},
+           {"duo", R"("gates": "gates.tsv")"},
+           {"minference", R"("patterns": "p.json")"},
+           {"xattention", R"("thresholds": "/dev/zero")"},
+           {"trianglemix", R"("dense": "minference", "dense_options": "patterns=/etc/passwd")"},
+       }) {
+    const TempFolder folder;
+    folder.write(fmt::format("{}.json", method), fmt::format("{{\"options\": {{{}}}}}", options));
+    ModelShape shape = small_shape(1, 1, 1, 32);
+    shape.profile_prefix = (folder.path() / "").string();
+    const std::string error = error_of([&, name = method] { MethodSpec::parse(name).make(shape); });
+    EXPECT_NE(error.find(fmt::format("{}.json: options.", method)), std::string::npos) << error;
+    EXPECT_NE(error.find("a profile names files beside it only, as {\"file\": NAME}"),
+              std::string::npos)
+        << error;
+  }
+}
+
+TEST(Profile, AWordThatIsNoFileIsAPlainText) {
+  const TempFolder folder;
+  folder.write("minference.json", R"({"options": {"patterns": "search"}})");
+  ModelShape shape = small_shape(1, 1, 1, 32);
+  shape.profile_prefix = (folder.path() / "").string();
+  EXPECT_NO_THROW(MethodSpec::parse("minference").make(shape));
+}
+
 TEST(Profile, APartWritesWhereTheUserSaysSoHimself) {
   const TempFolder folder;
   folder.write("trianglemix.json",

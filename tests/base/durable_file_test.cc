@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <thread>
 #include <vector>
 
 #include "base/file_size_limit.h"
+#include "base/mapped_file.h"
 #include "format/temp_folder.h"
 
 namespace longhaul {
@@ -94,6 +96,41 @@ TEST(DurableFile, AFailureLeavesWhatWasThereAndNothingBesideIt) {
   EXPECT_TRUE(has(error, {"d: cannot be written"}));
   EXPECT_EQ(read(too_large), "old");
   EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"b", "d"}));
+}
+
+/// A file that became shorter while it was mapped: what is written from it names it, and not the
+/// result.
+TEST(DurableFile, AShrunkSourceIsNamed) {
+  const TempFolder folder;
+  const fs::path source = folder.write("base.gguf", std::string(100000, 'a'));
+  const MappedFile mapped(source);
+  fs::resize_file(source, 10);
+  const std::string error = error_of([&] {
+    replace_file(folder.path() / "out",
+                 {reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size()});
+  });
+  EXPECT_TRUE(has(error, {"base.gguf: became shorter, or could not be read"})) << error;
+  EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"base.gguf"});
+}
+
+TEST(DurableFileDeathTest, TwoThreadsThatReadAShrunkFileGiveOneLine) {
+  const TempFolder folder;
+  const fs::path source = folder.write("base.gguf", std::string(1000000, 'a'));
+  const MappedFile mapped(source);
+  fs::resize_file(source, 10);
+  const auto read_all = [&] {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 8; ++t) {
+      threads.emplace_back([&] {
+        const volatile std::byte* const bytes = mapped.bytes().data();
+        for (size_t i = 0; i < mapped.bytes().size(); ++i) (void)bytes[i];
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  };
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(read_all(), testing::ExitedWithCode(2),
+              "^error: [^\n]*base.gguf: became shorter[^\n]*\n$");
 }
 
 }  // namespace

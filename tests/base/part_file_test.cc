@@ -106,5 +106,40 @@ TEST(PartFile, SaversOfOnePathDoNotFailEachOther) {
   EXPECT_EQ(files_in(folder.path()), 1u);
 }
 
+TEST(PartFolder, ItIsPutInPlaceOrGoneWithWhatIsInIt) {
+  const TempFolder folder;
+  const fs::path target = folder.path() / "a";
+  {
+    auto part = PartFolder::create(target);
+    ASSERT_TRUE(part);
+    replace_file(part->path() / "x", "text");
+    EXPECT_FALSE(fs::exists(target));
+  }
+  EXPECT_EQ(files_in(folder.path()), 0u);
+  auto part = PartFolder::create(target);
+  replace_file(part->path() / "x", "text");
+  ASSERT_TRUE(part->put_in_place(target));
+  part.reset();
+  EXPECT_EQ(file_text(target / "x"), "text");
+  auto second = PartFolder::create(target);
+  EXPECT_FALSE(second->put_in_place(target)) << "what is there stays";
+  EXPECT_EQ(errno, EEXIST);
+}
+
+TEST(PartFolder, WhatAKilledProcessLeftIsTakenAwayAndWhatIsInUseIsNot) {
+  const TempFolder folder;
+  const fs::path target = folder.path() / "a";
+  const fs::path left = folder.path() / "a.0123abcd.longhaul-part";
+  const fs::path precious = folder.write("precious", "text");
+  fs::create_directory(left);
+  fs::create_symlink(precious, left / "link");
+  const auto used = PartFolder::create(target);
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_EQ(file_text(precious), "text");
+  const auto other = PartFolder::create(target);
+  EXPECT_TRUE(fs::exists(used->path()));
+  EXPECT_NE(used->path(), other->path());
+}
+
 }  // namespace
 }  // namespace longhaul

@@ -142,5 +142,25 @@ TEST(Merge, FilesThatCannotBeWrittenWholeAreNot) {
   EXPECT_EQ(names_in(target.path()), std::vector<std::string>());
 }
 
+/// Under the final name stands a whole model or nothing, whenever the program is killed.
+TEST(Merge, AKilledMergeLeavesNoHalfAFolder) {
+  namespace fs = std::filesystem;
+  const std::string factors = LONGHAUL_TEST_DATA "/adapters/llama_linear";
+  for (int wait = 0; wait < 4; ++wait) {
+    Program program;
+    const testing_support::TempFolder target;
+    const fs::path out = target.path() / "out";
+    const Program::Arguments merge = {"merge", "-m", kFolder, "--lora", factors, out};
+    int seen = 0;
+    program.run_and_interrupt(
+        merge, [&] { return !names_in(target.path()).empty() && seen++ >= wait; }, SIGKILL);
+    EXPECT_EQ(fs::exists(out), fs::exists(out / "config.json"));
+    if (fs::exists(out)) continue;
+    const Outcome again = program.run(merge);
+    EXPECT_EQ(again.status, 0) << again.err;
+    EXPECT_EQ(names_in(target.path()), std::vector<std::string>{"out"});
+  }
+}
+
 }  // namespace
 }  // namespace longhaul

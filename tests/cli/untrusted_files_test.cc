@@ -151,6 +151,22 @@ TEST(UntrustedFiles, EveryTextFileOfAModelHasALimit) {
   }
 }
 
+TEST(UntrustedFiles, AModelHasFewAdapters) {
+  Program program;
+  program.before_exec(limit_memory);
+  const fs::path model = program.folder().path() / "many";
+  fs::create_directory(model);
+  for (const auto& [count, expected] :
+       {std::pair{65, "'adapters' lists 65; at most 64"}, {1000000, "model.json: 23"}}) {
+    std::ofstream file(model / "model.json");
+    file << R"({"base": "nano", "adapters": [{"file": "a.gguf"})";
+    for (int i = 1; i < count; ++i) file << R"(,{"file": "a.gguf"})";
+    file << "]}";
+    file.close();
+    EXPECT_TRUE(refused(program.run({"run", "-m", model, "-p", "a", "-n", "1"}), {expected}));
+  }
+}
+
 TEST(UntrustedFiles, EveryTextFileBesideAModelHasALimit) {
   Program program;
   program.before_exec(limit_memory);

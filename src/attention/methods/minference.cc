@@ -32,7 +32,8 @@ class MInference final : public SparsePrefill {
   bool searches() const { return patterns == "search"; }
   void declare(OptionList& o) {
     o.file(patterns, "patterns",
-           "JSON file with a pattern for every head, or `search`; empty: one for all heads")
+           "JSON file with a pattern for every head, or `search`; empty: one for all heads",
+           {"search"})
         .only([this] { return searches() || (!vertical && !slash); },
               "patterns=search or no vertical and no slash", "vertical|slash");
     o.choice(pattern, "pattern", {"vertical_slash", "a_shape", "blocks"},
