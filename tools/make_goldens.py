@@ -20,10 +20,12 @@ def main():
     smollm2.add_argument("book", type=pathlib.Path, help="Standard Ebooks text of The Age of Innocence")
     tiny = kinds.add_parser("tiny", help="tiny random models of several architectures (needs xllamacpp)")
     tiny.add_argument("names", nargs="*", help="of tools/goldens/tiny_specs.py; none: all")
-    kinds.add_parser("adapters", help="random LoRA adapters of the tiny models (needs peft, xllamacpp)")
+    adapters = kinds.add_parser("adapters", help="random LoRA adapters of the tiny models (needs peft, xllamacpp)")
+    adapters.add_argument("names", nargs="*", help="of tools/goldens/adapters.py; none: all")
     adapter = kinds.add_parser("smollm2-adapter", help="the same with models/smollm2-32k (needs xllamacpp)")
     adapter.add_argument("gguf", type=pathlib.Path)
     kinds.add_parser("rope", help="rotary scalings of config.json")
+    kinds.add_parser("hf-defaults", help="what a config.json means that leaves keys out")
     kinds.add_parser("gradients", help="gradients of the tiny models by torch's autograd")
     options = parser.parse_args()
 
@@ -42,12 +44,15 @@ def main():
     elif options.kind == "rope":
         from goldens import rope
         rope.make()
+    elif options.kind == "hf-defaults":
+        from goldens import hf_defaults
+        hf_defaults.make()
     elif options.kind == "gradients":
         from goldens import gradients
         gradients.make()
     elif options.kind == "adapters":
         from goldens import adapters
-        adapters.make()
+        adapters.make(options.names)
     else:
         from goldens import tiny_models
         tiny_models.make(options.names)

@@ -1,5 +1,6 @@
 #include "model/config.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -52,6 +53,15 @@ void check(const ModelConfig& c, const ConfigKeys& keys) {
   if (c.experts != 0) {
     in_range(keys.experts, c.experts, 4096);
     in_range(keys.experts_used, c.experts_used, c.experts);
+    if (c.dense_layers > 0) {
+      in_range(keys.dense_layers, c.dense_layers, c.layers);
+      in_range(keys.dense_ffn, c.dense_ffn, 1 << 22);
+    }
+    if (c.shared_ffn != 0) in_range(keys.shared_ffn, c.shared_ffn, 1 << 22);
+    if (!(c.expert_scale > 0) || !std::isfinite(c.expert_scale)) {
+      user_error("{}: {} is {}, expected a positive number", keys.file, keys.expert_scale,
+                 c.expert_scale);
+    }
   }
 }
 
@@ -83,6 +93,7 @@ ModelConfig config_of(const Family& family, CheckpointFormat format) {
   c.qkv_bias = family.qkv_bias;
   c.biases = family.biases;
   c.fused_gate_up = family.fused_gate_up;
+  c.expert_sigmoid = family.expert_sigmoid;
   c.gating = family.gating;
   c.sinks = family.sinks;
   return c;
@@ -95,13 +106,19 @@ std::vector<int64_t> windows_but_every(int every, int64_t width, int layers) {
 }
 
 void set_layers_that_differ(const Family& family, std::optional<double> window_base,
-                            ModelConfig& c) {
+                            bool window_width, ModelConfig& c) {
   const auto layers = static_cast<size_t>(c.layers);
-  if (family.window_rope_base > 0) {
-    c.other_rope = RopeSpec{.rotary_dim = c.rope.rotary_dim,
-                            .base = window_base.value_or(family.window_rope_base)};
+  const auto has_window = [&](size_t l) { return c.window[l] > 0; };
+  const bool some = std::any_of(c.window.begin(), c.window.end(), [](auto w) { return w > 0; });
+  if (family.window_rope_base > 0 || (family.window_unscaled && some)) {
+    const double usual = family.window_rope_base > 0 ? family.window_rope_base : c.rope.base;
+    c.other_rope = RopeSpec{.rotary_dim = c.rope.rotary_dim, .base = window_base.value_or(usual)};
     c.other_angles.assign(layers, 0);
-    for (size_t l = 0; l < layers; ++l) c.other_angles[l] = c.window[l] > 0 ? 1 : 0;
+    for (size_t l = 0; l < layers; ++l) c.other_angles[l] = has_window(l) ? 1 : 0;
+  } else if (family.still_full && window_width) {
+    c.other_rope = RopeSpec{.rotary_dim = c.rope.rotary_dim, .still = true};
+    c.other_angles.assign(layers, 0);
+    for (size_t l = 0; l < layers; ++l) c.other_angles[l] = has_window(l) ? 0 : 1;
   } else if (family.still_every > 0) {
     c.other_rope = RopeSpec{.rotary_dim = c.rope.rotary_dim, .still = true};
     if (!c.other_angles.empty()) return;  // the file has its own list

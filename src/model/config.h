@@ -2,6 +2,7 @@
 // A decoder's shape as data, read from either kind of metadata. Families differ in values, not in
 // subclasses.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "model/families.h"
 #include "model/rope_spec.h"
 #include "ops/attention/query_growth.h"
+#include "ops/matmul/expert_choice.h"
 
 namespace longhaul {
 
@@ -20,7 +22,9 @@ struct ModelConfig {
   std::string architecture;  ///< as the file calls it
   int layers = 0;
   int hidden = 0;
-  int ffn = 0;  ///< of each expert, where there are any
+  int ffn = 0;         ///< of each expert, where there are any
+  int dense_ffn = 0;   ///< of the first dense_layers, which have no experts
+  int shared_ffn = 0;  ///< of a network for all rows beside the experts; 0: none
   int vocab = 0;
   int heads = 0;
   std::vector<int> kv_heads;  ///< per layer
@@ -50,12 +54,24 @@ struct ModelConfig {
   /// Queries at position p times 1 + this * ln(1 + floor(p / rope.original_context)); 0: as they
   /// are.
   float temperature_scale = 0;
-  float logit_scale = 1;       ///< times the output matrix's products
-  float attention_cap = 0;     ///< c tanh(x / c) of attention's logits; 0: none
-  float logit_cap = 0;         ///< the same of the model's logits
-  int experts = 0;             ///< networks of the feed-forward part; 0: one for all rows
-  int experts_used = 0;        ///< of them by each row
-  bool norm_topk_prob = true;  ///< their weights add up to 1
+  float logit_scale = 1;        ///< times the output matrix's products
+  float attention_cap = 0;      ///< c tanh(x / c) of attention's logits; 0: none
+  float logit_cap = 0;          ///< the same of the model's logits
+  int experts = 0;              ///< networks of the feed-forward part; 0: one for all rows
+  int experts_used = 0;         ///< of them by each row
+  int dense_layers = 0;         ///< the first layers without experts
+  int left_out_layers = 0;      ///< behind the last one: they predict further tokens
+  bool norm_topk_prob = true;   ///< their weights add up to 1
+  bool expert_sigmoid = false;  ///< scores are sigmoids, and a bias is added to them for the choice
+  float expert_scale = 1;       ///< times the weights
+
+  /// The widest network of a layer.
+  int widest_ffn() const { return std::max({ffn, dense_ffn, shared_ffn}); }
+
+  /// How a row's experts are chosen; `choice_bias` lies where the choice is made, null: none.
+  ExpertRule expert_rule(const float* choice_bias) const {
+    return {norm_topk_prob, expert_sigmoid, choice_bias, expert_scale};
+  }
 
   QueryGrowth query_growth() const { return {rope.original_context, temperature_scale}; }
 
@@ -78,9 +94,9 @@ ModelConfig config_of(const Family& family, CheckpointFormat format);
 /// Per layer: `width`, but 0 in every `every`-th layer (0: in none).
 std::vector<int64_t> windows_but_every(int every, int64_t width, int layers);
 /// other_rope and other_angles, once rope and windows are there. `window_base`: the file's own RoPE
-/// base of layers with a window.
+/// base of layers with a window. `window_width`: the file names one.
 void set_layers_that_differ(const Family& family, std::optional<double> window_base,
-                            ModelConfig& c);
+                            bool window_width, ModelConfig& c);
 
 ModelConfig read_gguf_config(const Checkpoint& checkpoint);
 ModelConfig read_hf_config(const Checkpoint& checkpoint);

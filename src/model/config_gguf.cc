@@ -1,5 +1,6 @@
 // GGUF metadata to ModelConfig. Keys: the GGUF specification.
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -22,11 +23,15 @@ class Reader {
     ModelConfig c = config_of(family_, CheckpointFormat::kGguf);
     c.architecture = keys_.architecture();
     c.layers = keys_.size("block_count");
+    if (family_.shared_experts) {
+      c.left_out_layers = std::min(keys_.size_or("nextn_predict_layers", 0), c.layers);
+      c.layers -= c.left_out_layers;
+    }
     c.hidden = keys_.size("embedding_length");
     c.ffn = uniform("feed_forward_length", c.layers);
     c.heads = uniform("attention.head_count", c.layers);
     c.kv_heads = kv_heads(c);
-    c.vocab = static_cast<int>(checkpoint_.get("token_embd.weight").rows());
+    c.vocab = vocab();
     c.head_dim = head_dim(c);
     c.norm_eps = static_cast<float>(data_.get_f64(key("attention.layer_norm_rms_epsilon")));
     c.trained_context = keys_.size("context_length");
@@ -35,11 +40,16 @@ class Reader {
     read_window(c);
     read_gguf_rope(checkpoint_, keys_, c);
     c.rope.whole_pairs = family_.whole_yarn_pairs;
+    if (family_.whole_attn_factor && c.rope.scaling == RopeScaling::kYarn) {
+      if (c.rope.attention_multiplier != 1) c.rope.attention_factor = c.rope.attention_multiplier;
+      c.rope.attention_multiplier = 1;
+    }
     if (family_.temperature) {
       c.temperature_scale =
           static_cast<float>(keys_.real("attention.temperature_scale").value_or(0));
     }
-    set_layers_that_differ(family_, keys_.real("rope.freq_base_swa"), c);
+    set_layers_that_differ(family_, keys_.real("rope.freq_base_swa"),
+                           keys_.size_or("attention.sliding_window", 0) > 0, c);
     return c;
   }
 
@@ -67,7 +77,28 @@ class Reader {
     }
     c.experts = keys_.size("expert_count");
     c.experts_used = keys_.size("expert_used_count");
+    constexpr const char* kGating = "expert_gating_func";
+    constexpr int kSoftmax = 1, kSigmoid = 2;
+    const int usual = c.expert_sigmoid ? kSigmoid : kSoftmax;
+    const int gating = keys_.size_or(kGating, usual);
+    if (gating != usual && gating != 0) {
+      user_error("{}: {} is {}, which is not supported, only {} is", data_.file(), key(kGating),
+                 gating, usual);
+    }
+    c.dense_ffn = c.ffn;
     c.ffn = keys_.size_or("expert_feed_forward_length", c.ffn);
+    if (family_.shared_experts) read_shared_experts(c);
+  }
+
+  void read_shared_experts(ModelConfig& c) const {
+    c.dense_layers = keys_.size_or("leading_dense_block_count", 0);
+    c.shared_ffn =
+        std::min(c.ffn, 1 << 20) * std::min(keys_.size_or("expert_shared_count", 0), 1024);
+    c.expert_scale = keys_.positive_or("expert_weights_scale", 1);
+    c.norm_topk_prob = data_.find_bool(key("expert_weights_norm")).value_or(false);
+    if (family_.qk_norm_flag && checkpoint_.find("blk.0.attn_q_norm.weight") == nullptr) {
+      c.qk_norm = QkNorm::kNone;
+    }
   }
 
   void read_scales(ModelConfig& c) const {
@@ -89,11 +120,22 @@ class Reader {
     }
   }
 
-  /// One width for all layers that have a window: all, or all but every so many.
+  /// One width for all layers that have a window: all, all but every so many, or those that the
+  /// file names. A file that names them means them, whatever its architecture.
   void read_window(ModelConfig& c) const {
     constexpr const char* kPattern = "attention.sliding_window_pattern";
     const int64_t width = keys_.size_or("attention.sliding_window", 0);
     const GgufEntry* pattern = data_.find(key(kPattern));
+    if (pattern == nullptr && !family_.gguf_windows) {
+      if (width > 0 && width < c.trained_context) {
+        warn(
+            "{}: {} is {}, which is left out as llama.cpp does: models of this architecture see "
+            "everything",
+            data_.file(), key("attention.sliding_window"), width);
+      }
+      c.window.assign(static_cast<size_t>(c.layers), 0);
+      return;
+    }
     if (pattern != nullptr && pattern->type == GgufType::kArray) {
       const GgufArray& flags = pattern->array;
       if (flags.element != GgufType::kBool || flags.count != static_cast<uint64_t>(c.layers)) {
@@ -130,6 +172,14 @@ class Reader {
       heads.push_back(keys_.to_int("attention.head_count_kv", v));
     }
     return heads;
+  }
+
+  int vocab() const {
+    const auto rows = static_cast<int>(checkpoint_.get("token_embd.weight").rows());
+    const int said = keys_.size_or("vocab_size", rows);
+    if (said <= rows) return rows;
+    user_error("{}: {} is {}, the embedding has {} rows", data_.file(), key("vocab_size"), said,
+               rows);
   }
 
   int head_dim(const ModelConfig& c) const {

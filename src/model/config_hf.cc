@@ -1,6 +1,8 @@
 // Hugging Face's config.json to ModelConfig.
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -22,7 +24,14 @@ class HfReader {
         config_(json::parse(family_.hf_usual)),
         fields_(ConfigFields(checkpoint.hf()).file(), config_),
         file_(fields_.file()) {
-    config_.update(checkpoint.hf().config);
+    const json& own = checkpoint.hf().config;
+    // Names of one number: the file's own counts.
+    constexpr const char* kCounts[] = {"num_experts", "num_local_experts", "n_routed_experts"};
+    if (std::any_of(std::begin(kCounts), std::end(kCounts),
+                    [&](const char* key) { return own.contains(key); })) {
+      for (const char* key : kCounts) config_.erase(key);
+    }
+    config_.update(own);
   }
 
   ModelConfig read() {
@@ -43,11 +52,16 @@ class HfReader {
     } else {
       c.head_dim = c.heads > 0 ? c.hidden / c.heads : 0;
     }
+    if (fields_.has("rotary_dim") && !fields_.has("partial_rotary_factor") && c.head_dim > 0) {
+      config_["partial_rotary_factor"] = double(fields_.integer("rotary_dim")) / c.head_dim;
+    }
     c.norm_eps = static_cast<float>(fields_.real("rms_norm_eps", 1e-6));
     c.trained_context = fields_.integer("max_position_embeddings");
     c.qkv_bias = c.qkv_bias || fields_.flag("attention_bias");
+    if (family_.qk_norm_flag && !fields_.flag("use_qk_norm")) c.qk_norm = QkNorm::kNone;
     c.own_head =
         fields_.has("tie_word_embeddings") && fields_.object().at("tie_word_embeddings") == false;
+    if (family_.still_every > 0) c.other_angles = still_layers(c.layers);
     c.window = windows(c);
     read_experts(c);
     read_scales(c);
@@ -87,11 +101,15 @@ class HfReader {
 
   void read_experts(ModelConfig& c) const {
     if (!family_.experts) return;
-    const char* count = fields_.has("num_experts") ? "num_experts" : "num_local_experts";
+    const char* count = fields_.has("n_routed_experts") ? "n_routed_experts"
+                        : fields_.has("num_experts")    ? "num_experts"
+                                                        : "num_local_experts";
     if (!fields_.has(count)) return;
     c.experts = fields_.integer(count);
     c.experts_used = fields_.integer("num_experts_per_tok");
+    c.dense_ffn = c.ffn;
     if (fields_.has("moe_intermediate_size")) c.ffn = fields_.integer("moe_intermediate_size");
+    if (family_.shared_experts) read_shared_experts(c);
     c.norm_topk_prob = fields_.flag("norm_topk_prob", family_.hf_norm_topk_prob);
     const bool every =
         !fields_.has("decoder_sparse_step") || fields_.integer("decoder_sparse_step") == 1;
@@ -100,6 +118,23 @@ class HfReader {
     if (!every || some) {
       user_error("{}: {}: layers without experts among those with them are not supported", file_,
                  every ? "mlp_only_layers" : "decoder_sparse_step");
+    }
+  }
+
+  int integer_or(const char* key, int fallback) const {
+    return fields_.has(key) ? fields_.integer(key) : fallback;
+  }
+
+  void read_shared_experts(ModelConfig& c) const {
+    c.dense_layers = integer_or("first_k_dense_replace", 0);
+    c.shared_ffn = std::min(c.ffn, 1 << 20) * std::min(integer_or("n_shared_experts", 0), 1024);
+    c.expert_scale = static_cast<float>(fields_.real("routed_scaling_factor", 1));
+    const int further = integer_or("num_mtp_layers", 0);
+    c.left_out_layers = std::min(integer_or("num_nextn_predict_layers", further), 1024);
+    for (const char* key : {"n_group", "topk_group"}) {
+      if (integer_or(key, 1) == 1) continue;
+      user_error("{}: {} is {}: groups of experts are not supported", file_, key,
+                 fields_.integer(key));
     }
   }
 
@@ -132,23 +167,18 @@ class HfReader {
   }
 
   void read_angles(ModelConfig& c) const {
-    c.rope = read_hf_rope(fields_, c.head_dim, c.trained_context);
-    c.temperature_scale = static_cast<float>(read_hf_temperature(fields_));
+    const HfRope rope(fields_, family_.window_rope_base > 0);
+    c.rope = rope.read(c.head_dim, c.trained_context);
+    c.temperature_scale = static_cast<float>(rope.temperature());
     if (c.temperature_scale != 0 && !family_.temperature) {
       user_error("{}: rope scaling: llama_4_scaling_beta is not supported", file_);
     }
-    if (family_.still_every > 0 && fields_.has("no_rope_layers")) {
-      c.other_angles = still_layers(c.layers);
-    }
-    std::optional<double> window_base = read_hf_window_base(fields_);
-    if (!window_base && fields_.has("rope_local_base_freq")) {
-      window_base = fields_.real("rope_local_base_freq", 0);
-    }
-    set_layers_that_differ(family_, window_base, c);
+    set_layers_that_differ(family_, rope.window_base(), fields_.has("sliding_window"), c);
   }
 
-  /// `no_rope_layers` holds a 1 for layers that do rotate.
+  /// `no_rope_layers` holds a 1 for layers that do rotate. Without it every so many layers do not.
   std::vector<uint8_t> still_layers(int layers) const {
+    if (!fields_.has("no_rope_layers")) return every_so_many(layers);
     const json& flags = fields_.object().at("no_rope_layers");
     std::vector<uint8_t> still;
     if (flags.is_array() && flags.size() == static_cast<size_t>(layers)) {
@@ -158,6 +188,16 @@ class HfReader {
     }
     if (still.size() == static_cast<size_t>(layers)) return still;
     user_error("{}: 'no_rope_layers' does not list 0 or 1 for each of {} layers", file_, layers);
+  }
+
+  std::vector<uint8_t> every_so_many(int layers) const {
+    constexpr const char* kKey = "no_rope_layer_interval";
+    const int every = fields_.has(kKey) ? fields_.integer(kKey) : family_.still_every;
+    if (every < 1) user_error("{}: '{}' is {}, expected at least 1", file_, kKey, every);
+    std::vector<uint8_t> still(static_cast<size_t>(layers), 0);
+    for (auto l = static_cast<size_t>(every) - 1; l < still.size(); l += static_cast<size_t>(every))
+      still[l] = 1;
+    return still;
   }
 
   /// Which layers see only a sliding window: a list of layer types where the file has one, else
@@ -170,8 +210,7 @@ class HfReader {
       user_error("{}: sliding_window is {}, which model_type {} does not have", file_, width,
                  c.architecture);
     }
-    const bool asks = family_.window_flag;
-    if (asks && !fields_.flag("use_sliding_window")) return windows;
+    if (family_.window_flag && !fields_.flag("use_sliding_window")) return windows;
     if (fields_.has("layer_types")) {
       const json& types = fields_.object().at("layer_types");
       if (!types.is_array() || types.size() != windows.size()) {
@@ -195,9 +234,11 @@ class HfReader {
       const int every = fields_.has(pattern) ? fields_.integer(pattern) : family_.full_every;
       return windows_but_every(every, width, c.layers);
     }
-    const int first =
-        asks && fields_.has("max_window_layers") ? fields_.integer("max_window_layers") : 0;
-    for (int l = first; l < c.layers; ++l) windows[static_cast<size_t>(l)] = width;
+    const bool some = family_.window_layers && fields_.has("max_window_layers");
+    const auto first = static_cast<size_t>(some ? fields_.integer("max_window_layers") : 0);
+    for (size_t l = first; l < windows.size(); ++l) {
+      if (!family_.still_windows || c.other_angles[l] == 1) windows[l] = width;
+    }
     return windows;
   }
 

@@ -10,9 +10,9 @@ namespace {
 
 using nlohmann::json;
 
-// `finetuned` says how the weights were made, and changes no angle; nor do sections of angles for
-// the three positions of a patch of an image (mrope), which of a token of text are one; the last
-// two are read elsewhere.
+// `finetuned` says how the weights were made and changes no angle. Sections of angles (mrope) are
+// for the three positions of a patch of an image, which are one position for a token of text. The
+// last two keys are read elsewhere.
 constexpr std::string_view kKnown[] = {"rope_type",
                                        "type",
                                        "rope_theta",
@@ -37,8 +37,9 @@ constexpr std::string_view kKnown[] = {"rope_type",
 
 class RopeFields {
  public:
-  RopeFields(const ConfigFields& config, const ConfigFields& rope, int64_t trained_context)
-      : config_(config), rope_(rope), trained_(trained_context) {}
+  RopeFields(const ConfigFields& config, const ConfigFields& rope, int64_t trained_context,
+             bool nested)
+      : config_(config), rope_(rope), trained_(trained_context), nested_(nested) {}
 
   RopeSpec read(int head_dim) const {
     check_keys();
@@ -67,10 +68,12 @@ class RopeFields {
     }
   }
 
-  /// What stands beside the scaling rules over what stands in it.
+  /// The key beside the scaling rules counts before the one among them, but not where each kind of
+  /// layer has rules of its own.
   int64_t original_context() const {
     constexpr const char* kKey = "original_max_position_embeddings";
-    const double original = config_.real(kKey, rope_.real(kKey, static_cast<double>(trained_)));
+    const double own = rope_.real(kKey, static_cast<double>(trained_));
+    const double original = nested_ ? own : config_.real(kKey, own);
     if (!(original >= 0 && original <= 1 << 30)) {
       user_error("{}: '{}' is {}", config_.file(), kKey, original);
     }
@@ -159,44 +162,79 @@ class RopeFields {
   const ConfigFields& config_;
   const ConfigFields& rope_;
   int64_t trained_;
+  bool nested_;
 };
 
-/// Newer files call it rope_parameters and keep the base in it; where kinds of layers differ it has
-/// an object for each. Null: the file has none.
-const json* rope_object(const ConfigFields& config, const char* kind) {
-  const char* key = config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
-  if (!config.has(key)) return nullptr;
-  const json* rope = &config.object().at(key);
-  if (rope->is_object() && rope->contains(kind)) rope = &rope->at(kind);
-  if (rope->is_object()) return rope;
-  user_error("{}: rope scaling is {}, expected an object", config.file(), printable(rope->dump()));
+constexpr const char* kFull = "full_attention";
+constexpr const char* kWindow = "sliding_attention";
+
+/// Null where the key is missing, null or empty, which is the same to transformers.
+const json* rope_object(const json& config, const char* key, const std::string& file) {
+  const auto found = config.find(key);
+  if (found == config.end() || found->is_null()) return nullptr;
+  if (found->is_object()) return found->empty() ? nullptr : &*found;
+  user_error("{}: rope scaling is {}, expected an object", file, printable(found->dump()));
+}
+
+/// The one that counts of the two keys; null where the file has neither.
+const char* key_of_rope(const json& config, const std::string& file) {
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    if (rope_object(config, key, file) != nullptr) return key;
+  }
+  return nullptr;
 }
 
 }  // namespace
 
-RopeSpec read_hf_rope(const ConfigFields& config, int head_dim, int64_t trained_context) {
-  const json none = json::object();
-  const json* rope = rope_object(config, "full_attention");
-  const ConfigFields fields(config.file(), rope == nullptr ? none : *rope);
-  return RopeFields(config, fields, trained_context).read(head_dim);
+HfRope::HfRope(const ConfigFields& config, bool by_kind) : config_(config) {
+  const json& all = config.object();
+  if (!by_kind) {
+    const char* key = key_of_rope(all, config.file());
+    if (key == nullptr) return;
+    const json& rope = all.at(key);
+    const json* full = rope_object(rope, kFull, config.file());
+    nested_ = full != nullptr;
+    rope_ = nested_ ? *full : rope;
+    return;
+  }
+  nested_ = true;
+  rope_ = window_ = {{"rope_type", "default"}};
+  if (const json* kinds = rope_object(all, "rope_parameters", config.file())) {
+    if (const json* full = rope_object(*kinds, kFull, config.file())) rope_ = *full;
+    if (const json* window = rope_object(*kinds, kWindow, config.file())) window_ = *window;
+  }
+  if (const json* scaling = rope_object(all, "rope_scaling", config.file())) rope_.update(*scaling);
 }
 
-double read_hf_temperature(const ConfigFields& config) {
-  const json* rope = rope_object(config, "full_attention");
-  return rope == nullptr ? 0 : ConfigFields(config.file(), *rope).real("llama_4_scaling_beta", 0);
+RopeSpec HfRope::read(int head_dim, int64_t trained_context) const {
+  const ConfigFields rope(config_.file(), rope_);
+  return RopeFields(config_, rope, trained_context, nested_).read(head_dim);
 }
 
-std::optional<double> read_hf_window_base(const ConfigFields& config) {
-  const json* rope = rope_object(config, "sliding_attention");
-  if (rope == nullptr || rope == rope_object(config, "full_attention")) return std::nullopt;
-  const ConfigFields fields(config.file(), *rope);
-  const std::string type = fields.text("rope_type", "default");
+double HfRope::temperature() const {
+  return ConfigFields(config_.file(), rope_).real("llama_4_scaling_beta", 0);
+}
+
+std::optional<double> HfRope::window_base() const {
+  const ConfigFields window(config_.file(), window_);
+  const std::string type = window.text("rope_type", window.text("type", "default").c_str());
   if (type != "default") {
-    user_error("{}: rope scaling of sliding_attention is {}; supported: default", config.file(),
+    user_error("{}: rope scaling of {} is {}; supported: default", config_.file(), kWindow,
                printable(type));
   }
-  if (!fields.has("rope_theta")) return std::nullopt;
-  return fields.real("rope_theta", 0);
+  for (const auto& [fields, key] :
+       {std::pair{&window, "rope_theta"}, std::pair{&config_, "rope_local_base_freq"}}) {
+    if (fields->has(key)) return fields->real(key, 0);
+  }
+  return std::nullopt;
+}
+
+json& holder_of_rope_base(json& config) {
+  const char* key = key_of_rope(config, "config.json");
+  if (key == nullptr) return config;
+  json& rope = config[key];
+  json& own = rope.contains(kFull) && rope[kFull].is_object() ? rope[kFull] : rope;
+  return own.contains("rope_theta") ? own : config;
 }
 
 }  // namespace longhaul

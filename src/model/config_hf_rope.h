@@ -8,17 +8,37 @@
 
 namespace longhaul {
 
-/// From `rope_parameters` or, in older files, `rope_scaling` and the keys beside it, read as
-/// transformers 5 does (modeling_rope_utils.py): default, linear, llama3, yarn, dynamic, longrope.
-/// Throws UserError: another rule, a missing or impossible value, a key that no rule knows.
-/// Where layers with a window have angles of their own (Gemma 3), those of the others.
-RopeSpec read_hf_rope(const ConfigFields& config, int head_dim, int64_t trained_context);
+/// Reads `rope_parameters`, `rope_scaling` and the keys beside them as transformers 5 does
+/// (configuration_utils.py and modeling_rope_utils.py). A `rope_scaling` that is not empty takes
+/// the place of `rope_parameters` as a whole, the base in it included. Functions throw UserError:
+/// another rule, a missing or impossible value, a key that no rule knows.
+class HfRope {
+ public:
+  /// `by_kind`: layers with a window have angles of their own (Gemma 3). Then `rope_parameters`
+  /// holds an object for each kind of layer, and `rope_scaling` adds to that of the others.
+  /// `config` must outlive this.
+  HfRope(const ConfigFields& config, bool by_kind);
 
-/// Ministral 3's `llama_4_scaling_beta` among the rope parameters (ModelConfig::temperature_scale).
-double read_hf_temperature(const ConfigFields& config);
+  /// Of layers without a window, where the two differ: default, linear, llama3, yarn, dynamic,
+  /// longrope.
+  RopeSpec read(int head_dim, int64_t trained_context) const;
 
-/// The base of layers with a window where `rope_parameters` has one for each kind of layer. Throws
-/// UserError where those layers are scaled as well.
-std::optional<double> read_hf_window_base(const ConfigFields& config);
+  /// Ministral 3's `llama_4_scaling_beta` (ModelConfig::temperature_scale).
+  double temperature() const;
+
+  /// The base of layers with a window where the file has one. Throws UserError where those layers
+  /// are scaled as well.
+  std::optional<double> window_base() const;
+
+ private:
+  const ConfigFields& config_;
+  nlohmann::json rope_ = nlohmann::json::object();    ///< of layers without a window
+  nlohmann::json window_ = nlohmann::json::object();  ///< of layers with a window, by kind
+  bool nested_ = false;                               ///< `rope_` is one object of several
+};
+
+/// The object of a config.json that holds the RoPE base which HfRope reads: rope_scaling,
+/// rope_parameters, one of its kinds, or the configuration itself.
+nlohmann::json& holder_of_rope_base(nlohmann::json& config);
 
 }  // namespace longhaul

@@ -24,6 +24,10 @@ ConfigKeys gguf_keys(const Checkpoint& checkpoint) {
   k.head_dim = key_or("attention.key_length", k.hidden + " / " + k.heads);
   k.experts = key("expert_count");
   k.experts_used = key("expert_used_count");
+  k.dense_layers = key("leading_dense_block_count");
+  k.dense_ffn = key("feed_forward_length");
+  k.shared_ffn = key("expert_shared_count") + " * " + k.ffn;
+  k.expert_scale = key("expert_weights_scale");
   k.window_rope_base = key("rope.freq_base_swa");
   k.norm_eps = key("attention.layer_norm_rms_epsilon");
   k.rotary_dim = key_or("rope.dimension_count", k.head_dim);
@@ -45,8 +49,14 @@ ConfigKeys hugging_face_keys(const ConfigFields& fields) {
   k.heads = "num_attention_heads";
   k.kv_heads = fields.has("num_key_value_heads") ? "num_key_value_heads" : k.heads;
   k.head_dim = fields.has("head_dim") ? "head_dim" : k.hidden + " / " + k.heads;
-  k.experts = fields.has("num_experts") ? "num_experts" : "num_local_experts";
+  k.experts = fields.has("n_routed_experts") ? "n_routed_experts"
+              : fields.has("num_experts")    ? "num_experts"
+                                             : "num_local_experts";
   k.experts_used = "num_experts_per_tok";
+  k.dense_layers = "first_k_dense_replace";
+  k.dense_ffn = "intermediate_size";
+  k.shared_ffn = "n_shared_experts * moe_intermediate_size";
+  k.expert_scale = "routed_scaling_factor";
   k.window_rope_base = "rope_local_base_freq";
   k.norm_eps = "rms_norm_eps";
   k.rotary_dim = k.head_dim + " * partial_rotary_factor";

@@ -12,6 +12,7 @@ struct ConfigKeys {
   std::string file;  ///< that holds the keys
   std::string layers, hidden, ffn, vocab, heads, kv_heads, head_dim;
   std::string experts, experts_used, window_rope_base;
+  std::string dense_layers, dense_ffn, shared_ffn, expert_scale;
   std::string norm_eps, rotary_dim, rope_base, rope_factor, original_context;
 };
 

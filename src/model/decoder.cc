@@ -214,7 +214,10 @@ void Decoder::State::feed_forward(int layer) {
   yield();
   normalise(layer, RowNorm::kFfn);
   add_part(layer, RowNorm::kFfnAfter, [&](const PartOutput& y) {
-    model.config.experts > 0 ? mix_experts(layer, y) : feed(layer, y);
+    const LayerWeights& w = nth(model.layers, layer);
+    const bool mixes = !w.experts.empty();
+    if (mixes) mix_experts(layer, y);
+    if (w.has_network()) feed(layer, {y.y, y.add || mixes});
   });
 }
 
@@ -271,7 +274,7 @@ size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute)
     return tiles ? linear_input_bytes(cols, compute) : n(cols) * sizeof(float);
   };
   const size_t input = row(std::max<int64_t>(c.hidden, q_width));
-  const size_t inner = row(c.ffn) * (tiles ? 1 : 2);
+  const size_t inner = row(c.widest_ffn()) * (tiles ? 1 : 2);
   const size_t product = tiles ? 0 : stream;  // that is added to the stream
   const bool apart = has_sublayer_apart(c);
   const size_t mixed = c.experts == 0
@@ -281,8 +284,9 @@ size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute)
   return n(rows) * (stream * (apart ? 2 : 1) + product + projections + input + inner +
                     adapter_row_bytes(model)) +
          mixed + n(c.vocab) * sizeof(float) + attention_scratch_bytes(c.head_dim) +
-         (rows > kMatvecMaxRows ? linear_scratch_bytes(rows, std::max(c.ffn, c.hidden), compute)
-                                : 0);
+         (rows > kMatvecMaxRows
+              ? linear_scratch_bytes(rows, std::max(c.widest_ffn(), c.hidden), compute)
+              : 0);
 }
 
 }  // namespace longhaul

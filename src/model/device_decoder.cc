@@ -84,13 +84,14 @@ void Decoder::DeviceState::project_back(int layer, const PartOutput& y) {
 void Decoder::DeviceState::feed(int layer, const PartOutput& y) {
   const ModelConfig& c = model.config;
   const DeviceLayer& w = weights->layer(layer);
-  const View<float> gated = gate.resize(queue, rows * c.ffn);
-  const View<float> raised = up.resize(queue, rows * c.ffn);
+  const int64_t ffn = nth(model.layers, layer).gate.rows();
+  const View<float> gated = gate.resize(queue, rows * ffn);
+  const View<float> raised = up.resize(queue, rows * ffn);
   const bool plain = w.gate.is_matrix_alone() && w.up.is_matrix_alone();
   if (!plain || !ops().gated_products(*input, *w.gate.matrix, *w.up.matrix, c.gating, gated, raised,
                                       *inner)) {
     multiply(*input, rows, {{w.gate, gated}, {w.up, raised}});
-    ops().swiglu(gated, raised, c.gating, rows, c.ffn, *inner);
+    ops().swiglu(gated, raised, c.gating, rows, ffn, *inner);
   }
   multiply(*inner, rows, {{w.down, y.y, y.add}});
 }
@@ -102,14 +103,15 @@ void Decoder::DeviceState::mix_experts(int layer, const PartOutput& y) {
   const auto role = [](const DeviceWeight& of) {
     return DeviceExperts::Role{of.matrix.get(), of.bias.view()};
   };
+  const View<const float> bias = w.choice_bias.view();
   ops().mix_experts(*input, routes.view(),
                     {.count = c.experts,
                      .used = c.experts_used,
-                     .among_chosen = c.norm_topk_prob,
+                     .rule = c.expert_rule(bias.empty() ? nullptr : bias.address()),
                      .gating = c.gating,
-                     .gate = role(w.gate),
-                     .up = role(w.up),
-                     .down = role(w.down)},
+                     .gate = role(w.experts_gate),
+                     .up = role(w.experts_up),
+                     .down = role(w.experts_down)},
                     y.y, y.add);
 }
 
@@ -163,17 +165,17 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t k
   const int64_t widest = std::max<int64_t>(c.hidden, q_width);
   // f32: the stream, what a part writes, queries raw and rotated, what attention writes, keys and
   // values, gate and up.
-  const int64_t f32 = 2 * c.hidden + 3 * q_width + 3 * kv_width + 2 * c.ffn;
-  const size_t row = n(f32) * sizeof(float) + n(widest + c.ffn) * sizeof(bf16_t);
+  const int64_t ffn = c.widest_ffn();
+  const int64_t f32 = 2 * c.hidden + 3 * q_width + 3 * kv_width + 2 * ffn;
+  const size_t row = n(f32) * sizeof(float) + n(widest + ffn) * sizeof(bf16_t);
   // Few rows are kept in int8, too: 16 of them with two factors.
-  const size_t int8 = 8 * n(widest + c.ffn) * 24 / 16;
+  const size_t int8 = 8 * n(widest + ffn) * 24 / 16;
   // The largest matrix in bf16, and what is multiplied in 8-bit floats, with a scale a row.
-  const int64_t largest = std::max<int64_t>(c.ffn, widest);
+  const int64_t largest = std::max<int64_t>(ffn, widest);
   const size_t expanded = n(largest * c.hidden) * sizeof(bf16_t);
-  const size_t fp8 =
-      compute != Compute::kFp8
-          ? 0
-          : n(largest * c.hidden + rows * (widest + c.ffn) + 4 * (largest + 2 * rows));
+  const size_t fp8 = compute != Compute::kFp8
+                         ? 0
+                         : n(largest * c.hidden + rows * (widest + ffn) + 4 * (largest + 2 * rows));
   // Keys and values of a KV head or several that attention gathers
   // (ops/attention/staged_keys.gpu.h).
   const size_t gathered =

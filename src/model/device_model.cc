@@ -112,17 +112,20 @@ void DeviceModel::copy_attention(const LayerWeights& from, const LayerAdapters& 
 
 void DeviceModel::copy_feed_forward(const LayerWeights& from, const LayerAdapters& adapters,
                                     DeviceLayer& to) {
-  const Columns of_down = part_ == nullptr ? Columns{} : part_->of_down;
-  if (from.experts.empty()) {
+  if (from.has_network()) {
+    const size_t layer = layers_.size() - 1;  // which is being filled
     to.gate = weight(from.gate, adapters.gate);
     to.up = weight(from.up, adapters.up);
-    to.down = weight(from.down, adapters.down, {}, of_down);
-    return;
+    to.down = weight(from.down, adapters.down, {},
+                     part_ == nullptr ? Columns{} : part_->of_network.at(layer));
   }
+  if (from.experts.empty()) return;
+  const Columns of_down = part_ == nullptr ? Columns{} : part_->of_down;
   to.router = weight(from.router, {}, from.router_bias);
-  to.gate = experts(from.experts, &ExpertWeights::gate, &ExpertWeights::gate_bias);
-  to.up = experts(from.experts, &ExpertWeights::up, &ExpertWeights::up_bias);
-  to.down = experts(from.experts, &ExpertWeights::down, &ExpertWeights::down_bias, of_down);
+  to.choice_bias = numbers(from.choice_bias);
+  to.experts_gate = experts(from.experts, &ExpertWeights::gate, &ExpertWeights::gate_bias);
+  to.experts_up = experts(from.experts, &ExpertWeights::up, &ExpertWeights::up_bias);
+  to.experts_down = experts(from.experts, &ExpertWeights::down, &ExpertWeights::down_bias, of_down);
 }
 
 DeviceModel::DeviceModel(const Model& whole, const Queue& queue)

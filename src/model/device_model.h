@@ -34,8 +34,10 @@ struct DeviceLayer {
   Array<float> q_norm, k_norm;                           ///< [head_dim], or for all heads
   Array<float> sinks;                                    ///< [heads]
   DeviceWeight q, k, v, output;
-  DeviceWeight gate, up, down;  ///< with experts: all experts' matrices, concatenated by rows
-  DeviceWeight router;          ///< for experts
+  DeviceWeight gate, up, down;
+  DeviceWeight experts_gate, experts_up, experts_down;  ///< all experts', concatenated by rows
+  DeviceWeight router;                                  ///< for experts
+  Array<float> choice_bias;                             ///< for their scores
 
   const Array<float>& norm(RowNorm which) const { return nth(norms, static_cast<int>(which)); }
 };

@@ -52,16 +52,33 @@ struct Family {
   float attention_cap = 0, logit_cap = 0;
   bool experts = false;
   bool hf_norm_topk_prob = true;  ///< weights of chosen experts, where the file does not say
+  bool expert_sigmoid = false;    ///< scores of experts are sigmoids, with a bias for the choice
+  bool shared_experts = false;    ///< a network for all rows beside them; first layers without them
+  bool qk_norm_flag = false;      ///< qk_norm holds where the file says so, or has the tensors
 
-  bool windows = true;       ///< config.json's sliding_window has a meaning
-  bool window_flag = false;  ///< ... and only with use_sliding_window, from max_window_layers on
+  // Windows. In config.json `sliding_window` is the width, which all layers have where nothing else
+  // is said.
+  bool windows = true;         ///< the key has a meaning
+  bool window_flag = false;    ///< it counts with use_sliding_window only
+  bool window_layers = false;  ///< layers before max_window_layers see everything
+  bool still_windows = false;  ///< only layers that do not rotate have the window
+  /// attention.sliding_window of a GGUF file has a meaning. It has none in files of families whose
+  /// released models see everything: converters copied it from files that switch it off.
+  bool gguf_windows = false;
 
   // Layers that differ. Every full_every-th layer sees everything and the others see a window; 0:
   // if there is a window, all layers have it.
   int full_every = 0;
   bool whole_yarn_pairs = true;  ///< in GGUF files: yarn's ramp begins and ends at whole pairs
-  double window_rope_base = 0;   ///< of layers with a window, unscaled; 0: that of the others
-  int still_every = 0;           ///< every still_every-th layer does not rotate; 0: all rotate
+  /// In GGUF files: rope.scaling.attn_factor is yarn's whole magnitude, as converters copy it from
+  /// config.json, not a factor of it.
+  bool whole_attn_factor = false;
+  /// The RoPE base of layers with a window, which are not scaled; 0: they rotate as the others do,
+  /// or, with window_unscaled, by the base of the others.
+  double window_rope_base = 0;
+  bool window_unscaled = false;
+  int still_every = 0;      ///< every still_every-th layer does not rotate; 0: all rotate
+  bool still_full = false;  ///< layers that see everything do not, where others have a window
 };
 
 /// Null: not known. Of several the first.

@@ -152,7 +152,8 @@ void Decoder::HostState::mix_experts(int layer, const PartOutput& y) {
   chosen.resize(static_cast<size_t>(rows * c.experts_used));
   linear(input, LinearJob{.weight = w.router, .y = routes.data(), .bias = or_null(w.router_bias)},
          compute);
-  choose_experts(routes.data(), rows, c.experts, c.experts_used, c.norm_topk_prob, chosen.data());
+  choose_experts(routes.data(), rows, c.experts, c.experts_used,
+                 c.expert_rule(or_null(w.choice_bias)), chosen.data());
   mix.run(normed.data(), rows, w.experts, chosen, c.gating, compute, y.y.address(), y.add,
           input.row_kind());
 }

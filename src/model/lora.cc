@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "model/stack_low_rank.h"
 #include "model/tensor_names.h"
+#include "ops/matmul/dequantize.h"
 #include "text/printable.h"
 
 namespace longhaul {
@@ -24,6 +25,7 @@ class Attacher {
     model_.adapters.resize(static_cast<size_t>(c.layers));
     for (int l = 0; l < c.layers; ++l) layer(l);
     model_.head_adapter = beside(&TensorNames::head, 0, 0, c.vocab, c.hidden, Order::kAsIs);
+    replace_ends();
     for (size_t i = 0; i < adapters_.size(); ++i) refuse_unused(i);
     pack();
   }
@@ -41,26 +43,39 @@ class Attacher {
   void layer(int l) {
     const ModelConfig& c = model_.config;
     LayerAdapters& a = model_.adapters[static_cast<size_t>(l)];
+    LayerWeights& w = model_.layers[static_cast<size_t>(l)];
     const int64_t q = int64_t{c.heads} * c.head_dim;
     const int64_t kv = int64_t{c.kv_heads[static_cast<size_t>(l)]} * c.head_dim;
-    const int64_t hidden = c.hidden, ffn = c.ffn;
-    a.q = beside(&TensorNames::q, l, 0, q, hidden, Order::kHeads);
-    a.k = beside(&TensorNames::k, l, 0, kv, hidden, Order::kHeads);
-    a.v = beside(&TensorNames::v, l, 0, kv, hidden, Order::kAsIs);
-    a.output = beside(&TensorNames::output, l, 0, hidden, q, Order::kAsIs);
-    a.gate = beside(&TensorNames::gate, l, 0, ffn, hidden, Order::kAsIs);
-    a.up = beside(&TensorNames::up, l, 0, ffn, hidden, Order::kAsIs);
-    a.down = beside(&TensorNames::down, l, 0, hidden, ffn, Order::kAsIs);
-    // phi3's, of several in one; GGUF calls gate and up together as others call up alone.
+    const bool shared = !w.experts.empty() && w.has_network();
+    const int64_t hidden = c.hidden, ffn = w.has_network() ? w.gate.rows() : c.ffn;
+    matrix(&TensorNames::q, l, {&a.q, &w.q, q, &w.q_bias}, hidden, Order::kHeads);
+    matrix(&TensorNames::k, l, {&a.k, &w.k, kv, &w.k_bias}, hidden, Order::kHeads);
+    matrix(&TensorNames::v, l, {&a.v, &w.v, kv, &w.v_bias}, hidden, Order::kAsIs);
+    matrix(&TensorNames::output, l, {&a.output, &w.output, hidden}, q, Order::kAsIs);
+    matrix(shared ? &TensorNames::shared_gate : &TensorNames::gate, l, {&a.gate, &w.gate, ffn},
+           hidden, Order::kAsIs);
+    matrix(shared ? &TensorNames::shared_up : &TensorNames::up, l, {&a.up, &w.up, ffn}, hidden,
+           Order::kAsIs);
+    matrix(shared ? &TensorNames::shared_down : &TensorNames::down, l, {&a.down, &w.down, hidden},
+           ffn, Order::kAsIs);
     if (!c.fused_gate_up) return;
-    fused(&TensorNames::qkv, l, {{&a.q, q}, {&a.k, kv}, {&a.v, kv}}, hidden);
-    fused(&TensorNames::gate_up, l, {{&a.gate, ffn}, {&a.up, ffn}}, hidden);
+    // phi3's matrices, several in one. GGUF calls gate and up together as others call up alone.
+    fused(&TensorNames::qkv, l, {{&a.q, &w.q, q}, {&a.k, &w.k, kv}, {&a.v, &w.v, kv}}, hidden);
+    fused(&TensorNames::gate_up, l, {{&a.gate, &w.gate, ffn}, {&a.up, &w.up, ffn}}, hidden);
   }
 
   struct Part {
     LowRank* adapter;
+    TensorView* weights;
     int64_t outputs;
+    std::vector<float>* bias = nullptr;
   };
+
+  void matrix(const char* TensorNames::*role, int l, Part part, int64_t inputs, Order order) {
+    *part.adapter = beside(role, l, 0, part.outputs, inputs, order);
+    replace(role, l, 0, part, inputs, order, part.outputs);
+    if (part.bias != nullptr) replace_bias(role, l, part, order);
+  }
 
   void fused(const char* TensorNames::*role, int l, std::initializer_list<Part> parts,
              int64_t inputs) {
@@ -69,6 +84,7 @@ class Attacher {
     for (const Part& part : parts) {
       LowRank found = beside(role, l, begin, part.outputs, inputs, Order::kAsIs, all);
       if (!found.empty()) *part.adapter = std::move(found);
+      replace(role, l, begin, part, inputs, Order::kAsIs, all);
       begin += part.outputs;
     }
   }
@@ -89,13 +105,78 @@ class Attacher {
       if (model_.config.fused_gate_up && f.b.rows() != all) continue;
       check_shape(file, name, f, all, inputs);
       used_[i].insert(name);
-      const double scale = file.scale(f.a.rows()) * adapters_[i].weight;
+      const double scale = file.scale(f) * adapters_[i].weight;
       LowRank piece{f.a, f.b.slice_rows(begin, outputs), {}, {}};
       piece.scale.assign(static_cast<size_t>(f.a.rows()), static_cast<float>(scale));
-      if (order == Order::kHeads) order_heads(file, piece);
+      if (order == Order::kHeads) order_heads(file, piece.b);
       found.push_back(std::move(piece));
     }
     return stack_low_rank(std::move(found), model_.adapter_memory);
+  }
+
+  /// The matrix that a file has for the role, if one does. Two files cannot both replace one.
+  const TensorView* whole(const char* TensorNames::*role, int l, int64_t outputs, int64_t inputs,
+                          const char* ending = "") {
+    const TensorView* found = nullptr;
+    for (size_t i = 0; i < adapters_.size(); ++i) {
+      const LoraFile& file = adapters_[i].file;
+      const std::string name = of_layer(tensor_names(file.format()).*role, l) + ending;
+      const auto at = file.whole().find(name);
+      if (at == file.whole().end()) continue;
+      const TensorView& weights = at->second;
+      if (weights.rows() != outputs || weights.cols() != inputs) {
+        user_error("{}: {} is [{}, {}], the model's is [{}, {}]", file.path().string(),
+                   printable(name), weights.rows(), weights.cols(), outputs, inputs);
+      }
+      if (adapters_[i].weight != 1 || found != nullptr) {
+        user_error("{}: {} takes the place of the model's: it can be used whole and alone only",
+                   file.path().string(), printable(name));
+      }
+      used_[i].insert(name);
+      found = &weights;
+      replacing_ = &file;
+    }
+    return found;
+  }
+
+  void replace_bias(const char* TensorNames::*role, int l, Part part, Order order) {
+    if (part.bias->empty()) return;  // one that the model does not have is refused as unused
+    const TensorView* found = whole(role, l, 1, part.outputs, ".bias");
+    if (found == nullptr) return;
+    TensorView rows = *found;
+    rows.rank = 2;
+    rows.shape = {part.outputs, 1, 1, 1};
+    if (order == Order::kHeads) order_heads(*replacing_, rows);
+    dequantize_rows(rows, 0, part.outputs, part.bias->data());
+    model_.replaced_biases = true;
+  }
+
+  /// `all`: rows of the matrix of which the part's rows begin at `begin`.
+  void replace(const char* TensorNames::*role, int l, int64_t begin, Part part, int64_t inputs,
+               Order order, int64_t all) {
+    const TensorView* found = whole(role, l, all, inputs);
+    if (found == nullptr) return;
+    TensorView rows = found->slice_rows(begin, part.outputs);
+    if (order == Order::kHeads) order_heads(*replacing_, rows);
+    put(rows, *part.weights);
+  }
+
+  void put(const TensorView& rows, TensorView& weights) {
+    model_.replaced.push_back({weights, rows});
+    weights = rows;
+  }
+
+  /// The embedding and the output matrix. A model that has one for both gets a second one, as PEFT
+  /// makes a copy of the module that it trains.
+  void replace_ends() {
+    const ModelConfig& c = model_.config;
+    const bool tied = model_.head.data == model_.embedding.data;
+    const TensorView* embedding = whole(&TensorNames::embedding, 0, c.vocab, c.hidden);
+    const bool both = tied && embedding != nullptr && replacing_->keeps_tied();
+    const TensorView* head = whole(&TensorNames::head, 0, c.vocab, c.hidden);
+    if (both && head == nullptr) head = embedding;
+    if (embedding != nullptr) put(*embedding, model_.embedding);
+    if (head != nullptr) put(*head, model_.head);
   }
 
   void check_shape(const LoraFile& file, const std::string& name, const LoraFile::Factors& f,
@@ -105,8 +186,8 @@ class Attacher {
                file.path().string(), printable(name), f.b.rows(), f.a.cols(), outputs, inputs);
   }
 
-  /// Rows of B in the order of the model's own.
-  void order_heads(const LoraFile& file, LowRank& piece) {
+  /// Brings rows of queries or keys into the order of the model's own.
+  void order_heads(const LoraFile& file, TensorView& rows) {
     const bool gguf = file.format() == CheckpointFormat::kGguf;
     // Of PEFT's factors the model itself says which family they are of.
     const Family* family = gguf ? find_family(file.format(), file.architecture()) : nullptr;
@@ -120,7 +201,7 @@ class Attacher {
                                  : t / 2 + (t % 2) * half;                  // halves to pairs
       return head * head_dim + from;
     };
-    piece.b = reorder_rows(piece.b, source, model_.adapter_memory);
+    rows = reorder_rows(rows, source, model_.adapter_memory);
   }
 
   /// How Hugging Face files of the model's family order Q and K rows.
@@ -146,7 +227,10 @@ class Attacher {
   void refuse_unused(size_t i) const {
     const LoraFile& file = adapters_[i].file;
     const TensorNames& names = tensor_names(file.format());
-    for (const auto& [name, factors] : file.factors()) {
+    std::vector<std::string> all;
+    for (const auto& [name, factors] : file.factors()) all.push_back(name);
+    for (const auto& [name, weights] : file.whole()) all.push_back(name);
+    for (const std::string& name : all) {
       if (used_[i].contains(name)) continue;
       if (name == names.embedding) {
         user_error("{}: {}: an adapter of the embedding is not supported", file.path().string(),
@@ -160,6 +244,7 @@ class Attacher {
   std::span<const WeightedLora> adapters_;
   Model& model_;
   std::vector<std::set<std::string>> used_;  ///< of each file
+  const LoraFile* replacing_ = nullptr;      ///< the file of what whole() found last
 };
 
 /// One value of all adapters that have one.

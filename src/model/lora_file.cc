@@ -23,20 +23,68 @@ std::string without(const std::string& name, std::string_view ending) {
   return name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : "";
 }
 
+/// PEFT takes a part of the base weights away when some adapters begin, and again when it loads
+/// them. Adapters that were saved for the model as it is say `true` here.
+void refuse_changed_base(const ConfigFields& config) {
+  constexpr const char* kKey = "init_lora_weights";
+  if (!config.has(kKey) || config.object().at(kKey).is_boolean()) return;
+  std::string how = config.text(kKey, "");
+  for (char& c : how) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (const char* harmless : {"", "gaussian", "eva", "orthogonal", "mica"}) {
+    if (how == harmless) return;
+  }
+  user_error(
+      "{}: {} is {}: the adapter belongs to base weights that were changed when it began. Save it "
+      "with PEFT's path_initial_model_for_weight_conversion, which makes an ordinary adapter of it",
+      config.file(), kKey, printable(config.text(kKey, "")));
+}
+
 /// Kinds of adapters that add something else, by the key of adapter_config.json that says so.
 void refuse_other_kinds(const ConfigFields& config) {
   const std::string kind = config.text("peft_type", "");
   if (kind != "LORA")
     user_error("{}: peft_type is {}; supported: LORA", config.file(), printable(kind));
-  for (const char* key : {"use_dora", "lora_bias", "fan_in_fan_out"}) {
+  for (const char* key : {"use_dora", "use_qalora", "lora_bias", "fan_in_fan_out"}) {
     if (config.flag(key)) user_error("{}: {} is true, which is not supported", config.file(), key);
   }
   const std::string bias = config.text("bias", "none");
   if (bias != "none") user_error("{}: bias is {}; supported: none", config.file(), printable(bias));
-  for (const char* key : {"modules_to_save", "alpha_pattern", "layer_replication"}) {
+  for (const char* key :
+       {"layer_replication", "trainable_token_indices", "target_parameters", "kasa_config",
+        "monteclora_config", "arrow_config", "alora_invocation_tokens", "use_bdlora"}) {
     if (config.has(key) && !config.object().at(key).empty())
       user_error("{}: {} is not supported", config.file(), key);
   }
+  refuse_changed_base(config);
+}
+
+/// `alpha_pattern`: expressions for the ends of modules' names, in the order of the file, of which
+/// PEFT takes the first that matches.
+std::vector<std::pair<Regex, double>> read_alphas(const std::filesystem::path& settings,
+                                                  const ConfigFields& config) {
+  constexpr const char* kKey = "alpha_pattern";
+  std::vector<std::pair<Regex, double>> alphas;
+  if (!config.has(kKey)) return alphas;
+  const MappedFile file(settings);
+  const auto bytes = file.bytes();
+  // The parser of the other keys sorts them.
+  const auto document = nlohmann::ordered_json::parse(
+      std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  const auto& patterns = document.at(kKey);
+  if (!patterns.is_object()) {
+    user_error("{}: '{}' is {}, expected an object", config.file(), kKey,
+               printable(patterns.dump()));
+  }
+  for (const auto& [pattern, alpha] : patterns.items()) {
+    const double value = alpha.is_number() ? alpha.get<double>() : 0;
+    if (!(value > 0) || !std::isfinite(value)) {
+      user_error("{}: '{}' of {} is {}, expected a positive number", config.file(), kKey,
+                 printable(pattern), printable(alpha.dump()));
+    }
+    alphas.emplace_back(Regex("^(?:.*\\.)?(?:" + pattern + ")$", config.file() + ": " + kKey),
+                        value);
+  }
+  return alphas;
 }
 
 }  // namespace
@@ -83,7 +131,9 @@ void LoraFile::open_gguf() {
       user_error("{}: tensor {} is neither a lora_a nor a lora_b of a matrix", file_,
                  printable(tensor.name));
     }
-    add(a.empty() ? b : a, !a.empty(), tensor);
+    const std::string& matrix = a.empty() ? b : a;
+    add(matrix, !a.empty(), tensor);
+    factors_[matrix].alpha = alpha_;
   }
 }
 
@@ -97,6 +147,8 @@ void LoraFile::open_peft() {
   const ConfigFields config(settings.string(), document);
   refuse_other_kinds(config);
   alpha_ = config.real("lora_alpha", 0);
+  alphas_ = read_alphas(settings, config);
+  keeps_tied_ = config.flag("ensure_weight_tying");
   root_of_rank_ = config.flag("use_rslora");
   if (!(alpha_ > 0)) user_error("{}: lora_alpha is {}", config.file(), alpha_);
 
@@ -111,20 +163,45 @@ void LoraFile::open_peft() {
   const TensorList list = read_safetensors(safetensors_->bytes(), file_);
   for (const UnreadableTensor& t : list.unreadable)
     user_error("{}: tensor {} {}", file_, printable(t.name), t.reason);
+  for (const TensorView& tensor : list.tensors) add_peft_tensor(tensor);
+}
+
+void LoraFile::add_peft_tensor(const TensorView& tensor) {
   constexpr std::string_view kPrefix = "base_model.model.";
-  for (const TensorView& tensor : list.tensors) {
-    // Of an adapted output matrix PEFT saves the model's own beside the factors.
-    if (tensor.name.ends_with(".base_layer.weight")) continue;
-    const std::string a = without(tensor.name, ".lora_A.weight");
-    const std::string b = without(tensor.name, ".lora_B.weight");
-    const std::string& matrix = a.empty() ? b : a;
-    if (!matrix.starts_with(kPrefix)) {
-      user_error("{}: tensor {} is neither a lora_A nor a lora_B of a model's matrix", file_,
-                 printable(tensor.name));
+  // PEFT saves the model's own output matrix beside the factors of an adapted one.
+  if (tensor.name.ends_with(".base_layer.weight")) return;
+  const std::string a = without(tensor.name, ".lora_A.weight");
+  const std::string b = without(tensor.name, ".lora_B.weight");
+  const bool is_bias = tensor.name.ends_with(".bias");
+  std::string matrix = a.empty() ? b : a;
+  if (matrix.empty()) {
+    matrix = without(tensor.name, is_bias ? ".bias" : ".weight");
+    for (const char* wrapper : {".modules_to_save.default", ".modules_to_save"}) {
+      if (matrix.ends_with(wrapper)) matrix = without(matrix, wrapper);
     }
-    const std::string name = matrix.substr(kPrefix.size());
-    add(text_part_name(name).value_or(name), !a.empty(), tensor);
   }
+  if (!matrix.starts_with(kPrefix)) {
+    user_error("{}: tensor {} is neither a lora_A nor a lora_B of a model's matrix, nor a matrix",
+               file_, printable(tensor.name));
+  }
+  const std::string module = matrix.substr(kPrefix.size());
+  const std::string name = text_part_name(module + ".").value_or(module + ".");
+  matrix = name.substr(0, name.size() - 1);
+  if (a.empty() && b.empty()) {
+    if (is_bias) matrix += ".bias";
+    if (!whole_.emplace(matrix, tensor).second)
+      user_error("{}: {} is there twice", file_, printable(matrix));
+    return;
+  }
+  add(matrix, !a.empty(), tensor);
+  factors_[matrix].alpha = alpha_of(module);
+}
+
+double LoraFile::alpha_of(const std::string& module) const {
+  for (const auto& [pattern, alpha] : alphas_) {
+    if (pattern.find(module, 0)) return alpha;
+  }
+  return alpha_;
 }
 
 void LoraFile::add(const std::string& matrix, bool is_a, const TensorView& tensor) {
@@ -136,7 +213,7 @@ void LoraFile::add(const std::string& matrix, bool is_a, const TensorView& tenso
 }
 
 void LoraFile::check_factors() const {
-  if (factors_.empty()) user_error("{}: holds no adapter of any matrix", file_);
+  if (factors_.empty() && whole_.empty()) user_error("{}: holds no adapter of any matrix", file_);
   for (const auto& [matrix, f] : factors_) {
     if (f.a.data == nullptr || f.b.data == nullptr) {
       user_error("{}: {} has factor {} but not {}", file_, printable(matrix),
@@ -152,15 +229,16 @@ void LoraFile::check_factors() const {
   }
 }
 
-double LoraFile::scale(int64_t rank) const {
-  if (alpha_ == 0) return 1;
-  const auto r = static_cast<double>(rank);
-  return alpha_ / (root_of_rank_ ? std::sqrt(r) : r);
+double LoraFile::scale(const Factors& factors) const {
+  if (factors.alpha == 0) return 1;
+  const auto r = static_cast<double>(factors.a.rows());
+  return factors.alpha / (root_of_rank_ ? std::sqrt(r) : r);
 }
 
 size_t LoraFile::bytes() const {
   size_t bytes = 0;
   for (const auto& [matrix, f] : factors_) bytes += f.a.bytes() + f.b.bytes();
+  for (const auto& [matrix, weights] : whole_) bytes += weights.bytes();
   return bytes;
 }
 

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "model/config_hf_rope.h"
 #include "text/json_file.h"
 
 namespace longhaul {
@@ -46,22 +47,14 @@ void check_link(const fs::path& file) {
       file.string(), to.string());
 }
 
-/// Where a configuration keeps the RoPE base, as config_hf_rope.cc reads it.
-json& holder_of_base(json& text) {
-  const char* key = text.contains("rope_parameters") ? "rope_parameters" : "rope_scaling";
-  if (!text.contains(key) || !text[key].is_object()) return text;
-  json& rope = text[key];
-  json& own = rope.contains("full_attention") ? rope["full_attention"] : rope;
-  return own.contains("rope_theta") ? own : text;
-}
-
 /// config.json with what adapters made of angles and length.
 json changed_config(const fs::path& folder, const ModelConfig& before, const ModelConfig& after) {
   json config = read_json_file(folder / kConfig);
   json& text = config.contains("text_config") && config["text_config"].is_object()
                    ? config["text_config"]
                    : config;
-  if (after.rope.base != before.rope.base) holder_of_base(text)["rope_theta"] = after.rope.base;
+  if (after.rope.base != before.rope.base)
+    holder_of_rope_base(text)["rope_theta"] = after.rope.base;
   if (after.trained_context == before.trained_context) return config;
   const RopeSpec& rope = before.rope;
   const bool named =  // the length that llama3's rule scales
@@ -102,7 +95,7 @@ MergedFolder::MergedFolder(const Checkpoint& checkpoint, std::span<const Weighte
 }
 
 void MergedFolder::plan() {
-  const std::vector<AdaptedRows> all = adapted_rows(model_);
+  const std::vector<AdaptedRows> all = adapted_rows(checkpoint_, model_);
   for (const TensorView& stored : checkpoint_.tensors()) {
     MergedTensor tensor{stored, stored.type, changes_of(stored, all)};
     if (tensor.changes.empty()) continue;

@@ -65,14 +65,14 @@ std::vector<TensorView> MergedModel::written() const {
 }
 
 void MergedModel::plan(std::optional<DType> type) {
-  const std::vector<AdaptedRows> all = adapted_rows(model_);
+  const std::vector<AdaptedRows> all = adapted_rows(checkpoint_, model_);
   for (const TensorView& stored : checkpoint_.tensors()) {
     tensors_.push_back({stored, stored.type, changes_of(stored, all)});
   }
   // An output matrix that was the embedding becomes one of its own.
   if (!model_.head_adapter.empty() && model_.head.data == model_.embedding.data) {
     MergedTensor head{model_.embedding, model_.embedding.type, {}};
-    head.changes = {{model_.embedding, &model_.head_adapter}};
+    head.changes = {{model_.embedding, &model_.head_adapter, {}}};
     head.stored.name = std::string(tensor_names(CheckpointFormat::kGguf).head) + ".weight";
     tensors_.push_back(std::move(head));
   }

@@ -1,5 +1,6 @@
 #include "model/merged_rows.h"
 
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <cstring>
@@ -53,6 +54,23 @@ void MergedRows::add(int64_t begin, const LowRank& adapter) {
   factors_.push_back(std::move(f));
 }
 
+void MergedRows::replace(int64_t begin, const TensorView& rows) {
+  LH_ASSERT(begin + rows.rows() <= matrix_.rows() && rows.cols() == matrix_.cols());
+  replacements_.push_back({begin, rows});
+}
+
+/// The rows as stored, or what replaces them.
+void MergedRows::take_values(int64_t begin, int64_t count) {
+  dequantize_rows(matrix_, begin, count, values_.data());
+  for (const Replacement& r : replacements_) {
+    const int64_t first = std::max(begin, r.begin);
+    const int64_t end = std::min(begin + count, r.begin + r.rows.rows());
+    if (first >= end) continue;
+    dequantize_rows(r.rows, first - r.begin, end - first,
+                    values_.data() + (first - begin) * matrix_.cols());
+  }
+}
+
 void MergedRows::add_product(const Factors& factors, int64_t row, float* values) const {
   const int64_t of_b = row - factors.begin, cols = matrix_.cols();
   if (of_b < 0 || of_b >= factors.b.rows()) return;
@@ -69,7 +87,7 @@ std::span<const std::byte> MergedRows::get(int64_t begin, int64_t count) {
   const int64_t cols = matrix_.cols();
   values_.resize(static_cast<size_t>(count * cols));
   bytes_.resize(bytes_of(type_, count * cols));
-  dequantize_rows(matrix_, begin, count, values_.data());
+  take_values(begin, count);
   parallel_ranges(count, 1, [&](int64_t first, int64_t end) {
     for (int64_t r = first; r < end; ++r) {
       float* values = values_.data() + r * cols;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+#include "format/checkpoint.h"
 #include "model/merged_rows.h"
 
 namespace longhaul {
@@ -9,12 +11,36 @@ namespace {
 
 constexpr size_t kPieceBytes = size_t{4} << 20;
 
+/// Replaced weights that a merged file cannot hold. A matrix that is both embedding and output
+/// matrix is stored once, so both must change alike.
+void refuse_other_replacements(const Checkpoint& checkpoint, const Model& model) {
+  if (model.replaced_biases) {
+    user_error(
+        "{}: the adapter replaces biases, which cannot be written: leave it beside the model "
+        "(--lora)",
+        checkpoint.path().string());
+  }
+  for (const ReplacedRows& r : model.replaced) {
+    const auto differs = [&](const ReplacedRows& other) {
+      return other.before.data == r.before.data && other.after.data != r.after.data;
+    };
+    const bool kept = r.before.data == model.embedding.data || r.before.data == model.head.data;
+    if (!kept && std::none_of(model.replaced.begin(), model.replaced.end(), differs)) continue;
+    user_error(
+        "{}: its output matrix is the embedding, of which the adapter replaces one: leave the "
+        "adapter beside the model (--lora)",
+        checkpoint.path().string());
+  }
+}
+
 }  // namespace
 
-std::vector<AdaptedRows> adapted_rows(const Model& model) {
+std::vector<AdaptedRows> adapted_rows(const Checkpoint& checkpoint, const Model& model) {
+  refuse_other_replacements(checkpoint, model);
   std::vector<AdaptedRows> all;
+  for (const ReplacedRows& r : model.replaced) all.push_back({r.before, nullptr, r.after});
   const auto add = [&](const TensorView& rows, const LowRank& adapter) {
-    if (!adapter.empty()) all.push_back({rows, &adapter});
+    if (!adapter.empty()) all.push_back({rows, &adapter, {}});
   };
   for (size_t l = 0; l < model.adapters.size(); ++l) {
     const LayerWeights& w = model.layers[l];
@@ -51,7 +77,12 @@ void MergedTensor::write(const std::string& file, const ByteSink& to) const {
   if (changes.empty()) return write_pieces({stored.data, stored.bytes()}, to);
   MergedRows rows(stored, type, file);
   for (const AdaptedRows& c : changes) {
-    rows.add((c.rows.data - stored.data) / static_cast<int64_t>(stored.row_bytes()), *c.adapter);
+    const int64_t begin = (c.rows.data - stored.data) / static_cast<int64_t>(stored.row_bytes());
+    if (c.adapter == nullptr) {
+      rows.replace(begin, c.replacement);
+    } else {
+      rows.add(begin, *c.adapter);
+    }
   }
   const auto floats = static_cast<int64_t>(kPieceBytes / sizeof(float));
   const int64_t at_once = std::max<int64_t>(1, floats / stored.cols());

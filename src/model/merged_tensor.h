@@ -19,14 +19,16 @@ using ByteSink = std::function<void(std::span<const std::byte>)>;
 /// How many matrices change, by the type that they had and the one that they get.
 using ChangedTypes = std::map<std::pair<DType, DType>, size_t>;
 
-/// Rows of a stored matrix and what stands beside them.
+/// Rows of a stored matrix and what an adapter makes of them.
 struct AdaptedRows {
   TensorView rows;
-  const LowRank* adapter;
+  const LowRank* adapter;    ///< beside them; null: it replaces them
+  TensorView replacement{};  ///< the rows in their place
 };
 
 /// All of a model, but for an output matrix that is the embedding: that one cannot change alone.
-std::vector<AdaptedRows> adapted_rows(const Model& model);
+/// Throws UserError naming the checkpoint where an adapter replaces one of the two.
+std::vector<AdaptedRows> adapted_rows(const Checkpoint& checkpoint, const Model& model);
 
 struct MergedTensor {
   TensorView stored;

@@ -39,6 +39,9 @@ class Loader {
         m.shape.sinks.emplace_back(w.sinks.data(), std::ssize(w.sinks));
       }
     }
+    for (int l = 0; l < m.config.left_out_layers; ++l) {
+      tensors_.leave_out(of_layer(names_.layer, m.config.layers + l));
+    }
     tensors_.refuse_unused(fmt::format("a {} model of {} layer{}", m.config.architecture,
                                        m.config.layers, m.config.layers == 1 ? "" : "s"));
     return m;
@@ -97,10 +100,10 @@ class Loader {
     } else {
       refuse_bias(output);
     }
-    if (c.experts > 0) {
+    if (c.experts > 0 && l >= c.dense_layers) {
       load_experts(l, w);
     } else {
-      load_ffn(l, w);
+      load_ffn(l, c.experts > 0 ? c.dense_ffn : c.ffn, w);
     }
     return w;
   }
@@ -126,8 +129,8 @@ class Loader {
   /// Families with fused gate and up store both in one GGUF matrix, under the name that other
   /// families use for up alone. In other families, an up matrix without a gate means that the gate
   /// is missing.
-  void load_ffn(int l, LayerWeights& w) {
-    const int64_t ffn = config_->ffn, hidden = config_->hidden;
+  void load_ffn(int l, int64_t ffn, LayerWeights& w) {
+    const int64_t hidden = config_->hidden;
     if (config_->fused_gate_up && !has_weight(of_layer(names_.gate, l))) {
       const TensorView both = matrix(of_layer(names_.gate_up, l), 2 * ffn, hidden);
       w.gate = both.slice_rows(0, ffn);
@@ -150,6 +153,14 @@ class Loader {
     load_expert_matrices(l, gate, c.ffn, c.hidden, &ExpertWeights::gate, w);
     load_expert_matrices(l, up, c.ffn, c.hidden, &ExpertWeights::up, w);
     load_expert_matrices(l, down, c.hidden, c.ffn, &ExpertWeights::down, w);
+    if (c.shared_ffn > 0) {
+      w.gate = matrix(of_layer(names_.shared_gate, l), c.shared_ffn, c.hidden);
+      w.up = matrix(of_layer(names_.shared_up, l), c.shared_ffn, c.hidden);
+      w.down = matrix(of_layer(names_.shared_down, l), c.hidden, c.shared_ffn);
+    }
+    if (c.expert_sigmoid) {
+      w.choice_bias = tensors_.vector(of_layer(names_.choice_bias, l), c.experts);
+    }
     if (c.biases) load_expert_biases(l, w);
   }
 

@@ -25,11 +25,15 @@ struct LayerWeights {
   std::vector<float> sinks;           ///< [heads]; ModelShape::sinks points into it
   TensorView output;                  ///< [hidden, heads * head_dim]
   std::vector<float> output_bias;     ///< [hidden]
-  TensorView gate, up;                ///< [ffn, hidden]; in layers without experts
-  TensorView down;                    ///< [hidden, ffn]
-  TensorView router;                  ///< [experts, hidden]
-  std::vector<float> router_bias;     ///< [experts]
+  /// The network of all rows, beside the experts or without them; without data: there is none.
+  TensorView gate, up;             ///< [ffn, hidden]
+  TensorView down;                 ///< [hidden, ffn]
+  TensorView router;               ///< [experts, hidden]
+  std::vector<float> router_bias;  ///< [experts]
+  std::vector<float> choice_bias;  ///< [experts], of scores (ExpertRule)
   std::vector<ExpertWeights> experts;
+
+  bool has_network() const { return gate.data != nullptr; }
 };
 
 /// Norms of a layer: applied to the inputs and to the outputs of its sublayers.
@@ -50,6 +54,11 @@ struct LayerAdapters {
   LowRank q, k, v, output, gate, up, down;
 };
 
+/// Rows of a stored matrix that an adapter has replaced.
+struct ReplacedRows {
+  TensorView before, after;
+};
+
 struct Model {
   ModelConfig config;
   ModelShape shape;
@@ -59,6 +68,8 @@ struct Model {
   std::vector<LayerWeights> layers;
   std::vector<LayerAdapters> adapters;  ///< per layer; empty: no adapters
   LowRank head_adapter;
+  std::vector<ReplacedRows> replaced;
+  bool replaced_biases = false;  ///< some biases are an adapter's
   std::vector<Buffer<std::byte>>
       adapter_memory;  ///< for factors that are not used in the form in which a file stores them
 };

@@ -30,15 +30,9 @@ void check_divides(const Model& model, int ranks) {
 /// Granularity at which columns of a block type can be divided.
 int64_t block_of(const TensorView& matrix) { return traits(matrix.type).block_size; }
 
-/// Ranges of the feed-forward network end at block boundaries of `down`. They end at multiples of
-/// 64 columns if every rank still gets some, for alignment.
-Columns ffn_columns(const Model& model, int rank, int ranks) {
-  int64_t unit = 1;
-  for (const LayerWeights& layer : model.layers) {
-    if (layer.experts.empty()) unit = std::max(unit, block_of(layer.down));
-    for (const ExpertWeights& expert : layer.experts) unit = std::max(unit, block_of(expert.down));
-  }
-  const int64_t ffn = model.config.ffn;
+/// Range of the columns of a feed-forward network. It ends at a boundary of `down`'s blocks of
+/// `unit` columns, or at a multiple of 64 columns if every rank still gets some, for alignment.
+Columns ffn_columns(int64_t ffn, int64_t unit, int rank, int ranks) {
   if (unit < 64 && ffn % 64 == 0 && ffn / 64 >= ranks) unit = 64;
   if (ffn % unit != 0 || ffn / unit < ranks) {
     user_error(
@@ -50,10 +44,26 @@ Columns ffn_columns(const Model& model, int rank, int ranks) {
   return {units.begin * unit, units.count * unit};
 }
 
+/// Of what config.ffn counts: experts, or the networks of all layers alike.
+Columns common_columns(const Model& model, int rank, int ranks) {
+  int64_t unit = 1;
+  for (const LayerWeights& layer : model.layers) {
+    if (model.config.experts == 0) unit = std::max(unit, block_of(layer.down));
+    for (const ExpertWeights& expert : layer.experts) unit = std::max(unit, block_of(expert.down));
+  }
+  return ffn_columns(model.config.ffn, unit, rank, ranks);
+}
+
 class Dealer {
  public:
   Dealer(const Model& model, int rank, int ranks) : whole_(model), rank_(rank), ranks_(ranks) {
-    part_.of_down = ffn_columns(model, rank, ranks);
+    part_.of_down = common_columns(model, rank, ranks);
+    for (const LayerWeights& layer : model.layers) {
+      const bool alike = model.config.experts == 0 || !layer.has_network();
+      part_.of_network.push_back(
+          alike ? part_.of_down
+                : ffn_columns(layer.gate.rows(), block_of(layer.down), rank, ranks));
+    }
     part_.of_output = stretch(int64_t{model.config.heads} * model.config.head_dim, rank, ranks);
   }
 
@@ -63,12 +73,18 @@ class Dealer {
     m.config.heads /= ranks_;
     for (int& heads : m.config.kv_heads) heads /= ranks_;
     m.config.ffn = static_cast<int>(part_.of_down.count);
+    m.config.dense_ffn = own_width(m.config.dense_ffn);
+    m.config.shared_ffn = own_width(m.config.shared_ffn);
     m.embedding = whole_.embedding;
     m.head = whole_.head;
     m.head_adapter = factors(whole_.head_adapter, whole_.head_adapter.b);
     m.final_norm = whole_.final_norm;
-    for (const LayerWeights& layer : whole_.layers) m.layers.push_back(deal(layer));
-    for (const LayerAdapters& layer : whole_.adapters) m.adapters.push_back(deal(layer));
+    for (size_t l = 0; l < whole_.layers.size(); ++l) {
+      m.layers.push_back(deal(whole_.layers[l], part_.of_network[l]));
+    }
+    for (size_t l = 0; l < whole_.adapters.size(); ++l) {
+      m.adapters.push_back(deal(whole_.adapters[l], part_.of_network[l]));
+    }
     m.shape = whole_.shape;
     m.shape.heads = m.config.heads;
     m.shape.kv_heads = m.config.kv_heads;
@@ -90,8 +106,18 @@ class Dealer {
     const Columns rows = stretch(std::ssize(values), rank_, ranks_);
     return {values.begin() + rows.begin, values.begin() + rows.begin + rows.count};
   }
-  TensorView inner(const TensorView& matrix) const {
-    return matrix.slice_rows(part_.of_down.begin, part_.of_down.count);
+  /// The widest stretch of such a network that the rank has.
+  int own_width(int ffn) const {
+    int64_t width = 0;
+    for (size_t l = 0; l < whole_.layers.size(); ++l) {
+      const LayerWeights& layer = whole_.layers[l];
+      if (layer.has_network() && layer.gate.rows() == ffn)
+        width = std::max(width, part_.of_network[l].count);
+    }
+    return static_cast<int>(width);
+  }
+  static TensorView inner(const TensorView& matrix, const Columns& columns) {
+    return matrix.slice_rows(columns.begin, columns.count);
   }
   std::vector<float> inner(const std::vector<float>& values) const {
     if (values.empty()) return {};
@@ -102,7 +128,7 @@ class Dealer {
     return rank_ == 0 ? values : std::vector<float>();
   }
 
-  LayerWeights deal(const LayerWeights& from) const {
+  LayerWeights deal(const LayerWeights& from, const Columns& network) const {
     LayerWeights to = from;
     to.q = own(from.q);
     to.k = own(from.k);
@@ -116,13 +142,13 @@ class Dealer {
       user_error("{}: {} columns in blocks of {} cannot be dealt to {} devices", from.output.name,
                  from.output.cols(), block_of(from.output), ranks_);
     }
-    if (from.experts.empty()) {
-      to.gate = inner(from.gate);
-      to.up = inner(from.up);
+    if (from.has_network()) {
+      to.gate = inner(from.gate, network);
+      to.up = inner(from.up, network);
     }
     for (ExpertWeights& expert : to.experts) {
-      expert.gate = inner(expert.gate);
-      expert.up = inner(expert.up);
+      expert.gate = inner(expert.gate, part_.of_down);
+      expert.up = inner(expert.up, part_.of_down);
       expert.gate_bias = inner(expert.gate_bias);
       expert.up_bias = inner(expert.up_bias);
       expert.down_bias = once(expert.down_bias);
@@ -132,12 +158,12 @@ class Dealer {
 
   /// The rank's part of the adapters. For a matrix divided by rows, the second factor is divided
   /// likewise. Other adapters stay whole here; DeviceModel takes the columns of the first factor.
-  LayerAdapters deal(const LayerAdapters& from) const {
+  LayerAdapters deal(const LayerAdapters& from, const Columns& network) const {
     const auto of_heads = [&](const LowRank& adapter) {
       return adapter.empty() ? LowRank() : factors(adapter, own(adapter.b));
     };
     const auto of_columns = [&](const LowRank& adapter) {
-      return adapter.empty() ? LowRank() : factors(adapter, inner(adapter.b));
+      return adapter.empty() ? LowRank() : factors(adapter, inner(adapter.b, network));
     };
     return {.q = of_heads(from.q),
             .k = of_heads(from.k),

@@ -22,7 +22,8 @@ struct Columns {
 /// Only the first rank has the biases of those two projections, so that they are added once.
 struct ModelPart {
   Model model;
-  Columns of_output, of_down;
+  Columns of_output, of_down;       ///< of_down: of experts, where there are any
+  std::vector<Columns> of_network;  ///< per layer: of the network of all rows
 };
 
 /// Throws UserError if the model cannot be divided among so many devices. `model` must outlive the

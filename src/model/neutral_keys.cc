@@ -37,8 +37,11 @@ void check_gguf(const GgufMetadata& data, const ModelConfig& config) {
     must_be(1, {"logit_scale", "residual_scale", "embedding_scale"});
     must_be(config.shape().scale, {"attention.scale"});
   }
-  must_be(0, {"expert_shared_count", "expert_shared_feed_forward_length", "expert_group_count"});
-  must_be(1, {"expert_weights_scale"});
+  if (!family.shared_experts) {
+    must_be(0, {"expert_shared_count", "expert_shared_feed_forward_length"});
+    must_be(1, {"expert_weights_scale"});
+  }
+  must_be(1, {"expert_group_count"});
   const std::string causal = config.architecture + ".attention.causal";
   if (!data.find_bool(causal).value_or(true))
     user_error("{}: {} is false, which is not supported", data.file(), causal);

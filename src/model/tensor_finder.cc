@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "format/checkpoint.h"
 #include "ops/matmul/dequantize.h"
@@ -74,11 +76,22 @@ std::vector<float> TensorFinder::numbers(const TensorView& t) {
   used_.insert(t.name);
   std::vector<float> values(static_cast<size_t>(t.elements()));
   dequantize_row(t.type, t.data, t.elements(), values.data());
+  for (const float v : values) {
+    if (!std::isfinite(v)) user_error("{}: tensor {} holds {}: it is damaged", file_, t.name, v);
+  }
   return values;
 }
 
 void TensorFinder::mark_used(std::string_view tensor) {
   used_.insert(checkpoint_.get(tensor).name);
+}
+
+void TensorFinder::leave_out(const std::string& prefix) {
+  const auto mark = [&](const std::string& name) {
+    if (name.starts_with(prefix)) used_.insert(name);
+  };
+  for (const TensorView& tensor : checkpoint_.tensors()) mark(tensor.name);
+  for (const UnreadableTensor& tensor : checkpoint_.unreadable()) mark(tensor.name);
 }
 
 void TensorFinder::refuse_unused(const std::string& expected) const {

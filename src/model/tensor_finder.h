@@ -33,6 +33,8 @@ class TensorFinder {
 
   /// Marks a tensor as used without matrix() or vector().
   void mark_used(std::string_view tensor);
+  /// Marks all tensors as used whose names begin with `prefix`.
+  void leave_out(const std::string& prefix);
   /// Refuses unused tensors, readable or not. `expected` names the kind of model that has no such
   /// tensor.
   void refuse_unused(const std::string& expected) const;

@@ -13,10 +13,13 @@ namespace longhaul {
 /// Names by role, without .weight / .bias. The first `{}` is the layer, a second one the expert.
 struct TensorNames {
   const char *embedding, *head, *final_norm;
+  const char *layer;  ///< what the names of a layer's tensors begin with
   const char *q, *k, *v, *qkv, *output;
   const char *q_norm, *k_norm, *sinks;
   const char *gate, *up, *gate_up, *down;
+  const char *shared_gate, *shared_up, *shared_down;  ///< of the network beside the experts
   const char *router;
+  const char *choice_bias;                               ///< the whole name
   const char *expert_gate, *expert_up, *expert_down;     ///< one tensor per expert
   const char *experts_gate, *experts_up, *experts_down;  ///< one tensor for all experts
 };

@@ -63,7 +63,8 @@ TEST_P(PeftAdapter, LogitsEqualPeft) {
 
 INSTANTIATE_TEST_SUITE_P(All, PeftAdapter,
                          testing::Values("llama_linear", "llama_wide", "llama_q8_0", "qwen2",
-                                         "phi3", "mistral"));
+                                         "phi3", "mistral", "mistral_patterns", "qwen2_whole",
+                                         "llama_own_head"));
 
 class GgufAdapter : public testing::TestWithParam<const char*> {};
 
@@ -127,7 +128,7 @@ void write_merged(const fs::path& model, const fs::path& adapter, double weight,
     dequantize_row(t.type, t.data, t.elements(), values.data());
     const std::string matrix = t.name.substr(0, t.name.rfind(".weight"));
     if (const auto found = lora.factors().find(matrix); found != lora.factors().end()) {
-      const auto& [a, b] = found->second;
+      const TensorView &a = found->second.a, &b = found->second.b;
       const auto factor = [](const TensorView& f, int64_t i) {
         return reinterpret_cast<const float*>(f.data)[i];
       };
@@ -139,7 +140,7 @@ void write_merged(const fs::path& model, const fs::path& adapter, double weight,
             sum += double{factor(b, n * rank + r)} * factor(a, r * cols + k);
           }
           values[static_cast<size_t>(n * cols + k)] +=
-              static_cast<float>(weight * lora.scale(rank) * sum);
+              static_cast<float>(weight * lora.scale(found->second) * sum);
         }
       }
     }

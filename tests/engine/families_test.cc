@@ -19,9 +19,10 @@ namespace fs = std::filesystem;
 
 const fs::path kTiny = fs::path(LONGHAUL_TEST_DATA) / "tiny_models";
 
-constexpr const char* kFamilies[] = {"gemma2",  "gemma3",     "qwen3_moe",
-                                     "smollm3", "granite",    "olmo2",
-                                     "glm4",    "ministral3", "gguf/gpt_oss.gguf"};
+constexpr const char* kFamilies[] = {
+    "gemma2",   "gemma3",     "qwen3_moe",         "smollm3", "granite", "olmo2",
+    "glm4",     "ministral3", "gguf/gpt_oss.gguf", "olmo3",   "exaone4", "minimax_m2",
+    "glm4_moe", "dots1"};
 
 std::vector<int32_t> prompt() {
   std::vector<int32_t> ids;

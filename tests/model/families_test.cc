@@ -129,5 +129,103 @@ TEST(Families, AreKnownByTheNamesOfBothFiles) {
   EXPECT_EQ(family_names(kGguf).find("llama, llama"), std::string::npos);
 }
 
+/// Two layers: the first without experts, the second with two of them beside a network of all rows.
+/// The third predicts further tokens and is left out.
+class GgufSharedExperts : public GgufFamilies {
+ protected:
+  GgufSharedExperts() {
+    begin("dots1");
+    kv_heads({4, 4, 4});
+    u32("nextn_predict_layers", 1);
+    u32("leading_dense_block_count", 1);
+    u32("expert_count", 2);
+    u32("expert_used_count", 1);
+    u32("expert_feed_forward_length", 2);
+    u32("expert_shared_count", 3);
+    real("expert_weights_scale", 2.5f);
+    boolean("expert_weights_norm", true);
+  }
+  void layer(const std::string& name, bool experts) {
+    vector(name + "attn_norm.weight", kHidden);
+    vector(name + "ffn_norm.weight", kHidden);
+    for (const char* each : {"attn_q", "attn_k", "attn_v", "attn_output"})
+      matrix(name + each + ".weight", kHidden, kHidden);
+    for (const char* each : {"attn_q_norm", "attn_k_norm"})
+      vector(name + each + ".weight", kHeadDim);
+    if (!experts) return network(name, "", testing_support::kFfn);
+    matrix(name + "ffn_gate_inp.weight", kHidden, 2);
+    vector(name + "exp_probs_b.bias", 2);
+    network(name, ".0", 2);
+    network(name, ".1", 2);
+    network(name, "_shexp", 6);
+  }
+  void network(const std::string& name, const std::string& of, uint64_t ffn) {
+    matrix(name + "ffn_gate" + of + ".weight", kHidden, ffn);
+    matrix(name + "ffn_up" + of + ".weight", kHidden, ffn);
+    matrix(name + "ffn_down" + of + ".weight", ffn, kHidden);
+  }
+};
+
+TEST_F(GgufSharedExperts, AreReadBesideDenseLayersAndLayersThatAreLeftOut) {
+  vector("output_norm.weight", kHidden);
+  layer("blk.0.", false);
+  layer("blk.1.", true);
+  layer("blk.2.", true);
+  matrix("blk.2.nextn.eh_proj.weight", kHidden, kHidden);
+  const Model model = load();
+  EXPECT_EQ(model.config.layers, 2);
+  EXPECT_EQ(model.config.ffn, 2);
+  EXPECT_EQ(model.config.shared_ffn, 6);
+  EXPECT_EQ(model.config.widest_ffn(), 6);
+  EXPECT_EQ(model.config.expert_scale, 2.5f);
+  EXPECT_TRUE(model.config.experts_add_up);
+  EXPECT_TRUE(model.layers[0].experts.empty());
+  EXPECT_EQ(model.layers[0].gate.rows(), 4);
+  EXPECT_EQ(model.layers[1].experts.size(), 2u);
+  EXPECT_EQ(model.layers[1].gate.rows(), 6);
+  EXPECT_EQ(model.layers[1].choice_bias.size(), 2u);
+}
+
+TEST_F(GgufSharedExperts, NumbersThatCannotBeAreNamed) {
+  u32("expert_gating_func", 1);
+  EXPECT_TRUE(has(config_error(), {"m.gguf: dots1.expert_gating_func is 1", "only 2 is"}));
+  for (const auto& [key, value, said] :
+       {std::tuple{"leading_dense_block_count", 4u, "leading_dense_block_count is 4"},
+        {"expert_used_count", 3u, "expert_used_count is 3"},
+        {"expert_group_count", 4u, "expert_group_count is 4"}}) {
+    begin("dots1");
+    kv_heads({4, 4, 4});
+    u32("expert_count", 2);
+    if (std::string_view(key) != "expert_used_count") u32("expert_used_count", 1);
+    u32(key, value);
+    EXPECT_TRUE(has(config_error(), {"m.gguf: dots1.", said})) << config_error();
+  }
+}
+
+/// Windows of OLMo 3 and EXAONE 4, whose layers rotate differently.
+TEST_F(GgufFamilies, LayersWithAWindowRotateByThemselves) {
+  begin("olmo2");
+  EXPECT_TRUE(config().other_angles.empty());
+  u32("attention.sliding_window", 24);
+  real("rope.freq_base", 5e5f);
+  text("rope.scaling.type", "yarn");
+  real("rope.scaling.factor", 8);
+  real("rope.scaling.attn_factor", 1.25f);
+  ModelConfig c = config();
+  EXPECT_EQ(c.window, (std::vector<int64_t>{24, 24, 24}));
+  EXPECT_EQ(c.other_angles, (std::vector<uint8_t>{1, 1, 1}));
+  EXPECT_EQ(c.other_rope.base, 5e5);
+  EXPECT_EQ(c.other_rope.scaling, RopeScaling::kNone);
+  EXPECT_EQ(c.rope.attention_factor, 1.25) << "the whole, not a factor of yarn's own";
+  begin("exaone4");
+  EXPECT_TRUE(config().other_angles.empty()) << "without windows all layers rotate";
+  u32("attention.sliding_window", 24);
+  u32("attention.sliding_window_pattern", 2);
+  c = config();
+  EXPECT_EQ(c.window, (std::vector<int64_t>{24, 0, 24}));
+  EXPECT_EQ(c.other_angles, (std::vector<uint8_t>{0, 1, 0}));
+  EXPECT_TRUE(c.other_rope.still);
+}
+
 }  // namespace
 }  // namespace longhaul

@@ -38,8 +38,15 @@ TEST_F(GgufConfig, TextsOfTheFileAreMadeFitForALine) {
   EXPECT_TRUE(has(error_of([&] { config(); }), {R"(rope.scaling.type is 'a\x0ab\x1b[31m')"}));
 }
 
-TEST_F(GgufConfig, TheSlidingWindowHoldsForEveryLayer) {
-  EXPECT_EQ(config().window, (std::vector<int64_t>{0, 0, 0}));
+/// Released models of these families see everything; llama.cpp leaves the key out as well.
+TEST_F(GgufConfig, ASlidingWindowCountsWhereTheFamilyHasOne) {
+  for (const char* architecture : {"llama", "qwen2", "qwen3", "qwen2vl", "qwen3vl", "qwen3moe",
+                                   "smollm3", "granite", "glm4", "seed_oss", "ernie4_5"}) {
+    begin(architecture);
+    u32("attention.sliding_window", 24);
+    EXPECT_EQ(config().window, (std::vector<int64_t>{0, 0, 0})) << architecture;
+  }
+  begin("phi3");
   u32("attention.sliding_window", 24);
   EXPECT_EQ(config().window, (std::vector<int64_t>{24, 24, 24}));
   EXPECT_EQ(config().shape().window, (std::vector<int64_t>{24, 24, 24}));
@@ -212,6 +219,15 @@ TEST_F(GgufConfig, KeysOfOtherArithmeticMustBeNeutral) {
   begin("llama");
   boolean("attention.causal", false);
   EXPECT_TRUE(has(error_of([&] { config(); }), {"m.gguf: llama.attention.causal is false"}));
+}
+
+TEST_F(GgufConfig, AVocabularyBeyondTheEmbeddingIsRefused) {
+  u32("vocab_size", testing_support::kVocab);
+  EXPECT_EQ(config().vocab, static_cast<int>(testing_support::kVocab));
+  begin("llama");
+  u32("vocab_size", testing_support::kVocab + 1);
+  EXPECT_TRUE(has(error_of([&] { config(); }),
+                  {"m.gguf: llama.vocab_size is 7, the embedding has 6 rows"}));
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ using nlohmann::json;
 
 RopeSpec read(const json& config) {
   const ConfigFields fields("config.json", config);
-  return read_hf_rope(fields, fields.integer("head_dim"),
-                      fields.integer("max_position_embeddings"));
+  return HfRope(fields, false)
+      .read(fields.integer("head_dim"), fields.integer("max_position_embeddings"));
 }
 
 std::string error_with(const json& rope) {

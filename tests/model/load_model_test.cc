@@ -10,7 +10,7 @@
 #include "base/error_of.h"
 #include "format/checkpoint.h"
 #include "format/safetensors_builder.h"
-#include "model/model.h"
+#include "model/gguf_model.h"
 
 namespace longhaul {
 namespace {
@@ -261,6 +261,20 @@ TEST_F(LoadModelTest, SlidingWindowsFollowTheFamily) {
       {"config.json", "layer_types[1]", "chunked_attention"});
   expect_names(error_with("mistral", [](json& c) { c["model_type"] = "llama"; }),
                {"config.json", "sliding_window is 24", "model_type llama"});
+}
+
+/// Norms and biases are small enough to be looked at.
+class DamagedVectors : public testing_support::GgufModel {};
+
+TEST_F(DamagedVectors, AreNamed) {
+  kv_heads({4, 4, 4});
+  weights({4, 4, 4});
+  load();
+  vector("blk.1.attn_q.bias", testing_support::kHeads * testing_support::kHeadDim, '\xff');
+  const std::string error = testing_support::error_of([&] { load(); });
+  EXPECT_TRUE(
+      testing_support::has(error, {"m.gguf: tensor blk.1.attn_q.bias holds", "nan: it is damaged"}))
+      << error;
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ TEST(LoraFile, ScaleFollowsAlphaAndRank) {
     GgufBuilder file = adapter("llama", alpha);
     add_pair(file, "blk.0.attn_q", 8, 8, 2);
     const LoraFile lora = LoraFile::open(folder.write("lora.gguf", file.build()));
-    EXPECT_EQ(lora.scale(2), scale);
+    EXPECT_EQ(lora.scale(lora.factors().at("blk.0.attn_q")), scale);
     EXPECT_EQ(lora.factors().at("blk.0.attn_q").b.rows(), 8);
     EXPECT_EQ(lora.bytes(), 2u * 8 * 2 * 4);
   }
@@ -94,9 +94,12 @@ TEST(LoraFile, RefusesOtherKindsOfPeft) {
       has(peft_error(R"({"peft_type":"LORA","lora_alpha":1,"use_dora":true})"), {"use_dora"}));
   EXPECT_TRUE(
       has(peft_error(R"({"peft_type":"LORA","lora_alpha":1,"bias":"all"})"), {"bias", "'all'"}));
-  EXPECT_TRUE(
-      has(peft_error(R"({"peft_type":"LORA","lora_alpha":1,"modules_to_save":["lm_head"]})"),
-          {"modules_to_save"}));
+  for (const char* how :
+       {"pissa", "pissa_niter_16", "olora", "OLoRA", "corda", "loftq", "lora_ga"}) {
+    const std::string error = peft_error(
+        fmt::format(R"({{"peft_type":"LORA","lora_alpha":1,"init_lora_weights":"{}"}})", how));
+    EXPECT_TRUE(has(error, {"init_lora_weights", how, "path_initial_model_for_weight"})) << error;
+  }
   EXPECT_TRUE(has(peft_error(R"({"peft_type":"LORA","lora_alpha":0})"), {"lora_alpha"}));
   const TempFolder empty;
   EXPECT_TRUE(has(error_of([&] { LoraFile::open(empty.path()); }), {"adapter_config.json"}));

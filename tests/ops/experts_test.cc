@@ -86,7 +86,7 @@ void check_experts(int64_t rows, int used, bool biases, const Gating& gating, Co
   for (float& v : x) v = normal(random);
   for (float& v : logits) v = normal(random);
   std::vector<ExpertChoice> chosen(static_cast<size_t>(rows * used));
-  choose_experts(logits.data(), rows, kExperts, used, true, chosen.data());
+  choose_experts(logits.data(), rows, kExperts, used, {.among_chosen = true}, chosen.data());
   ExpertMix mix;
   mix.run(x.data(), rows, mixture.experts, chosen, gating, compute, y.data(), add);
   const double tolerance = compute == Compute::kF32 || rows <= kMatvecMaxRows ? 1e-4 : 4e-2;
@@ -130,7 +130,7 @@ TEST(Experts, ADecodeRowIsTheSameAloneAndAmongOthers) {
     for (float& v : x) v = normal(random);
     for (float& v : logits) v = normal(random);
     std::vector<ExpertChoice> chosen(static_cast<size_t>(most * used));
-    choose_experts(logits.data(), most, kExperts, used, true, chosen.data());
+    choose_experts(logits.data(), most, kExperts, used, {.among_chosen = true}, chosen.data());
     for (const auto compute : {Compute::kF32, Compute::kBest}) {
       const auto run = [&](int64_t first, int64_t rows, float* y) {
         ExpertMix mix;
@@ -154,22 +154,43 @@ TEST(Experts, ADecodeRowIsTheSameAloneAndAmongOthers) {
 TEST(ChooseExperts, TheLargestWithTheirShares) {
   const std::vector<float> logits = {1, 3, 2, 3, -1, 0, 0, 0, 0, 0};
   std::vector<ExpertChoice> chosen(6);
-  choose_experts(logits.data(), 2, 5, 3, true, chosen.data());
+  choose_experts(logits.data(), 2, 5, 3, {.among_chosen = true}, chosen.data());
   const int32_t experts[] = {1, 2, 3, 0, 1, 2};  // the first of equal logits wins; sorted by number
   for (size_t i = 0; i < 6; ++i) EXPECT_EQ(chosen[i].expert, experts[i]) << i;
   const double sum = 2 + std::exp(-1.0);
   EXPECT_NEAR(chosen[0].weight, 1 / sum, 1e-6);
   EXPECT_NEAR(chosen[1].weight, std::exp(-1.0) / sum, 1e-6);
   EXPECT_NEAR(chosen[4].weight, 1.0 / 3, 1e-6);
-  choose_experts(logits.data(), 1, 5, 3, false, chosen.data());
+  choose_experts(logits.data(), 1, 5, 3, {.among_chosen = false}, chosen.data());
   const double all = 2 + std::exp(-1.0) + std::exp(-2.0) + std::exp(-4.0);
   EXPECT_NEAR(chosen[0].weight, 1 / all, 1e-6);
+}
+
+/// As DeepSeek-V3, GLM-4.5 and MiniMax-M2 do it: the bias moves the choice and not the weights.
+TEST(ChooseExperts, BySigmoidsWithABiasForTheChoice) {
+  const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
+  const std::vector<float> logits = {1, 3, 2, -4, 0};
+  const std::vector<float> bias = {0, -1, 0, 1, 0};
+  std::vector<ExpertChoice> chosen(2);
+  ExpertRule rule{.sigmoid = true, .choice_bias = bias.data(), .scale = 2.5f};
+  choose_experts(logits.data(), 1, 5, 2, rule, chosen.data());
+  EXPECT_EQ(chosen[0].expert, 2);
+  EXPECT_EQ(chosen[1].expert, 3);
+  const double sum = sigmoid(2) + sigmoid(-4);
+  EXPECT_NEAR(chosen[0].weight, 2.5 * sigmoid(2) / sum, 1e-6);
+  EXPECT_NEAR(chosen[1].weight, 2.5 * sigmoid(-4) / sum, 1e-6);
+  rule.among_chosen = false;
+  rule.choice_bias = nullptr;
+  choose_experts(logits.data(), 1, 5, 2, rule, chosen.data());
+  EXPECT_EQ(chosen[0].expert, 1);
+  EXPECT_EQ(chosen[1].expert, 2);
+  EXPECT_NEAR(chosen[1].weight, 2.5 * sigmoid(2), 1e-6);
 }
 
 TEST(ChooseExperts, NumbersThatAreNoneChooseSomething) {
   const std::vector<float> logits = {NAN, 1, NAN, 2};
   std::vector<ExpertChoice> chosen(2);
-  choose_experts(logits.data(), 1, 4, 2, true, chosen.data());
+  choose_experts(logits.data(), 1, 4, 2, {.among_chosen = true}, chosen.data());
   for (const ExpertChoice& c : chosen) EXPECT_TRUE(c.expert >= 0 && c.expert < 4);
 }
 

@@ -120,7 +120,7 @@ class FakeOps : public DeviceOps {
     take_apart(experts.up, &ExpertWeights::up, &ExpertWeights::up_bias, weights);
     take_apart(experts.down, &ExpertWeights::down, &ExpertWeights::down_bias, weights);
     std::vector<ExpertChoice> chosen(static_cast<size_t>(x.rows * experts.used));
-    choose_experts(logits.address(), x.rows, experts.count, experts.used, experts.among_chosen,
+    choose_experts(logits.address(), x.rows, experts.count, experts.used, experts.rule,
                    chosen.data());
     ExpertMix().run(x.numbers.data(), x.rows, weights, chosen, experts.gating, Compute::kF32,
                     y.address(), add);

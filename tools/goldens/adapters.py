@@ -23,21 +23,36 @@ SPECS = {
     "qwen2": ("qwen2", 4, 4, ["q_proj", "v_proj", "down_proj", "lm_head"], False, "F16"),
     "phi3": ("phi3", 6, 12, FUSED, False, "F32"),
     "mistral": ("mistral", 3, 6, ALL, False, None),
+    "mistral_patterns": ("mistral", 4, 4, ALL, False, None),
+    "qwen2_whole": ("qwen2", 2, 2, ["v_proj"], False, None),
+    "llama_own_head": ("llama_linear", 2, 2, ["q_proj"], False, None),
+}
+# What else the settings of some say. PEFT takes the first expression that matches, and saves them
+# sorted, so they must be sorted here.
+MORE = {
+    "mistral_patterns": {"alpha_pattern": {"layers.1.self_attn.q_proj": 1, r"layers\.[02]\.mlp\..*_proj": 20,
+                                           "q_proj": 12, "up_proj": 7},
+                         "rank_pattern": {"down_proj": 2}},
+    "qwen2_whole": {"modules_to_save": ["lm_head", "embed_tokens", "k_proj", "down_proj"]},
+    "llama_own_head": {"modules_to_save": ["lm_head", "k_proj"]},
 }
 
 
-def make_peft(folder, model, rank, alpha, matrices, stabilized, seed):
+def make_peft(folder, model, rank, alpha, matrices, stabilized, seed, more):
     """A folder as PEFT saves it, with random factors."""
     import peft
 
     config = peft.LoraConfig(r=rank, lora_alpha=alpha, target_modules=matrices,
-                             use_rslora=stabilized, task_type="CAUSAL_LM", lora_dropout=0.0)
+                             use_rslora=stabilized, task_type="CAUSAL_LM", lora_dropout=0.0, **more)
     adapted = peft.get_peft_model(model, config)
     generator = torch.Generator().manual_seed(seed)
     for name, parameter in adapted.named_parameters():
         if "lora_" in name:
             noise = torch.randn(parameter.shape, generator=generator)
             parameter.data = 0.3 * noise / math.sqrt(parameter.shape[1])
+        elif "modules_to_save" in name and name.endswith(".weight"):
+            noise = torch.randn(parameter.shape, generator=generator)
+            parameter.data = parameter.data + 0.3 * noise * parameter.data.std()
     shutil.rmtree(folder, ignore_errors=True)
     adapted.save_pretrained(folder)
     (folder / "README.md").unlink(missing_ok=True)
@@ -122,14 +137,17 @@ def expected(ids, logits):
             "logits": [common.rounded(logits[position]) for position in positions]}
 
 
-def make():
+def make(names):
     for seed, (name, spec) in enumerate(SPECS.items()):
+        if names and name not in names:
+            continue
         base_name, rank, alpha, matrices, stabilized, kind = spec
         base, folder = common.TINY_MODELS / base_name, ADAPTERS / name
         ids = [(29 * index * index + 7 * index + 5 * seed) % 256 for index in range(48)]
         model = common.load_causal_lm(base, "float32")
         plain = model(torch.tensor([ids])).logits[0].float().numpy()
-        adapted = make_peft(folder, model, rank, alpha, matrices, stabilized, 2000 + seed).eval()
+        adapted = make_peft(folder, model, rank, alpha, matrices, stabilized, 2000 + seed,
+                            MORE.get(name, {})).eval()
         logits = adapted(torch.tensor([ids])).logits[0].float().numpy()
         moved = float(numpy.abs(logits - plain)[-1].max())
         assert moved > SHOWS, (name, moved)

@@ -12,7 +12,8 @@ ARCHITECTURES = {"llama": "LLAMA", "qwen2": "QWEN2", "qwen3": "QWEN3", "phi3": "
                  "mistral": "LLAMA", "mixtral": "LLAMA", "ministral3": "MISTRAL3", "gemma2": "GEMMA2", "gemma3_text": "GEMMA3",
                  "qwen3_moe": "QWEN3MOE", "smollm3": "SMOLLM3", "granite": "GRANITE",
                  "olmo2": "OLMO2", "glm4": "GLM4", "gpt_oss": "GPT_OSS",
-                 "seed_oss": "SEED_OSS", "ernie4_5": "ERNIE4_5"}
+                 "seed_oss": "SEED_OSS", "ernie4_5": "ERNIE4_5", "olmo3": "OLMO2", "exaone4": "EXAONE4",
+                 "minimax_m2": "MINIMAXM2", "glm4_moe": "GLM4_MOE", "dots1": "DOTS1"}
 # Model types whose rows of q and k llama.cpp rotates in pairs of neighbours. Hugging Face rotates
 # them in halves.
 PAIRED = {"llama", "mistral", "mixtral", "ministral3", "smollm3", "granite"}
@@ -45,6 +46,7 @@ def head_dim(config):
 def rope_settings(config):
     """The scaling fields with rope_theta, whichever of the two spellings the folder uses."""
     fields = dict(config.get("rope_scaling") or config.get("rope_parameters") or {})
+    fields = dict(fields.get("full_attention", fields))  # of layers without a window
     fields.setdefault("rope_theta", config.get("rope_theta", 10000.0))
     fields["rope_type"] = fields.get("rope_type", fields.get("type", "default"))
     return fields
@@ -95,7 +97,7 @@ def tensor_type(name, values, types):
 
 
 def add_hyperparameters(writer, config, rope):
-    rotary = int(head_dim(config) * config.get("partial_rotary_factor", 1.0))
+    rotary = config.get("rotary_dim") or int(head_dim(config) * config.get("partial_rotary_factor", 1.0))
     writer.add_context_length(config["max_position_embeddings"])
     writer.add_embedding_length(config["hidden_size"])
     writer.add_block_count(config["num_hidden_layers"])
@@ -113,6 +115,8 @@ def add_hyperparameters(writer, config, rope):
         writer.add_rope_scaling_factor(rope["factor"])
     if rope["rope_type"] == "yarn":
         writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+        if "attention_factor" in rope:  # as llama.cpp's converter writes it
+            writer.add_rope_scaling_attn_factors(rope["attention_factor"])
 
 
 def add_family(writer, config):
@@ -129,17 +133,26 @@ def add_family(writer, config):
     for key, add in keys.items():
         if config.get(key):
             add(config[key])
-    experts = config.get("num_experts", config.get("num_local_experts"))
+    experts = config.get("num_experts", config.get("num_local_experts", config.get("n_routed_experts")))
     if experts:
         writer.add_expert_count(experts)
-    if config["model_type"] == "gpt_oss":
+    if config["model_type"] in ("gpt_oss", "minimax_m2"):
         writer.add_expert_feed_forward_length(config["intermediate_size"])
+    if config.get("n_routed_experts"):
+        writer.add_leading_dense_block_count(config["first_k_dense_replace"])
+        writer.add_expert_shared_count(config["n_shared_experts"])
+        writer.add_expert_weights_scale(config["routed_scaling_factor"])
+        writer.add_expert_weights_norm(config["norm_topk_prob"])
+    if config.get("scoring_func") == "sigmoid" or config.get("n_routed_experts"):
+        writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
     rope = rope_settings(config)
     if "llama_4_scaling_beta" in rope:
         writer.add_attn_temperature_scale(rope["llama_4_scaling_beta"])
         writer.add_rope_scaling_yarn_log_mul(rope["mscale_all_dim"])
     if config["model_type"] == "gemma3_text" and config.get("sliding_window_pattern", 6) != 6:
         writer.add_sliding_window_pattern(config["sliding_window_pattern"])
+    if config["model_type"] in ("olmo3", "exaone4") and config["sliding_window"]:
+        writer.add_sliding_window_pattern([kind == "sliding_attention" for kind in config["layer_types"]])
 
 
 def expert_of(name):
@@ -197,6 +210,8 @@ def gguf_tensors(config, weights):
     names, tensors = name_map(config), {}
     for name in weights:
         joined, expert = expert_of(name)
+        # As llama.cpp's converter, which makes a bias of it.
+        joined = joined.replace("e_score_correction_bias", "e_score_correction.bias")
         gguf_name = names.get_name(joined, try_suffixes=(".weight", ".bias"))
         assert gguf_name, name
         to_gguf, _ = row_order(config, name)

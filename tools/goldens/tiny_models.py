@@ -58,6 +58,9 @@ def fill(model, seed):
             gain = 1.6 if any(part in name for part in ("q_proj", "k_proj", "qkv")) else 1.0
             value = gain * noise / math.sqrt(parameter.shape[-1])
         parameter.data = value.to(parameter.dtype)
+    for name, buffer in model.named_buffers():
+        if name.endswith("e_score_correction_bias"):  # trained apart from the parameters
+            buffer.copy_(0.3 * torch.randn(buffer.shape, generator=generator))
 
 
 def write_folder(folder, config, seed):

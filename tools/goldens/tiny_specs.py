@@ -227,6 +227,52 @@ SPECS = {
          "original_max_position_embeddings": 512, "rope_scaling": None, **COMMON,
          "rope_theta": 250000.0, "tie_word_embeddings": False, "intermediate_size": 32},
         96, {"rope_theta": 10000.0}, {"": "Q8_0"}),
+    "olmo3": (
+        "as OLMo 2; a window of 24 in three of four layers, whose angles are not scaled; yarn in the others",
+        without_theta(family(
+            "Olmo3ForCausalLM", "olmo3", num_hidden_layers=4, sliding_window=24, max_position_embeddings=256,
+            tie_word_embeddings=False, dtype="bfloat16",
+            layer_types=["sliding_attention"] * 3 + ["full_attention"],
+            rope_parameters={"full_attention": {"rope_type": "yarn", "rope_theta": 500000.0, "factor": 8.0,
+                                                "original_max_position_embeddings": 32,
+                                                "attention_factor": 1.2079441541679836, "beta_fast": 32.0,
+                                                "beta_slow": 1.0},
+                             "sliding_attention": {"rope_type": "default", "rope_theta": 500000.0}})),
+        96, {"layer_types": ["full_attention"] * 4}, {"": "Q8_0"}),
+    "exaone4": (
+        "norms after sublayers only; norms on heads; a window of 24 in three of four layers, which alone rotate",
+        family("Exaone4ForCausalLM", "exaone4", num_hidden_layers=4, sliding_window=24, sliding_window_pattern=4,
+               layer_types=["sliding_attention"] * 3 + ["full_attention"], tie_word_embeddings=False,
+               rope_theta=1e6, rope_scaling={"rope_type": "llama3", "factor": 16.0, "low_freq_factor": 1.0,
+                                             "high_freq_factor": 4.0, "original_max_position_embeddings": 64}),
+        96, {"layer_types": ["full_attention"] * 4}, {"": "Q8_0", "ffn_down": "F16"}),
+    "exaone4_dense": (
+        "as exaone4 without windows: every layer rotates",
+        family("Exaone4ForCausalLM", "exaone4", sliding_window=None, sliding_window_pattern=None,
+               layer_types=["full_attention"] * 2, rope_theta=1e6),
+        64, {"rope_theta": 10000.0}, {"": "Q8_0"}),
+    "minimax_m2": (
+        "8 experts, 3 of them for each row, chosen by sigmoids with a bias that their weights do not have; norms over "
+        "all heads of q and k; half of a head rotates",
+        family("MiniMaxM2ForCausalLM", "minimax_m2", num_local_experts=8, num_experts_per_tok=3, rotary_dim=8,
+               rope_theta=5e6, tie_word_embeddings=False, scoring_func="sigmoid", use_qk_norm=True,
+               use_routing_bias=True),
+        64, {"num_experts_per_tok": 1}, {"": "Q8_0", "ffn_down": "F16"}),
+    "glm4_moe": (
+        "a first layer without experts, then 8 of them, 3 for each row, beside a network for all rows; weights times "
+        "2.5; biases on q, k and v, norms on heads; half of a head rotates",
+        family("Glm4MoeForCausalLM", "glm4_moe", num_hidden_layers=3, first_k_dense_replace=1, intermediate_size=96,
+               moe_intermediate_size=32, n_routed_experts=8, n_shared_experts=1, num_experts_per_tok=3, n_group=1,
+               topk_group=1, routed_scaling_factor=2.5, norm_topk_prob=True, use_qk_norm=True, attention_bias=True,
+               partial_rotary_factor=0.5, rope_theta=1e6, num_nextn_predict_layers=0, tie_word_embeddings=False),
+        64, {"routed_scaling_factor": 0.5}, {"": "Q8_0", "ffn_down": "F16"}),
+    "dots1": (
+        "as glm4_moe, with two shared experts in one network, weights that do not add up to 1, norms on heads",
+        family("Dots1ForCausalLM", "dots1", num_hidden_layers=3, first_k_dense_replace=1, intermediate_size=64,
+               moe_intermediate_size=32, n_routed_experts=8, n_shared_experts=2, num_experts_per_tok=3, n_group=1,
+               topk_group=1, routed_scaling_factor=1.5, norm_topk_prob=False, sliding_window=None,
+               layer_types=["full_attention"] * 3, num_key_value_heads=4, tie_word_embeddings=False),
+        64, {"norm_topk_prob": True}, {"": "Q8_0"}),
 }
 
 # Models whose Hugging Face form is not read. Only their GGUF files are kept.

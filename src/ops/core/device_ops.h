@@ -33,6 +33,7 @@
 #include "ops/maps/line_sums.h"
 #include "ops/maps/tile_map.h"
 #include "ops/maps/top_keys.h"
+#include "ops/matmul/expert_choice.h"
 
 namespace longhaul {
 
@@ -68,8 +69,8 @@ struct DeviceExperts {
     const DeviceMatrix* weight = nullptr;
     View<const float> bias;  ///< one number per row of `weight`; empty: none
   };
-  int count = 0, used = 0;   ///< number of all experts, and of those used by each row
-  bool among_chosen = true;  ///< weights are the softmax over the chosen experts only
+  int count = 0, used = 0;  ///< number of all experts, and of those used by each row
+  ExpertRule rule;          ///< its bias lies on the device
   Gating gating;
   Role gate, up;  ///< [count * ffn, hidden]
   Role down;      ///< [count * hidden, ffn]

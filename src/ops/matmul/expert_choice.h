@@ -1,5 +1,5 @@
 #pragma once
-// Selection of a mixture's experts for each row.
+// Which of a mixture's experts a row is sent to.
 
 #include <cstdint>
 
@@ -10,10 +10,22 @@ struct ExpertChoice {
   float weight = 0;
 };
 
-/// Selects the `used` largest logits of each row of `logits` [rows, experts]; ties go to the lower
-/// number. `chosen` [rows, used] is sorted by number. Weights are the softmax over all experts, or
-/// over the chosen ones only (`among_chosen`), which equals dividing by their sum.
-void choose_experts(const float* logits, int64_t rows, int experts, int used, bool among_chosen,
-                    ExpertChoice* chosen);
+/// How a router's logits become choices.
+struct ExpertRule {
+  /// Weights add up to 1: they are divided by their sum.
+  bool among_chosen = true;
+  /// Scores are sigmoids of the logits (DeepSeek-V3, arXiv:2412.19437, section 2.1.2), each for
+  /// itself. Else they are the softmax over all experts.
+  bool sigmoid = false;
+  /// [experts], added to the scores for the choice alone, not to the weights; null: nothing. With
+  /// sigmoids only.
+  const float* choice_bias = nullptr;
+  float scale = 1;  ///< times the weights
+};
+
+/// Chooses for each row of `logits` [rows, experts] the `used` experts with the largest scores, of
+/// equal ones the first: `chosen` [rows, used], by their number. Weights are the scores.
+void choose_experts(const float* logits, int64_t rows, int experts, int used,
+                    const ExpertRule& rule, ExpertChoice* chosen);
 
 }  // namespace longhaul

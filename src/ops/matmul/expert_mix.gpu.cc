@@ -47,8 +47,8 @@ bool ExpertMix::reads_stored(int64_t rows, const DeviceExperts& experts) {
 void ExpertMix::run(const OwnInput& x, const float* logits, const DeviceExperts& experts, float* y,
                     bool add) {
   if (x.rows() == 0) return;
-  choose_experts(queue_.handle(), logits, x.rows(), experts.count, experts.used,
-                 experts.among_chosen, room_for<ExpertChoice>(chosen_, x.rows() * experts.used));
+  choose_experts(queue_.handle(), logits, x.rows(), experts.count, experts.used, experts.rule,
+                 room_for<ExpertChoice>(chosen_, x.rows() * experts.used));
   reads_stored(x.rows(), experts) ? as_stored(x, experts, y, add) : expanded(x, experts, y, add);
 }
 

@@ -14,34 +14,50 @@ const float* or_null(const std::vector<float>& bias) {
   return bias.empty() ? nullptr : bias.data();
 }
 
-/// Selects the experts of one row; `order` is scratch memory.
-void choose_of_row(const float* logits, int experts, int used, bool among_chosen,
-                   std::vector<int32_t>& order, ExpertChoice* chosen) {
+double sigmoid(float x) { return 1 / (1 + std::exp(-double{x})); }
+
+/// The number by which experts are chosen. It orders them as their scores do.
+float choice_score(const float* logits, int32_t expert, const ExpertRule& rule) {
+  if (rule.choice_bias == nullptr) return logits[expert];
+  return static_cast<float>(sigmoid(logits[expert])) + rule.choice_bias[expert];
+}
+
+/// Selects the experts of one row; `order` and `scores` are scratch memory.
+void choose_of_row(const float* logits, int experts, int used, const ExpertRule& rule,
+                   std::vector<int32_t>& order, std::vector<float>& scores, ExpertChoice* chosen) {
   order.resize(static_cast<size_t>(experts));
+  scores.resize(static_cast<size_t>(experts));
   std::iota(order.begin(), order.end(), 0);
+  for (const int32_t e : order) scores[static_cast<size_t>(e)] = choice_score(logits, e, rule);
   std::partial_sort(order.begin(), order.begin() + used, order.end(), [&](int32_t a, int32_t b) {
-    return logits[a] > logits[b] || (!(logits[a] < logits[b]) && a < b);
+    const float of_a = scores[static_cast<size_t>(a)], of_b = scores[static_cast<size_t>(b)];
+    return of_a > of_b || (!(of_a < of_b) && a < b);
   });
   const double top = logits[order[0]];
+  const auto weight = [&](int32_t e) {
+    return rule.sigmoid ? sigmoid(logits[e]) : std::exp(logits[e] - top);
+  };
   double sum = 0;
-  const int counted = among_chosen ? used : experts;
-  for (int i = 0; i < counted; ++i) sum += std::exp(logits[order[static_cast<size_t>(i)]] - top);
+  const int counted = rule.among_chosen ? used : experts;
+  for (int i = 0; i < counted; ++i) sum += weight(order[static_cast<size_t>(i)]);
+  if (rule.sigmoid && !rule.among_chosen) sum = 1;
   std::sort(order.begin(), order.begin() + used);
   for (int i = 0; i < used; ++i) {
     const int32_t expert = order[static_cast<size_t>(i)];
-    chosen[i] = {expert, static_cast<float>(std::exp(logits[expert] - top) / sum)};
+    chosen[i] = {expert, static_cast<float>(weight(expert) / sum * rule.scale)};
   }
 }
 
 }  // namespace
 
-void choose_experts(const float* logits, int64_t rows, int experts, int used, bool among_chosen,
-                    ExpertChoice* chosen) {
-  LH_ASSERT(used >= 1 && used <= experts);
+void choose_experts(const float* logits, int64_t rows, int experts, int used,
+                    const ExpertRule& rule, ExpertChoice* chosen) {
+  LH_ASSERT(used >= 1 && used <= experts && (rule.sigmoid || rule.choice_bias == nullptr));
   parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
     thread_local std::vector<int32_t> order;
+    thread_local std::vector<float> scores;
     for (int64_t r = begin; r < end; ++r) {
-      choose_of_row(logits + r * experts, experts, used, among_chosen, order, chosen + r * used);
+      choose_of_row(logits + r * experts, experts, used, rule, order, scores, chosen + r * used);
     }
   });
 }

@@ -8,18 +8,18 @@ namespace {
 constexpr int kWarps = 8;  // per thread block; one row each
 
 struct Candidate {
-  float logit;
+  float score;
   int expert;  // -1: none
 };
 
 __device__ bool comes_before(const Candidate& a, const Candidate& b) {
   if (a.expert < 0 || b.expert < 0) return b.expert < 0 && a.expert >= 0;
-  return a.logit > b.logit || (!(a.logit < b.logit) && a.expert < b.expert);
+  return a.score > b.score || (!(a.score < b.score) && a.expert < b.expert);
 }
 
 __device__ Candidate best_of_warp(Candidate mine) {
   for (int d = 16; d > 0; d /= 2) {
-    const Candidate other{__shfl_xor_sync(~0u, mine.logit, d),
+    const Candidate other{__shfl_xor_sync(~0u, mine.score, d),
                           __shfl_xor_sync(~0u, mine.expert, d)};
     if (comes_before(other, mine)) mine = other;
   }
@@ -31,9 +31,16 @@ __device__ float warp_sum(float x) {
   return x;
 }
 
-/// One warp per row. It takes the largest remaining logit `used` times, then sorts them.
+__device__ float sigmoid(float x) { return 1 / (1 + expf(-x)); }
+
+__device__ float choice_score(const float* logits, int expert, const ExpertRule& rule) {
+  if (rule.choice_bias == nullptr) return logits[expert];
+  return sigmoid(logits[expert]) + rule.choice_bias[expert];
+}
+
+/// One warp per row. It takes the largest remaining score `used` times, then sorts them.
 __global__ void __launch_bounds__(32 * kWarps)
-    choose_kernel(const float* logits, int64_t rows, int experts, int used, bool among_chosen,
+    choose_kernel(const float* logits, int64_t rows, int experts, int used, ExpertRule rule,
                   ExpertChoice* chosen) {
   __shared__ uint32_t taken_of[kWarps][kMostExperts / 32];
   const int64_t row = blockIdx.x * int64_t{kWarps} + threadIdx.y;
@@ -50,27 +57,30 @@ __global__ void __launch_bounds__(32 * kWarps)
     for (int w = 0; w < words; ++w) {
       const int expert = 32 * w + lane;
       if (expert >= experts || (taken[w] >> lane & 1) != 0) continue;
-      const Candidate here{logits[expert], expert};
+      const Candidate here{choice_score(logits, expert, rule), expert};
       if (comes_before(here, best)) best = here;
     }
     best = best_of_warp(best);
-    if (i == 0) top = best.logit;
+    if (i == 0) top = logits[best.expert];
     __syncwarp();
     if (lane == 0) taken[best.expert / 32] |= 1u << best.expert % 32;
     __syncwarp();
   }
+  const auto weight = [&](int e) {
+    return rule.sigmoid ? sigmoid(logits[e]) : expf(logits[e] - top);
+  };
   float sum = 0;
   for (int e = lane; e < experts; e += 32) {
-    if (among_chosen && (taken[e / 32] >> lane & 1) == 0) continue;
-    sum += expf(logits[e] - top);
+    if (rule.among_chosen && (taken[e / 32] >> lane & 1) == 0) continue;
+    sum += weight(e);
   }
-  sum = warp_sum(sum);
+  sum = rule.sigmoid && !rule.among_chosen ? 1 : warp_sum(sum);
   int before = 0;
   for (int w = 0; w < words; ++w) {
     if ((taken[w] >> lane & 1) != 0) {
       const int at = before + __popc(taken[w] & ((1u << lane) - 1));
       const int expert = 32 * w + lane;
-      chosen[at] = {expert, expf(logits[expert] - top) / sum};
+      chosen[at] = {expert, weight(expert) / sum * rule.scale};
     }
     before += __popc(taken[w]);
   }
@@ -186,12 +196,12 @@ void add_any(Stream stream, const In* results, const int32_t* places, int64_t ro
 }  // namespace
 
 void choose_experts(Stream stream, const float* logits, int64_t rows, int experts, int used,
-                    bool among_chosen, ExpertChoice* chosen) {
+                    const ExpertRule& rule, ExpertChoice* chosen) {
   LH_ASSERT(used >= 1 && used <= experts && experts <= kMostExperts);
+  LH_ASSERT(rule.sigmoid || rule.choice_bias == nullptr);
   if (rows == 0) return;
   const auto grid = static_cast<unsigned>((rows + kWarps - 1) / kWarps);
-  choose_kernel<<<grid, dim3(32, kWarps), 0, stream>>>(logits, rows, experts, used, among_chosen,
-                                                       chosen);
+  choose_kernel<<<grid, dim3(32, kWarps), 0, stream>>>(logits, rows, experts, used, rule, chosen);
   check_launch("choose_experts");
 }
 

@@ -10,10 +10,10 @@ namespace longhaul::cuda {
 
 inline constexpr int kMostExperts = 4096;
 
-/// Writes the `used` largest entries of each row of `logits` [rows, experts] to chosen [rows,
-/// used], as ops/matmul/expert_choice.h defines.
+/// Chooses `used` experts for each row of `logits` [rows, experts], to chosen [rows, used], as
+/// ops/matmul/expert_choice.h defines. The rule's bias lies on the device.
 void choose_experts(Stream stream, const float* logits, int64_t rows, int experts, int used,
-                    bool among_chosen, ExpertChoice* chosen);
+                    const ExpertRule& rule, ExpertChoice* chosen);
 
 /// Sorts the choices by expert; equal ones keep their order. order [count] are the sorted choices,
 /// places [count] the place of each choice in it. Expert e has [begins[e], begins[e + 1]); begins

@@ -1,0 +1,98 @@
+#pragma once
+// Values of keys that a family's config.json may leave out: the defaults of its configuration class
+// in transformers 5.24. Sizes that tensors have as well (layers, widths) must be in the file.
+// tests/data/goldens/hf_defaults.json has what transformers makes of files without these keys.
+
+namespace longhaul::usual {
+
+inline constexpr const char* kLlama = R"({"max_position_embeddings": 2048})";
+
+inline constexpr const char* kMistral =
+    R"({"num_key_value_heads": 8, "max_position_embeddings": 131072, "sliding_window": 4096})";
+
+inline constexpr const char* kMinistral3 =
+    R"({"num_key_value_heads": 8, "head_dim": 128, "max_position_embeddings": 262144,
+        "rms_norm_eps": 1e-5,
+        "rope_parameters": {"rope_type": "yarn", "rope_theta": 1e6, "factor": 16,
+                            "original_max_position_embeddings": 16384, "beta_fast": 32,
+                            "beta_slow": 1, "mscale": 1, "mscale_all_dim": 1,
+                            "llama_4_scaling_beta": 0.1}})";
+
+inline constexpr const char* kMixtral =
+    R"({"num_key_value_heads": 8, "max_position_embeddings": 131072, "rms_norm_eps": 1e-5,
+        "rope_theta": 1e6, "num_local_experts": 8, "num_experts_per_tok": 2})";
+
+inline constexpr const char* kQwen2 =
+    R"({"num_key_value_heads": 32, "max_position_embeddings": 32768, "sliding_window": 4096,
+        "max_window_layers": 28})";
+
+inline constexpr const char* kQwen3 =
+    R"({"num_key_value_heads": 32, "head_dim": 128, "max_position_embeddings": 32768,
+        "sliding_window": 4096, "max_window_layers": 28})";
+
+inline constexpr const char* kQwen2Vl =
+    R"({"num_key_value_heads": 8, "max_position_embeddings": 32768, "rms_norm_eps": 1e-5,
+        "rope_theta": 1e6, "sliding_window": 4096, "max_window_layers": 80})";
+
+inline constexpr const char* kQwen3Vl =
+    R"({"num_key_value_heads": 32, "head_dim": 128, "max_position_embeddings": 128000,
+        "rope_theta": 500000})";
+
+inline constexpr const char* kQwen3Moe =
+    R"({"num_key_value_heads": 4, "max_position_embeddings": 32768, "sliding_window": 4096,
+        "num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 768})";
+
+inline constexpr const char* kGlm4Moe =
+    R"({"num_key_value_heads": 8, "max_position_embeddings": 131072, "rms_norm_eps": 1e-5,
+        "partial_rotary_factor": 0.5, "moe_intermediate_size": 1408, "num_experts_per_tok": 8,
+        "n_shared_experts": 1, "n_routed_experts": 128, "first_k_dense_replace": 1,
+        "num_nextn_predict_layers": 1})";
+
+inline constexpr const char* kDots1 =
+    R"({"num_key_value_heads": 32, "max_position_embeddings": 2048, "moe_intermediate_size": 1408,
+        "sliding_window": 4096, "max_window_layers": 62})";
+
+inline constexpr const char* kMiniMaxM2 =
+    R"({"num_key_value_heads": 8, "head_dim": 128, "max_position_embeddings": 196608,
+        "rope_theta": 5e6, "num_local_experts": 256, "num_experts_per_tok": 8})";
+
+inline constexpr const char* kPhi3 =
+    R"({"max_position_embeddings": 4096, "original_max_position_embeddings": 4096,
+        "rms_norm_eps": 1e-5})";
+
+inline constexpr const char* kGemma2 =
+    R"({"num_key_value_heads": 4, "head_dim": 256, "max_position_embeddings": 8192,
+        "query_pre_attn_scalar": 256, "sliding_window": 4096, "tie_word_embeddings": true})";
+
+/// The folders of the models that see images name only what differs, so sizes are here as well.
+inline constexpr const char* kGemma3 =
+    R"({"vocab_size": 262208, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
+        "max_position_embeddings": 131072, "query_pre_attn_scalar": 256, "rope_theta": 1e6,
+        "sliding_window": 4096, "tie_word_embeddings": true})";
+
+inline constexpr const char* kSmolLm3 =
+    R"({"num_key_value_heads": 4, "max_position_embeddings": 32768, "rope_theta": 2e6,
+        "no_rope_layer_interval": 4})";
+
+inline constexpr const char* kOlmo2 = R"({"max_position_embeddings": 2048, "rms_norm_eps": 1e-5})";
+
+inline constexpr const char* kOlmo3 =
+    R"({"max_position_embeddings": 2048, "rms_norm_eps": 1e-5, "rope_theta": 500000,
+        "sliding_window": 4096})";
+
+inline constexpr const char* kExaone4 =
+    R"({"num_key_value_heads": 32, "max_position_embeddings": 2048, "rms_norm_eps": 1e-5,
+        "sliding_window": 4096})";
+
+inline constexpr const char* kGlm4 =
+    R"({"num_key_value_heads": 2, "head_dim": 128, "max_position_embeddings": 131072,
+        "rms_norm_eps": 1.5625e-7, "attention_bias": true, "partial_rotary_factor": 0.5})";
+
+inline constexpr const char* kSeedOss =
+    R"({"num_key_value_heads": 8, "head_dim": 128, "max_position_embeddings": 524288})";
+
+inline constexpr const char* kErnie45 =
+    R"({"num_key_value_heads": 2, "head_dim": 128, "max_position_embeddings": 131072,
+        "rms_norm_eps": 1e-5, "rope_theta": 500000})";
+
+}  // namespace longhaul::usual
