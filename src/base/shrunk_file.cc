@@ -24,7 +24,7 @@ struct WatchedMapping {
 
 namespace {
 
-constexpr std::string_view kBefore = "error: ";
+constexpr std::string_view kErrorPrefix = "error: ";
 
 std::atomic<WatchedMapping*> first_mapping{nullptr};
 std::mutex changing;
@@ -75,10 +75,10 @@ WatchedMapping* unused_mapping() {
 void set_line(WatchedMapping& mapping, const std::string& file) {
   constexpr std::string_view kBehind =
       ": became shorter, or could not be read, while it was in use\n";
-  const size_t room = sizeof mapping.line - kBefore.size() - kBehind.size();
+  const size_t room = sizeof mapping.line - kErrorPrefix.size() - kBehind.size();
   const std::string_view name =
       std::string_view(file).substr(file.size() - std::min(room, file.size()));
-  char* at = std::copy(kBefore.begin(), kBefore.end(), mapping.line);
+  char* at = std::copy(kErrorPrefix.begin(), kErrorPrefix.end(), mapping.line);
   at = std::transform(name.begin(), name.end(), at, [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return byte < 0x20 || byte >= 0x7f ? '?' : c;
@@ -104,7 +104,7 @@ void refuse_shrunk_file(const void* address) {
   const WatchedMapping* mapping = mapping_at(reinterpret_cast<uintptr_t>(address));
   if (mapping == nullptr) return;
   std::string_view line(mapping->line, mapping->line_bytes);
-  line.remove_prefix(kBefore.size());
+  line.remove_prefix(kErrorPrefix.size());
   line.remove_suffix(1);
   user_error("{}", line);
 }

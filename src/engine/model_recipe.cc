@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFile = "model.json";
 constexpr size_t kMostAdapters = 64;
-constexpr size_t kMostBytes = size_t{1} << 20;
+constexpr size_t kMostRecipeBytes = size_t{1} << 20;
 
 /// A name without a path in it: of a file beside the recipe, or of a model.
 std::string plain_name(const nlohmann::json& value, const std::string& file, const char* key) {
@@ -49,8 +49,9 @@ bool is_recipe(const fs::path& folder) { return is_file(folder / kFile); }
 ModelRecipe read_recipe(const fs::path& folder) {
   const std::string file = (folder / kFile).string();
   // A parsed document takes some twenty times its size.
-  if (const auto bytes = fs::file_size(file); bytes > kMostBytes) {
-    user_error("{}: {}; it is read up to {}", file, format_bytes(bytes), format_bytes(kMostBytes));
+  if (const auto bytes = fs::file_size(file); bytes > kMostRecipeBytes) {
+    user_error("{}: {}; it is read up to {}", file, format_bytes(bytes),
+               format_bytes(kMostRecipeBytes));
   }
   const nlohmann::json document = read_json_file(file);
   if (!document.contains("base")) user_error("{}: 'base' is missing", file);

@@ -17,14 +17,14 @@ using testing_support::Outcome;
 using testing_support::Program;
 using testing_support::refused;
 
-const fs::path kModel = LONGHAUL_TEST_DATA "/tiny_models/gguf/llama_linear.gguf";
+const fs::path kDamagedModel = LONGHAUL_TEST_DATA "/tiny_models/gguf/llama_linear.gguf";
 constexpr uint16_t kNan = 0x7e00;  // in F16
 
 /// A copy of the model with one number of a tensor's row that is none.
 fs::path damaged(const Program& program, const std::string& tensor, int64_t row) {
   const fs::path copy = program.folder().path() / "damaged.gguf";
-  fs::copy_file(kModel, copy, fs::copy_options::overwrite_existing);
-  const Checkpoint checkpoint = open_checkpoint(kModel);
+  fs::copy_file(kDamagedModel, copy, fs::copy_options::overwrite_existing);
+  const Checkpoint checkpoint = open_checkpoint(kDamagedModel);
   const TensorView& t = checkpoint.get(tensor);
   EXPECT_EQ(t.type, DType::F16);
   const auto offset = t.row(row) - checkpoint.bytes_of_file(0).data();
@@ -62,7 +62,7 @@ TEST(DamagedWeights, OneRowOfTheEmbeddingIsFound) {
 /// A window may have let the damaged row go before the last token.
 TEST(DamagedWeights, ARowOfTheEmbeddingThatIsReadIsNamed) {
   Program program;
-  const Outcome tokens = program.run({"tokenize", "-m", kModel, "b", "--json", "--bare"});
+  const Outcome tokens = program.run({"tokenize", "-m", kDamagedModel, "b", "--json", "--bare"});
   const int64_t row = tokens.json()[0].get<int64_t>();
   const fs::path model = damaged(program, "token_embd.weight", row);
   EXPECT_TRUE(refused(program.run({"run", "-m", model, "--raw", "-p", "abaaaaaaaaaa", "-n", "2",

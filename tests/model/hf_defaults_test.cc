@@ -19,12 +19,12 @@ namespace {
 using nlohmann::json;
 using testing_support::TempFolder;
 
-json golden() {
+json defaults_golden() {
   std::ifstream in(std::filesystem::path(LONGHAUL_TEST_DATA) / "goldens/hf_defaults.json");
   return json::parse(in);
 }
 
-ModelConfig read(const json& config) {
+ModelConfig config_of_json(const json& config) {
   const TempFolder folder;
   folder.write("config.json", config.dump());
   folder.write("model.safetensors", testing_support::safetensors("{}", ""));
@@ -46,12 +46,12 @@ void expect_angles(const ModelConfig& c, const json& expected, int64_t length) {
 }
 
 TEST(HuggingFaceDefaults, AreThoseOfTransformers) {
-  const json all = golden();
+  const json all = defaults_golden();
   ASSERT_GE(all["cases"].size(), 200u);
   for (const json& each : all["cases"]) {
     SCOPED_TRACE(each["config"].dump());
     const json& expected = each["expected"];
-    const ModelConfig c = read(each["config"]);
+    const ModelConfig c = config_of_json(each["config"]);
     expect_angles(c, expected, all["length"].get<int64_t>());
     EXPECT_EQ(json(c.window), expected["windows"]);
     if (!expected["still"].empty()) {
@@ -68,13 +68,13 @@ TEST(HuggingFaceDefaults, AreThoseOfTransformers) {
 
 TEST(HuggingFaceDefaults, AnIntervalOfStillLayersIsPositive) {
   const std::string error = testing_support::error_of([] {
-    read({{"model_type", "smollm3"},
-          {"vocab_size", 264},
-          {"hidden_size", 64},
-          {"intermediate_size", 64},
-          {"num_hidden_layers", 8},
-          {"num_attention_heads", 8},
-          {"no_rope_layer_interval", 0}});
+    config_of_json({{"model_type", "smollm3"},
+                    {"vocab_size", 264},
+                    {"hidden_size", 64},
+                    {"intermediate_size", 64},
+                    {"num_hidden_layers", 8},
+                    {"num_attention_heads", 8},
+                    {"no_rope_layer_interval", 0}});
   });
   EXPECT_NE(error.find("'no_rope_layer_interval' is 0, expected at least 1"), std::string::npos)
       << error;

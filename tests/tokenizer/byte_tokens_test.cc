@@ -20,18 +20,18 @@ using testing_support::TempFolder;
 
 /// `<unk>`, then the 256 bytes, then three letters: xllamacpp 2026.10 gives these ids for "x\ny é"
 /// with each of the types.
-const std::vector<int32_t> kIds = {259, 257, 11, 258, 259, 196, 170};
-constexpr const char* kText = "x\ny \u00E9";
+const std::vector<int32_t> kByteIds = {259, 257, 11, 258, 259, 196, 170};
+constexpr const char* kByteText = "x\ny \u00E9";
 
-std::vector<std::string> texts() {
+std::vector<std::string> byte_texts() {
   std::vector<std::string> all = {"<unk>"};
   for (int byte = 0; byte < 256; ++byte) all.push_back(fmt::format("<0x{:02X}>", byte));
   for (const char* letter : {"x", "y", "\u2581"}) all.emplace_back(letter);
   return all;
 }
 
-Tokenizer from_gguf(int32_t type_of_bytes) {
-  const std::vector<std::string> tokens = texts();
+Tokenizer bytes_from_gguf(int32_t type_of_bytes) {
+  const std::vector<std::string> tokens = byte_texts();
   std::vector<int32_t> types(tokens.size(), 1);
   types[0] = 2;
   for (size_t id = 1; id <= 256; ++id) types[id] = type_of_bytes;
@@ -45,10 +45,10 @@ Tokenizer from_gguf(int32_t type_of_bytes) {
   return load_tokenizer(open_checkpoint(folder.write("m.gguf", file.build())));
 }
 
-Tokenizer from_folder(const json& added) {
+Tokenizer bytes_from_folder(const json& added) {
   json vocab;
   int id = 0;
-  for (const std::string& text : texts()) vocab[text] = id++;
+  for (const std::string& text : byte_texts()) vocab[text] = id++;
   const json tokenizer = {
       {"model",
        {{"type", "BPE"},
@@ -76,23 +76,23 @@ Tokenizer from_folder(const json& added) {
 
 TEST(ByteTokens, AreFoundByNameInGgufWhateverTheirType) {
   for (const int32_t type : {6, 1, 4, 3, 5}) {
-    const Tokenizer tokenizer = from_gguf(type);
-    EXPECT_EQ(tokenizer.encode(kText), kIds) << "type " << type;
-    EXPECT_EQ(tokenizer.decode(kIds), kText) << "type " << type;
+    const Tokenizer tokenizer = bytes_from_gguf(type);
+    EXPECT_EQ(tokenizer.encode(kByteText), kByteIds) << "type " << type;
+    EXPECT_EQ(tokenizer.decode(kByteIds), kByteText) << "type " << type;
   }
 }
 
 TEST(ByteTokens, AreFoundByNameAmongAddedTokens) {
   json added = json::array({{{"id", 0}, {"content", "<unk>"}, {"special", true}}});
-  EXPECT_EQ(from_folder(added).encode(kText), kIds);
+  EXPECT_EQ(bytes_from_folder(added).encode(kByteText), kByteIds);
   for (const bool special : {false, true}) {
     for (int byte = 0; byte < 256; ++byte) {
       added.push_back(
           {{"id", byte + 1}, {"content", fmt::format("<0x{:02X}>", byte)}, {"special", special}});
     }
-    const Tokenizer tokenizer = from_folder(added);
-    EXPECT_EQ(tokenizer.encode(kText), kIds) << special;
-    EXPECT_EQ(tokenizer.decode(kIds), kText) << special;
+    const Tokenizer tokenizer = bytes_from_folder(added);
+    EXPECT_EQ(tokenizer.encode(kByteText), kByteIds) << special;
+    EXPECT_EQ(tokenizer.decode(kByteIds), kByteText) << special;
   }
 }
 

@@ -23,7 +23,7 @@ constexpr int32_t kNormal = 1, kControl = 3, kUser = 4;
 
 json vocabularies() { return json::parse(read_whole(tokenizer_data() / "ends_of_reply.json")); }
 
-Tokenizer from_gguf(const json& vocabulary, int32_t type) {
+Tokenizer marks_from_gguf(const json& vocabulary, int32_t type) {
   Texts tokens = {"a"};
   const auto named = vocabulary["tokens"].get<Texts>();
   tokens.insert(tokens.end(), named.begin(), named.end());
@@ -40,7 +40,7 @@ Tokenizer from_gguf(const json& vocabulary, int32_t type) {
   return load_tokenizer(open_checkpoint(folder.write("m.gguf", file.build())));
 }
 
-Tokenizer from_folder(const json& vocabulary, bool special) {
+Tokenizer marks_from_folder(const json& vocabulary, bool special) {
   json tokenizer = {
       {"model", {{"type", "BPE"}, {"vocab", {{"a", 0}}}, {"merges", json::array()}}},
       {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", true}}},
@@ -70,10 +70,10 @@ void expect_ends(const Tokenizer& tokenizer, const json& vocabulary, const char*
 TEST(TurnMarks, RepliesEndWhereLlamaCppEndsThem) {
   for (const json& vocabulary : vocabularies()) {
     for (const int32_t type : {kControl, kUser, kNormal}) {
-      expect_ends(from_gguf(vocabulary, type), vocabulary, "GGUF");
+      expect_ends(marks_from_gguf(vocabulary, type), vocabulary, "GGUF");
     }
     for (const bool special : {true, false}) {
-      expect_ends(from_folder(vocabulary, special), vocabulary, "folder");
+      expect_ends(marks_from_folder(vocabulary, special), vocabulary, "folder");
     }
   }
 }
@@ -82,7 +82,7 @@ TEST(TurnMarks, RepliesEndWhereLlamaCppEndsThem) {
 /// replies end with it.
 TEST(TurnMarks, AMessageOfAReplyEndsWithoutTheReply) {
   const json gpt_oss = vocabularies()[0];
-  const Tokenizer tokenizer = from_gguf(gpt_oss, kControl);
+  const Tokenizer tokenizer = marks_from_gguf(gpt_oss, kControl);
   const int32_t end = *tokenizer.special_token("<|end|>");
   EXPECT_FALSE(tokenizer.end_of_generation(end));
   EXPECT_TRUE(tokenizer.end_of_message(end));
