@@ -173,7 +173,11 @@ class HfReader {
     if (c.temperature_scale != 0 && !family_.temperature) {
       user_error("{}: rope scaling: llama_4_scaling_beta is not supported", file_);
     }
-    set_layers_that_differ(family_, rope.window_base(), fields_.has("sliding_window"), c);
+    std::optional<double> window_base = rope.window_base();
+    if (!window_base && family_.local_base_key && fields_.has("rope_local_base_freq")) {
+      window_base = fields_.real("rope_local_base_freq", 0);
+    }
+    set_layers_that_differ(family_, window_base, fields_.has("sliding_window"), c);
   }
 
   /// `no_rope_layers` holds a 1 for layers that do rotate. Without it every so many layers do not.

@@ -222,11 +222,8 @@ std::optional<double> HfRope::window_base() const {
     user_error("{}: rope scaling of {} is {}; supported: default", config_.file(), kWindow,
                printable(type));
   }
-  for (const auto& [fields, key] :
-       {std::pair{&window, "rope_theta"}, std::pair{&config_, "rope_local_base_freq"}}) {
-    if (fields->has(key)) return fields->real(key, 0);
-  }
-  return std::nullopt;
+  if (!window.has("rope_theta")) return std::nullopt;
+  return window.real("rope_theta", 0);
 }
 
 json& holder_of_rope_base(json& config) {

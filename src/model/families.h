@@ -77,8 +77,9 @@ struct Family {
   /// or, with window_unscaled, by the base of the others.
   double window_rope_base = 0;
   bool window_unscaled = false;
-  int still_every = 0;      ///< every still_every-th layer does not rotate; 0: all rotate
-  bool still_full = false;  ///< layers that see everything do not, where others have a window
+  bool local_base_key = false;  ///< config.json may hold it as rope_local_base_freq
+  int still_every = 0;          ///< every still_every-th layer does not rotate; 0: all rotate
+  bool still_full = false;      ///< layers that see everything do not, where others have a window
 };
 
 /// Null: not known. Of several the first.

@@ -59,6 +59,8 @@ constexpr std::string_view kTurnBegins[] = {
     "<|header_start|>",
     "<|header_end|>",
     "<|START_OF_TURN_TOKEN|>",
+    "[gMASK]",
+    "<|observation|>",
 };
 
 template <class List>
