@@ -178,7 +178,7 @@ TEST_F(GgufSharedExperts, AreReadBesideDenseLayersAndLayersThatAreLeftOut) {
   EXPECT_EQ(model.config.shared_ffn, 6);
   EXPECT_EQ(model.config.widest_ffn(), 6);
   EXPECT_EQ(model.config.expert_scale, 2.5f);
-  EXPECT_TRUE(model.config.experts_add_up);
+  EXPECT_TRUE(model.config.norm_topk_prob);
   EXPECT_TRUE(model.layers[0].experts.empty());
   EXPECT_EQ(model.layers[0].gate.rows(), 4);
   EXPECT_EQ(model.layers[1].experts.size(), 2u);
