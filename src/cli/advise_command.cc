@@ -35,6 +35,7 @@ struct AdviseFlags {
   SandboxFlags sandbox;
   SessionFlags session;
   std::vector<std::string> files;
+  PageRanges pages;
   int64_t reply = 1024;
   bool json = false;
 };
@@ -195,7 +196,9 @@ size_t limit_of(const AdviseFlags& flags, const Engine& engine, const Queue& que
 }
 
 int run(AdviseFlags flags) {
-  const auto documents = read_documents(flags.files, text_limit(0, flags.session.memory_limit));
+  const auto documents = read_documents(
+      flags.files,
+      {text_limit(0, flags.session.memory_limit), flags.session.memory_limit, flags.pages});
   const auto engine =
       flags.model.open([&] { flags.sandbox.enter_for(flags.session.options(), {}, true); });
   const auto tokens = engine->tokenizer().encode(join_documents(texts_of(documents), ""));
@@ -235,6 +238,7 @@ Command add_advise_command(CLI::App& program) {
   app->add_option("files", flags->files, "The texts, '-' for standard input")
       ->required()
       ->type_name("FILE...");
+  add_pages(*app, flags->pages);
   flags->model.add_to(*app);
   flags->sandbox.add_to(*app);
   add_number<int64_t>(*app, "-n,--tokens", flags->reply, 0, int64_t{1} << 40,

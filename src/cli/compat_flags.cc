@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "cli/compat_flag_table.h"
 #include "cli/flag_scan.h"
 #include "cli/usage_error.h"
@@ -36,6 +37,12 @@ const CompatFlag* compat_flag_of(std::string_view command, std::string_view flag
 
 /// Whether an argument can be a switch's optional value: -fa, -fa on.
 bool is_switch_value(std::string_view argument) { return is_among(argument, "on off auto 0 1"); }
+
+/// A file, but no flag, no model, and no word of a question that happens to be a file's name.
+bool looks_like_text_file(const std::string& argument) {
+  return !argument.starts_with('-') && argument.find_first_of("./") != std::string::npos &&
+         !argument.ends_with(".gguf") && is_file(argument);
+}
 
 class Translator {
  public:
@@ -75,6 +82,16 @@ class Translator {
     const FlagWithValue flag = flag_with_value(app_, argument);
     const bool value_follows = flag.option != nullptr && flag.rest.empty();
     if (value_follows && at_ + 1 < arguments_.size()) own.arguments.push_back(arguments_[++at_]);
+    if (flag.option != nullptr && flag.option->check_name("--file")) keep_further_files(own);
+  }
+
+  /// -f a.txt b.txt: files behind a file are texts too, where several may be given.
+  void keep_further_files(OwnArguments& own) {
+    if (command_ != "run") return;
+    while (at_ + 1 < arguments_.size() && looks_like_text_file(arguments_[at_ + 1])) {
+      own.arguments.emplace_back("-f");
+      own.arguments.push_back(arguments_[++at_]);
+    }
   }
 
   /// The flag's value, after '=' or in the next argument.

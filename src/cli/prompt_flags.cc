@@ -32,11 +32,20 @@ void add_prompt_form(CLI::App& app, PromptForm& form) {
       ->group(kPromptFormGroup);
 }
 
+void add_pages(CLI::App& app, PageRanges& pages) {
+  app.add_option_function<std::string>(
+         "--pages", [&pages](const std::string& text) { pages = PageRanges::parse(text); },
+         "Read these pages of a PDF only: 5-10 or 1,4-6,12-")
+      ->type_name("PAGES")
+      ->take_last();
+}
+
 void PromptFlags::add_to(CLI::App& app) {
   app.add_option("-f,--file", files,
-                 "A text to read, '-' for standard input; may be given several times")
+                 "Texts to read, '-' for standard input; may be given several times")
       ->type_name("FILE")
       ->allow_extra_args(false);
+  add_pages(app, pages);
   const auto once = CLI::MultiOptionPolicy::Throw;  // the other texts would be lost silently
   add_text(app, "-p,--prompt", question, "TEXT", "The question; it follows the texts")
       ->multi_option_policy(once);

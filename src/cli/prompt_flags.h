@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/cli11_names.h"
+#include "documents/page_ranges.h"
 #include "engine/prompt.h"
 
 namespace longhaul {
@@ -14,8 +15,12 @@ inline constexpr const char* kPromptFormGroup = "Prompt form";
 /// --chat-template and --raw.
 void add_prompt_form(CLI::App& app, PromptForm& form);
 
+/// --pages.
+void add_pages(CLI::App& app, PageRanges& pages);
+
 struct PromptFlags : PromptParts {
   std::vector<std::string> files;
+  PageRanges pages;  ///< pages of the files to read
 
   void add_to(CLI::App& app);
 };

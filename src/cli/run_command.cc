@@ -107,7 +107,8 @@ int run(RunFlags& flags) {
   std::vector<QuestionLine> questions;
   if (!flags.questions.empty()) questions = read_questions(flags.questions);
   std::vector<Document> documents =
-      flags.read_texts(text_limit(session_options.context, session_options.memory_limit));
+      flags.read_texts(text_limit(session_options.context, session_options.memory_limit),
+                       session_options.memory_limit);
 
   const auto engine = flags.model.open([&] { enter_sandbox_for(flags, session_options); });
   settle_place(flags, engine, documents, session_options);

@@ -157,8 +157,10 @@ void RunFlags::settle() {
   check();
 }
 
-std::vector<Document> RunFlags::read_texts(const TextLimit& limit) const {
-  std::vector<Document> documents = read_documents(prompt.files, limit);
+std::vector<Document> RunFlags::read_texts(const TextLimit& limit, size_t memory) const {
+  if (!prompt.pages.all() && prompt.files.empty()) user_error("--pages: needs a text (-f)");
+  std::vector<Document> documents =
+      read_documents(prompt.files, {limit, memory, prompt.pages});
   if (!prompt.question.empty() || !questions.empty()) check_texts(prompt.files, documents);
   return documents;
 }

@@ -30,7 +30,7 @@ struct RunFlags {
   /// Resolves words without a flag, the source of texts, and whether this is a chat; throws
   /// UserError for contradictions.
   void settle();
-  std::vector<Document> read_texts(const TextLimit& limit) const;
+  std::vector<Document> read_texts(const TextLimit& limit, size_t memory) const;
   /// Whether texts are only read and saved, for later questions.
   bool only_reads() const {
     return !save.empty() && sampling.max_tokens == 0 && prompt.question.empty();

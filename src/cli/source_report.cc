@@ -48,16 +48,73 @@ int64_t page_at(std::string_view text, size_t at) {
 
 struct TextPlace {
   int64_t page = 0, line = 1;
+  int64_t paragraph = 0;  ///< behind the heading or the mark of the page, from 1; 0: the heading
+  std::string heading;    ///< the last one before the passage
   double depth = 0;
 };
 
-TextPlace place_of(const Passage& passage, const std::string& text) {
-  const auto begin = text.begin() + static_cast<std::ptrdiff_t>(passage.range.begin);
+/// Blank lines in a stretch of text.
+int64_t blank_lines(std::string_view text) {
+  int64_t count = 0;
+  for (size_t at = text.find("\n\n"); at != std::string_view::npos; at = text.find("\n\n", at)) {
+    ++count;
+    at = std::min(text.find_first_not_of('\n', at), text.size());
+  }
+  return count;
+}
+
+TextPlace place_of(const Passage& passage, const Document& document) {
+  const std::string& text = document.text;
+  const size_t begin = passage.range.begin;
   TextPlace place;
-  place.page = page_at(text, passage.range.begin);
-  place.line = 1 + std::count(text.begin(), begin, '\n');
-  place.depth = static_cast<double>(passage.range.begin) / static_cast<double>(text.size());
+  place.page = page_at(text, begin);
+  place.line =
+      1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n');
+  place.depth = static_cast<double>(begin) / static_cast<double>(text.size());
+  if (!document.in_paragraphs) return place;
+  size_t section = 0;
+  for (const Heading& heading : document.headings) {
+    if (heading.offset > begin) break;
+    section = heading.offset;
+    place.heading = heading.text;
+  }
+  if (place.page > 0) section = text.rfind(fmt::format("[page {}]\n", place.page), begin);
+  place.paragraph = blank_lines(std::string_view(text).substr(section, begin - section));
+  if (place.heading.empty()) ++place.paragraph;
   return place;
+}
+
+/// ", page 12, line 5" or ", "On ships", paragraph 3".
+std::string place_words(const TextPlace& place, bool in_paragraphs) {
+  std::string words;
+  if (place.page > 0) words += fmt::format(", page {}", place.page);
+  if (!in_paragraphs) return words + fmt::format(", line {}", place.line);
+  if (!place.heading.empty()) words += fmt::format(", \"{}\"", one_line(place.heading));
+  if (place.paragraph > 0) words += fmt::format(", paragraph {}", place.paragraph);
+  return words;
+}
+
+bool is_text_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+/// The passage in one line, with "..." where it begins or ends inside a sentence.
+std::string shown_quote(const Passage& passage, std::string_view text) {
+  const auto [begin, end] = passage.range;
+  const auto ends_sentence = [&text](size_t at) {  // behind byte `at`
+    return std::string_view(".!?").find(text[at]) != std::string_view::npos;
+  };
+  size_t before = begin;
+  while (before > 0 && is_text_blank(text[before - 1])) --before;
+  const std::string_view gap_before = text.substr(before, begin - before);
+  const bool whole_begin = before == 0 || ends_sentence(before - 1) ||
+                           blank_lines(gap_before) > 0 || text.substr(0, before).ends_with(']');
+  size_t after = end;
+  while (after < text.size() && is_text_blank(text[after])) ++after;
+  const std::string_view gap_after = text.substr(end, after - end);
+  const bool whole_end =
+      after == text.size() || end == begin || ends_sentence(end - 1) || blank_lines(gap_after) > 0;
+  std::string quote(text.substr(begin, end - begin));
+  std::ranges::replace(quote, '\n', ' ');
+  return (whole_begin ? "" : "... ") + one_line(quote) + (whole_end ? "" : " ...");
 }
 
 std::string quoted(const Passage& passage, const std::string& text) {
@@ -69,9 +126,11 @@ nlohmann::ordered_json json_of(const std::vector<Passage>& passages,
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Passage& passage : passages) {
     const Document& document = documents[passage.text];
-    const TextPlace place = place_of(passage, document.text);
+    const TextPlace place = place_of(passage, document);
     nlohmann::ordered_json item = {{"text", document.name}, {"line", place.line}};
     if (place.page > 0) item["page"] = place.page;
+    if (!place.heading.empty()) item["heading"] = place.heading;
+    if (document.in_paragraphs) item["paragraph"] = place.paragraph;
     item["depth"] = place.depth;
     item["begin"] = passage.range.begin;
     item["end"] = passage.range.end;
@@ -109,14 +168,12 @@ std::string sources_text(const FoundSources& sources, const std::vector<Document
   int number = 0;
   for (const Passage& passage : sources.passages) {
     const Document& document = documents[passage.text];
-    const TextPlace place = place_of(passage, document.text);
+    const TextPlace place = place_of(passage, document);
     text += fmt::format(
-        "source {}     {},{} line {}, at {:.0f} % of it ({:.0f} % of the attention)\n", ++number,
-        one_line(document.name), place.page > 0 ? fmt::format(" page {},", place.page) : "",
-        place.line, 100 * place.depth, 100 * passage.share);
-    std::string quote = quoted(passage, document.text);
-    std::ranges::replace(quote, '\n', ' ');
-    text += "             " + one_line(quote) + "\n";
+        "source {}     {}{}, at {:.0f} % of it ({:.0f} % of the attention)\n",
+        ++number, one_line(document.name), place_words(place, document.in_paragraphs),
+        100 * place.depth, 100 * passage.share);
+    text += "             " + shown_quote(passage, document.text) + "\n";
   }
   return text;
 }

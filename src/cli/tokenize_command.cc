@@ -12,6 +12,7 @@
 #include "cli/find_or_pull.h"
 #include "cli/json_output.h"
 #include "cli/model_flags.h"
+#include "cli/prompt_flags.h"
 #include "cli/sandbox_flags.h"
 #include "cli/standard_input.h"
 #include "cli/table.h"
@@ -32,6 +33,8 @@ struct TokenizeFlags {
   bool text_given = false, file_given = false;  ///< an empty text also counts
   bool special = false;
   bool bare = false;
+  bool shows_text = false;
+  PageRanges pages;
   bool count = false;
   bool json = false;
 };
@@ -70,7 +73,11 @@ int run(TokenizeFlags flags) {
   if (!flags.file_given && !flags.text_given) {
     user_error("longhaul tokenize: nothing to do; give TEXT or -f FILE");
   }
-  const std::string text = flags.text_given ? flags.text : read_document(flags.file).text;
+  const std::string text = flags.text_given ? flags.text : read_document(flags.file, {text_limit(), 0, flags.pages}).text;
+  if (flags.shows_text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return kExitOk;
+  }
   const ModelSource source = find_or_pull(flags.model);
   flags.sandbox.enter({}, true);
   const Checkpoint checkpoint = open_checkpoint(source.path);
@@ -122,6 +129,9 @@ Command add_tokenize_command(CLI::App& program) {
           ->take_last();
   app->add_flag("--special", flags->special, "Recognise control tokens such as <|im_end|>");
   app->add_flag("--bare", flags->bare, "Add no BOS or EOS, whatever the model says");
+  add_pages(*app, flags->pages);
+  app->add_flag("--text", flags->shows_text,
+                "Print the text of the file as the model would read it, not its tokens");
   app->add_flag("--count", flags->count, "Only print their number");
   app->add_flag("--json", flags->json, "One JSON object on standard output");
   flags->sandbox.add_to(*app);

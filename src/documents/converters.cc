@@ -10,9 +10,14 @@
 
 #include "base/error.h"
 #include "base/parse_number.h"
+#include "base/system_info.h"
 #include "base/units.h"
 #include "documents/filter_program.h"
+#include "documents/html_text.h"
+#include "documents/page_text.h"
+#include "documents/rtf_text.h"
 #include "text/printable.h"
+#include "text/utf8.h"
 
 namespace longhaul {
 namespace {
@@ -21,15 +26,15 @@ constexpr DocumentFormat kPdf = {"PDF", "pdftotext", "poppler-utils", ""};
 constexpr DocumentFormat kDocx = {"DOCX", "pandoc", "pandoc", "docx"};
 constexpr DocumentFormat kOdt = {"ODT", "pandoc", "pandoc", "odt"};
 constexpr DocumentFormat kEpub = {"EPUB", "pandoc", "pandoc", "epub"};
-constexpr DocumentFormat kRtf = {"RTF", "pandoc", "pandoc", "rtf"};
-constexpr DocumentFormat kHtml = {"HTML", "pandoc", "pandoc", "html"};
+constexpr DocumentFormat kRtf = {"RTF", "", "", ""};
+constexpr DocumentFormat kHtml = {"HTML", "", "", ""};
 
 bool holds(std::string_view bytes, std::string_view part) {
   return bytes.find(part) != std::string_view::npos;
 }
 
-/// ODT and EPUB declare themselves in an uncompressed first entry; every ZIP file contains the
-/// names of its entries in plain text.
+/// ODT and EPUB name themselves in a first entry that is not compressed. The names of entries stand
+/// in every ZIP file as they are.
 const DocumentFormat* zipped(std::string_view bytes) {
   const std::string_view begin = bytes.substr(0, 256);
   if (holds(begin, "mimetypeapplication/epub+zip")) return &kEpub;
@@ -37,29 +42,63 @@ const DocumentFormat* zipped(std::string_view bytes) {
   return holds(bytes, "word/document.xml") ? &kDocx : nullptr;
 }
 
-/// Whether the text is a page according to its first words; a tag somewhere in the text is not
-/// enough.
-bool is_html(std::string_view bytes) {
-  std::string begin(bytes.substr(0, 1024));
+/// Readers of PDF accept other bytes before the header, as mail programs and servers leave them. A
+/// text about PDF is none: it has no table of contents at its end, and no binary bytes.
+bool is_pdf(std::string_view bytes) {
+  constexpr size_t kHeaderWithin = 1024, kTrailerWithin = 2048;
+  if (bytes.starts_with("%PDF-")) return true;
+  const size_t header = bytes.substr(0, kHeaderWithin).find("%PDF-");
+  if (header == std::string_view::npos) return false;
+  const std::string_view rest = bytes.substr(header + 5);
+  if (rest.size() < 3 || std::isdigit(static_cast<unsigned char>(rest[0])) == 0 || rest[1] != '.')
+    return false;
+  const std::string_view end = bytes.substr(bytes.size() - std::min(bytes.size(), kTrailerWithin));
+  if (holds(end, "startxref") || (holds(end, "trailer") && holds(end, "%%EOF"))) return true;
+  std::string repaired;
+  size_t broken = 0;
+  repair_utf8(rest.substr(0, kTrailerWithin), repaired, &broken);
+  return broken > 2;
+}
+
+bool has_html_ending(std::string_view name) {
+  std::string lower(name.substr(name.size() - std::min<size_t>(name.size(), 6)));
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower.ends_with(".html") || lower.ends_with(".htm") || lower.ends_with(".xhtml") ||
+         lower.ends_with(".xht");
+}
+
+/// A page, by its first tag: not any text in which a tag stands. A file with the ending of HTML may
+/// begin with any tag.
+bool is_html(std::string_view bytes, std::string_view name) {
+  std::string begin(bytes.substr(0, 4096));
   for (char& c : begin) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   std::string_view rest = begin;
+  if (rest.starts_with("\xef\xbb\xbf")) rest.remove_prefix(3);
   const auto skip_blanks = [&rest] {
-    rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
+    rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r\n\f"), rest.size()));
   };
   skip_blanks();
   while (rest.starts_with("<!--") || rest.starts_with("<?xml")) {
-    const size_t end = rest.find('>');
-    if (end == std::string_view::npos) return false;
-    rest.remove_prefix(end + 1);
+    const std::string_view closing = rest.starts_with("<!--") ? "-->" : ">";
+    const size_t end = rest.find(closing);
+    if (end == std::string_view::npos) return has_html_ending(name);
+    rest.remove_prefix(end + closing.size());
     skip_blanks();
   }
-  return rest.starts_with("<!doctype html") || rest.starts_with("<html");
+  for (const std::string_view tag :
+       {"<!doctype html", "<html", "<head>", "<body", "<title>", "<meta "}) {
+    if (rest.starts_with(tag)) return true;
+  }
+  if (!has_html_ending(name)) return false;
+  const size_t tag = rest.find('<');
+  return tag != std::string_view::npos && rest.find('>', tag) != std::string_view::npos;
 }
 
 std::vector<std::string> command_of(const DocumentFormat& format) {
-  if (&format == &kPdf) return {"pdftotext", "-q", "-enc", "UTF-8", "-eol", "unix", "-", "-"};
-  // --sandbox: the program reads only its input, whatever the document requests.
-  return {"pandoc", "--sandbox", "-f", std::string(format.from), "-t", "plain", "--wrap=none"};
+  if (&format == &kPdf)
+    return {"pdftotext", "-bbox-layout", "-enc", "UTF-8", "-eol", "unix", "-", "-"};
+  // --sandbox: pandoc reads nothing but its input, whatever the document says. -s keeps the title.
+  return {"pandoc", "--sandbox", "-f", std::string(format.from), "-t", "html", "-s", "--wrap=none"};
 }
 
 double most_seconds() {
@@ -73,32 +112,31 @@ double most_seconds() {
   return seconds;
 }
 
-bool is_blank(std::string_view text) {
+/// Bytes of memory that a converter may take: what --memory-limit leaves beside this process, or
+/// half of what is free.
+size_t most_memory(size_t limit) {
+  constexpr size_t kUsual = size_t{2} << 30, kLeast = size_t{32} << 20;
+  if (limit == 0) return std::min(kUsual, available_memory_bytes() / 2);
+  const size_t own = anonymous_resident_bytes();
+  return std::max(kLeast, limit - std::min(limit, own));
+}
+
+bool is_blank_text(std::string_view text) {
   return text.find_first_not_of(" \t\r\n\f") == std::string_view::npos;
 }
 
-/// Pages end in form feeds. Begins each page that contains text with its number. Returns the number
-/// of pages.
-int64_t number_pages(std::string& text) {
-  std::string numbered;
-  int64_t page = 0;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\f', begin), text.size());
-    const std::string_view body = std::string_view(text).substr(begin, end - begin);
-    ++page;
-    if (!is_blank(body)) {
-      const size_t last = body.find_last_not_of(" \t\r\n");
-      numbered += fmt::format("{}[page {}]\n{}\n", numbered.empty() ? "" : "\n", page,
-                              body.substr(0, last + 1));
-    }
-    begin = end + 1;
-  }
-  text = std::move(numbered);
-  return page;
+[[noreturn]] void refuse_password(const std::string& name, std::string_view format) {
+  user_error("{}: this {} needs a password; save a copy without one and give that", name, format);
+}
+
+bool complains_of(const Filtered& result, std::initializer_list<std::string_view> words) {
+  std::string lower = result.errors;
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::ranges::any_of(words, [&](std::string_view word) { return holds(lower, word); });
 }
 
 [[noreturn]] void refuse(const DocumentFormat& format, const std::string& name,
-                         const Filtered& result, double seconds) {
+                         const Filtered& result, const FilterLimits& limits) {
   using End = Filtered::End;
   if (result.end == End::kNotFound) {
     user_error("{}: this is {}, which {} turns into text: apt-get install {}", name, format.name,
@@ -106,52 +144,106 @@ int64_t number_pages(std::string& text) {
   }
   if (result.end == End::kTooSlow) {
     user_error("{}: {} took more than {} (LONGHAUL_CONVERT_SECONDS)", name, format.program,
-               format_seconds(seconds));
+               format_seconds(limits.seconds));
   }
   if (result.end == End::kTooMuch) {
     user_error("{}: {} makes more than {} of text", name, format.program,
-               format_bytes(FilterLimits().bytes));
+               format_bytes(limits.bytes));
+  }
+  constexpr int kHaskellHeap = 251;  // exit status of pandoc without memory
+  if (result.status == kHaskellHeap ||
+      complains_of(result, {"out of memory", "bad_alloc", "heap exhausted", "cannot allocate",
+                            "unable to commit"})) {
+    user_error("{}: {} needs more than {} of memory for it (--memory-limit)", name, format.program,
+               format_bytes(limits.memory));
+  }
+  if (complains_of(result, {"incorrect password", "encrypted", "password"})) {
+    refuse_password(name, format.name);
   }
   const std::string why = last_line(result.errors);
   user_error("{}: {} cannot read it{}{}", name, format.program, why.empty() ? "" : ": ", why);
 }
 
-}  // namespace
-
-const DocumentFormat* format_of(std::string_view bytes) {
-  if (bytes.starts_with("%PDF-")) return &kPdf;
-  if (bytes.starts_with("PK\3\4")) return zipped(bytes);
-  if (bytes.starts_with("{\\rtf")) return &kRtf;
-  return is_html(bytes) ? &kHtml : nullptr;
-}
-
-std::string convert_document(const DocumentFormat& format, const std::string& name,
-                             std::string_view bytes, const TextLimit& limit, std::string& made) {
+std::string output_of(const DocumentFormat& format, std::string_view bytes,
+                      const DocumentOptions& options, const std::string& name) {
+  // Places of words take many times the bytes of the words.
+  constexpr size_t kBytesForAByte = 24;
   FilterLimits limits;
   limits.seconds = most_seconds();
-  limits.bytes = std::min(limits.bytes, limit.bytes);
+  limits.memory = most_memory(options.memory);
+  const size_t most = options.limit.bytes > limits.bytes / kBytesForAByte
+                          ? limits.bytes
+                          : options.limit.bytes * kBytesForAByte;
+  limits.bytes = std::min(limits.bytes, most);
   Filtered result = filter_through(command_of(format), bytes, limits);
-  if (&format == &kHtml && result.end == Filtered::End::kNotFound) {
-    warn("{}: this is HTML, read with its tags; pandoc (apt-get install pandoc) would remove them",
-         name);
-    return std::string(bytes);
+  if (result.end == Filtered::End::kTooMuch && most < FilterLimits().bytes) {
+    refuse_longer_text(name, options.limit);
   }
-  if (result.end == Filtered::End::kTooMuch && limits.bytes == limit.bytes) {
-    refuse_longer_text(name, limit);
+  if (result.end != Filtered::End::kExited || result.status != 0)
+    refuse(format, name, result, limits);
+  return std::move(result.output);
+}
+
+/// The text of a PDF from what pdftotext says of it.
+void take_pages(const std::string& output, const DocumentOptions& options, Document& document) {
+  std::vector<PdfPage> pages = pages_with_boxes(output);
+  if (pages.empty()) pages = plain_pages(output);
+  const auto count = static_cast<int64_t>(pages.size());
+  std::vector<int64_t> chosen;
+  for (int64_t page = 1; page <= count; ++page) {
+    if (options.pages.contains(page)) chosen.push_back(page);
   }
-  if (result.end != Filtered::End::kExited || result.status != 0) {
-    refuse(format, name, result, limits.seconds);
+  if (chosen.empty() && count > 0) {
+    user_error("--pages {}: {} has {}", options.pages.text(), document.name,
+               counted(count, "page"));
   }
-  made = fmt::format("{}, by {}", format.name, format.program);
+  PageText text = text_of_pages(std::move(pages), options.pages);
+  document.text = std::move(text.text);
+  const std::string of_all = options.pages.all()
+                                 ? counted(count, "page")
+                                 : fmt::format("{} of {}", pages_in_words(chosen), count);
+  document.made = fmt::format("PDF, {}, by pdftotext", of_all);
+  if (!text.without.empty() && !is_blank_text(document.text)) {
+    warn("{}: {} of {} {} no text: a scanned page needs OCR first (ocrmypdf)", document.name,
+         pages_in_words(text.without), count, text.without.size() == 1 ? "has" : "have");
+  }
+}
+
+void take_headed(HeadedText text, const DocumentFormat& format, Document& document) {
+  document.text = std::move(text.text);
+  document.headings = std::move(text.headings);
+  document.made = format.program.empty() ? std::string(format.name)
+                                         : fmt::format("{}, by {}", format.name, format.program);
+}
+
+}  // namespace
+
+const DocumentFormat* format_of(std::string_view bytes, std::string_view name) {
+  if (is_pdf(bytes)) return &kPdf;
+  if (bytes.starts_with("PK\3\4")) return zipped(bytes);
+  if (bytes.starts_with("{\\rtf")) return &kRtf;
+  return is_html(bytes, name) ? &kHtml : nullptr;
+}
+
+bool is_html_format(const DocumentFormat& format) { return &format == &kHtml; }
+
+void convert_document(const DocumentFormat& format, std::string_view bytes,
+                      const DocumentOptions& options, Document& document) {
+  document.in_paragraphs = true;
   if (&format == &kPdf) {
-    const int64_t pages = number_pages(result.output);
-    made = fmt::format("{}, {}, by {}", format.name, counted(pages, "page"), format.program);
+    take_pages(output_of(format, bytes, options, document.name), options, document);
+  } else if (&format == &kHtml) {
+    take_headed(text_of_html(bytes), format, document);
+  } else if (&format == &kRtf) {
+    take_headed(text_of_rtf(bytes), format, document);
+  } else {
+    take_headed(text_of_html(output_of(format, bytes, options, document.name)), format, document);
   }
-  if (is_blank(result.output)) {
-    user_error("{}: {} finds no text in it{}", name, format.program,
+  if (is_blank_text(document.text)) {
+    user_error("{}: {}{} no text in it{}", document.name, format.program,
+               format.program.empty() ? "there is" : " finds",
                &format == &kPdf ? "; a scanned PDF needs OCR first (ocrmypdf)" : "");
   }
-  return std::move(result.output);
 }
 
 }  // namespace longhaul

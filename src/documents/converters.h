@@ -1,30 +1,34 @@
 #pragma once
-// Conversion of document formats to text: PDF by pdftotext, and DOCX, ODT, EPUB, RTF and HTML by
-// pandoc, if these are installed.
+// Documents that are not plain text: PDF through pdftotext, DOCX, ODT and EPUB through pandoc where
+// they are installed, HTML and RTF by own readers.
 
 #include <string>
 #include <string_view>
 
-#include "documents/text_limit.h"
+#include "documents/documents.h"
 
 namespace longhaul {
 
 struct DocumentFormat {
   std::string_view name;     ///< "PDF"
-  std::string_view program;  ///< "pdftotext"
-  std::string_view package;  ///< Debian's package
-  std::string_view from;     ///< pandoc's name of the format
+  std::string_view program;  ///< "pdftotext"; empty: no program is needed
+  std::string_view package;  ///< Debian's
+  std::string_view from;     ///< pandoc's name for the format
 };
 
-/// The format of a convertible document, detected by its first bytes (in a ZIP file by its names);
-/// null for any other.
-const DocumentFormat* format_of(std::string_view bytes);
+/// The format of a document, by its first bytes (for a ZIP file, by the names in it) and for
+/// fragments of HTML by the ending of its name; null for other files.
+const DocumentFormat* format_of(std::string_view bytes, std::string_view name);
 
-/// Converts a document to text; `made` becomes "PDF, 12 pages, by pdftotext". Pages begin with a
-/// line "[page 12]". Throws UserError with the document's name if the program is missing (with its
-/// package), fails, takes longer than LONGHAUL_CONVERT_SECONDS (300), produces more text than
-/// `limit` or none. HTML is left as it is, with a warning, if pandoc is missing.
-std::string convert_document(const DocumentFormat& format, const std::string& name,
-                             std::string_view bytes, const TextLimit& limit, std::string& made);
+/// Whether the format is HTML, whose bytes may be in any encoding.
+bool is_html_format(const DocumentFormat& format);
+
+/// Sets the text of `document`, its headings and `made`. Pages of a PDF begin with a line "[page
+/// 12]". HTML is given as UTF-8. Throws UserError naming the document where the program is missing
+/// (with the package that has it), fails, takes longer than LONGHAUL_CONVERT_SECONDS (300), needs
+/// more memory than options.memory, makes more text than options.limit or finds none; also where
+/// the document needs a password. Warns about pages without text.
+void convert_document(const DocumentFormat& format, std::string_view bytes,
+                      const DocumentOptions& options, Document& document);
 
 }  // namespace longhaul

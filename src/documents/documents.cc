@@ -10,9 +10,12 @@
 
 #include "base/error.h"
 #include "base/paths.h"
+#include "base/system_info.h"
 #include "base/units.h"
+#include "documents/charsets.h"
 #include "documents/converters.h"
 #include "text/encodings.h"
+#include "text/printable.h"
 #include "text/utf8.h"
 
 namespace longhaul {
@@ -21,7 +24,15 @@ namespace {
 constexpr size_t kReadBytes = 1 << 20;
 constexpr size_t kSniffedBytes = 4096;
 
-std::string read_all(std::FILE* stream, const std::string& name, const TextLimit& limit) {
+/// PDF and Office files hold pictures and fonts: their bytes may exceed those of the text.
+size_t most_file_bytes(std::string_view begin, const DocumentOptions& options) {
+  constexpr size_t kUsual = size_t{256} << 20;
+  if (!begin.starts_with("%PDF-") && !begin.starts_with("PK\3\4")) return options.limit.bytes;
+  const size_t memory = options.memory > 0 ? options.memory : available_memory_bytes();
+  return std::max(options.limit.bytes, std::min(kUsual, memory / 4));
+}
+
+std::string read_all(std::FILE* stream, const std::string& name, const DocumentOptions& options) {
   std::string text;
   size_t got = 0;
   do {
@@ -29,20 +40,24 @@ std::string read_all(std::FILE* stream, const std::string& name, const TextLimit
     text.resize(held + kReadBytes);
     got = std::fread(text.data() + held, 1, kReadBytes, stream);
     text.resize(held + got);
-    if (text.size() > limit.bytes) refuse_longer_text(name, limit);
+    const size_t most = most_file_bytes(text, options);
+    if (text.size() > most) {
+      if (most == options.limit.bytes) refuse_longer_text(name, options.limit);
+      user_error("{}: larger than {}", name, format_bytes(most));
+    }
   } while (got == kReadBytes);
   if (std::ferror(stream) != 0) user_error("{}: {}", name, std::strerror(errno));
   return text;
 }
 
-std::string read_file(const std::string& file, const TextLimit& limit) {
-  if (file == "-") return read_all(stdin, "standard input", limit);
+std::string read_file(const std::string& file, const DocumentOptions& options) {
+  if (file == "-") return read_all(stdin, "standard input", options);
   if (file.empty()) user_error("'': the name of a text is empty");
   if (is_folder(file)) user_error("{}: is a folder, not a text", file);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "rb"),
                                                                std::fclose);
   if (!stream) user_error("{}: {}", file, std::strerror(errno));
-  return read_all(stream.get(), file, limit);
+  return read_all(stream.get(), file, options);
 }
 
 void warn_broken(const std::string& where, size_t count, std::string_view encoding) {
@@ -60,7 +75,7 @@ struct OtherFormat {
   const char* what;
 };
 
-// Other formats that are given as texts by mistake, detected by their first bytes.
+// Files that are often taken for texts, by their first bytes.
 constexpr OtherFormat kOtherFormats[] = {
     {"PK\3\4", "a ZIP archive with no document (docx, odt, epub) in it"},
     {"\x1f\x8b", "a gzip file: gunzip it first"},
@@ -68,28 +83,13 @@ constexpr OtherFormat kOtherFormats[] = {
      "a file of an old Office: libreoffice --convert-to docx converts it"},
     {"\x89PNG\r\n", "a picture: text in it needs OCR first"},
     {"\xff\xd8\xff", "a picture: text in it needs OCR first"},
-    {{"GGUF\1\0\0", 7}, "a model, not text"},  // the version follows the name
+    {{"GGUF\1\0\0", 7}, "a model, not text"},  // behind the name stands its version
     {{"GGUF\2\0\0", 7}, "a model, not text"},
     {{"GGUF\3\0\0", 7}, "a model, not text"},
     {"LNGHULVK", "a session file: give it to --load"},
 };
 
-/// Western text in UTF-16 has zeros at every second byte, and hardly anywhere else. Null if the
-/// text does not have this form.
-const char* unmarked_utf16(std::string_view text) {
-  const std::string_view begin = text.substr(0, kSniffedBytes);
-  size_t zeros[2] = {0, 0};  // at even and at odd positions
-  for (size_t i = 0; i < begin.size(); ++i) zeros[i % 2] += begin[i] == '\0' ? 1 : 0;
-  const size_t side = zeros[1] > zeros[0] ? 1 : 0;
-  constexpr size_t kTelling = 6;  // bytes; shorter texts are ambiguous
-  if (begin.size() < kTelling) return nullptr;
-  const bool zero_by_turns = zeros[side] > 0 && 10 * zeros[1 - side] <= zeros[side];
-  if (!zero_by_turns || 3 * zeros[side] < begin.size()) return nullptr;
-  return side == 0 ? "UTF-16BE" : "UTF-16LE";
-}
-
-/// Whether the text begins with the length of a JSON header, as 8 bytes of which the last are zero,
-/// and the header.
+/// The length of a header in JSON, as 8 bytes of which the last are zero, and the header.
 bool is_safetensors(std::string_view text) {
   constexpr size_t kLength = 8, kLongestBytes = 4;  // the format allows headers of 100 MB
   if (!text.substr(std::min(kLength, text.size())).starts_with("{\"")) return false;
@@ -97,45 +97,66 @@ bool is_safetensors(std::string_view text) {
 }
 
 void refuse_other_formats(std::string_view text, const std::string& name) {
+  using namespace std::string_view_literals;
+  // Office encrypts a DOCX inside a file of the old Office; names in it are UTF-16.
+  constexpr std::string_view kOldOffice = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
+  constexpr std::string_view kEncrypted = "E\0n\0c\0r\0y\0p\0t\0e\0d\0P\0a\0c\0k\0a\0g\0e\0"sv;
+  if (text.starts_with(kOldOffice) && text.find(kEncrypted) != std::string_view::npos) {
+    user_error("{}: this DOCX needs a password; save a copy without one and give that", name);
+  }
   for (const OtherFormat& format : kOtherFormats) {
     if (text.starts_with(format.begins)) user_error("{}: this is {}", name, format.what);
   }
 }
 
-/// The encoding of a text with two bytes per character, and the size of its byte-order mark.
-struct WideText {
-  const char* encoding = nullptr;
-  size_t mark = 0;
-};
-WideText wide_text(std::string_view bytes) {
-  if (bytes.starts_with("\xff\xfe")) return {"UTF-16LE", 2};
-  if (bytes.starts_with("\xfe\xff")) return {"UTF-16BE", 2};
-  return {unmarked_utf16(bytes), 0};
+/// Whether this system can read an encoding.
+bool is_known_encoding(const std::string& encoding) {
+  try {
+    size_t broken = 0;
+    to_utf8("", encoding.c_str(), broken);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
 }
 
-/// Converts text in another encoding to UTF-8.
-void decode(Document& document) {
+/// Decodes from `encoding` and says so in `made`.
+void decode_from(const std::string& encoding, size_t mark, Document& document) {
+  size_t broken = 0;
+  document.text = to_utf8(std::string_view(document.text).substr(mark), encoding.c_str(), broken);
+  document.made = encoding;
+  warn_broken(document.name, broken, encoding);
+}
+
+/// Bytes that should be UTF-8, or are in an encoding that nothing names.
+void decode_unmarked(Document& document) {
   std::string& text = document.text;
   if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
-  size_t broken = 0;
-  if (const WideText wide = wide_text(text); wide.encoding != nullptr) {
-    text = to_utf8(std::string_view(text).substr(wide.mark), wide.encoding, broken);
-    document.made = wide.encoding;
-    warn_broken(document.name, broken, wide.encoding);
-    return;
-  }
   if (is_windows_1252(text)) {
     warn("{}: not valid UTF-8: read as Windows-1252", document.name);
-    text = to_utf8(text, "CP1252", broken);
+    decode_from("CP1252", 0, document);
     document.made = "Windows-1252";
-    warn_broken(document.name, broken, "Windows-1252");
     return;
   }
   if (has_null_bytes(text)) warn("{}: holds zero bytes and is probably no text", document.name);
+  size_t broken = 0;
   std::string repaired;
   repair_utf8(text, repaired, &broken);
   warn_broken(document.name, broken, "UTF-8");
   if (broken > 0) text = std::move(repaired);
+}
+
+/// The bytes of a page in the encoding that it declares.
+void decode_html(Document& document) {
+  const std::string declared =
+      document.text.starts_with("\xef\xbb\xbf") ? "UTF-8" : declared_charset(document.text);
+  if (declared.empty() || declared == "UTF-8" || declared == "utf-8")
+    return decode_unmarked(document);
+  if (!is_known_encoding(declared)) {
+    warn("{}: declares the charset {}, which is unknown here", document.name, printable(declared));
+    return decode_unmarked(document);
+  }
+  decode_from(declared, 0, document);
 }
 
 std::string_view without_final_newlines(std::string_view text) {
@@ -145,19 +166,31 @@ std::string_view without_final_newlines(std::string_view text) {
 
 }  // namespace
 
-Document read_document(const std::string& file, const TextLimit& limit) {
-  Document document{
-      .name = file == "-" ? "standard input" : file, .text = read_file(file, limit), .made = ""};
-  const std::string_view bytes = document.text;
-  if (is_safetensors(bytes)) user_error("{}: this is a model, not text", document.name);
-  if (const DocumentFormat* format = format_of(bytes); format != nullptr) {
-    document.text = convert_document(*format, document.name, bytes, limit, document.made);
+Document read_document(const std::string& file, const DocumentOptions& options) {
+  Document document;
+  document.name = file == "-" ? "standard input" : file;
+  document.text = read_file(file, options);
+  if (is_safetensors(document.text)) user_error("{}: this is a model, not text", document.name);
+  const Charset wide = wide_charset(document.text);
+  if (!wide.encoding.empty()) decode_from(wide.encoding, wide.mark, document);
+  const DocumentFormat* format = format_of(document.text, document.name);
+  if (format == nullptr) {
+    refuse_other_formats(document.text, document.name);
+    if (wide.encoding.empty()) decode_unmarked(document);
   } else {
-    refuse_other_formats(bytes, document.name);
+    if (is_html_format(*format) && wide.encoding.empty()) decode_html(document);
+    const std::string bytes = std::move(document.text);
+    convert_document(*format, bytes, options, document);
+    std::string repaired;
+    size_t broken = 0;
+    repair_utf8(document.text, repaired, &broken);
+    if (broken > 0) document.text = std::move(repaired);
   }
-  decode(document);
-  // A legacy encoding may grow to three times its size.
-  if (document.text.size() > limit.bytes) refuse_longer_text(document.name, limit);
+  if (!options.pages.all() && (format == nullptr || format->name != "PDF")) {
+    document.text = select_pages(document.text, options.pages, document.name);
+  }
+  // A legacy encoding may grow to three times its bytes.
+  if (document.text.size() > options.limit.bytes) refuse_longer_text(document.name, options.limit);
   return document;
 }
 
@@ -166,13 +199,13 @@ bool is_blank(const std::string& text) {
 }
 
 std::vector<Document> read_documents(const std::vector<std::string>& files,
-                                     const TextLimit& limit) {
+                                     const DocumentOptions& options) {
   std::vector<Document> documents;
-  TextLimit left = limit;
+  DocumentOptions left = options;
   for (const std::string& file : files) {
     documents.push_back(read_document(file, left));
-    left.bytes -= documents.back().text.size();
-    left.reason = "with the texts before it " + limit.reason;
+    left.limit.bytes -= documents.back().text.size();
+    left.limit.reason = "with the texts before it " + options.limit.reason;
   }
   return documents;
 }

@@ -1,41 +1,53 @@
 #pragma once
-// Texts given by the user: files or standard input.
+// Texts that the user hands over: files or standard input.
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
+#include "documents/html_text.h"
+#include "documents/page_ranges.h"
 #include "documents/text_limit.h"
 
 namespace longhaul {
 
 struct Document {
-  std::string name;  ///< name of the file, or "standard input"
-  std::string text;  ///< valid UTF-8
-  std::string made;  ///< "PDF, 12 pages, by pdftotext"; empty for plain text
+  std::string name;               ///< the file's, or "standard input"
+  std::string text;               ///< valid UTF-8
+  std::string made;               ///< "PDF, 12 pages, by pdftotext"; empty for a plain text
+  std::vector<Heading> headings;  ///< in the order of the text
+  bool in_paragraphs = false;     ///< converted: its lines are no lines of the original
 };
 
-/// The text of `file`, "-" for standard input, without a byte-order mark. PDF, DOCX, ODT, EPUB, RTF
-/// and HTML are converted by external programs (documents/converters.h), UTF-16 and Windows-1252 by
-/// text/encodings.h. Throws UserError with the file's name if it cannot be read, it or its text is
-/// longer than `limit`, it has another format, or the program is missing. Warns if it does not look
-/// like text, and about broken UTF-8, which U+FFFD replaces in the result.
-Document read_document(const std::string& file, const TextLimit& limit = text_limit());
+struct DocumentOptions {
+  TextLimit limit = text_limit();
+  size_t memory = 0;  ///< bytes that a converter may take besides this process; 0: what is free
+  PageRanges pages;   ///< pages to read; throws for documents without pages
+};
 
-/// Reads all of them, with one common limit.
-std::vector<Document> read_documents(const std::vector<std::string>& files, const TextLimit& limit);
+/// The text of `file`, "-" for standard input, without a byte-order mark. PDF, DOCX, ODT and EPUB
+/// become text through other programs (documents/converters.h), HTML and RTF by own readers; other
+/// encodings are decoded (documents/charsets.h). Throws UserError naming the file when it cannot be
+/// read, when it or its text is longer than the limit, when it is of another format, or when the
+/// program is missing. Warns about files that look like no text, about pages without text, and
+/// about broken UTF-8, which U+FFFD replaces.
+Document read_document(const std::string& file, const DocumentOptions& options = {});
 
-/// Whether it contains only spaces, tabs and newlines.
+/// All of them. One limit holds for all together.
+std::vector<Document> read_documents(const std::vector<std::string>& files,
+                                     const DocumentOptions& options);
+
+/// Whether the text holds nothing but spaces, tabs and newlines.
 bool is_blank(const std::string& text);
 
-/// One warning for `count` broken UTF-8 sequences in `where`; none for 0.
+/// Warns about `count` broken UTF-8 sequences in `where`; says nothing for 0.
 void warn_replaced(const std::string& where, size_t count);
 
-/// Documents, then the question, separated by blank lines; newlines at the end of documents are
-/// removed. Empty ones are skipped.
+/// Documents, then the question, with blank lines between them. Newlines at the end of a document
+/// are dropped. Empty documents are left out.
 std::string join_documents(const std::vector<std::string>& documents, const std::string& question);
 
-/// Texts of the documents.
+/// The texts of the documents.
 std::vector<std::string> texts_of(const std::vector<Document>& documents);
 
 }  // namespace longhaul

@@ -2,15 +2,18 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -50,8 +53,8 @@ struct Pipe {
   }
 };
 
-/// Puts the input into an anonymous file, positioned at its beginning. A program that seeks in its
-/// input (PDFs are read from their end) can do so, and no thread has to feed it while it writes.
+/// A file without a name, at its beginning: a program that seeks in its input (PDFs are read from
+/// their end) can do so, and nobody has to feed it while it writes.
 void hold(std::string_view input, Descriptor& file) {
   file.reset(memfd_create("document", MFD_CLOEXEC));
   while (file.get() >= 0 && !input.empty()) {
@@ -64,23 +67,67 @@ void hold(std::string_view input, Descriptor& file) {
   }
 }
 
-/// Returns 0 if it was started, otherwise errno.
-int start(const std::vector<std::string>& arguments, int input, int output, int errors,
-          pid_t& child) {
+/// The file that a shell would run for `name`; empty where PATH has none.
+std::string program_file(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  const char* path = std::getenv("PATH");
+  std::string_view folders = path != nullptr ? path : "/usr/bin:/bin";
+  while (true) {
+    const size_t end = std::min(folders.find(':'), folders.size());
+    const std::string folder(folders.substr(0, end));
+    std::string file = (folder.empty() ? "." : folder) + "/" + name;
+    std::error_code ignored;
+    if (access(file.c_str(), X_OK) == 0 && !std::filesystem::is_directory(file, ignored))
+      return file;
+    if (end == folders.size()) return "";
+    folders.remove_prefix(end + 1);
+  }
+}
+
+void limit_resource(int resource, size_t most) {
+  const rlimit limit = {static_cast<rlim_t>(most), static_cast<rlim_t>(most)};
+  setrlimit(static_cast<__rlimit_resource>(resource), &limit);
+}
+
+/// The part of `memory` that is left for data: a program's own file takes memory too, as far as it is read.
+size_t memory_for_data(const std::string& file, size_t memory) {
+  std::error_code error;
+  const uintmax_t size = std::filesystem::file_size(file, error);
+  return memory - (error ? 0 : std::min<size_t>(static_cast<size_t>(size), memory / 3));
+}
+
+/// In the child, which calls nothing that allocates.
+[[noreturn]] void become(const char* file, char* const* arguments, const int (&ends)[3],
+                         const FilterLimits& limits, size_t data, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(127);  // the parent has ended already
+  for (int i = 0; i < 3; ++i) {
+    if (dup2(ends[i], i) < 0) _exit(127);
+  }
+  limit_resource(RLIMIT_DATA, data);
+  limit_resource(RLIMIT_CPU, static_cast<size_t>(std::min(limits.seconds, 1e6)) + 1);
+  limit_resource(RLIMIT_CORE, 0);
+  execve(file, arguments, environ);
+  _exit(127);
+}
+
+/// The child's process id; 0 where it cannot be started.
+pid_t start(const std::vector<std::string>& arguments, const int (&ends)[3],
+            const FilterLimits& limits) {
+  const std::string file = program_file(arguments.front());
+  if (file.empty()) return 0;
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
-  const int error = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  return error;
+  const pid_t parent = getpid();
+  const size_t data = memory_for_data(file, limits.memory);
+  const pid_t child = fork();
+  if (child < 0) user_error("{} cannot be started: {}", arguments.front(), std::strerror(errno));
+  if (child == 0) become(file.c_str(), argv.data(), ends, limits, data, parent);
+  return child;
 }
 
-/// Reads available data. Returns false at the end.
+/// Reads what is there. False at the end.
 bool read_some(int from, std::string& into) {
   char buffer[65536];
   const ssize_t n = read(from, buffer, sizeof buffer);
@@ -88,7 +135,7 @@ bool read_some(int from, std::string& into) {
   return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/// Reads until both pipes close or a limit is exceeded.
+/// Until both pipes close or a limit is passed.
 Filtered::End drain(int output, int errors, const FilterLimits& limits, Filtered& result) {
   const Stopwatch watch;
   pollfd pipes[] = {{output, POLLIN, 0}, {errors, POLLIN, 0}};
@@ -114,8 +161,8 @@ Filtered filter_through(const std::vector<std::string>& arguments, std::string_v
   hold(input, document);
   Pipe output, errors;
   Filtered result;
-  pid_t child = 0;
-  if (start(arguments, document.get(), output.in.get(), errors.in.get(), child) != 0) return result;
+  const pid_t child = start(arguments, {document.get(), output.in.get(), errors.in.get()}, limits);
+  if (child == 0) return result;
   output.in.reset();
   errors.in.reset();
   result.end = drain(output.out.get(), errors.out.get(), limits, result);

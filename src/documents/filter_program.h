@@ -1,5 +1,5 @@
 #pragma once
-// Runs another program with bytes as standard input and returns its output, without a shell.
+// Runs another program on bytes and returns its output. No shell is involved.
 
 #include <string>
 #include <string_view>
@@ -8,23 +8,25 @@
 namespace longhaul {
 
 struct FilterLimits {
-  double seconds = 300;
-  size_t bytes = size_t{256} << 20;  ///< limit of its output
+  double seconds = 300;              ///< by the clock, and of processor time
+  size_t bytes = size_t{256} << 20;  ///< most bytes of output
+  size_t memory = size_t{2} << 30;   ///< bytes of its data and its file
 };
 
 struct Filtered {
   enum class End { kNotFound, kTooSlow, kTooMuch, kExited };
   End end = End::kNotFound;
-  int status = 0;      ///< exit status; 128 + signal if killed by one
+  int status = 0;      ///< exit status; 128 + signal when killed by one
   std::string output;  ///< standard output
-  std::string errors;  ///< end of its standard error output
+  std::string errors;  ///< the end of what it wrote to standard error
 };
 
-/// Searches PATH. The program is killed if it exceeds a limit. It also receives Ctrl-C.
+/// Searches PATH. A program that passes the limits of time or output is killed; beyond the limit of
+/// memory its allocations fail. It is killed when this process ends, and Ctrl-C reaches it.
 Filtered filter_through(const std::vector<std::string>& arguments, std::string_view input,
                         const FilterLimits& limits);
 
-/// The last line of a program's error output, which usually describes the error.
+/// The last line of a program's error output, which usually names the fault.
 std::string last_line(const std::string& text);
 
 }  // namespace longhaul

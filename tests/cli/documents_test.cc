@@ -4,11 +4,13 @@
 #include <sys/stat.h>
 
 #include "cli/program.h"
+#include "cli/texts.h"
 
 namespace longhaul {
 namespace {
 
 using testing_support::has;
+using testing_support::kNumberQuestion;
 using testing_support::Outcome;
 using testing_support::Program;
 using testing_support::refused;
@@ -30,6 +32,12 @@ class Documents : public ::testing::Test {
   Outcome ask(const std::string& file, const std::string& input = "") {
     return program_.run({"run", "-f", file, "-p", "x", "-n", "0"}, input);
   }
+  std::string text_of(const std::string& file, Program::Arguments more = {}) {
+    more.insert(more.begin(), {"tokenize", "--text", "-f", file});
+    const Outcome o = program_.run(more);
+    EXPECT_EQ(o.status, 0) << o.err;
+    return o.out;
+  }
   nlohmann::json tokens(const std::string& file) {
     return program_.run({"tokenize", "-f", file, "--json"}).json();
   }
@@ -50,7 +58,6 @@ TEST_F(Documents, AMissingToolIsNamedWithItsPackage) {
   refuses(std::string("PK\3\4", 4) + std::string(26, 'x') +
               "mimetypeapplication/vnd.oasis.opendocument.text",
           "ODT", "pandoc");
-  refuses("{\\rtf1 x}", "RTF", "pandoc");
   EXPECT_TRUE(refused(ask("-", "%PDF-1.4"), {"standard input: this is PDF", "poppler-utils"}));
   EXPECT_TRUE(refused(ask(file("a.zip", std::string("PK\3\4", 4) + "else")), {"ZIP archive"}));
   EXPECT_TRUE(refused(ask(file("a.doc", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1...")), {"--convert-to"}));
@@ -76,15 +83,12 @@ TEST_F(Documents, PagesKeepTheirNumbers) {
   EXPECT_EQ(tokens(pdf), tokens(text));
 }
 
+const std::string kDocx = std::string("PK\3\4", 4) + std::string(40, 'x') + "word/document.xml";
+
 TEST_F(Documents, ToolsGetTheBytesAndNoName) {
-  tool("pandoc", "echo \"$@\"; cat");
-  const std::string html = file("page", "<!-- made by --> <!DOCTYPE HTML><p>Hello</p>");
-  const std::string same = file("same.txt",
-                                "--sandbox -f html -t plain --wrap=none\n"
-                                "<!-- made by --> <!DOCTYPE HTML><p>Hello</p>");
-  EXPECT_EQ(tokens(html), tokens(same));
-  const std::string text = file("text.txt", "A text with <html> in it.");
-  EXPECT_EQ(program_.run({"tokenize", "-f", text, "--count"}).err, "") << "no page";
+  tool("pandoc", "echo \"<p>$@</p><p>$(tail -c 17)</p>\"");
+  const std::string docx = file("page", kDocx);
+  EXPECT_EQ(text_of(docx), "--sandbox -f docx -t html -s --wrap=none\n\nword/document.xml\n");
 }
 
 /// A PDF with one line of text per page. The reader must rebuild its cross-reference table.
@@ -114,22 +118,120 @@ TEST_F(Documents, RealToolsReadRealFiles) {
         file("same.txt", "[page 1]\nFirst page.\n\n[page 2]\nThe pass key is 58213.\n");
     EXPECT_EQ(tokens(pdf), tokens(same));
   }
-  if (std::filesystem::exists("/usr/bin/pandoc")) {
-    const std::string html = file("a.html", "<html><h1>Keys</h1><p>The <b>pass key</b></p></html>");
-    EXPECT_EQ(tokens(html), tokens(file("same.txt", "Keys\n\nThe pass key\n")));
-  }
 }
 
-TEST_F(Documents, HtmlIsReadWithItsTagsWherePandocIsMissing) {
-  const Outcome o = ask(file("page.html", "<html><p>Hello</p></html>"));
-  EXPECT_EQ(o.status, 0);
-  EXPECT_TRUE(has(o.err, {"warning: ", "page.html: this is HTML", "apt-get install pandoc"}));
+TEST_F(Documents, HtmlAndRtfNeedNoTool) {
+  EXPECT_EQ(text_of(file("a.html", "<html><h1>Keys</h1><p>The <b>pass key</b></p></html>")),
+            "Keys\n\nThe pass key\n");
+  EXPECT_EQ(text_of(file("a.htm", "<p>The <b>pass key</b></p>")), "The pass key\n");
+  EXPECT_EQ(text_of(file("a.txt", "<p>The <b>pass key</b></p>")), "<p>The <b>pass key</b></p>");
+  EXPECT_EQ(text_of(file("a.rtf", "{\\rtf1\\ansi\\ansicpg1251 \\'cf\\'e0\\'f0\\'ee\\'eb\\'fc}")),
+            "Пароль\n");
+}
+
+TEST_F(Documents, CharsetsOfPagesCount) {
+  const std::string cyrillic = "\xcf\xe0\xf0\xee\xeb\xfc";  // windows-1251
+  EXPECT_EQ(text_of(file("a.html", "<html><meta charset=\"windows-1251\"><p>" + cyrillic)),
+            "Пароль\n");
+  EXPECT_EQ(text_of(file("b.html", "<?xml version='1.0' encoding='koi8-r'?><html><p>\xf0\xc1")),
+            "Па\n");
+  const Outcome unknown = ask(file("c.html", "<html><meta charset=klingon><p>x</p>"));
+  EXPECT_EQ(unknown.status, 0);
+  EXPECT_TRUE(has(unknown.err, {"warning: ", "c.html: declares the charset", "klingon"}));
+  std::string wide;
+  for (const char c : std::string_view("<html><p>Key</p></html>")) wide += {c, '\0'};
+  EXPECT_EQ(text_of(file("d.html", "\xff\xfe" + wide)), "Key\n");
+  EXPECT_EQ(text_of(file("e.html", wide)), "Key\n");
+  std::string wider("\xff\xfe\0\0", 4);
+  for (const char c : std::string_view("The key")) wider += {c, '\0', '\0', '\0'};
+  EXPECT_EQ(text_of(file("f.txt", wider)), "The key");
+  EXPECT_EQ(text_of(file("g.txt", wider.substr(4))), "The key");
+}
+
+TEST_F(Documents, PagesAreChosenAndPagesWithoutTextAreNamed) {
+  tool("pdftotext", R"(cat > /dev/null; printf '\fTwo.\n\f\fFour.\n\fFive.\n\f')");
+  const std::string pdf = file("a.pdf", "%PDF-1.7 ...");
+  EXPECT_EQ(text_of(pdf, {"--pages", "2-4"}), "[page 2]\nTwo.\n\n[page 4]\nFour.\n");
+  const Outcome all = ask(pdf);
+  EXPECT_TRUE(has(all.err, {"warning: ", "a.pdf: pages 1 and 3 of 5 have no text", "OCR"}));
+  const Outcome some = program_.run({"run", "-f", pdf, "--pages", "4-", "-p", "x", "-n", "0"});
+  EXPECT_TRUE(has(some.err, {"PDF, pages 4 and 5 of 5"}));
+  EXPECT_EQ(some.err.find("warning"), std::string::npos) << some.err;
+  const auto pages_refused = [&](const std::string& pages, const std::string& of,
+                                 std::initializer_list<std::string_view> parts) {
+    EXPECT_TRUE(
+        refused(program_.run({"run", "-f", of, "--pages", pages, "-p", "x", "-n", "0"}), parts));
+  };
+  pages_refused("6-9", pdf, {"--pages 6-9", "a.pdf has 5 pages"});
+  pages_refused("9-6", pdf, {"--pages", "9-6"});
+  pages_refused("2", file("a.txt", "No pages."), {"--pages 2", "a.txt has no pages"});
+  EXPECT_EQ(text_of(file("b.txt", "[page 1]\nOne.\n\n[page 2]\nTwo.\n"), {"--pages", "2"}),
+            "[page 2]\nTwo.\n");
+}
+
+TEST_F(Documents, SeveralFilesFollowOneFlag) {
+  const std::string a = file("a.txt", "One."), b = file("b.txt", "Two.");
+  const Outcome o = program_.run({"run", "-f", a, b, "-p", "x", "-n", "0"});
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_TRUE(has(o.err, {"a.txt, 4 bytes", "b.txt, 4 bytes"}));
+}
+
+TEST_F(Documents, ConvertersStayInsideTheMemoryLimit) {
+  const std::string limits = (program_.folder().path() / "limits").string();
+  tool("pandoc", "echo $(ulimit -d) $(ulimit -t) > " + limits + "; echo '<p>text</p>'");
+  const std::string docx = file("a.docx", kDocx);
+  program_.set_environment("LONGHAUL_CONVERT_SECONDS", "40");
+  const Outcome o =
+      program_.run({"run", "-f", docx, "-p", "x", "-n", "0", "--memory-limit", "300M"});
+  EXPECT_EQ(o.status, 0) << o.err;
+  int64_t data = 0, seconds = 0;
+  std::ifstream(limits) >> data >> seconds;  // KiB, seconds
+  EXPECT_GT(data, 50 * 1024);
+  EXPECT_LT(data, 300 * 1024);
+  EXPECT_EQ(seconds, 41);
+  tool("pandoc",
+       "echo 'pandoc: internal error: Unable to commit 1048576 bytes of memory' >&2; exit 254");
+  EXPECT_TRUE(refused(program_.run({"run", "-f", docx, "-p", "x", "--memory-limit", "300M"}),
+                      {"a.docx: pandoc needs more than", "--memory-limit"}));
+}
+
+TEST_F(Documents, SourcesNameHeadingsAndParagraphs) {
+  std::string rain;
+  for (int i = 0; i < 8; ++i) {
+    rain += "The rain had not stopped since the morning, and the road lay under water. ";
+  }
+  const std::string page =
+      "<html><h1>On rain</h1><p>" + rain + "</p><p>" + rain +
+      "</p><h2>On numbers</h2><p>A first paragraph that is short.</p><p>One of "
+      "the special magic numbers for quiet-harbor is: 4827163.</p><h2>On "
+      "roads</h2><p>" +
+      rain + "</p>";
+  const std::string html = file("a.html", page);
+  const Outcome o = program_.run({"run", "-f", html, "-p", kNumberQuestion, "--sources=1"});
+  EXPECT_TRUE(has(o.err, {"a.html, \"On numbers\", paragraph 2, at ", "4827163"})) << o.err;
+  const auto json =
+      program_.run({"run", "-f", html, "-p", kNumberQuestion, "--sources=1", "--json"}).json();
+  EXPECT_EQ(json["sources"][0]["heading"], "On numbers");
+  EXPECT_EQ(json["sources"][0]["paragraph"], 2);
+}
+
+TEST_F(Documents, PassagesThatAreCutSaySo) {
+  std::string text;
+  for (int i = 0; i < 30; ++i) text += "rain and wind and sea and rain again and more of it and ";
+  text.insert(900, " One of the special magic numbers for quiet-harbor is: 4827163 ");
+  const Outcome o =
+      program_.run({"run", "-f", file("a.txt", text), "-p", kNumberQuestion, "--sources=1"});
+  EXPECT_TRUE(has(o.err, {"... ", " ...\n"})) << o.err;
 }
 
 TEST_F(Documents, FailuresAreToldInALine) {
   tool("pdftotext", "echo first >&2; echo 'Incorrect password' >&2; exit 1");
   const std::string pdf = file("locked.pdf", "%PDF-1.7");
-  EXPECT_TRUE(refused(ask(pdf), {"locked.pdf: pdftotext cannot read it: Incorrect password"}));
+  EXPECT_TRUE(refused(ask(pdf), {"locked.pdf: this PDF needs a password"}));
+  const std::string encrypted("E\0n\0c\0r\0y\0p\0t\0e\0d\0P\0a\0c\0k\0a\0g\0e\0", 32);
+  EXPECT_TRUE(refused(ask(file("locked.docx", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" +
+                                                  std::string(99, '\0') + encrypted)),
+                      {"locked.docx: this DOCX needs a password"}));
   tool("pdftotext", R"(printf '\f\f')");
   EXPECT_TRUE(refused(ask(pdf), {"locked.pdf: pdftotext finds no text", "OCR"}));
   tool("pdftotext", "kill -9 $$");

@@ -1,0 +1,13 @@
+#pragma once
+// Character references of HTML.
+
+#include <cstdint>
+#include <string_view>
+
+namespace longhaul {
+
+/// The character that "amp", "#233" or "#xe9" stands for; 0 where it stands for none. Names are
+/// those of HTML 4 and "apos".
+uint32_t html_character(std::string_view reference);
+
+}  // namespace longhaul

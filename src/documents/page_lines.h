@@ -1,0 +1,43 @@
+#pragma once
+// The lines of a PDF's pages with their places, as pdftotext prints them.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace longhaul {
+
+/// Least number of points between words that may belong to two columns or cells.
+inline constexpr double kWideGap = 7;
+
+/// Words on one baseline, without wide gaps between them. Coordinates are points from the page's
+/// left and upper edge.
+struct PageLine {
+  double x0 = 0, x1 = 0, y0 = 0, y1 = 0;
+  double first_word = 0;     ///< width of the first word in reading direction
+  double widest_space = 0;   ///< between two of its words
+  std::string text;          ///< UTF-8 in logical order, not empty
+  bool soft_hyphen = false;  ///< a word goes on in the next line
+
+  double height() const { return y1 - y0; }
+};
+
+struct PdfPage {
+  std::vector<PageLine> lines;  ///< in the order of the program's output
+};
+
+/// The pages in the output of `pdftotext -bbox-layout`. Input that is not of this form gives no
+/// pages.
+std::vector<PdfPage> pages_with_boxes(std::string_view xml);
+
+/// The pages of plain output: one form feed ends each page. Places count characters and lines.
+std::vector<PdfPage> plain_pages(std::string_view text);
+
+/// Text of one line as a page shows it, from left to right, in the order in which it is read:
+/// Hebrew and Arabic runs are reversed, brackets in them are mirrored, numbers keep their order.
+std::string logical_order(std::string_view visual);
+
+/// Whether more letters are written from right to left than from left to right.
+bool reads_leftwards(std::string_view text);
+
+}  // namespace longhaul

@@ -1,0 +1,30 @@
+#pragma once
+// The order in which the lines of a page are read: columns one after the other, rows of tables as
+// one line each.
+
+#include <vector>
+
+#include "documents/page_lines.h"
+
+namespace longhaul {
+
+/// A line in reading order.
+struct OrderedLine {
+  PageLine line;
+  int column = 0;  ///< number of the column of text; a line across columns has one of its own
+  bool in_table = false;  ///< a row of a table: its cells are separated by " | "
+};
+
+/// The space between the columns of a page; empty where it has none.
+struct Gutter {
+  double begin = 0, end = 0;
+};
+
+/// `gutter` is that of the pages before, which few lines on this page may have too; it becomes that
+/// of this page where columns are found.
+std::vector<OrderedLine> in_reading_order(const PdfPage& page, Gutter& gutter);
+
+/// Whether the text is a mark or number that begins an item of a list: "•", "-", "(a)", "12.".
+bool is_list_mark(std::string_view word);
+
+}  // namespace longhaul

@@ -1,0 +1,107 @@
+#include "documents/page_ranges.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "base/error.h"
+#include "base/parse_number.h"
+#include "base/units.h"
+#include "text/printable.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int64_t kLastPage = std::numeric_limits<int32_t>::max();
+
+int64_t page_number(std::string_view text, int64_t otherwise) {
+  if (text.empty()) return otherwise;
+  int64_t page = 0;
+  return parse_number(text, page) ? page : 0;
+}
+
+/// The number in a line "[page N]" at the beginning of `text`; 0: there is none.
+int64_t page_mark(std::string_view text) {
+  constexpr std::string_view kMark = "[page ";
+  if (!text.starts_with(kMark)) return 0;
+  int64_t page = 0;
+  const char* begin = text.data() + kMark.size();
+  const char* text_end = text.data() + text.size();
+  const auto [end, error] = std::from_chars(begin, text_end, page);
+  const bool closed = end != text_end && *end == ']' && (end + 1 == text_end || end[1] == '\n');
+  return error == std::errc() && closed ? page : 0;
+}
+
+}  // namespace
+
+PageRanges PageRanges::parse(std::string_view text) {
+  PageRanges pages;
+  pages.text_ = std::string(text);
+  while (true) {
+    const size_t comma = std::min(text.find(','), text.size());
+    const std::string_view part = text.substr(0, comma);
+    const size_t dash = std::min(part.find('-'), part.size());
+    Range range;
+    range.first = page_number(part.substr(0, dash), dash < part.size() ? 1 : 0);
+    range.last = dash < part.size() ? page_number(part.substr(dash + 1), kLastPage) : range.first;
+    if (part == "-" || range.first < 1 || range.last < range.first || range.last > kLastPage) {
+      user_error("--pages {}: give numbers of pages, as in 5-10 or 1,4-6,12-",
+                 printable(pages.text_));
+    }
+    pages.ranges_.push_back(range);
+    if (comma == text.size()) return pages;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+bool PageRanges::contains(int64_t page) const {
+  return all() || std::ranges::any_of(ranges_, [page](const Range& range) {
+           return page >= range.first && page <= range.last;
+         });
+}
+
+std::string pages_in_words(const std::vector<int64_t>& pages) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < pages.size();) {
+    size_t end = i + 1;
+    while (end < pages.size() && pages[end] == pages[end - 1] + 1) ++end;
+    if (end - i > 2) {
+      parts.push_back(fmt::format("{}-{}", pages[i], pages[end - 1]));
+    } else {
+      for (size_t j = i; j < end; ++j) parts.push_back(std::to_string(pages[j]));
+    }
+    i = end;
+  }
+  constexpr size_t kMostParts = 20;
+  std::string text = pages.size() == 1 ? "page " : "pages ";
+  for (size_t i = 0; i < std::min(parts.size(), kMostParts); ++i) {
+    const bool last = i + 1 == parts.size();
+    text += (i == 0 ? "" : last ? " and " : ", ") + parts[i];
+  }
+  if (parts.size() > kMostParts) text += " and others";
+  return text;
+}
+
+std::string select_pages(const std::string& text, const PageRanges& chosen,
+                         const std::string& name) {
+  std::string selected;
+  int64_t page = 0, count = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t line_end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    const std::string_view line = std::string_view(text).substr(at, line_end - at);
+    if (const int64_t mark = page_mark(line); mark > 0) {
+      page = mark;
+      count = std::max(count, page);
+    }
+    if (page > 0 && chosen.contains(page)) selected += line;
+    at = line_end;
+  }
+  if (count == 0) user_error("--pages {}: {} has no pages", chosen.text(), name);
+  if (selected.empty()) {
+    user_error("--pages {}: {} has no such page with text; the last one is {}", chosen.text(), name,
+               with_commas(count));
+  }
+  return selected;
+}
+
+}  // namespace longhaul
