@@ -196,9 +196,8 @@ size_t limit_of(const AdviseFlags& flags, const Engine& engine, const Queue& que
 }
 
 int run(AdviseFlags flags) {
-  const auto documents = read_documents(
-      flags.files,
-      {text_limit(0, flags.session.memory_limit), flags.session.memory_limit, flags.pages});
+  const auto documents = read_documents(flags.files, {text_limit(0, flags.session.memory_limit),
+                                                      flags.session.memory_limit, flags.pages});
   const auto engine =
       flags.model.open([&] { flags.sandbox.enter_for(flags.session.options(), {}, true); });
   const auto tokens = engine->tokenizer().encode(join_documents(texts_of(documents), ""));

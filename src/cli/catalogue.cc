@@ -1,5 +1,10 @@
 #include "cli/catalogue.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -76,6 +81,31 @@ std::optional<CatalogueEntry> find_in_catalogue(const std::string& name) {
     if (entry.name == name) return std::move(entry);
   }
   return std::nullopt;
+}
+
+std::string catalogue_hint(const std::string& name) {
+  const auto plain = [](std::string_view text) {  // "Llama-3.2:1b" and "llama3.2-1b" are alike
+    std::string letters;
+    for (const char c : text) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (std::isalnum(byte) != 0) letters += static_cast<char>(std::tolower(byte));
+    }
+    return letters;
+  };
+  const std::string asked = plain(name);
+  const std::string family = asked.substr(0, asked.find_first_of("0123456789"));
+  std::vector<std::string> close, related;
+  for (const CatalogueEntry& entry : read_catalogue()) {
+    const std::string known = plain(entry.name);
+    if (!asked.empty() && (known.starts_with(asked) || asked.starts_with(known))) {
+      close.push_back(entry.name);
+    } else if (family.size() > 2 && known.starts_with(family)) {
+      related.push_back(entry.name);
+    }
+  }
+  const std::vector<std::string>& names = close.empty() ? related : close;
+  if (names.empty()) return "";
+  return fmt::format("; 'longhaul pull' has {}", fmt::join(names, ", "));
 }
 
 }  // namespace longhaul

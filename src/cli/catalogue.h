@@ -23,6 +23,9 @@ std::vector<CatalogueEntry> read_catalogue();
 /// Parses the text of a file of that name.
 std::vector<CatalogueEntry> parse_catalogue(const std::string& text, const std::string& file);
 
+/// "; 'longhaul pull' has llama3.2-3b, llama3.2-1b": entries with names like `name`; empty: none.
+std::string catalogue_hint(const std::string& name);
+
 std::optional<CatalogueEntry> find_in_catalogue(const std::string& name);
 
 }  // namespace longhaul

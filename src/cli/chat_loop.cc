@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "base/error.h"
@@ -14,6 +15,7 @@
 #include "cli/message.h"
 #include "cli/session_files.h"
 #include "cli/session_flags.h"
+#include "cli/source_report.h"
 #include "documents/documents.h"
 #include "text/printable.h"
 #include "text/utf8.h"
@@ -22,7 +24,9 @@ namespace longhaul {
 namespace {
 
 constexpr const char* kHelp =
-    "/clear forgets the conversation, /help shows this, /quit, /bye or Ctrl-D ends the chat.\n"
+    "/clear forgets the conversation, /sources shows where replies come from, /help "
+    "shows "
+    "this, /quit, /bye or Ctrl-D ends the chat.\n"
     "\"\"\" begins a message of several lines, which ends with \"\"\"; pasted lines are one "
     "message.\n"
     "Ctrl-C stops a reply and clears a half-typed line; on an empty line it ends the chat.\n";
@@ -40,18 +44,28 @@ bool is_command(std::string_view said) {
           said.find_first_not_of("abcdefghijklmnopqrstuvwxyz", 1) == std::string_view::npos);
 }
 
+/// "exit" and "quit" alone end a chat as they end shells and other programs.
+bool ends_chat(std::string_view said) {
+  constexpr std::string_view kWords[] = {"/quit", "/exit", "/bye", "exit", "quit"};
+  return std::ranges::find(kWords, said) != std::end(kWords);
+}
+
 class Chat {
  public:
-  Chat(Session& session, const PromptFlags& prompt, const std::vector<std::string>& documents,
+  Chat(Session& session, const PromptFlags& prompt, const std::vector<Document>& documents,
        const ChatOptions& options, Interrupt& interrupt)
       : session_(session),
         prompt_(prompt),
         documents_(documents),
+        texts_(texts_of(documents)),
         options_(options),
         interrupt_(interrupt),
+        followed_(session),
+        sources_(options.sources),
         chat_(prompt.template_of(session.engine())) {}
 
   int run() {
+    if (sources_ > 0 && !documents_.empty()) warn_without_sources(session_);
     if (isatty(STDIN_FILENO) == 1 && !options_.quiet) {
       std::fputs(("A chat with " + one_line(options_.model) + ".\n" + kHelp).c_str(), stderr);
     }
@@ -68,7 +82,7 @@ class Chat {
         return interrupt_.requested() ? kExitCancelled : kExitOk;
       }
       const std::string_view said = trim_back(trim_front(*line));
-      if (said == "/quit" || said == "/exit" || said == "/bye") return kExitOk;
+      if (ends_chat(said)) return kExitOk;
       if (is_command(said)) {
         obey(said);
       } else if (!said.empty()) {
@@ -81,6 +95,8 @@ class Chat {
   void obey(std::string_view command) {
     if (command == "/help" || command == "/?") {
       std::fputs(kHelp, stderr);
+    } else if (command == "/sources") {
+      toggle_sources();
     } else if (command == "/clear") {
       context_.clear();
     } else if (const ChatCompatFlag* compat_flag = compat_flag_of(command);
@@ -88,6 +104,28 @@ class Chat {
       std::fputs(fmt::format("{}: {}\n", compat_flag->name, compat_flag->text).c_str(), stderr);
     } else {
       std::fputs(fmt::format("unknown command {}; /help lists them\n", command).c_str(), stderr);
+    }
+  }
+
+  void show_sources(std::span<const int32_t> reply) {
+    const FoundSources found =
+        followed_.find(context_, documents_, reply, options_.turn.generate.starts_text,
+                       static_cast<size_t>(sources_));
+    std::fputs(sources_text(found, documents_).c_str(), stderr);
+  }
+
+  void toggle_sources() {
+    constexpr int kUsual = 3;
+    if (documents_.empty()) {
+      std::fputs("no sources: the chat has no texts (-f)\n", stderr);
+    } else if (sources_ > 0) {
+      sources_ = 0;
+      std::fputs("sources are no longer shown\n", stderr);
+    } else {
+      sources_ = options_.sources > 0 ? options_.sources : kUsual;
+      std::fputs("sources are shown from the next reply on; /sources again turns them off\n",
+                 stderr);
+      warn_without_sources(session_);
     }
   }
 
@@ -99,7 +137,7 @@ class Chat {
     if (!serves_any_question(method->prompt_choice())) return;
     TurnOptions reading = options_.turn;
     reading.generate.max_tokens = 0;
-    const std::vector<int32_t> tokens = compose_before_question(prompt_, documents_, engine);
+    const std::vector<int32_t> tokens = compose_before_question(prompt_, texts_, engine);
     tell_of(read(tokens, 0, reading));
   }
 
@@ -133,7 +171,10 @@ class Chat {
     const std::vector<int32_t> before = context_;
     try {
       const int64_t instruction = append_user(text);
+      const bool follows = sources_ > 0 && !documents_.empty();
+      if (follows) followed_.begin(std::ssize(context_));
       const RunFacts facts = read(context_, instruction, options_.turn);
+      if (follows && facts.replied) show_sources(facts.reply.tokens);
       tell_of(facts);
       if (!facts.reading.finished) {  // the next turn continues where the prefill stopped
         context_ = before;
@@ -154,7 +195,7 @@ class Chat {
     if (context_.empty()) {
       PromptFlags flags = prompt_;
       flags.question = text;
-      PromptTokens prompt = compose_prompt(flags, documents_, engine);
+      PromptTokens prompt = compose_prompt(flags, texts_, engine);
       context_ = std::move(prompt.tokens);
       return prompt.instruction;
     }
@@ -170,9 +211,12 @@ class Chat {
 
   Session& session_;
   const PromptFlags& prompt_;
-  const std::vector<std::string>& documents_;
+  const std::vector<Document>& documents_;
+  const std::vector<std::string> texts_;
   const ChatOptions& options_;
   Interrupt& interrupt_;
+  ReplySources followed_;
+  int sources_;  ///< passages to show after each reply; 0: none
   ChatTemplate chat_;
   std::vector<int32_t> context_;  ///< the conversation; the session may hold only a part of it
   bool reply_closed_ = true;
@@ -184,7 +228,7 @@ class Chat {
 
 }  // namespace
 
-int run_chat(Session& session, const PromptFlags& prompt, const std::vector<std::string>& documents,
+int run_chat(Session& session, const PromptFlags& prompt, const std::vector<Document>& documents,
              const ChatOptions& options, Interrupt& interrupt) {
   return Chat(session, prompt, documents, options, interrupt).run();
 }

@@ -7,6 +7,7 @@
 
 #include "cli/prompt_flags.h"
 #include "cli/turn.h"
+#include "documents/documents.h"
 
 namespace longhaul {
 
@@ -15,12 +16,13 @@ struct ChatOptions {
   bool quiet = false;            ///< no figures for documents and turns
   std::filesystem::path loaded;  ///< file of the session; empty: it is new
   std::string model;             ///< value of -m
+  int sources = 0;               ///< passages to show after each reply
 };
 
 /// Runs until /quit, the end of input, or Ctrl-C at an empty prompt; Ctrl-C during a reply stops
 /// the reply. The first turn includes the documents; with a question in `prompt` it starts at once.
 /// Returns the exit status.
-int run_chat(Session& session, const PromptFlags& prompt, const std::vector<std::string>& documents,
+int run_chat(Session& session, const PromptFlags& prompt, const std::vector<Document>& documents,
              const ChatOptions& options, Interrupt& interrupt);
 
 }  // namespace longhaul

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "attention/profile.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/units.h"
@@ -19,12 +20,14 @@
 #include "cli/interrupt.h"
 #include "cli/json_output.h"
 #include "cli/model_flags.h"
+#include "cli/profile_file.h"
 #include "cli/prompt_flags.h"
 #include "cli/session_flags.h"
 #include "cli/work_folder.h"
 #include "eval/runner.h"
 #include "ops/core/isa/isa.h"
 #include "report/text_formats.h"
+#include "report/unfounded.h"
 #include "text/shell_word.h"
 
 namespace longhaul {
@@ -50,8 +53,8 @@ struct EvalFlags {
   std::string out, data;
   PromptForm form;
   int simulated = 0;
-  bool inject_evidence = false, no_sharing = false, sources = false, list = false, json = false,
-       quiet = false;
+  bool inject_evidence = false, no_sharing = false, sources = false, save_sources = false,
+       list = false, json = false, quiet = false;
 
   void add_to(CLI::App& app);
   EvalSettings settings() const;
@@ -95,6 +98,9 @@ void EvalFlags::add_to(CLI::App& app) {
   app.add_flag("--sources", sources,
                "Also whether the first source of a reply ('run --sources') holds the answer");
   add_path(app, "--data", data, "DIR", "Folder with the texts of benchmarks");
+  app.add_flag(
+      "--save-sources", save_sources,
+      "Write the share below which 'run --sources' warns beside the model (with --sources)");
   app.add_flag("--list", list, "List the tasks, with their rules and sources");
   add_prompt_form(app, form);
   session.add_to(app, SessionFlags::Set::kWithoutAttentionAndContext);
@@ -137,7 +143,7 @@ EvalSettings EvalFlags::settings() const {
   s.parallel = parallel;
   s.together = together > 0 ? together : kUsuallyTogether;
   s.share_reading = !no_sharing;
-  s.sources = sources;
+  s.sources = sources || save_sources;
   s.simulated = simulated;
   s.data = data;
   s.model = model.model;
@@ -230,6 +236,20 @@ void settle_place(const EvalFlags& flags, const std::shared_ptr<const Engine>& e
   settings.session.queue = all.front().queue;
 }
 
+/// The share that separates replies of the first method best.
+void write_sources_profile(const std::filesystem::path& folder,
+                           const std::filesystem::path& profile) {
+  const std::vector<RunFolder> runs{read_run(folder)};
+  const std::vector<UnfoundedReplies> replies = unfounded_replies(Results(runs));
+  if (replies.empty() || replies.front().right == 0 || replies.front().wrong == 0) {
+    warn("--save-sources: needs right and wrong replies about texts; nothing was written");
+    return;
+  }
+  const std::string share = fmt::format("{:.3f}", replies.front().least_share);
+  write_profile(profile, "sources", "longhaul eval --sources", {{"rests_at", share}});
+  std::fputs(fmt::format("written: {}\n", profile.string()).c_str(), stderr);
+}
+
 int run(const EvalFlags& flags) {
   if (flags.list) return list_tasks(flags.json);
   EvalSettings settings = flags.settings();
@@ -251,8 +271,7 @@ int run(const EvalFlags& flags) {
   settings.isa = on_host ? std::string(name_of(current_isa())) : place_name(settings.session);
   std::unique_ptr<WorkFolder> scratch;  // temporary folder of a run without --out
   if (flags.out.empty()) {
-    scratch =
-        std::make_unique<WorkFolder>(std::filesystem::temp_directory_path(), "longhaul-eval-");
+    scratch = std::make_unique<WorkFolder>(temporary_folder(), "longhaul-eval-");
   }
   const std::filesystem::path folder = scratch ? scratch->path() : std::filesystem::path(flags.out);
   Interrupt interrupt;
@@ -260,9 +279,13 @@ int run(const EvalFlags& flags) {
   EvalHooks hooks;
   hooks.cancel = &interrupt.flag();
   hooks.progress = [&bar](const EvalProgress& progress) { bar.update(progress); };
+  const std::filesystem::path profile =
+      profile_path(engine->model().shape.profile_prefix, "sources");
+  if (flags.save_sources) refuse_to_replace({&profile, 1});
   const EvalOutcome outcome = run_eval(engine, settings, tasks, folder, hooks);
   bar.clear();
   print_outcome(flags, outcome, folder);
+  if (flags.save_sources && outcome.finished) write_sources_profile(folder, profile);
   if (!outcome.finished && !flags.out.empty()) {
     std::fputs("stopped; the same command continues from here\n", stderr);
   }

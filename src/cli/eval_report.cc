@@ -10,6 +10,7 @@
 #include "report/method_text.h"
 #include "report/recall.h"
 #include "report/text.h"
+#include "report/unfounded.h"
 
 namespace longhaul {
 namespace {
@@ -100,6 +101,13 @@ std::string eval_text(const Results& results) {
           fmt::format("sources: {}, {}: the answer's passage is first for {} of {} right answers\n",
                       length_title(t.length), methods[r.series], r.first, r.right);
     }
+  }
+  for (const UnfoundedReplies& r : unfounded_replies(results)) {
+    text += fmt::format(
+        "sources: {}: a first passage with less than {:.0f} % of the attention finds {} of {} "
+        "wrong "
+        "replies; {:.0f} % of such warnings are true\n",
+        methods[r.series], 100 * r.least_share, r.found, r.wrong, 100 * r.precision());
   }
   return text + methods.legend();
 }

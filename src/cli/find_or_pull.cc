@@ -17,8 +17,12 @@ ModelSource find_or_pull(const std::string& model) {
   }
   try {
     return find_model_source(model);
-  } catch (const UserError&) {
-    if (!find_in_catalogue(model)) throw;
+  } catch (const UserError& error) {
+    if (!find_in_catalogue(model)) {
+      const std::string hint = catalogue_hint(model);
+      if (hint.empty()) throw;
+      user_error("{}{}", error.what(), hint);
+    }
     user_error("model '{0}' has not been fetched yet: run 'longhaul pull {0}'", model);
   }
 }

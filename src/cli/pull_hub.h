@@ -15,6 +15,7 @@ struct PullRequest {
   std::string name;    ///< name of the model; empty: the file's
   bool again = false;  ///< even if it exists
   bool progress = true;
+  bool system = false;  ///< into the folder for all users
 };
 
 struct PulledModel {

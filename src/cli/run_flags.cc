@@ -95,7 +95,8 @@ void RunFlags::take_words() {
   if (app_->get_option("--hf-repo")->count() > 0) unexpected("the model is named by -hf");
   if (words_.size() > 1 && !prompt.question.empty()) unexpected("the question is given by -p");
   if (!names_model(words_.front())) {
-    unexpected("no model of this name is at hand ('longhaul models')");
+    unexpected("no model of this name is at hand ('longhaul models')" +
+               catalogue_hint(words_.front()));
   }
   model.model = words_.front();
   for (size_t i = 1; i < words_.size(); ++i) prompt.question += (i > 1 ? " " : "") + words_[i];
@@ -135,7 +136,6 @@ void RunFlags::check() const {
   if (interactive && json) user_error("--json: does not go with -i");
   if (sources > 1000) user_error("--sources={}: from 1 to 1,000 passages", sources);
   if (sources < 0) user_error("--sources=N: from 1 to 1,000 passages");
-  if (interactive && sources > 0) user_error("--sources: does not go with -i");
   if (interactive && prompt.form.raw)
     user_error("--raw: does not go with -i, a chat needs a template");
   if (!questions.empty()) check_questions();
@@ -151,16 +151,23 @@ void RunFlags::check() const {
   if (!save.empty()) check_save_target(save);
 }
 
+/// Plain `run` does not answer with the test model.
+void RunFlags::take_default_model() {
+  const bool named = !words_.empty() || app_->get_option("--model")->count() > 0 ||
+                     app_->get_option("--hf-repo")->count() > 0;
+  if (!named) model.model = chat_model();
+}
+
 void RunFlags::settle() {
   take_words();
+  take_default_model();
   take_input();
   check();
 }
 
 std::vector<Document> RunFlags::read_texts(const TextLimit& limit, size_t memory) const {
   if (!prompt.pages.all() && prompt.files.empty()) user_error("--pages: needs a text (-f)");
-  std::vector<Document> documents =
-      read_documents(prompt.files, {limit, memory, prompt.pages});
+  std::vector<Document> documents = read_documents(prompt.files, {limit, memory, prompt.pages});
   if (!prompt.question.empty() || !questions.empty()) check_texts(prompt.files, documents);
   return documents;
 }

@@ -40,6 +40,7 @@ struct RunFlags {
 
  private:
   void take_words();
+  void take_default_model();
   void take_input();
   void check() const;
   void check_questions() const;

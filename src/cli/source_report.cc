@@ -6,6 +6,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "text/printable.h"
 #include "tokenizer/detokenizer.h"
 
@@ -143,27 +144,48 @@ nlohmann::ordered_json json_of(const std::vector<Passage>& passages,
 
 }  // namespace
 
-FoundSources find_sources(const Tokenizer& tokenizer, std::span<const int32_t> prompt,
-                          const std::vector<Document>& documents, const SourceWatch& watch,
-                          std::span<const int32_t> reply, bool starts_text, size_t most) {
+void ReplySources::begin(int64_t tokens) {
+  const ModelShape& shape = session_.engine().model().shape;
+  watch_ = std::make_shared<SourceWatch>(shape, heads_to_watch(shape), tokens);
+  session_.observe([watch = watch_](const LayerStep& step, std::span<const AttendTask> tasks) {
+    watch->observe(step, tasks);
+  });
+}
+
+FoundSources ReplySources::find(std::span<const int32_t> prompt,
+                                const std::vector<Document>& documents,
+                                std::span<const int32_t> reply, bool starts_text,
+                                size_t most) const {
+  const Tokenizer& tokenizer = session_.engine().tokenizer();
   const PassageFinder finder(tokenizer, prompt, texts_of(documents));
   FoundSources found;
-  found.shown = watch.saw_anything();
-  found.passages = finder.passages(watch, reply, 0, reply.size(), most);
+  found.shown = watch_->saw_anything();
+  found.passages = finder.passages(*watch_, reply, 0, reply.size(), most);
+  found.first_share = found.passages.empty() ? 0 : found.passages.front().share;
+  found.least_share = least_share_of_first_passage(session_.engine().model().shape);
   const std::vector<size_t> ends = ends_in_text(tokenizer, reply, starts_text);
   for (const ByteRange& sentence : sentences_of(decoded(tokenizer, reply, starts_text))) {
-    // Tokens whose text ends within the sentence.
+    // Tokens whose text ends inside it.
     const auto first = std::ranges::upper_bound(ends, sentence.begin) - ends.begin();
     const auto last = std::ranges::upper_bound(ends, sentence.end) - ends.begin();
-    found.sentences.push_back({sentence, finder.passages(watch, reply, static_cast<size_t>(first),
+    found.sentences.push_back({sentence, finder.passages(*watch_, reply, static_cast<size_t>(first),
                                                          static_cast<size_t>(last), most)});
   }
   return found;
 }
 
+void warn_without_sources(const Session& session) {
+  const auto method = session.options().attention.make(session.engine().model().shape);
+  if (method->keeps_places()) return;
+  warn("--sources: {} moves its keys, so it shows no sources",
+       session.options().attention.info().name);
+}
+
 std::string sources_text(const FoundSources& sources, const std::vector<Document>& documents) {
   if (!sources.shown) return "sources      none: this method moves its keys\n";
-  if (sources.passages.empty()) return "sources      none: the reply did not attend to the texts\n";
+  if (sources.passages.empty())
+    return fmt::format("sources      none: the reply did not attend to the texts\nnote         {}\n",
+                       kNoParticularPassage);
   std::string text;
   int number = 0;
   for (const Passage& passage : sources.passages) {
@@ -175,12 +197,14 @@ std::string sources_text(const FoundSources& sources, const std::vector<Document
         100 * place.depth, 100 * passage.share);
     text += "             " + shown_quote(passage, document.text) + "\n";
   }
+  if (!sources.rests()) text += fmt::format("note         {}\n", kNoParticularPassage);
   return text;
 }
 
 void add_sources(const FoundSources& sources, const std::vector<Document>& documents,
                  nlohmann::ordered_json& json) {
   json["sources"] = json_of(sources.passages, documents);
+  if (sources.shown) json["rests_on_a_passage"] = sources.rests();
   json["sentences"] = nlohmann::ordered_json::array();
   for (const FoundSources::Sentence& sentence : sources.sentences) {
     json["sentences"].push_back({{"begin", sentence.range.begin},

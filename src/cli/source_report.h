@@ -1,6 +1,7 @@
 #pragma once
 // run --sources: the passages used by a reply, as lines and as JSON.
 
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "documents/documents.h"
 #include "engine/passages.h"
+#include "engine/session.h"
 
 namespace longhaul {
 
@@ -18,13 +20,36 @@ struct FoundSources {
   };
   std::vector<Passage> passages;  ///< passages of the whole reply
   std::vector<Sentence> sentences;
+  /// Share of the attention on the texts that the first passage has, and the least share that a
+  /// well-founded reply has.
+  double first_share = 0, least_share = 0;
   bool shown = false;  ///< false: the method's keys could not be inspected
+
+  bool rests() const { return !passages.empty() && first_share >= least_share; }
 };
 
-/// `starts_text` must equal that of the generation (GenerateOptions).
-FoundSources find_sources(const Tokenizer& tokenizer, std::span<const int32_t> prompt,
-                          const std::vector<Document>& documents, const SourceWatch& watch,
-                          std::span<const int32_t> reply, bool starts_text, size_t most);
+inline constexpr const char* kNoParticularPassage =
+    "The reply does not rest on a particular passage; check it.";
+
+/// Follows where the replies of a session draw on its texts.
+class ReplySources {
+ public:
+  explicit ReplySources(Session& session) : session_(session) {}
+
+  /// Call before a prompt of `tokens` tokens is read.
+  void begin(int64_t tokens);
+  /// The passages of the reply to that prompt. `starts_text` must equal that of the generation
+  /// (GenerateOptions).
+  FoundSources find(std::span<const int32_t> prompt, const std::vector<Document>& documents,
+                    std::span<const int32_t> reply, bool starts_text, size_t most) const;
+
+ private:
+  Session& session_;
+  std::shared_ptr<SourceWatch> watch_;
+};
+
+/// Warns, before a long prompt is read, that the method shows no sources.
+void warn_without_sources(const Session& session);
 
 /// "1  report.pdf, page 3, line 120, at 27 % (61 %)" and the passage below it.
 std::string sources_text(const FoundSources& sources, const std::vector<Document>& documents);

@@ -22,7 +22,10 @@ class StatusLine {
   /// Whether a new text should be drawn: the first one, the last one (`last`), and about ten per
   /// second.
   bool due(bool last) const;
+  /// Draws the text, cut to the width of the terminal.
   void draw(const std::string& text);
+  /// Columns of the terminal, as far as known; else 80.
+  static size_t width();
   /// Erases the line.
   void clear();
 

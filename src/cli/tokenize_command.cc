@@ -73,7 +73,9 @@ int run(TokenizeFlags flags) {
   if (!flags.file_given && !flags.text_given) {
     user_error("longhaul tokenize: nothing to do; give TEXT or -f FILE");
   }
-  const std::string text = flags.text_given ? flags.text : read_document(flags.file, {text_limit(), 0, flags.pages}).text;
+  const std::string text = flags.text_given
+                               ? flags.text
+                               : read_document(flags.file, {text_limit(), 0, flags.pages}).text;
   if (flags.shows_text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     return kExitOk;

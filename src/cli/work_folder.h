@@ -11,6 +11,15 @@
 
 namespace longhaul {
 
+/// The folder for temporary files. Throws UserError that names TMPDIR where it is no folder.
+inline std::filesystem::path temporary_folder() {
+  std::error_code error;
+  std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  if (!error) return folder;
+  const char* named = std::getenv("TMPDIR");
+  user_error("TMPDIR {}: {}", named != nullptr ? named : "/tmp", error.message());
+}
+
 class WorkFolder {
  public:
   /// Creates `parent`/`name`XXXXXX. Throws UserError.

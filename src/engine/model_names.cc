@@ -101,6 +101,11 @@ std::filesystem::path model_cache_folder() {
   return fs::path(home) / ".cache" / "longhaul";
 }
 
+std::filesystem::path system_model_folder() {
+  const std::string given = environment("LONGHAUL_SYSTEM_MODELS");
+  return given.empty() ? fs::path("/usr/local/share/longhaul/models") : fs::path(given);
+}
+
 std::vector<std::filesystem::path> model_folders() {
   std::vector<fs::path> folders;
   if (const std::string given = environment("LONGHAUL_MODELS"); !given.empty()) {
@@ -113,6 +118,7 @@ std::vector<std::filesystem::path> model_folders() {
   if (!environment("XDG_CACHE_HOME").empty() || !environment("HOME").empty()) {
     add_folder(folders, model_cache_folder());
   }
+  add_folder(folders, system_model_folder());
   return folders;
 }
 
@@ -149,10 +155,26 @@ ModelSource find_model_source(const std::string& model) {
 }
 
 std::string default_model() {
+  if (std::string named = environment("LONGHAUL_MODEL"); !named.empty()) return named;
   const std::vector<NamedModel> models = own_models();
   const NamedModel* reader = find_named(models, "smollm2-32k");
   if (reader == nullptr || !is_recipe(reader->path)) return "nano";
   return find_named(models, "smollm2") != nullptr ? "smollm2-32k" : "nano";
+}
+
+std::string chat_model() {
+  if (std::string model = default_model();
+      model != "nano" || !environment("LONGHAUL_MODEL").empty()) {
+    return model;
+  }
+  const std::vector<NamedModel> models = models_at_hand();
+  for (const NamedModel& model : models) {
+    if (model.name != "nano" && is_at_hand(model, models)) return model.name;
+  }
+  user_error(
+      "no model that answers questions is at hand: 'longhaul pull smollm2-32k' fetches a small "
+      "one, "
+      "'longhaul models --all' lists others (-m nano: the test model, which finds keys in texts)");
 }
 
 }  // namespace longhaul

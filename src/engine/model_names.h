@@ -17,8 +17,12 @@ struct NamedModel {
 
 /// Where names are looked for, in this order: $LONGHAUL_MODELS; `models` in the folders above the
 /// program (a source tree) and `share/longhaul/models` beside its bin folder (an installation); the
-/// user's cache folder.
+/// user's cache folder; the folder for all users.
 std::vector<std::filesystem::path> model_folders();
+
+/// The folder of models for all users, which `pull --system` fills: $LONGHAUL_SYSTEM_MODELS, else
+/// /usr/local/share/longhaul/models.
+std::filesystem::path system_model_folder();
 
 /// $XDG_CACHE_HOME/longhaul, else ~/.cache/longhaul. Throws UserError when neither variable is set.
 std::filesystem::path model_cache_folder();
@@ -37,7 +41,13 @@ std::filesystem::path find_model(const std::string& model);
 /// The same with the adapters.
 ModelSource find_model_source(const std::string& model);
 
-/// The one that is taken where none is named: smollm2-32k where its parts are at hand, else nano.
+/// The model where none is named: $LONGHAUL_MODEL, smollm2-32k where its parts are at hand, else
+/// nano.
 std::string default_model();
+
+/// The model for chats and answers where none is named: $LONGHAUL_MODEL, smollm2-32k, or the first
+/// model at hand except nano, which answers little but questions for keys. Throws UserError that
+/// says how to get a model where there is none.
+std::string chat_model();
 
 }  // namespace longhaul

@@ -53,6 +53,15 @@ std::vector<ObservedHead> heads_to_watch(const ModelShape& shape) {
   return heads;
 }
 
+double least_share_of_first_passage(const ModelShape& shape) {
+  constexpr double kUsual = 0.3;
+  const auto profile = read_profile(shape.profile_prefix, "sources");
+  const auto known = profile.find("rests_at");
+  double share = 0;
+  const bool given = known != profile.end() && parse_number(known->second, share);
+  return given && share >= 0 && share <= 1 ? share : kUsual;
+}
+
 SourceWatch::SourceWatch(const ModelShape& shape, std::vector<ObservedHead> heads,
                          int64_t prompt_tokens)
     : heads_(std::move(heads)),

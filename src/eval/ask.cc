@@ -31,10 +31,10 @@ void note_errors(Record& record, Work&& work) {
   }
 }
 
-/// Rank of the first passage with one of `prompt.answer` among those that `reply`, the tokens after
-/// the prompt, attended to (engine/passages.h): 1 is the first, 0 means not among the first 10.
-int64_t source_rank(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
-                    const SourceWatch& watch, std::span<const int32_t> reply) {
+/// Fills in the record's source_rank and source_share from the passages of the context that
+/// `reply`, the tokens after the prompt, attended to (engine/passages.h).
+void note_sources(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
+                  const SourceWatch& watch, std::span<const int32_t> reply, Record& record) {
   constexpr size_t kMost = 10;
   std::string context;
   for (int64_t i = prompt.context_begin; i < prompt.context_end; ++i) {
@@ -42,11 +42,13 @@ int64_t source_rank(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
   }
   const PassageFinder finder(tokenizer, prompt.tokens, {context});
   const auto passages = finder.passages(watch, reply, 0, reply.size(), kMost);
+  record.source_share = passages.empty() ? 0 : std::min(1.0, passages.front().share);
+  if (prompt.answer.empty()) return;
   const auto found = std::ranges::find_if(passages, [&](const Passage& passage) {
     return std::ranges::any_of(prompt.answer,
                                [&](int64_t token) { return finder.holds(passage, token); });
   });
-  return found == passages.end() ? 0 : 1 + (found - passages.begin());
+  record.source_rank = found == passages.end() ? 0 : 1 + (found - passages.begin());
 }
 
 struct Reading {
@@ -150,7 +152,7 @@ Answering::Answering(const std::shared_ptr<const Engine>& engine, const SessionO
                                      cancel)) {
   State& s = *state_;
   const ModelShape& shape = engine->model().shape;
-  if (sources && !s.prompt.answer.empty()) {
+  if (sources && s.prompt.context_begin < s.prompt.context_end) {
     s.watch.emplace(shape, heads_to_watch(shape), s.record.prompt_tokens);
   }
 }
@@ -223,7 +225,7 @@ Asked Answering::finish() {
     note_costs(s.record, s.sequence->report());
     s.record.recall = s.recall.by_layer();
     if (s.watch && s.watch->saw_anything()) {
-      s.record.source_rank = source_rank(s.engine->tokenizer(), s.prompt, *s.watch, reply.tokens);
+      note_sources(s.engine->tokenizer(), s.prompt, *s.watch, reply.tokens, s.record);
     }
     s.record.score = score_reply(*s.sample, reply.text);
   });

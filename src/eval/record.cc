@@ -161,6 +161,7 @@ std::string to_json(const Record& r) {
     for (const double share : r.recall) layers.push_back(std::round(finite(share) * 1e3) / 1e3);
   }
   if (r.source_rank) line["source_rank"] = *r.source_rank;
+  if (r.source_share) line["source_share"] = std::round(finite(*r.source_share) * 1e4) / 1e4;
   if (!r.error.empty()) {
     line["error"] = r.error;
   } else if (!scored) {
@@ -208,6 +209,10 @@ Record record_from_json(const std::string& line) {
   if (fields.has("source_rank")) {
     r.source_rank = 0;
     fields.count("source_rank", *r.source_rank);
+  }
+  if (fields.has("source_share")) {
+    r.source_share = 0;
+    fields.real("source_share", *r.source_share, 0, 1);
   }
   fields.text("error", r.error);
   return r;

@@ -64,6 +64,9 @@ struct Record {
   /// them (source_rank() in eval/ask.cc). None if not requested, if the answer is not in the text,
   /// or if the method moves its keys.
   std::optional<int64_t> source_rank;
+  /// Share of the attention on the context that the first passage has; none as source_rank, but
+  /// also known where the answer is not in the text.
+  std::optional<double> source_share;
   std::string error;  ///< why there is no reply (score 0); empty if there is one
 
   /// False for the second and later stretches of a text: the first one represents its answer.
