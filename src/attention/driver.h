@@ -63,7 +63,7 @@ class AttentionDriver {
   int64_t dense_prefix(const PromptFacts& prompt) const;
   PromptChoice prompt_choice() const;
   /// Whether keys keep their places in the text, so that `run --sources` can follow replies.
-  bool keeps_places() const { return first().see.place == KeyPlace::kText; }
+  bool keeps_places() const { return first().see.place == KeyPlace::kAbsolute; }
   /// Rows of a pass where `--chunk` does not say; 0: as the engine does by itself.
   int preferred_chunk() const;
   /// Most rows of a pass of such a prompt, and of passes of it that are computed together.

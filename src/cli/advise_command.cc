@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/system_info.h"
 #include "base/units.h"
+#include "cli/catalogue.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/json_output.h"
@@ -23,6 +24,7 @@
 #include "cli/table.h"
 #include "documents/documents.h"
 #include "engine/generate.h"
+#include "engine/model_names.h"
 #include "engine/prefill_time.h"
 #include "engine/recommend.h"
 #include "text/printable.h"
@@ -38,6 +40,15 @@ struct AdviseFlags {
   PageRanges pages;
   int64_t reply = 1024;
   bool json = false;
+  bool all = false;
+};
+
+/// A recommended method, and how long it takes by a measurement of its own.
+struct TimedRecommendation {
+  Recommendation what;
+  size_t memory = 0;
+  double seconds = 0;    ///< time to read the text
+  bool sources = false;  ///< whether `run --sources` works
 };
 
 struct MethodAdvice {
@@ -56,35 +67,59 @@ struct Advice {
   double measured_seconds = 0;
   int64_t measured_tokens = 0;
   std::vector<MethodAdvice> methods;
-  std::optional<Recommendation> best;
+  std::vector<TimedRecommendation> best;
 };
 
-/// Prefills the text's beginning with dense attention for a second, in small passes.
-PrefillTime measure(const std::shared_ptr<const Engine>& engine, SessionOptions options,
-                    std::span<const int32_t> tokens, Advice& advice) {
+struct Measured {
+  PrefillTime time{0};
+  double seconds = 0;
+  int64_t tokens = 0;
+};
+
+/// Reads the beginning of the text for a second.
+Measured measure(const std::shared_ptr<const Engine>& engine, SessionOptions options,
+                 std::span<const int32_t> tokens, int chunk) {
   constexpr double kSeconds = 1;
   constexpr size_t kMost = 1 << 16;
-  options.attention = MethodSpec::parse("dense");
-  options.chunk = 256;
+  options.chunk = chunk;
   Session session(engine, options);
   session.prefill(
-      tokens.first(std::min<size_t>(tokens.size(), 64)));  // builds kernels and loads weights
+      tokens.first(std::min<size_t>(tokens.size(), 64)));  // compiles kernels, reads weights
   Session timed(engine, options);
   size_t beginning = std::min(tokens.size(), kMost);
   while (beginning > 256 && !timed.has_room(static_cast<int64_t>(beginning), 0, 0)) beginning /= 2;
-  PrefillTime time(0);
+  Measured measured;
   CancelFlag enough;
   const Stopwatch watch;
   PrefillHooks hooks;
   hooks.cancel = &enough;
   hooks.pass_progress = [&](int64_t begin, int64_t count, double share) {
-    time.add(begin, count, share, watch.seconds(), timed.report().attention_seconds);
-    advice.measured_tokens = begin + static_cast<int64_t>(share * static_cast<double>(count));
+    measured.time.add(begin, count, share, watch.seconds(), timed.report().attention_seconds);
+    measured.tokens = begin + static_cast<int64_t>(share * static_cast<double>(count));
     if (watch.seconds() > kSeconds) enough.request();
   };
   timed.prefill(tokens.first(beginning), hooks);
-  advice.measured_seconds = watch.seconds();
-  return time;
+  measured.seconds = watch.seconds();
+  return measured;
+}
+
+/// The text with the method itself, where it can be measured within a second.
+TimedRecommendation timed(const AdviseFlags& flags, const std::shared_ptr<const Engine>& engine,
+                          const Recommendation& what, std::span<const int32_t> tokens,
+                          const Advice& advice) {
+  SessionFlags session_flags = flags.session;
+  session_flags.attention = what.attention;
+  session_flags.kv_type = what.kv_type;
+  const SessionOptions options = session_flags.options();
+  const ModelShape& shape = engine->model().shape;
+  const auto method = options.attention.make(shape);
+  TimedRecommendation result{what};
+  result.memory = Session(engine, options).forecast(advice.tokens).total();
+  result.sources = method->keeps_places();
+  const int64_t reach = method->reach(advice.tokens, chunk_of(options.chunk, *method));
+  result.seconds =
+      measure(engine, options, tokens, flags.session.chunk).time.reading(advice.text_tokens, reach);
+  return result;
 }
 
 MethodAdvice advice_on(const std::string& name, const Session& session, const Advice& advice,
@@ -120,22 +155,42 @@ std::vector<MethodAdvice> all_methods(const AdviseFlags& flags,
   return rows;
 }
 
-std::string recommendation_line(const Advice& advice, const AdviseFlags& flags) {
-  if (!advice.best) return "No method of this build fits this text into the free memory.\n";
-  std::string command = "--attention " + advice.best->attention;
-  if (advice.best->kv_type != flags.session.kv_type)
-    command += " --kv-type " + advice.best->kv_type;
-  return fmt::format("Try {}: {}.\n", command, advice.best->why);
+std::string command_of_best(const Recommendation& what, const AdviseFlags& flags) {
+  std::string command = "--attention " + what.attention;
+  if (what.kv_type != flags.session.kv_type) command += " --kv-type " + what.kv_type;
+  return command;
+}
+
+std::string best_text(const Advice& advice, const AdviseFlags& flags) {
+  if (advice.best.empty()) {
+    return "No method that keeps all of this text, or looks it up, reads it within the memory that "
+           "is\nfree and the length that the model was trained for. streamingllm would, and "
+           "forgets "
+           "all but\nthe beginning and the last tokens.\n";
+  }
+  std::string text;
+  for (const TimedRecommendation& best : advice.best) {
+    text += fmt::format("{} {}: {}.\n   prefill takes about {}, {} of memory{}\n",
+                        text.empty() ? "Try" : "or ", command_of_best(best.what, flags),
+                        best.what.why, format_seconds(best.seconds), format_bytes(best.memory),
+                        best.sources ? "" : "; --sources shows nothing with it");
+  }
+  return text;
 }
 
 void print_advice(const Advice& a, const AdviseFlags& flags) {
-  std::string text = recommendation_line(a, flags);
   const std::string more =
       flags.reply > 0 ? fmt::format(" and {} for question and reply", with_commas(flags.reply))
                       : "";
-  text += fmt::format("\n{} tokens{}; the model was trained for {}; {} of memory may be used\n\n",
+  std::string text = best_text(a, flags);
+  text += fmt::format("\n{} tokens{}; the model was trained for {}; {} of memory may be used\n",
                       with_commas(a.tokens - flags.reply), more, with_commas(a.trained),
                       format_bytes(a.limit));
+  if (!flags.all) {
+    text += fmt::format("--all lists all {} methods.\n", a.methods.size());
+    std::fputs(text.c_str(), stdout);
+    return;
+  }
   using enum Table::Align;
   Table table({kLeft, kRight, kRight, kLeft, kLeft});
   table.add({"attention", "memory", "prefill, at most", "trained length", "profile"});
@@ -149,7 +204,7 @@ void print_advice(const Advice& a, const AdviseFlags& flags) {
                format_seconds(m.seconds), m.within_training ? "kept" : "passed",
                m.profile ? "yes" : "none: defaults"});
   }
-  text += table.text();
+  text += "\n" + table.text();
   text += fmt::format(
       "\nmemory: weights, keys and values of text and reply, working memory, the program.\n"
       "prefill: from {} of dense attention on the text's first {} tokens; methods that compute\n"
@@ -180,9 +235,15 @@ nlohmann::ordered_json advice_json(const Advice& a) {
                                  {"memory_limit", a.limit},
                                  {"measured_seconds", a.measured_seconds},
                                  {"measured_tokens", a.measured_tokens}};
-  if (a.best) {
-    json["recommended"] = {
-        {"attention", a.best->attention}, {"kv_type", a.best->kv_type}, {"why", a.best->why}};
+  for (const TimedRecommendation& best : a.best) {
+    const nlohmann::ordered_json item = {{"attention", best.what.attention},
+                                         {"kv_type", best.what.kv_type},
+                                         {"why", best.what.why},
+                                         {"reading_seconds", best.seconds},
+                                         {"memory_bytes", best.memory},
+                                         {"sources", best.sources}};
+    if (json.find("recommended") == json.end()) json["recommended"] = item;
+    json["best"].push_back(item);
   }
   json["methods"] = methods;
   return json;
@@ -195,9 +256,57 @@ size_t limit_of(const AdviseFlags& flags, const Engine& engine, const Queue& que
   return queue.device().free_bytes() + engine.on_device(queue)->bytes();
 }
 
+/// A model of the catalogue that has not been fetched: its size and trained length are known.
+int advise_before_pull(const AdviseFlags& flags, const CatalogueEntry& entry,
+                       const std::vector<Document>& documents) {
+  constexpr double kBytesPerToken = 4.2;  // English prose with vocabularies of 50,000 to 150,000
+  size_t bytes = 0;
+  for (const Document& document : documents) bytes += document.text.size();
+  const auto tokens =
+      static_cast<int64_t>(static_cast<double>(bytes) / kBytesPerToken) + flags.reply;
+  const size_t limit =
+      flags.session.memory_limit > 0 ? flags.session.memory_limit : available_memory_bytes();
+  const bool trained = tokens <= entry.context;
+  const bool fits = static_cast<size_t>(entry.bytes) < limit;
+  if (flags.json) {
+    print_json({{"model", entry.name},
+                {"fetched", false},
+                {"tokens_about", tokens},
+                {"trained_context", entry.context},
+                {"weight_bytes", entry.bytes},
+                {"memory_limit", limit},
+                {"within_trained_length", trained},
+                {"weights_fit", fits}});
+    return kExitOk;
+  }
+  fmt::print(
+      "{} has not been fetched: 'longhaul pull {}' fetches {}. Then this command measures it.\n"
+      "The text and {} tokens for question and reply are about {} tokens; the model was trained "
+      "for "
+      "{}: {}.\nIts weights {} into the {} of memory that may be used.\n",
+      entry.name, entry.name, format_bytes(static_cast<size_t>(entry.bytes)),
+      with_commas(flags.reply), with_commas(tokens), with_commas(entry.context),
+      trained ? "dense attention reads all of it" : "a method that goes further is needed",
+      fits ? "fit" : "do not fit", format_bytes(limit));
+  return kExitOk;
+}
+
+/// Whether `model` is a name of the catalogue that nothing at hand has.
+std::optional<CatalogueEntry> entry_to_fetch(const std::string& model) {
+  try {
+    find_model_source(model);
+    return std::nullopt;
+  } catch (const UserError&) {
+    return find_in_catalogue(model);
+  }
+}
+
 int run(AdviseFlags flags) {
   const auto documents = read_documents(flags.files, {text_limit(0, flags.session.memory_limit),
                                                       flags.session.memory_limit, flags.pages});
+  if (const auto entry = entry_to_fetch(flags.model.model)) {
+    return advise_before_pull(flags, *entry, documents);
+  }
   const auto engine =
       flags.model.open([&] { flags.sandbox.enter_for(flags.session.options(), {}, true); });
   const auto tokens = engine->tokenizer().encode(join_documents(texts_of(documents), ""));
@@ -210,16 +319,24 @@ int run(AdviseFlags flags) {
   flags.session.settle_place(engine, {&place, 1}, 0);
   if (place.queue.on_host()) flags.session.device = "cpu";
   advice.limit = limit_of(flags, *engine, place.queue);
-  const PrefillTime time = measure(engine, flags.session.options(), tokens, advice);
-  advice.methods = all_methods(flags, engine, advice, time);
+  SessionOptions dense = flags.session.options();
+  dense.attention = MethodSpec::parse("dense");
+  const Measured measured = measure(engine, dense, tokens, 256);
+  advice.measured_seconds = measured.seconds;
+  advice.measured_tokens = measured.tokens;
+  advice.methods = all_methods(flags, engine, advice, measured.time);
   const auto fits = [&](const std::string& attention, const std::string& kv_type) {
     SessionFlags session = flags.session;
     session.attention = attention;
     session.kv_type = kv_type;
     return Session(engine, session.options()).has_room(advice.tokens, 0, 0);
   };
-  advice.best = recommend(engine->model().shape, advice.tokens, flags.session.chunk,
-                          flags.session.kv_type, fits);
+  constexpr size_t kBest = 3;
+  for (const Recommendation& what :
+       recommendations(engine->model().shape, advice.tokens, flags.session.chunk,
+                       flags.session.kv_type, fits, kBest)) {
+    advice.best.push_back(timed(flags, engine, what, tokens, advice));
+  }
   if (flags.json) {
     print_json(advice_json(advice));
   } else {
@@ -243,6 +360,7 @@ Command add_advise_command(CLI::App& program) {
   add_number<int64_t>(*app, "-n,--tokens", flags->reply, 0, int64_t{1} << 40,
                       "Room for question and reply, in tokens");
   flags->session.add_to(*app, SessionFlags::Set::kWithoutAttentionAndContext);
+  app->add_flag("--all", flags->all, "List all methods, not only the best three");
   app->add_flag("--json", flags->json, "One JSON object on standard output");
   app->footer("Example:\n  longhaul advise report.pdf -m model.gguf");
   return {app, [flags] { return run(*flags); }};

@@ -36,7 +36,7 @@ void ProgressBar::update(int64_t done, int64_t total, const std::string& note,
 /// The end of the work is expected at a time that changes slowly: a load that comes and goes does
 /// not move it to and fro.
 double ProgressBar::smoothed_left(double seconds, double expected) {
-  constexpr double kShare = 0.05, kLeast = 3;  // of the whole work; seconds
+  constexpr double kShare = 0.05, kLeast = 3;  // fraction of the whole work; seconds
   const double inertia = std::max(kLeast, kShare * expected);
   const double weight = end_ ? 1 - std::exp(-(seconds - updated_) / inertia) : 1;
   end_ = end_.value_or(expected) + weight * (expected - end_.value_or(expected));

@@ -1,5 +1,7 @@
 // longhaul run: one answer, or a chat.
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -10,10 +12,12 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/units.h"
 #include "cli/chat_loop.h"
 #include "cli/cli11_names.h"
 #include "cli/command.h"
 #include "cli/json_output.h"
+#include "cli/line_editor.h"
 #include "cli/questions.h"
 #include "cli/run_flags.h"
 #include "cli/session_files.h"
@@ -21,6 +25,7 @@
 #include "cli/turn.h"
 #include "engine/loaded_text.h"
 #include "engine/sampling_defaults.h"
+#include "text/utf8.h"
 
 namespace longhaul {
 namespace {
@@ -101,6 +106,31 @@ void settle_place(const RunFlags& flags, const std::shared_ptr<const Engine>& en
   if (session.queue.on_host()) enter_sandbox_for(flags, session);
 }
 
+/// On a terminal: asks whether a text that is too long for the model is to be read with the method
+/// that `advise` recommends.
+void offer_advised_method(const RunFlags& flags, const Engine& engine,
+                          const std::vector<Document>& documents, SessionOptions& options) {
+  const bool on_terminal = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1;
+  if (!on_terminal || flags.quiet || flags.json || !flags.load.empty()) return;
+  int64_t tokens = std::ssize(engine.tokenizer().encode(flags.prompt.question));
+  for (const Document& document : documents) {
+    tokens += std::ssize(engine.tokenizer().encode(document.text));
+  }
+  const auto advised = method_beyond_training(engine, options, tokens);
+  if (!advised) return;
+  const std::string question = fmt::format(
+      "{} tokens are more than the {} that this model was trained for. Read them with --attention "
+      "{}? [Y/n] ",
+      with_commas(tokens), with_commas(engine.model().shape.trained_context), *advised);
+  CancelFlag cancel;
+  const std::optional<std::string> answer = read_line(question, cancel);
+  if (!answer) user_error("cancelled");
+  const std::string_view word = trim_back(trim_front(*answer));
+  if (word.empty() || word == "y" || word == "Y" || word == "yes") {
+    options.attention = MethodSpec::parse(*advised);
+  }
+}
+
 int run(RunFlags& flags) {
   flags.settle();
   SessionOptions session_options = flags.session.options();
@@ -115,6 +145,7 @@ int run(RunFlags& flags) {
   if (!questions.empty()) {
     return run_questions(flags, engine, session_options, questions, documents);
   }
+  offer_advised_method(flags, *engine, documents, session_options);
   Session session(engine, session_options);
   const Stopwatch load_watch;
   if (!flags.load.empty()) session.load(flags.load);
@@ -136,7 +167,9 @@ int run(RunFlags& flags) {
     const int status =
         run_chat(session, flags.prompt, documents,
                  {turn, flags.quiet, flags.load, flags.model.model, flags.sources}, interrupt);
-    if (!flags.save.empty()) session.save(flags.save);
+    if (!flags.save.empty()) {
+      save_session(session, flags.save, std::ssize(session.tokens()), flags.quiet);
+    }
     return status;
   }
   turn.save = flags.save;

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstring>
 
 #include "base/error.h"
 #include "base/part_file.h"
 #include "base/units.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {
@@ -74,6 +76,36 @@ void warn_read_anew(const Session& session, const std::filesystem::path& file) {
       file.string(), session.options().attention.text(),
       serves_any ? "saved without a question (-n 0 --save FILE, no -p) it serves any"
                  : kSaveWithQuestion);
+}
+
+void check_save_space(const Session& session, int64_t tokens, const std::filesystem::path& file) {
+  const auto method = session.options().attention.make(session.engine().model().shape);
+  if (method->forgets()) return;
+  const int64_t more = std::max<int64_t>(0, tokens - std::ssize(session.tokens()));
+  const size_t bytes = session.forecast(more).kv;
+  const std::filesystem::path folder =
+      file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(folder, error);
+  if (error || space.available >= bytes) return;
+  user_error("--save {}: about {} are needed for {} tokens, and {} are free there", file.string(),
+             format_bytes(bytes), with_commas(tokens), format_bytes(space.available));
+}
+
+void save_session(const Session& session, const std::filesystem::path& file, int64_t tokens,
+                  bool quiet) {
+  session.save(file);
+  if (quiet) return;
+  std::error_code ignored;
+  const auto held = std::ssize(session.tokens());
+  const std::string part =
+      held < tokens ? fmt::format(" of {}; --load {} goes on", with_commas(tokens), file.string())
+                    : "";
+  std::fputs(
+      fmt::format("written: {}, {}, {} tokens{}\n", one_line(file.string()),
+                  format_bytes(std::filesystem::file_size(file, ignored)), with_commas(held), part)
+          .c_str(),
+      stderr);
 }
 
 }  // namespace longhaul

@@ -26,4 +26,13 @@ void warn_chosen_without_question(const Session& session, const std::filesystem:
 /// Warns that nothing of the session loaded from `file` could be used, and recommends what to save.
 void warn_read_anew(const Session& session, const std::filesystem::path& file);
 
+/// Throws UserError, before `tokens` tokens are read, if the disk cannot hold them at `file`.
+/// Methods that evict rows write less than can be foreseen; they are not checked.
+void check_save_space(const Session& session, int64_t tokens, const std::filesystem::path& file);
+
+/// Saves the session and says on standard error what was written, unless `quiet`. `tokens` are
+/// those of the whole prompt: fewer may have been read.
+void save_session(const Session& session, const std::filesystem::path& file, int64_t tokens,
+                  bool quiet);
+
 }  // namespace longhaul

@@ -152,6 +152,17 @@ std::vector<std::string> split_methods(const std::string& list) {
   return methods;
 }
 
+std::optional<std::string> method_beyond_training(const Engine& engine,
+                                                  const SessionOptions& options, int64_t tokens) {
+  const ModelShape& shape = engine.model().shape;
+  const auto method = options.attention.make(shape);
+  const int64_t reach = method->reach(tokens, chunk_of(options.chunk, *method, options.queue));
+  if (shape.trained_context == 0 || reach <= shape.trained_context) return std::nullopt;
+  const auto any = [](const std::string&, const std::string&) { return true; };
+  const auto best = recommend(shape, tokens, options.chunk, flag_of(options.kv_type), any);
+  return best ? std::optional(best->attention) : std::nullopt;
+}
+
 bool warn_beyond_training(const Engine& engine, const SessionOptions& options, int64_t tokens) {
   const ModelShape& shape = engine.model().shape;
   const MethodSpec& method = options.attention;

@@ -2,6 +2,7 @@
 // Flags for a context: attention method, KV type, chunk, limits.
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +41,11 @@ struct SessionFlags {
 /// "dense,window:size=512,sinks=4" -> "dense", "window:size=512,sinks=4": a comma starts a new
 /// method unless a further option of the previous one follows.
 std::vector<std::string> split_methods(const std::string& list);
+
+/// The method that `advise` would recommend for a prompt that is too long for this model with the
+/// method of `options`; none if it is not too long, or nothing helps.
+std::optional<std::string> method_beyond_training(const Engine& engine,
+                                                  const SessionOptions& options, int64_t tokens);
 
 /// Warns if rows in a context of `tokens` tokens see farther back than the trained context, and
 /// names the methods whose rows, by default, do not. Returns whether it warned.

@@ -9,6 +9,7 @@
 #include "base/system_info.h"
 #include "base/units.h"
 #include "cli/progress_bar.h"
+#include "cli/session_files.h"
 #include "engine/prefill_time.h"
 
 namespace longhaul {
@@ -58,9 +59,17 @@ RunFacts run_turn(Session& session, const std::vector<int32_t>& prompt, int64_t 
   const SamplerOptions& sampler = options.generate.sampler;
   if (sampler.temperature > 0) facts.seed = sampler.seed;
   check_held_so_far(session.options());
+  if (!options.save.empty()) check_save_space(session, std::ssize(prompt), options.save);
   facts.reading = read_with_bar(session, prompt, instruction, options, interrupt);
-  if (!facts.reading.finished) return facts;
-  if (!options.save.empty()) session.save(options.save);
+  const auto whole = std::ssize(prompt);
+  if (!facts.reading.finished) {
+    // The time that went into a long prompt is not lost.
+    if (!options.save.empty() && !session.tokens().empty()) {
+      save_session(session, options.save, whole, !options.progress);
+    }
+    return facts;
+  }
+  if (!options.save.empty()) save_session(session, options.save, whole, !options.progress);
   if (options.generate.max_tokens == 0) return facts;
   facts.reply = generate(session, options.generate,
                          options.stream ? write_text : std::function<void(std::string_view)>());

@@ -24,7 +24,6 @@ constexpr Choice kOrder[] = {
     {"ntk", false, "", "it goes beyond the trained length and keeps all of the text"},
     {"infllm:repr_mode=max,repr_topk=16", false, "",
      "blocks that are not in use lie on disk and are looked up: good for single facts"},
-    {"streamingllm", false, "", "it keeps only the beginning and the last tokens"},
 };
 
 bool takes_more_than_q8_0(const std::string& kv_type) {
@@ -44,10 +43,12 @@ bool has_profile(const ModelShape& shape, std::string_view method) {
   return !shape.profile_prefix.empty() && !read_profile(shape.profile_prefix, method).empty();
 }
 
-std::optional<Recommendation> recommend(
-    const ModelShape& shape, int64_t tokens, int chunk, const std::string& kv_type,
-    const std::function<bool(const std::string& attention, const std::string& kv_type)>& fits) {
+std::vector<Recommendation> recommendations(const ModelShape& shape, int64_t tokens, int chunk,
+                                            const std::string& kv_type, const FitsInMemory& fits,
+                                            size_t most) {
+  std::vector<Recommendation> found;
   for (const Choice& choice : kOrder) {
+    if (found.size() == most) break;
     const std::string profile = choice.of_profile;
     if (!profile.empty() && !has_profile(shape, profile)) continue;
     const std::string type = choice.smaller_type ? "q8_0" : kv_type;
@@ -56,11 +57,17 @@ std::optional<Recommendation> recommend(
       const auto method = MethodSpec::parse(choice.attention).make(shape);
       if (!stays_within_training(*method, shape, tokens, chunk)) continue;
       if (!fits(choice.attention, type)) continue;
-      return Recommendation{choice.attention, type, choice.why};
-    } catch (const UserError&) {  // it needs options, or another kind of model
+      found.push_back({choice.attention, type, choice.why});
+    } catch (const UserError&) {  // it needs options, or a model of another kind
     }
   }
-  return std::nullopt;
+  return found;
+}
+
+std::optional<Recommendation> recommend(const ModelShape& shape, int64_t tokens, int chunk,
+                                        const std::string& kv_type, const FitsInMemory& fits) {
+  std::vector<Recommendation> found = recommendations(shape, tokens, chunk, kv_type, fits, 1);
+  return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
 }
 
 }  // namespace longhaul

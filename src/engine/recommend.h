@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/session.h"
 
@@ -23,11 +24,18 @@ struct Recommendation {
   std::string why;
 };
 
-/// The first of a fixed order (docs/methods/README.md) that `fits`, given as values of --attention
-/// and --kv-type, and whose rows stay within the trained length: dense attention if possible,
-/// otherwise the method that evicts least. None if there is none.
-std::optional<Recommendation> recommend(
-    const ModelShape& shape, int64_t tokens, int chunk, const std::string& kv_type,
-    const std::function<bool(const std::string& attention, const std::string& kv_type)>& fits);
+using FitsInMemory = std::function<bool(const std::string& attention, const std::string& kv_type)>;
+
+/// At most `most` methods, best first, in a fixed order (docs/methods/README.md): those that `fit`,
+/// given as values of --attention and --kv-type, and whose rows stay within the trained length.
+/// Dense attention comes first, then methods that keep all of the text, then methods that look up
+/// parts of it. Methods that forget the middle of a text are never recommended.
+std::vector<Recommendation> recommendations(const ModelShape& shape, int64_t tokens, int chunk,
+                                            const std::string& kv_type, const FitsInMemory& fits,
+                                            size_t most);
+
+/// The first of them; none if there is none.
+std::optional<Recommendation> recommend(const ModelShape& shape, int64_t tokens, int chunk,
+                                        const std::string& kv_type, const FitsInMemory& fits);
 
 }  // namespace longhaul
