@@ -6,20 +6,9 @@
 #include <string>
 
 #include "cli/status_line.h"
+#include "text/progress_text.h"
 
 namespace longhaul {
-
-/// A time that is only known roughly: "5 s", "40 s", "2 min 15 s", "50 min", "2 h 20 min".
-std::string rounded_time(double seconds);
-
-struct ProgressText {
-  std::string verb, unit, note, left;
-  int64_t done = 0, total = 0;
-  double rate = 0;  ///< units per second
-};
-
-/// One line of at most `width` characters; narrow terminals get fewer details.
-std::string progress_line(const ProgressText& text, size_t width);
 
 class ProgressBar {
  public:
@@ -33,12 +22,9 @@ class ProgressBar {
   void clear() { line_.clear(); }
 
  private:
-  double smoothed_left(double seconds, double expected);
-
   std::string verb_, unit_;
   StatusLine line_;
-  std::optional<double> end_;  ///< expected, smoothed, in seconds from the beginning
-  double updated_ = 0;
+  SmoothedEnd end_;
 };
 
 }  // namespace longhaul
