@@ -174,6 +174,15 @@ def heavy_hitters(budget=12, recent=5):
     return choose
 
 
+def by_lot(capacity):
+    """Rows that chance keeps."""
+
+    def choose():
+        return set(random.Random(4).sample(range(PROMPT), capacity))
+
+    return choose
+
+
 def unlike_the_mean(capacity):
     """Keys as directions in a plane: facts point elsewhere than the words around them."""
 
@@ -296,6 +305,7 @@ METHODS = {
     "adakv": [("a head whose attention is spread", after_prompt(snapkv_choice(19))),
               ("a head that looks at few places", after_prompt(snapkv_choice(9)))],
     "keydiff": [("every head, by its own keys", after_prompt(unlike_the_mean(12)))],
+    "random": [("one head", after_prompt(by_lot(12)))],
     "expectedattention": [("every head, by its mean query", after_prompt(expected(12)))],
     "tova": [("every layer, by its own votes", streaming_eviction(12, newest_looks_at))],
     "h2o": [("every head, by its own sums", after_prompt(heavy_hitters()))],

@@ -26,7 +26,8 @@
   METHOD(infllm)                           \
   METHOD(ltri)                             \
   METHOD(reattention)                      \
-  METHOD(fastgen)
+  METHOD(fastgen)                          \
+  METHOD(random)
 // clang-format on
 
 namespace longhaul {

@@ -1,0 +1,15 @@
+#pragma once
+// Scores that rank rows at random: chance, the baseline of every method that evicts.
+
+#include <cstdint>
+
+#include "base/array.h"
+#include "base/queue.h"
+
+namespace longhaul {
+
+/// Fills `scores` with numbers from 0 to 1. A row's score depends on `seed` and its index alone, so
+/// it is the same on every machine, and when the list grows.
+void random_scores(Queue& queue, uint64_t seed, View<float> scores);
+
+}  // namespace longhaul
