@@ -116,6 +116,12 @@ class OpenAnswers {
   std::deque<Open> open_;
 };
 
+/// The dense prefill of a context about which several samples ask (Sample::shares_context).
+struct KeptContext {
+  std::string context;
+  SharedReading reading;
+};
+
 class Run {
  public:
   Run(const std::shared_ptr<const Engine>& engine, const EvalSettings& settings,
@@ -146,7 +152,7 @@ class Run {
  private:
   bool stopped() const { return failed_ || requested(hooks_.cancel); }
   void warn_of_unopened() const;
-  void ask_all(const QueuedSample& queued, OpenAnswers& open);
+  void ask_all(const QueuedSample& queued, KeptContext& kept, OpenAnswers& open);
   void plan_one_way(const QueuedSample& queued, Record cell, std::vector<WantedAnswer>& wanted);
   void ask_one(const QueuedSample& queued, const WantedAnswer& wanted, SharedReading* shared,
                OpenAnswers& open);
@@ -276,7 +282,7 @@ void Run::plan_one_way(const QueuedSample& queued, Record cell, std::vector<Want
 }
 
 /// Methods that share a prefill come first, so that it is not kept in memory beside the others.
-void Run::ask_all(const QueuedSample& queued, OpenAnswers& open) {
+void Run::ask_all(const QueuedSample& queued, KeptContext& kept, OpenAnswers& open) {
   const Sample& sample = *queued.sample;
   std::vector<WantedAnswer> wanted;
   for (const bool opening : openings_of(sample, settings_.openings, composer_)) {
@@ -284,13 +290,14 @@ void Run::ask_all(const QueuedSample& queued, OpenAnswers& open) {
   }
   const auto own = std::stable_partition(
       wanted.begin(), wanted.end(), [](const WantedAnswer& w) { return w.tested_method->shares; });
-  SharedReading reading;
-  const bool share = !sample.perplexity && own - wanted.begin() > 1;
+  if (!sample.shares_context || kept.context != sample.context) kept = {sample.context, {}};
+  const bool share = !sample.perplexity && (sample.shares_context || own - wanted.begin() > 1);
   for (auto w = wanted.begin(); w != wanted.end(); ++w) {
     if (stopped()) return;
-    if (w == own) reading = {};
-    ask_one(queued, *w, share && w < own ? &reading : nullptr, open);
+    if (w == own) kept.reading = {};
+    ask_one(queued, *w, share && w < own ? &kept.reading : nullptr, open);
   }
+  if (!sample.shares_context) kept = {};
 }
 
 void Run::work() {
@@ -301,10 +308,11 @@ void Run::work() {
         engine_, settings_.session, settings_.parallel > 1 ? 1 : settings_.together,
         [this](double work, const Asked& asked) { note(work, asked); },
         [this](double seconds) { progress_.add_seconds(seconds); });
+    KeptContext kept;
     while (!stopped()) {
       const std::optional<QueuedSample> queued = queue_.next();
       if (!queued) break;
-      ask_all(*queued, open);
+      ask_all(*queued, kept, open);
     }
     open.end_all();
   } catch (...) {

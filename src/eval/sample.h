@@ -42,6 +42,8 @@ struct Sample {
   /// There is no question: the context's own tokens are predicted and scored by position (metric
   /// nll).
   bool perplexity = false;
+  /// The sample before or after it has the same context, whose prefill they can share.
+  bool shares_context = false;
 };
 
 }  // namespace longhaul

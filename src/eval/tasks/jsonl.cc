@@ -219,6 +219,10 @@ std::vector<Sample> parse_jsonl(std::string_view text) {
                  first->second);
     }
   }
+  for (size_t i = 1; i < samples.size(); ++i) {
+    if (samples[i].context.empty() || samples[i].context != samples[i - 1].context) continue;
+    samples[i].shares_context = samples[i - 1].shares_context = true;
+  }
   return samples;
 }
 
