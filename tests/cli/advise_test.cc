@@ -33,7 +33,9 @@ TEST(Advise, OneRecommendationComesFirst) {
   EXPECT_TRUE(beyond.starts_with("Try --attention reattention: ")) << beyond;
   EXPECT_TRUE(
       has(beyond, {" tokens and 1,024 for question and reply; the model was trained for 8,192",
-                   "passed", "none: defaults"}));
+                   "or --attention ", "reading takes about ", "--all lists all "}));
+  EXPECT_EQ(beyond.find("streamingllm"), std::string::npos) << "it forgets the middle: " << beyond;
+  EXPECT_TRUE(has(advice(7, {"--all"}), {"passed", "none: defaults", "streamingllm"}));
   EXPECT_TRUE(refused(
       program.run({"advise", program.folder().path() / "text.txt", "--memory-limit", "41M"}),
       {"--memory-limit", "weights"}));
@@ -57,6 +59,31 @@ TEST(Advise, EveryMethodOfTheRegistryWithWhatItTakes) {
   EXPECT_EQ(dense["prefill_seconds_at_most"], dense["reading_seconds_at_most"]) << "an alias";
   EXPECT_TRUE(rows["ltri"]["profile"]);
   EXPECT_FALSE(rows["snapkv"]["profile"]);
+}
+
+TEST(Advise, TheBestAreMeasuredAndSayWhetherTheyShowSources) {
+  Program program;
+  const std::string file = program.folder().write("text.txt", text_of(7));
+  const auto best = program.run({"advise", "--json", file}).json()["best"];
+  ASSERT_GE(best.size(), 2u);
+  ASSERT_LE(best.size(), 3u);
+  for (const auto& method : best) {
+    EXPECT_GT(method["reading_seconds"].get<double>(), 0);
+    EXPECT_NE(method["attention"], "streamingllm");
+  }
+  EXPECT_EQ(best[0]["attention"], "reattention");
+  EXPECT_FALSE(best[0]["sources"]) << "it moves its keys";
+}
+
+TEST(Advise, ModelsOfTheCatalogueNeedNotBeHere) {
+  Program program;
+  const std::string file = program.folder().write("text.txt", text_of(2));
+  const auto o = program.run({"advise", file, "-m", "qwen3-4b"});
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_TRUE(has(o.out, {"qwen3-4b has not been fetched: 'longhaul pull qwen3-4b'",
+                          " tokens; the model was "
+                          "trained for "}));
+  EXPECT_FALSE(program.run({"advise", file, "-m", "qwen3-4b", "--json"}).json()["fetched"]);
 }
 
 TEST(Advise, WhatIsNoTextIsRefused) {

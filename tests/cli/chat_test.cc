@@ -59,6 +59,14 @@ TEST(Chat, AWordWithASlashIsACommand) {
   EXPECT_EQ(o.err.find(" tokens prefilled", first + 1), last) << o.err;
 }
 
+TEST(Chat, ExitAndQuitEndIt) {
+  for (const char* word : {"exit", "quit", " exit "}) {
+    const Outcome o = Program().run({"run", "-i", "-n", "0"}, std::string(word) + "\nHello\n");
+    EXPECT_EQ(o.status, 0);
+    EXPECT_EQ(o.err.find(" tokens read"), std::string::npos) << o.err;
+  }
+}
+
 TEST(Chat, CommandsOfOtherChatsAreNoQuestions) {
   const Outcome o = Program().run({"run", "-i", "-n", "0"},
                                   "/set parameter num_ctx 4096\n/show info\n/read my file.txt\n");

@@ -60,6 +60,46 @@ TEST(Sources, AMethodThatMovesItsKeysSaysThatItShowsNone) {
   EXPECT_TRUE(has(o.err, {"sources", "none: this method moves its keys"}));
 }
 
+TEST(Sources, AMethodWithoutSourcesIsNamedBeforeThePrefill) {
+  Program program;
+  const std::string file = program.folder().write("text.txt", long_text());
+  const Outcome o = program.run(
+      {"run", "-f", file, "-p", kNumberQuestion, "--sources", "--attention", "streamingllm"});
+  EXPECT_TRUE(
+      has(o.err, {"warning: --sources: streamingllm moves its keys, so it shows no sources"}));
+}
+
+TEST(Sources, AreShownInChats) {
+  Program program;
+  const std::string file = program.folder().write("text.txt", long_text());
+  const std::string question = std::string(kNumberQuestion) + "\n";
+  const Outcome o = program.run({"run", "-i", "--sources=1", "-f", file}, question);
+  EXPECT_EQ(o.status, 0);
+  EXPECT_TRUE(has(o.err, {"source 1 ", "text.txt", kNeedle}));
+  const Outcome later = program.run({"run", "-i", "-f", file},
+                                    question + "/sources\n" + question + "/sources\n" + question);
+  const size_t first = later.err.find("source 1 ");
+  ASSERT_NE(first, std::string::npos) << later.err;
+  EXPECT_EQ(later.err.find("source 1 ", first + 1), std::string::npos) << later.err;
+  EXPECT_TRUE(
+      has(later.err, {"sources are shown from the next reply on", "sources are no longer shown"}));
+  EXPECT_TRUE(has(program.run({"run", "-i", "-n", "1"}, "/sources\n").err,
+                  {"no sources: the chat has no texts"}));
+}
+
+TEST(Sources, AReplyThatRestsOnNoPassageIsMarked) {
+  Program program;
+  const std::string file = program.folder().write("text.txt", long_text());
+  const auto run = [&](const std::string& question) {
+    return program.run({"run", "--json", "-f", file, "-p", question, "--sources"}).json();
+  };
+  EXPECT_TRUE(run(kNumberQuestion)["rests_on_a_passage"]);
+  EXPECT_FALSE(run("What is the name of the captain's daughter?")["rests_on_a_passage"]);
+  const Outcome o = program.run(
+      {"run", "-q", "-f", file, "-p", "What is the name of the captain's daughter?", "--sources"});
+  EXPECT_TRUE(has(o.err, {"The reply does not rest on a particular passage; check it."}));
+}
+
 TEST(Sources, PagesAreNamedAndTheReplyIsUnchanged) {
   Program program;
   const std::string file = program.folder().write(
@@ -72,7 +112,6 @@ TEST(Sources, PagesAreNamedAndTheReplyIsUnchanged) {
 TEST(Sources, ABadNumberIsRefused) {
   EXPECT_TRUE(refused(Program().run({"run", "-p", "x", "--sources=1001"}), {"--sources=1001"}));
   EXPECT_TRUE(refused(Program().run({"run", "-p", "x", "--sources=-1"}), {"--sources"}));
-  EXPECT_TRUE(refused(Program().run({"run", "-i", "--sources"}), {"--sources", "-i"}));
 }
 
 }  // namespace
