@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <span>
 
 #include "documents/clean_text.h"
@@ -98,7 +99,10 @@ void add_part(std::span<const BoxedWord> words, PdfPage& page) {
     line.x1 = std::max(line.x1, word.x1);
     tops.push_back(word.y0);
     bottoms.push_back(word.y1);
-    if (!visual.empty() && word.x0 - before > kSpace * (word.y1 - word.y0)) visual += ' ';
+    // Words of text that runs up or down the page stand above each other.
+    const bool above = std::abs(word.y0 - words.front().y0) > word.y1 - word.y0;
+    const bool apart = above || word.x0 - before > kSpace * (word.y1 - word.y0);
+    if (!visual.empty() && apart) visual += ' ';
     line.widest_space = std::max(line.widest_space, word.x0 - before);
     visual += with_tex_ligatures(word.text);
     before = word.x1;

@@ -86,15 +86,17 @@ std::string select_pages(const std::string& text, const PageRanges& chosen,
                          const std::string& name) {
   std::string selected;
   int64_t page = 0, count = 0;
-  for (size_t at = 0; at < text.size();) {
-    const size_t line_end = std::min(text.find('\n', at), text.size() - 1) + 1;
-    const std::string_view line = std::string_view(text).substr(at, line_end - at);
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const size_t newline = rest.find('\n');
+    const std::string_view line =
+        newline == std::string_view::npos ? rest : rest.substr(0, newline + 1);
+    rest.remove_prefix(line.size());
     if (const int64_t mark = page_mark(line); mark > 0) {
       page = mark;
       count = std::max(count, page);
     }
     if (page > 0 && chosen.contains(page)) selected += line;
-    at = line_end;
   }
   if (count == 0) user_error("--pages {}: {} has no pages", chosen.text(), name);
   if (selected.empty()) {
