@@ -37,9 +37,10 @@ int64_t page_mark(std::string_view text) {
 PageRanges PageRanges::parse(std::string_view text) {
   PageRanges pages;
   pages.text_ = std::string(text);
-  while (true) {
-    const size_t comma = std::min(text.find(','), text.size());
-    const std::string_view part = text.substr(0, comma);
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view part = text.substr(begin, end - begin);
+    begin = end + 1;
     const size_t dash = std::min(part.find('-'), part.size());
     Range range;
     range.first = page_number(part.substr(0, dash), dash < part.size() ? 1 : 0);
@@ -49,9 +50,8 @@ PageRanges PageRanges::parse(std::string_view text) {
                  printable(pages.text_));
     }
     pages.ranges_.push_back(range);
-    if (comma == text.size()) return pages;
-    text.remove_prefix(comma + 1);
   }
+  return pages;
 }
 
 bool PageRanges::contains(int64_t page) const {
