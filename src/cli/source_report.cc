@@ -184,17 +184,18 @@ void warn_without_sources(const Session& session) {
 std::string sources_text(const FoundSources& sources, const std::vector<Document>& documents) {
   if (!sources.shown) return "sources      none: this method moves its keys\n";
   if (sources.passages.empty())
-    return fmt::format("sources      none: the reply did not attend to the texts\nnote         {}\n",
-                       kNoParticularPassage);
+    return fmt::format(
+        "sources      none: the reply did not attend to the texts\nnote         {}\n",
+        kNoParticularPassage);
   std::string text;
   int number = 0;
   for (const Passage& passage : sources.passages) {
     const Document& document = documents[passage.text];
     const TextPlace place = place_of(passage, document);
-    text += fmt::format(
-        "source {}     {}{}, at {:.0f} % of it ({:.0f} % of the attention)\n",
-        ++number, one_line(document.name), place_words(place, document.in_paragraphs),
-        100 * place.depth, 100 * passage.share);
+    text +=
+        fmt::format("source {}     {}{}, at {:.0f} % of it ({:.0f} % of the attention)\n", ++number,
+                    one_line(document.name), place_words(place, document.in_paragraphs),
+                    100 * place.depth, 100 * passage.share);
     text += "             " + shown_quote(passage, document.text) + "\n";
   }
   if (!sources.rests()) text += fmt::format("note         {}\n", kNoParticularPassage);

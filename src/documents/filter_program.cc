@@ -89,7 +89,8 @@ void limit_resource(int resource, size_t most) {
   setrlimit(static_cast<__rlimit_resource>(resource), &limit);
 }
 
-/// The part of `memory` that is left for data: a program's own file takes memory too, as far as it is read.
+/// The part of `memory` that is left for data: a program's own file takes memory too, as far as it
+/// is read.
 size_t memory_for_data(const std::string& file, size_t memory) {
   std::error_code error;
   const uintmax_t size = std::filesystem::file_size(file, error);

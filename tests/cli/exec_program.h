@@ -16,7 +16,7 @@ namespace longhaul::testing_support {
     const std::vector<std::pair<std::string, std::string>>& variables) {
   setenv("XDG_CACHE_HOME", "/nowhere", 1);  // tests must not use the developer's models
   setenv("CUDA_VISIBLE_DEVICES", "", 1);    // nor a GPU, which --device auto would use
-  setenv("LONGHAUL_MODEL", "nano", 1);  // for commands that name none
+  setenv("LONGHAUL_MODEL", "nano", 1);      // for commands that name none
   for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> argv{const_cast<char*>(LONGHAUL_BINARY)};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
