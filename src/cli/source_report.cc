@@ -156,19 +156,25 @@ FoundSources ReplySources::find(std::span<const int32_t> prompt,
                                 const std::vector<Document>& documents,
                                 std::span<const int32_t> reply, bool starts_text,
                                 size_t most) const {
-  const Tokenizer& tokenizer = session_.engine().tokenizer();
+  return find_sources(session_.engine(), prompt, documents, *watch_, reply, starts_text, most);
+}
+
+FoundSources find_sources(const Engine& engine, std::span<const int32_t> prompt,
+                          const std::vector<Document>& documents, const SourceWatch& watch,
+                          std::span<const int32_t> reply, bool starts_text, size_t most) {
+  const Tokenizer& tokenizer = engine.tokenizer();
   const PassageFinder finder(tokenizer, prompt, texts_of(documents));
   FoundSources found;
-  found.shown = watch_->saw_anything();
-  found.passages = finder.passages(*watch_, reply, 0, reply.size(), most);
+  found.shown = watch.saw_anything();
+  found.passages = finder.passages(watch, reply, 0, reply.size(), most);
   found.first_share = found.passages.empty() ? 0 : found.passages.front().share;
-  found.least_share = least_share_of_first_passage(session_.engine().model().shape);
+  found.least_share = least_share_of_first_passage(engine.model().shape);
   const std::vector<size_t> ends = ends_in_text(tokenizer, reply, starts_text);
   for (const ByteRange& sentence : sentences_of(decoded(tokenizer, reply, starts_text))) {
     // Tokens whose text ends inside it.
     const auto first = std::ranges::upper_bound(ends, sentence.begin) - ends.begin();
     const auto last = std::ranges::upper_bound(ends, sentence.end) - ends.begin();
-    found.sentences.push_back({sentence, finder.passages(*watch_, reply, static_cast<size_t>(first),
+    found.sentences.push_back({sentence, finder.passages(watch, reply, static_cast<size_t>(first),
                                                          static_cast<size_t>(last), most)});
   }
   return found;

@@ -31,6 +31,12 @@ struct FoundSources {
 inline constexpr const char* kNoParticularPassage =
     "The reply does not rest on a particular passage; check it.";
 
+/// The passages of a reply that `watch` observed. `starts_text` must equal that of the generation
+/// (GenerateOptions).
+FoundSources find_sources(const Engine& engine, std::span<const int32_t> prompt,
+                          const std::vector<Document>& documents, const SourceWatch& watch,
+                          std::span<const int32_t> reply, bool starts_text, size_t most);
+
 /// Follows where the replies of a session draw on its texts.
 class ReplySources {
  public:

@@ -58,7 +58,7 @@ double least_share_of_first_passage(const ModelShape& shape) {
   const auto profile = read_profile(shape.profile_prefix, "sources");
   const auto known = profile.find("rests_at");
   double share = 0;
-  const bool given = known != profile.end() && parse_number(known->second, share);
+  const bool given = known != profile.end() && parse_number(known->second.text, share);
   return given && share >= 0 && share <= 1 ? share : kUsual;
 }
 

@@ -67,12 +67,12 @@ TEST(KnownProfiles, OfAModelWithOtherHeadsAreRefused) {
 TEST(KnownProfiles, LtrisTablesAreThePapers) {
   const auto options = read_profile(LONGHAUL_MODELS "/profiles/llama-3-8b-instruct-262k/", "ltri");
   const auto count = [&](const char* key) {
-    return std::count(options.at(key).begin(), options.at(key).end(), '/') + 1;
+    return std::ranges::count(options.at(key).text, '/') + 1;
   };
   EXPECT_EQ(count("theta"), 32);
   EXPECT_EQ(count("phi"), 32);
   EXPECT_EQ(count("heads"), 14);
-  EXPECT_TRUE(options.at("heads").starts_with("5.8:0.21/8.1:0.49/"));
+  EXPECT_TRUE(options.at("heads").text.starts_with("5.8:0.21/8.1:0.49/"));
 }
 
 TEST(KnownProfiles, AreFoundByFolderOrName) {
