@@ -9,10 +9,12 @@
 #include "text/utf8.h"
 
 namespace longhaul {
+namespace {
 
-std::string json_text(const nlohmann::ordered_json& value) {
+/// `indent`: spaces of each level; -1: all on one line.
+std::string escaped_json(const nlohmann::ordered_json& value, int indent) {
   const auto replace = nlohmann::ordered_json::error_handler_t::replace;
-  const std::string text = value.dump(2, ' ', false, replace) + "\n";
+  const std::string text = value.dump(indent, ' ', false, replace) + "\n";
   std::string out;
   size_t copied = 0;
   for (size_t at = 0; at < text.size();) {
@@ -27,8 +29,16 @@ std::string json_text(const nlohmann::ordered_json& value) {
   return out + text.substr(copied);
 }
 
+}  // namespace
+
+std::string json_text(const nlohmann::ordered_json& value) { return escaped_json(value, 2); }
+
 void print_json(const nlohmann::ordered_json& value) {
   std::fputs(json_text(value).c_str(), stdout);
+}
+
+void print_json_line(const nlohmann::ordered_json& value) {
+  std::fputs(escaped_json(value, -1).c_str(), stdout);
 }
 
 }  // namespace longhaul

@@ -11,5 +11,7 @@ namespace longhaul {
 std::string json_text(const nlohmann::ordered_json& value);
 /// Prints json_text() to standard output.
 void print_json(const nlohmann::ordered_json& value);
+/// Prints one line (JSON lines), escaped likewise.
+void print_json_line(const nlohmann::ordered_json& value);
 
 }  // namespace longhaul

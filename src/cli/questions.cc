@@ -14,6 +14,7 @@
 #include "base/paths.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/json_output.h"
 #include "cli/progress_bar.h"
 #include "cli/source_report.h"
 #include "engine/generate.h"
@@ -228,8 +229,7 @@ void QuestionRun::fail(const QuestionLine& question, const std::string& why) {
       fmt::format("{}, line {}: {}", flags_.questions, question.line, one_line(why));
   std::fprintf(stderr, "error: %s\n", line.c_str());
   if (!flags_.json) return;
-  const nlohmann::ordered_json json = {{"question", question.text}, {"error", line}};
-  std::printf("%s\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  print_json_line({{"question", question.text}, {"error", line}});
 }
 
 void QuestionRun::print(OpenQuestion& open) {
@@ -253,10 +253,9 @@ void QuestionRun::print(OpenQuestion& open) {
   if (flags_.json) {
     nlohmann::ordered_json json = {{"question", open.question->text}, {"text", reply.text}};
     if (sources) add_sources(*sources, documents_, json);
-    std::printf("%s\n",
-                json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    print_json_line(json);
   } else {
-    std::printf("> %s\n%s\n\n", printable(open.question->text).c_str(), reply.text.c_str());
+    std::printf("> %s\n%s\n\n", one_line(open.question->text).c_str(), reply.text.c_str());
     std::fflush(stdout);
     if (sources) std::fputs((sources_text(*sources, documents_) + "\n").c_str(), stderr);
   }
@@ -280,7 +279,8 @@ int QuestionRun::run(const std::vector<QuestionLine>& questions) {
                            format_seconds(text_seconds_));
     }
     report += fmt::format(
-        "{} replies in {}, {:.1f} tokens/s", replies_, format_seconds(decode_seconds_),
+        "{} {} in {}, {:.1f} tokens/s", replies_, replies_ == 1 ? "reply" : "replies",
+        format_seconds(decode_seconds_),
         decode_seconds_ > 0 ? static_cast<double>(reply_tokens_) / decode_seconds_ : 0.0);
     std::fprintf(stderr, "%s\n", report.c_str());
   }
