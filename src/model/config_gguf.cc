@@ -23,10 +23,6 @@ class Reader {
     ModelConfig c = config_of(family_, CheckpointFormat::kGguf);
     c.architecture = keys_.architecture();
     c.layers = keys_.size("block_count");
-    if (family_.shared_experts) {
-      c.left_out_layers = std::min(keys_.size_or("nextn_predict_layers", 0), c.layers);
-      c.layers -= c.left_out_layers;
-    }
     c.hidden = keys_.size("embedding_length");
     c.ffn = uniform("feed_forward_length", c.layers);
     c.heads = uniform("attention.head_count", c.layers);
@@ -50,6 +46,7 @@ class Reader {
     }
     set_layers_that_differ(family_, keys_.real("rope.freq_base_swa"),
                            keys_.size_or("attention.sliding_window", 0) > 0, c);
+    if (family_.shared_experts) leave_out_layers(c);
     return c;
   }
 
@@ -99,6 +96,16 @@ class Reader {
     if (family_.qk_norm_flag && checkpoint_.find("blk.0.attn_q_norm.weight") == nullptr) {
       c.qk_norm = QkNorm::kNone;
     }
+  }
+
+  /// block_count includes layers that predict further tokens; they are the last.
+  void leave_out_layers(ModelConfig& c) const {
+    c.left_out_layers = std::min(keys_.size_or("nextn_predict_layers", 0), c.layers);
+    c.layers -= c.left_out_layers;
+    const auto layers = static_cast<size_t>(c.layers);
+    c.kv_heads.resize(layers);
+    c.window.resize(layers);
+    if (!c.other_angles.empty()) c.other_angles.resize(layers);
   }
 
   void read_scales(ModelConfig& c) const {

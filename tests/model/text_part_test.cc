@@ -50,9 +50,10 @@ TEST(TextPart, ItsSettingsStandBeforeThoseOfTheWhole) {
                  {"eos_token_id", {1, 106}},
                  {"text_config", {{"model_type", "gemma3_text"}, {"hidden_size", 2560}}}};
   EXPECT_TRUE(take_text_config(config));
-  EXPECT_EQ(
-      config,
-      json({{"model_type", "gemma3_text"}, {"eos_token_id", {1, 106}}, {"hidden_size", 2560}}));
+  EXPECT_EQ(config, json({{"model_type", "gemma3_text"},
+                          {"eos_token_id", {1, 106}},
+                          {"hidden_size", 2560},
+                          {"tie_word_embeddings", true}}));
   EXPECT_FALSE(take_text_config(config));
 }
 
