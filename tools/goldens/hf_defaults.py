@@ -6,8 +6,8 @@ import math
 from goldens.common import GOLDENS, rounded, versions, write_json
 
 LENGTH = 100  # tokens of the context, for rules that look at it
-SIZES = {"vocab_size": 264, "hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 8,
-         "num_attention_heads": 8}
+SIZES = {"vocab_size": 264, "hidden_size": 256, "intermediate_size": 64, "num_hidden_layers": 8,
+         "num_attention_heads": 32}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}
 THETA = {"rope_theta": 700000.0, "rope_type": "default"}
 
@@ -50,7 +50,7 @@ OTHERS = {"smollm3": [{"no_rope_layer_interval": 3}, {"no_rope_layers": [1, 0, 1
           "dots1": [{"n_routed_experts": 8, "num_experts_per_tok": 2, "sliding_window": 24, "max_window_layers": 3}],
           "glm4_moe": [{"n_routed_experts": 8}, {"num_local_experts": 8}],
           "minimax_m2": [{"num_experts": 8}, {"rotary_dim": 64}],
-          "qwen3_moe": [{"num_local_experts": 16}, {"num_experts": 6}],
+          "qwen3_moe": [{"num_local_experts": 16}, {"num_experts": 9}],
           "gemma3_text": [{"sliding_window_pattern": 3}]}
 
 
