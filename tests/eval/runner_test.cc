@@ -276,6 +276,8 @@ TEST(Runner, TellsWhetherTheAnswersPassageWasFirst) {
   for (const Record& r : run(settings, folder.path(), {"magic"}).records) {
     ASSERT_EQ(r.source_rank.has_value(), r.method == "dense") << r.id << " " << r.method;
     EXPECT_EQ(record_from_json(to_json(r)).source_rank, r.source_rank);
+    ASSERT_EQ(r.source_share.has_value(), r.method == "dense");
+    if (r.source_share) EXPECT_GT(*r.source_share, 0.2) << "the answer's passage stands out";
     if (r.method != "dense" || r.score < 0.5) continue;
     ++right;
     first += *r.source_rank == 1 ? 1 : 0;

@@ -6,12 +6,14 @@
 #include <atomic>
 #include <chrono>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/error.h"
 #include "base/parallel.h"
 #include "eval/nano_run.h"
 #include "eval/task_run.h"
+#include "eval/tasks/jsonl.h"
 #include "format/temp_folder.h"
 #include "text/json_file.h"
 
@@ -183,6 +185,43 @@ TEST(RunnerWork, SharedReadingsChangeNoAnswer) {
     EXPECT_EQ(r.kv_bytes, other.kv_bytes) << cell(r);
     EXPECT_NEAR(r.pairs_share, other.pairs_share, 0.02) << cell(r);
   }
+}
+
+TEST(RunnerWork, CasesAboutOneContextShareItsPrefill) {
+  std::string context;
+  for (int i = 0; i < 150; ++i) {
+    context += "The rain had not stopped since the morning, and the road lay under water. ";
+  }
+  context += "One of the special magic numbers for quiet-harbor is: 4827163.";
+  const TempFolder folder;
+  std::string lines;
+  for (int i = 0; i < 6; ++i) {
+    lines +=
+        nlohmann::json{{"id", std::to_string(i)},
+                       {"context", context},
+                       {"question", "Question " + std::to_string(i) +
+                                        ": what is the special magic number for quiet-harbor?"},
+                       {"answers", {"4827163"}}}
+            .dump() +
+        "\n";
+  }
+  const PlannedTask task = jsonl_task(folder.write("cases.jsonl", lines));
+  for (const Sample& sample : task.make({})) EXPECT_TRUE(sample.shares_context);
+  EvalSettings settings = small_settings();
+  settings.methods = {MethodSpec::parse("dense")};
+  settings.openings = Openings::kOff;
+  const auto in = [&](bool share) {
+    const TempFolder out;
+    settings.share_reading = share;
+    return run_eval(nano(), settings, {&task, 1}, out.path(), {});
+  };
+  const EvalOutcome shared = in(true), alone = in(false);
+  EXPECT_EQ(told(shared.records), told(alone.records));
+  bool faster = shared.engine_seconds < 0.6 * alone.engine_seconds;
+  for (int more = 0; !faster && more < 3; ++more) {
+    faster = in(true).engine_seconds < 0.6 * in(false).engine_seconds;
+  }
+  EXPECT_TRUE(faster);
 }
 
 /// snapkv evicts when a prompt ends. 60 tokens that are read as generated ones stay in addition to
