@@ -75,7 +75,8 @@ def run(command, **options):
 
 def groff(blocks, out, columns):
     def escaped(text):
-        return "\\&" + text.replace("\\", "\\e")
+        # An apostrophe stays one: groff would set a quotation mark, which is another text.
+        return "\\&" + text.replace("\\", "\\e").replace("'", "\\(aq")
     lines = [".nr PS 10", ".nr VS 12", ".ds CH The Harbour Report", ".ds CF %"]
     for kind, content in blocks:
         if kind == "title":

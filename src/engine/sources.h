@@ -23,8 +23,8 @@ struct ObservedHead {
 std::vector<ObservedHead> heads_to_watch(const ModelShape& shape);
 
 /// The least share of the attention on the texts that the first passage of a well-founded reply
-/// has: option rests_at of the model's profile "sources" (`eval --sources --save` writes it), else
-/// a default measured on several models.
+/// has: option rests_at of the model's profile "sources" (`eval --sources --save-sources` writes
+/// it), else a default.
 double least_share_of_first_passage(const ModelShape& shape);
 
 /// A token of the prompt, and the share of what was looked at when a token of the reply was chosen.
