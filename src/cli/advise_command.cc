@@ -171,7 +171,7 @@ std::string best_text(const Advice& advice, const AdviseFlags& flags) {
   std::string text;
   for (const TimedRecommendation& best : advice.best) {
     text += fmt::format("{} {}: {}.\n   prefill takes about {}, {} of memory{}\n",
-                        text.empty() ? "Try" : "or ", command_of_best(best.what, flags),
+                        text.empty() ? "Try" : "or", command_of_best(best.what, flags),
                         best.what.why, format_seconds(best.seconds), format_bytes(best.memory),
                         best.sources ? "" : "; --sources shows nothing with it");
   }

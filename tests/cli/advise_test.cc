@@ -33,7 +33,7 @@ TEST(Advise, OneRecommendationComesFirst) {
   EXPECT_TRUE(beyond.starts_with("Try --attention reattention: ")) << beyond;
   EXPECT_TRUE(
       has(beyond, {" tokens and 1,024 for question and reply; the model was trained for 8,192",
-                   "or --attention ", "reading takes about ", "--all lists all "}));
+                   "or --attention ", "prefill takes about ", "--all lists all "}));
   EXPECT_EQ(beyond.find("streamingllm"), std::string::npos) << "it forgets the middle: " << beyond;
   EXPECT_TRUE(has(advice(7, {"--all"}), {"passed", "none: defaults", "streamingllm"}));
   EXPECT_TRUE(refused(

@@ -262,7 +262,7 @@ TEST(CompatFlags, AChatIsDrawnAsTheModelsMakersWant) {
     return program.run(more, "Hello\n").err;
   };
   EXPECT_TRUE(has(
-      chat({}), {"generation_config.json asks: temperature 0.6, top-k 50, top-p 0.9", ", seed "}));
+      chat({}), {"generation_config.json says: temperature 0.6, top-k 50, top-p 0.9", ", seed "}));
   EXPECT_TRUE(has(chat({"--top-k", "7"}), {"top-k 7"}));
   EXPECT_EQ(chat({"--temp", "0"}).find("seed"), std::string::npos);
   const auto once = program.run({"run", "-m", model, "--json", "-n", "1", "-p", "Hello"}).json();

@@ -63,7 +63,7 @@ TEST(DamagedWeights, OneRowOfTheEmbeddingIsFound) {
 TEST(DamagedWeights, ARowOfTheEmbeddingThatIsReadIsNamed) {
   Program program;
   const Outcome tokens = program.run({"tokenize", "-m", kDamagedModel, "b", "--json", "--bare"});
-  const int64_t row = tokens.json()[0].get<int64_t>();
+  const int64_t row = tokens.json()["ids"][0].get<int64_t>();
   const fs::path model = damaged(program, "token_embd.weight", row);
   EXPECT_TRUE(refused(program.run({"run", "-m", model, "--raw", "-p", "abaaaaaaaaaa", "-n", "2",
                                    "--attention", "streamingllm:recent=4,sink=0"}),

