@@ -1,7 +1,7 @@
 #pragma once
 // Rows of a block type against int8 activations: integer dot products of 16 or 32, then
 // sum += d * scale * dot + m * sum_x in f32 (see weight_blocks.h for d and m). With AVX-512 the K
-// types go by factored_dots_avx512.h.
+// types use factored_dots_avx512.h.
 
 #include "ops/core/isa/prefetch.h"
 #include "ops/matmul/matvec_kernels.h"
@@ -22,28 +22,63 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// As many rows of x (an int or Rows), from `first` on, against all weight rows.
+/// Groups of x, 384 bytes of each of which are read, that stay in a first-level cache of 32 KiB
+/// beside weights on their way through it; and the division of x into parts where there are more.
+inline constexpr int64_t kGroupsInCache = 64, kGroupsOfPart = 40;
+inline constexpr int kRowsOfPart = 16;
+
+/// `rows` rows of x (an int or Rows), from `first` on, times all weight rows.
 template <class Type, class Sums>
 void block_rows_of(const MatvecRows& a, int64_t first, auto rows) {
   const int64_t groups = a.cols / 256;
   const int tail_blocks = static_cast<int>(a.cols % 256 / Type::kWeights);
-  constexpr int kBlocksPerGroup = 256 / Type::kWeights;
   const ActivationGroup* x[kMostRowsOfX];
   for (int m = 0; m < rows; ++m) x[m] = a.groups + (first + m) * a.groups_per_row;
-  for (int64_t r = 0; r < a.rows; ++r) {
-    const uint8_t* p = a.weight + static_cast<size_t>(r) * a.row_bytes;
-    Sums sums(rows);
-    for (int64_t g = 0; g < groups; ++g, p += kBlocksPerGroup * Type::kBytes) {
-      prefetch_ahead_of(p, kBlocksPerGroup * Type::kBytes);
-      sums.add_group(p, x, g);
-    }
-    if (tail_blocks > 0) {
-      prefetch_ahead_of(p, tail_blocks * Type::kBytes);
-      sums.add_tail(p, tail_blocks, x, groups);
-    }
+  const auto finish = [&](int64_t r, const uint8_t* tail, Sums& sums)
+      __attribute__((always_inline)) {
+    if (tail_blocks > 0) sums.add_tail(tail, tail_blocks, x, groups);
     const float bias = a.bias != nullptr ? a.bias[r] : 0.0f;
     for (int m = 0; m < rows; ++m) {
       a.y[(first + m) * a.y_stride + r] = sums.total(m) + bias;
+    }
+  };
+  constexpr int kGroupBytes = 256 / Type::kWeights * Type::kBytes;
+  if (rows * groups <= kGroupsInCache) {
+    for (int64_t r = 0; r < a.rows; ++r) {
+      const uint8_t* p = a.weight + static_cast<size_t>(r) * a.row_bytes;
+      Sums sums(rows);
+      for (int64_t g = 0; g < groups; ++g, p += kGroupBytes) {
+        prefetch_ahead_of(p, kGroupBytes);
+        sums.add_group(p, x, g);
+      }
+      if (tail_blocks > 0) prefetch_ahead_of(p, tail_blocks * Type::kBytes);
+      finish(r, p, sums);
+    }
+    return;
+  }
+  // Part by part of x, so that the part stays in the first-level cache for several weight rows. The
+  // order of a sum is the same.
+  const int64_t part = kGroupsOfPart / rows;
+  const size_t ahead = kRowsOfPart * a.row_bytes;
+  for (int64_t r = 0; r < a.rows; r += kRowsOfPart) {
+    const int64_t count = a.rows - r < kRowsOfPart ? a.rows - r : kRowsOfPart;
+    const uint8_t* const p = a.weight + static_cast<size_t>(r) * a.row_bytes;
+    Sums sums[kRowsOfPart];
+    for (Sums& s : sums) s = Sums(rows);
+    for (int64_t begin = 0; begin < groups; begin += part) {
+      const int64_t end = groups - begin < part ? groups : begin + part;
+      for (int64_t i = 0; i < count; ++i) {
+        const uint8_t* group = p + static_cast<size_t>(i) * a.row_bytes + begin * kGroupBytes;
+        Sums s = sums[i];
+        for (int64_t g = begin; g < end; ++g, group += kGroupBytes) {
+          prefetch_bytes(group + ahead, kGroupBytes);
+          s.add_group(group, x, g);
+        }
+        sums[i] = s;
+      }
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      finish(r + i, p + static_cast<size_t>(i) * a.row_bytes + groups * kGroupBytes, sums[i]);
     }
   }
 }
@@ -77,7 +112,7 @@ constexpr auto* block_rows = plain_block_rows<Type>;
 /// The same in registers, where they are written for one; and the K types.
 #if defined(__AVX512VNNI__)
 template <class Type>
-constexpr auto* small_rows = block_rows<SmallRegisters<Type>>;
+constexpr auto* small_rows = block_rows<Columns<Type>>;
 template <class Type>
 constexpr auto* k_rows = factored_rows<Factored<Type>>;
 inline constexpr auto* kFactor = factor_groups;

@@ -27,6 +27,7 @@ inline __m256i dot_lanes(__m256i u, __m256i q) {
 template <class Type, int M>
 class RowSums {
  public:
+  RowSums() = default;
   explicit RowSums(Rows<M>) {
     for (int m = 0; m < M; ++m) sums_[m][0] = sums_[m][1] = _mm256_setzero_ps();
   }

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include "ops/matmul/matvec.h"
+#include "ops/matmul/pairs_of_quarters_avx512.h"
 
 namespace longhaul::LH_ISA {
 namespace {
@@ -47,7 +48,7 @@ inline __m256 choose_factors(const float* x, FactoredGroup& g) {
 }
 
 /// Computes sums of 4, 16 and 32 elements of q.
-inline void all_reduce(FactoredGroup& g) {
+inline void add_up(FactoredGroup& g) {
   __m512i of_4[4];
   for (int j = 0; j < 4; ++j) {
     of_4[j] = _mm512_dpbusd_epi32(_mm512_setzero_si512(), _mm512_set1_epi8(1),
@@ -66,6 +67,24 @@ inline void all_reduce(FactoredGroup& g) {
                   _mm256_cvtepi32_epi16(_mm256_madd_epi16(in_order, _mm256_set1_epi16(1))));
 }
 
+/// Two quarters of 64, which lie 128 apart, for dot products of 8: see FactoredGroup::q_of_8.
+inline void interleave(const int8_t* from, int8_t* to) {
+  const __m512i a = _mm512_load_si512(from), b = _mm512_load_si512(from + 128);
+  _mm512_store_si512(to, first_of_each_8(a, b));
+  _mm512_store_si512(to + 64, second_of_each_8(a, b));
+}
+
+inline void arrange_for_dots_of_8(FactoredGroup& g) {
+  for (int i = 0; i < 2; ++i) {
+    interleave(g.q + 64 * i, g.q_of_8 + 128 * i);
+    interleave(g.pairs + 64 * i, g.pairs_of_8 + 128 * i);
+    const __m512i a = _mm512_load_si512(g.offsets + 16 * i);
+    const __m512i b = _mm512_load_si512(g.offsets + 16 * i + 32);
+    _mm512_store_si512(g.offsets_of_8 + 16 * i,
+                       _mm512_add_epi32(first_of_each_8(a, b), second_of_each_8(a, b)));
+  }
+}
+
 /// x: [256 * groups].
 inline void factor_groups(const float* x, int64_t groups, FactoredGroup* out) {
   for (FactoredGroup* g = out; g < out + groups; ++g, x += 256) {
@@ -81,7 +100,8 @@ inline void factor_groups(const float* x, int64_t groups, FactoredGroup* out) {
         _mm_store_si128(reinterpret_cast<__m128i*>(g->pairs + pair + i), q);
       }
     }
-    all_reduce(*g);
+    add_up(*g);
+    arrange_for_dots_of_8(*g);
   }
 }
 

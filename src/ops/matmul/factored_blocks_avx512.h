@@ -5,6 +5,7 @@
 
 #include <immintrin.h>
 
+#include "ops/matmul/pairs_of_quarters_avx512.h"
 #include "ops/matmul/small_blocks_avx512.h"
 #include "ops/matmul/weight_blocks_avx512.h"
 
@@ -130,12 +131,24 @@ struct FactorsQ2_K {
 };
 
 /// unpack() returns four quarters of 64 weights: in the order of FactoredGroup::pairs if factors
-/// cover 32 weights, otherwise in natural order.
+/// cover 32 weights, otherwise in natural order. unpack_for_dots_of_8() returns them in the order
+/// of pairs_of_8 or q_of_8.
 template <class Type>
 struct Factored;
 
+template <class Type>
+[[gnu::always_inline]] inline void unpack_for_dots_of_8(const uint8_t* p, __m512i u[4]) {
+  __m512i q[4];
+  Factored<Type>::unpack(p, q);
+  for (int i = 0; i < 2; ++i) {
+    u[2 * i] = first_of_each_8(q[i], q[2 + i]);
+    u[2 * i + 1] = second_of_each_8(q[i], q[2 + i]);
+  }
+}
+
 template <>
 struct Factored<Q4_K> : Q4_K {
+  using Block = Q4_K;
   using Factors = FactorsOf32;
   [[gnu::always_inline]] static void unpack(const uint8_t* p, __m512i u[4]) {
     for (int i = 0; i < 2; ++i) {
@@ -148,6 +161,7 @@ struct Factored<Q4_K> : Q4_K {
 
 template <>
 struct Factored<Q5_K> : Q5_K {
+  using Block = Q5_K;
   using Factors = FactorsOf32;
   [[gnu::always_inline]] static void unpack(const uint8_t* p, __m512i u[4]) {
     // bit i of a byte belongs to group i of 32; it moves to bit 4
@@ -166,6 +180,7 @@ struct Factored<Q5_K> : Q5_K {
 
 template <>
 struct Factored<Q6_K> : Q6_K {
+  using Block = Q6_K;
   using Factors = FactorsQ6_K;
   [[gnu::always_inline]] static void unpack(const uint8_t* p, __m512i u[4]) {
     for (int i = 0; i < 4; ++i) {
@@ -183,6 +198,7 @@ struct Factored<Q6_K> : Q6_K {
 
 template <>
 struct Factored<Q3_K> : Q3_K {
+  using Block = Q3_K;
   using Factors = FactorsQ3_K;
   [[gnu::always_inline]] static void unpack(const uint8_t* p, __m512i u[4]) {
     // bit i of a byte belongs to group i of 32; it moves to bit 5
@@ -204,11 +220,23 @@ struct Factored<Q3_K> : Q3_K {
 
 template <>
 struct Factored<Q2_K> : Q2_K {
+  using Block = Q2_K;
   using Factors = FactorsQ2_K;
   [[gnu::always_inline]] static void unpack(const uint8_t* p, __m512i u[4]) {
     for (int i = 0; i < 4; ++i) u[i] = two_bits(p + 16, i);
   }
 };
+
+/// The bytes are rearranged before they are unpacked, which takes half as many steps.
+template <>
+[[gnu::always_inline]] inline void unpack_for_dots_of_8<Q4_K>(const uint8_t* p, __m512i u[4]) {
+  const __m512i a = _mm512_loadu_si512(p + 16), b = _mm512_loadu_si512(p + 80);
+  for (int i = 0; i < 2; ++i) {
+    const __m512i bytes = i == 0 ? first_of_each_8(a, b) : second_of_each_8(a, b);
+    u[i] = _mm512_and_si512(bytes, nibbles());
+    u[2 + i] = _mm512_and_si512(_mm512_srli_epi16(bytes, 4), nibbles());
+  }
+}
 
 }  // namespace
 }  // namespace longhaul::LH_ISA

@@ -9,6 +9,7 @@
 #include "ops/core/isa/prefetch.h"
 #include "ops/matmul/factored_blocks_avx512.h"
 #include "ops/matmul/matvec_kernels.h"
+#include "ops/matmul/plain_row_sums.h"
 
 namespace longhaul::LH_ISA {
 namespace {
@@ -19,6 +20,10 @@ namespace {
 struct FactorOfPacked {
   alignas(64) int16_t of32[2][4][32];  // [half][row]
   alignas(64) int16_t of16[4][32];
+  // The same for dot products of 8, in the order of FactoredGroup::pairs_of_8 and q_of_8. The
+  // second 32 of the 64 factors of 16 weights are those of the second half.
+  alignas(64) int16_t of32_of_8[4][32];
+  alignas(64) int16_t of16_of_8[4][32];
 };
 
 constexpr FactorOfPacked make_factor_of_packed() {
@@ -30,6 +35,9 @@ constexpr FactorOfPacked make_factor_of_packed() {
         f.of32[half][row][i] = static_cast<int16_t>(8 * row + 4 * half + lane / 2 * 2 + second);
       }
       f.of16[row][i] = static_cast<int16_t>(8 * row + 4 * second + lane);
+      const int other_half = i % 2;
+      f.of32_of_8[row][i] = static_cast<int16_t>(8 * row + 4 * other_half + lane / 2 * 2 + second);
+      f.of16_of_8[row][i] = static_cast<int16_t>(32 * other_half + 8 * row + 4 * second + lane);
     }
   }
   return f;
@@ -51,40 +59,40 @@ inline __m512i eight_in_each_lane(const int16_t* p) {
   return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(p)));
 }
 
+/// Sums of four weight rows times rows of x: M rows, or where M is kMostRowsOfX up to that many.
+/// One row is multiplied by dot products of 4, several by dot products of 8, which take fewer steps
+/// and give the same integers.
 template <class Type, int M>
 class FourRows {
  public:
-  FourRows() {
+  explicit FourRows(int rows) : rows_(rows) {
     for (int m = 0; m < M; ++m) sums_[m] = _mm512_setzero_ps();
   }
 
   [[gnu::always_inline]] void add_group(const uint8_t* const* p, const FactoredGroup* const* x,
                                         int64_t g) {
     const Factors f(p);
-    __m512i factors[M][kHalves], dots[M][4];
-    for (int m = 0; m < M; ++m) {
-      for (int half = 0; half < kHalves; ++half) {
-        factors[m][half] = times_factors(f.factors[half], x[m][g], half);
-      }
-    }
+    if constexpr (M < kMostRowsOfX) {
+      __m512i factors[M][kHalves], dots[M][4];
+      for (int m = 0; m < M; ++m) multiply_factors(f, x[m][g], factors[m]);
 #pragma GCC unroll 4
-    for (int row = 0; row < 4; ++row) {
-      __m512i u[4];
-      Type::unpack(p[row], u);
-      for (int m = 0; m < M; ++m) dots[m][row] = dot(u, factors[m], row, x[m][g]);
-    }
-    for (int m = 0; m < M; ++m) {
-      const __m512 scale = _mm512_set1_ps(x[m][g].scale);
-      sums_[m] = _mm512_fmadd_ps(lane_sums(dots[m]), _mm512_mul_ps(f.d, scale), sums_[m]);
-      if constexpr (Factors::kHasMinima) {
-        __m512i sum = _mm512_setzero_si512();
-        for (int half = 0; half < kHalves; ++half) {
-          const int16_t* of_x = Factors::kOf32 ? x[m][g].sum32 : x[m][g].sum16 + 8 * half;
-          sum = _mm512_dpwssd_epi32(sum, times_factors(f.minima[half], x[m][g], half),
-                                    eight_in_each_lane(of_x));
-        }
-        sums_[m] =
-            _mm512_fnmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_mul_ps(f.dmin, scale), sums_[m]);
+      for (int row = 0; row < 4; ++row) {
+        __m512i u[4];
+        unpack(p[row], u);
+        for (int m = 0; m < M; ++m) dots[m][row] = dot(u, factors[m], row, x[m][g]);
+      }
+      for (int m = 0; m < M; ++m) add(f, x[m][g], dots[m], sums_[m]);
+    } else {
+      __m512i u[4][4];  // stay in 16 registers
+#pragma GCC unroll 4
+      for (int row = 0; row < 4; ++row) unpack(p[row], u[row]);
+#pragma GCC unroll 1
+      for (int m = 0; m < rows_; ++m) {
+        __m512i factors[kHalves], dots[4];
+        multiply_factors(f, x[m][g], factors);
+#pragma GCC unroll 4
+        for (int row = 0; row < 4; ++row) dots[row] = dot(u[row], factors, row, x[m][g]);
+        add(f, x[m][g], dots, sums_[m]);
       }
     }
   }
@@ -106,8 +114,47 @@ class FourRows {
     return _mm512_mulhi_epi16(upper, eight_in_each_lane(of_x));
   }
 
+  [[gnu::always_inline]] static void multiply_factors(const Factors& f, const FactoredGroup& x,
+                                                      __m512i factors[kHalves]) {
+    for (int half = 0; half < kHalves; ++half) {
+      factors[half] = times_factors(f.factors[half], x, half);
+    }
+  }
+
+  [[gnu::always_inline]] static void add(const Factors& f, const FactoredGroup& x,
+                                         const __m512i dots[4], __m512& sum) {
+    const __m512 scale = _mm512_set1_ps(x.scale);
+    sum = _mm512_fmadd_ps(lane_sums(dots), _mm512_mul_ps(f.d, scale), sum);
+    if constexpr (Factors::kHasMinima) {
+      __m512i minima = _mm512_setzero_si512();
+      for (int half = 0; half < kHalves; ++half) {
+        const int16_t* of_x = Factors::kOf32 ? x.sum32 : x.sum16 + 8 * half;
+        minima = _mm512_dpwssd_epi32(minima, times_factors(f.minima[half], x, half),
+                                     eight_in_each_lane(of_x));
+      }
+      sum = _mm512_fnmadd_ps(_mm512_cvtepi32_ps(minima), _mm512_mul_ps(f.dmin, scale), sum);
+    }
+  }
+
+  [[gnu::always_inline]] static void unpack(const uint8_t* p, __m512i u[4]) {
+    if constexpr (M == 1) {
+      Type::unpack(p, u);
+    } else {
+      unpack_for_dots_of_8<typename Type::Block>(p, u);
+    }
+  }
+
   [[gnu::always_inline]] static __m512i dot(const __m512i u[4], const __m512i* factors, int row,
                                             const FactoredGroup& x) {
+    if constexpr (M == 1) {
+      return dot_of_4s(u, factors, row, x);
+    } else {
+      return dot_of_8s(u, factors, row, x);
+    }
+  }
+
+  [[gnu::always_inline]] static __m512i dot_of_4s(const __m512i u[4], const __m512i* factors,
+                                                  int row, const FactoredGroup& x) {
     const int8_t* q = Factors::kOf32 ? x.pairs : x.q;
     __m512i sum = _mm512_setzero_si512();
     for (int half = 0; half < 2; ++half) {
@@ -127,15 +174,37 @@ class FourRows {
     return sum;
   }
 
+  [[gnu::always_inline]] static __m512i dot_of_8s(const __m512i u[4], const __m512i* factors,
+                                                  int row, const FactoredGroup& x) {
+    const int8_t* q = Factors::kOf32 ? x.pairs_of_8 : x.q_of_8;
+    __m512i of_8[2];
+    for (int i = 0; i < 2; ++i, q += 128) {
+      const __m512i start =
+          Factors::kHasMinima ? _mm512_setzero_si512() : _mm512_load_si512(x.offsets_of_8 + 16 * i);
+      of_8[i] = _mm512_dpbusd_epi32(start, u[2 * i], _mm512_load_si512(q));
+      of_8[i] = _mm512_dpbusd_epi32(of_8[i], u[2 * i + 1], _mm512_load_si512(q + 64));
+    }
+    __m512i each;
+    if constexpr (Factors::kOf32) {
+      const __m512i which = _mm512_load_si512(kFactorOfPacked.of32_of_8[row]);
+      each = _mm512_permutexvar_epi16(which, factors[0]);
+    } else {
+      const __m512i which = _mm512_load_si512(kFactorOfPacked.of16_of_8[row]);
+      each = _mm512_permutex2var_epi16(factors[0], which, factors[1]);
+    }
+    return _mm512_madd_epi16(_mm512_packs_epi32(of_8[0], of_8[1]), each);
+  }
+
+  int rows_;
   __m512 sums_[M];  // lane r: partial sums of row r
 };
 
-/// Multiplies M rows of x, from `first` on, with all weight rows.
+/// Multiplies `rows` rows of x, from `first` on, with all weight rows (FourRows says what M is).
 template <class Type, int M>
-void factored_rows_of(const MatvecRows& a, int64_t first) {
+void factored_rows_of(const MatvecRows& a, int64_t first, int rows) {
   const int64_t groups = a.cols / 256;
   const FactoredGroup* x[M];
-  for (int m = 0; m < M; ++m) x[m] = a.factored + (first + m) * groups;
+  for (int m = 0; m < rows; ++m) x[m] = a.factored + (first + m) * groups;
   // As far ahead as prefetch_ahead_of(), rounded up to multiples of four rows: the same place in
   // later rows.
   const size_t four = 4 * a.row_bytes, ahead = (kPrefetchBytes + four - 1) / four * four;
@@ -145,7 +214,7 @@ void factored_rows_of(const MatvecRows& a, int64_t first) {
     for (int i = 0; i < 4; ++i) {
       p[i] = a.weight + static_cast<size_t>(r + (i < count ? i : count - 1)) * a.row_bytes;
     }
-    FourRows<Type, M> sums;
+    FourRows<Type, M> sums(rows);
     for (int64_t g = 0; g < groups; ++g) {
       for (int i = 0; i < 4; ++i) prefetch_bytes(p[i] + ahead, Type::kBytes);
       sums.add_group(p, x, g);
@@ -153,7 +222,7 @@ void factored_rows_of(const MatvecRows& a, int64_t first) {
     }
     const auto live = static_cast<__mmask8>((1 << count) - 1);
     const __m128 bias = a.bias != nullptr ? _mm_maskz_loadu_ps(live, a.bias + r) : _mm_setzero_ps();
-    for (int m = 0; m < M; ++m) {
+    for (int m = 0; m < rows; ++m) {
       _mm_mask_storeu_ps(a.y + (first + m) * a.y_stride + r, live,
                          _mm_add_ps(sums.totals(m), bias));
     }
@@ -162,10 +231,22 @@ void factored_rows_of(const MatvecRows& a, int64_t first) {
 
 template <class Type>
 void factored_rows(const MatvecRows& a) {
-  int64_t m = 0;
-  for (; m + 4 <= a.x_rows; m += 4) factored_rows_of<Type, 4>(a, m);
-  if (m + 2 <= a.x_rows) factored_rows_of<Type, 2>(a, m), m += 2;
-  if (m < a.x_rows) factored_rows_of<Type, 1>(a, m);
+  for (int64_t m = 0; m < a.x_rows; m += kMostRowsOfX) {
+    const int rows = static_cast<int>(a.x_rows - m < kMostRowsOfX ? a.x_rows - m : kMostRowsOfX);
+    switch (rows) {
+      case 1:
+        factored_rows_of<Type, 1>(a, m, rows);
+        break;
+      case 2:
+        factored_rows_of<Type, 2>(a, m, rows);
+        break;
+      case 4:
+        factored_rows_of<Type, 4>(a, m, rows);
+        break;
+      default:
+        factored_rows_of<Type, kMostRowsOfX>(a, m, rows);
+    }
+  }
 }
 
 }  // namespace

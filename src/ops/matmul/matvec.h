@@ -15,28 +15,35 @@ namespace longhaul {
 /// unless they are decode rows.
 inline constexpr int64_t kMatvecMaxRows = 8;
 
-/// 256 activations in int8: blocks of 32 share a scale (amax / 127). Scale and sum are kept per 16,
-/// the finest sub-block of any weight type, so that all types that read them do it alike.
-struct ActivationGroup {
+/// 256 activations in int8. Blocks of 32 share a scale (amax / 127). Scale and sum are kept for
+/// each run of 16, the finest sub-block of any weight type, so that all types use them alike.
+struct alignas(64) ActivationGroup {
   int8_t q[256];
+  int8_t columns[256];  ///< q as four columns: column k has q 4 k to 4 k + 3 of each run of 16
   float scale[16];
-  float sum[16];  ///< scale * (sum of its 16 q): what a weight block's minimum or offset multiplies
+  float sum[16];      ///< scale * (sum of its 16 q), for a weight block's minimum or offset
+  int32_t start[16];  ///< -128 * (sum of its 16 q), for weights that are u - 128
 };
 
-/// The largest whole factor of 32 activations. So eight products of a dot product of 4 (within 32 *
-/// 127 * 4 in any type), a weight's factor (128) and this add up to less than 2^31.
+/// The largest integer factor of 32 activations. Eight products of a dot product of 4 (within
+/// 32 * 127 * 4 for any type), a weight's factor (128) and this then add up to less than 2^31.
 inline constexpr int kMostFactor = 127;
 
-/// 256 activations in int8 for the types whose own factors are whole numbers (the K types), where
-/// AVX-512 multiplies factors in integers: x = scale * factor * q. A factor, from 0 to kMostFactor,
-/// for each 32, the least that keeps q within 127: so the step of 32 is above that of an
+/// 256 activations in int8 for the types whose own factors are integers (the K types). AVX-512
+/// multiplies factors as integers there: x = scale * factor * q. Each 32 have a factor from 0 to
+/// kMostFactor, the least that keeps q within 127. The step of 32 therefore exceeds that of an
 /// ActivationGroup by at most 1/127 of the largest step of the group.
 struct alignas(64) FactoredGroup {
   int8_t q[256];
-  int8_t pairs[256];     ///< q by 32: 0, 2, 1, 3, 4, 6, 5, 7
-  int32_t offsets[64];   ///< -32 * (sum of 4 q), for weights that are u - 32
-  int16_t factor16[16];  ///< 256 times the factor of each 16
-  int16_t sum16[16];     ///< of q
+  int8_t pairs[256];  ///< q by 32: 0, 2, 1, 3, 4, 6, 5, 7
+  /// The same for dot products of 8 elements, which products of several rows use. Two quarters of
+  /// 64 that lie 128 apart are interleaved: elements 8 i to 8 i + 3 of both, then elements 8 i + 4
+  /// to 8 i + 7 of both.
+  int8_t q_of_8[256], pairs_of_8[256];
+  int32_t offsets_of_8[32];  ///< -32 * (sum of each 8 q), in the order of q_of_8
+  int32_t offsets[64];       ///< -32 * (sum of 4 q), for weights that are u - 32
+  int16_t factor16[16];      ///< 256 times the factor of each 16
+  int16_t sum16[16];         ///< of q
   int16_t factor32[8], sum32[8];
   float scale;
 };

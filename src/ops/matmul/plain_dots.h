@@ -31,46 +31,86 @@ struct BF16Weights {
   }
 };
 
-/// Multiplies M rows of x, from `first` on, with all weight rows. Two sums per row hide the
-/// latency.
-template <class Type, int M>
-void plain_rows_of(const MatvecRows& a, int64_t first) {
+/// Keeps the compiler from loading v again for each of its uses.
+[[gnu::always_inline]] inline void keep_in_register(Vec& v) {
+#ifdef __AVX512F__
+  asm("" : "+v"(v));
+#else
+  asm("" : "+x"(v));
+#endif
+}
+
+/// W weight rows from `r` on times M rows of x from `first` on. Each product has two sums, which
+/// hide the latency, and the same order of additions for every W and M.
+template <class Type, int W, int M>
+[[gnu::always_inline]] inline void plain_products(const MatvecRows& a, int64_t r, int64_t first) {
   const int64_t n = a.cols;
   constexpr int kStep = 2 * kLanes;
+  const uint8_t* w[W];
   const float* x[M];
+  for (int i = 0; i < W; ++i) w[i] = a.weight + static_cast<size_t>(r + i) * a.row_bytes;
   for (int m = 0; m < M; ++m) x[m] = a.x + (first + m) * n;
-  for (int64_t r = 0; r < a.rows; ++r) {
-    const uint8_t* w = a.weight + static_cast<size_t>(r) * a.row_bytes;
-    Vec even[M] = {}, odd[M] = {};
-    int64_t i = 0;
-    for (; i + kStep <= n; i += kStep) {
-      const uint8_t* p = w + i * Type::kBytes;
+  Vec even[W][M] = {}, odd[W][M] = {};
+  int64_t k = 0;
+  for (; k + kStep <= n; k += kStep) {
+    Vec w0[W], w1[W];
+    for (int i = 0; i < W; ++i) {
+      const uint8_t* p = w[i] + k * Type::kBytes;
       prefetch_ahead_of(p, kStep * Type::kBytes);
-      const Vec w0 = Type::load_vec(p), w1 = Type::load_vec(p + kLanes * Type::kBytes);
-      for (int m = 0; m < M; ++m) {
-        even[m] = fma(w0, load(x[m] + i), even[m]);
-        odd[m] = fma(w1, load(x[m] + i + kLanes), odd[m]);
+      w0[i] = Type::load_vec(p);
+      w1[i] = Type::load_vec(p + kLanes * Type::kBytes);
+    }
+    for (int m = 0; m < M; ++m) {
+      Vec x0 = load(x[m] + k), x1 = load(x[m] + k + kLanes);
+      if constexpr (W > 1) keep_in_register(x0), keep_in_register(x1);
+      for (int i = 0; i < W; ++i) {
+        even[i][m] = fma(w0[i], x0, even[i][m]);
+        odd[i][m] = fma(w1[i], x1, odd[i][m]);
       }
     }
-    float rest[M] = {};
-    for (; i < n; ++i) {
-      const float weight = Type::load_one(w + i * Type::kBytes);
-      for (int m = 0; m < M; ++m) rest[m] += weight * x[m][i];
-    }
-    const float bias = a.bias != nullptr ? a.bias[r] : 0.0f;
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < W; ++i) {
+    const float bias = a.bias != nullptr ? a.bias[r + i] : 0.0f;
+#pragma GCC unroll 8
     for (int m = 0; m < M; ++m) {
-      a.y[(first + m) * a.y_stride + r] = reduce_add(even[m] + odd[m]) + rest[m] + bias;
+      float rest = 0;
+      for (int64_t t = k; t < n; ++t) rest += Type::load_one(w[i] + t * Type::kBytes) * x[m][t];
+      a.y[(first + m) * a.y_stride + r + i] = reduce_add(even[i][m] + odd[i][m]) + rest + bias;
     }
   }
 }
 
+/// Weight rows and rows of x that are multiplied at once: as many sums as fit into the registers.
+/// Weight rows are read again, from the first-level cache, for further rows of x.
+#if defined(__AVX512F__)
+inline constexpr int kWeightRowsAtOnce = 2, kRowsOfXAtOnce = 4;
+#else
+inline constexpr int kWeightRowsAtOnce = 2, kRowsOfXAtOnce = 2;
+#endif
+
+template <class Type, int W>
+[[gnu::always_inline]] inline void plain_products_of_all(const MatvecRows& a, int64_t r) {
+  int64_t m = 0;
+  for (; m + kRowsOfXAtOnce <= a.x_rows; m += kRowsOfXAtOnce) {
+    plain_products<Type, W, kRowsOfXAtOnce>(a, r, m);
+  }
+  if constexpr (kRowsOfXAtOnce > 2) {
+    if (m + 3 == a.x_rows) return plain_products<Type, W, 3>(a, r, m);
+    if (m + 2 == a.x_rows) return plain_products<Type, W, 2>(a, r, m);
+  }
+  if (m < a.x_rows) plain_products<Type, W, 1>(a, r, m);
+}
+
 template <class Type>
 void plain_rows(const MatvecRows& a) {
-  int64_t m = 0;
-  for (; m + 8 <= a.x_rows; m += 8) plain_rows_of<Type, 8>(a, m);
-  if (m + 4 <= a.x_rows) plain_rows_of<Type, 4>(a, m), m += 4;
-  if (m + 2 <= a.x_rows) plain_rows_of<Type, 2>(a, m), m += 2;
-  if (m < a.x_rows) plain_rows_of<Type, 1>(a, m);
+  int64_t r = 0;
+  if (a.x_rows > 1) {
+    for (; r + kWeightRowsAtOnce <= a.rows; r += kWeightRowsAtOnce) {
+      plain_products_of_all<Type, kWeightRowsAtOnce>(a, r);
+    }
+  }
+  for (; r < a.rows; ++r) plain_products_of_all<Type, 1>(a, r);
 }
 
 }  // namespace

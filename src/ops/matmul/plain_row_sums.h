@@ -19,6 +19,7 @@ struct Rows {
 template <class Type>
 class PlainRowSums {
  public:
+  PlainRowSums() = default;
   /// For 1 to kMostRowsOfX rows.
   explicit PlainRowSums(int rows) : rows_(rows) {}
 
@@ -46,7 +47,7 @@ class PlainRowSums {
     }
   }
 
-  int rows_;
+  int rows_ = 0;
   float sums_[kMostRowsOfX] = {};
 };
 

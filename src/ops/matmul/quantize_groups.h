@@ -1,15 +1,17 @@
 #pragma once
 // Converts f32 activations to int8 groups.
 
+#include <cstring>
+
 #include "ops/core/isa/small_floats.h"
 #include "ops/matmul/matvec.h"
 
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Quantizes one block of 32, or its first `count` values followed by zeros. Rounding is to nearest
+/// Quantizes block `b` of 32 of a group: `count` values followed by zeros. Rounding is to nearest
 /// even at every level: adding 1.5 * 2^23 leaves the integer in the low bits.
-inline void quantize_block(const float* x, int count, int8_t* q, float* scale, float* sum) {
+inline void quantize_block(const float* x, int count, int b, ActivationGroup& g) {
   float padded[32] = {};
   if (count < 32) {
     for (int i = 0; i < count; ++i) padded[i] = x[i];
@@ -33,11 +35,18 @@ inline void quantize_block(const float* x, int count, int8_t* q, float* scale, f
   uint32_t sums[2] = {0, 0};
   for (int i = 0; i < 16; ++i) sums[0] += rounded[i];
   for (int i = 0; i < 16; ++i) sums[1] += rounded[16 + i];
+  int8_t* const q = g.q + 32 * b;
   for (int i = 0; i < 32; ++i) q[i] = static_cast<int8_t>(rounded[i]);
-  const float s = amax / 127.0f;
-  scale[0] = scale[1] = s;
-  sum[0] = s * static_cast<float>(static_cast<int32_t>(sums[0]));
-  sum[1] = s * static_cast<float>(static_cast<int32_t>(sums[1]));
+  const float scale = amax / 127.0f;
+  for (int i = 0; i < 2; ++i) {
+    const int run = 2 * b + i;
+    g.scale[run] = scale;
+    g.sum[run] = scale * static_cast<float>(static_cast<int32_t>(sums[i]));
+    g.start[run] = static_cast<int32_t>(sums[i] * -128u);
+    for (int k = 0; k < 4; ++k) {
+      std::memcpy(g.columns + 64 * k + 4 * run, q + 16 * i + 4 * k, 4);
+    }
+  }
 }
 
 inline void quantize_groups(const float* x, int64_t cols, ActivationGroup* groups) {
@@ -46,8 +55,7 @@ inline void quantize_groups(const float* x, int64_t cols, ActivationGroup* group
     ActivationGroup& g = groups[b / 8];
     const int64_t left = cols - 32 * b;
     const int count = left >= 32 ? 32 : left > 0 ? static_cast<int>(left) : 0;
-    const int64_t at = b % 8;
-    quantize_block(x + 32 * b, count, g.q + 32 * at, g.scale + 2 * at, g.sum + 2 * at);
+    quantize_block(x + 32 * b, count, static_cast<int>(b % 8), g);
   }
 }
 
