@@ -112,7 +112,7 @@ constexpr auto* block_rows = plain_block_rows<Type>;
 /// The same in registers, where they are written for one; and the K types.
 #if defined(__AVX512VNNI__)
 template <class Type>
-constexpr auto* small_rows = block_rows<Columns<Type>>;
+constexpr auto* small_rows = block_rows<WeightColumns<Type>>;
 template <class Type>
 constexpr auto* k_rows = factored_rows<Factored<Type>>;
 inline constexpr auto* kFactor = factor_groups;

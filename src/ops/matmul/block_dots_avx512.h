@@ -11,14 +11,14 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-using BlocksQ4_0 = Columns<Q4_0>;
-using BlocksQ4_1 = Columns<Q4_1>;
-using BlocksQ5_0 = Columns<Q5_0>;
-using BlocksQ5_1 = Columns<Q5_1>;
-using BlocksQ8_0 = Columns<Q8_0>;
-using BlocksIQ4_NL = Columns<IQ4_NL>;
-using BlocksIQ4_XS = Columns<IQ4_XS>;
-using BlocksMXFP4 = Columns<MXFP4>;
+using BlocksQ4_0 = WeightColumns<Q4_0>;
+using BlocksQ4_1 = WeightColumns<Q4_1>;
+using BlocksQ5_0 = WeightColumns<Q5_0>;
+using BlocksQ5_1 = WeightColumns<Q5_1>;
+using BlocksQ8_0 = WeightColumns<Q8_0>;
+using BlocksIQ4_NL = WeightColumns<IQ4_NL>;
+using BlocksIQ4_XS = WeightColumns<IQ4_XS>;
+using BlocksMXFP4 = WeightColumns<MXFP4>;
 
 template <class Type, int M>
 class RowSums {

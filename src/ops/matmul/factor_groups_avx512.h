@@ -68,7 +68,7 @@ inline void add_up(FactoredGroup& g) {
 }
 
 /// Two quarters of 64, which lie 128 apart, for dot products of 8: see FactoredGroup::q_of_8.
-inline void interleave(const int8_t* from, int8_t* to) {
+inline void interleave_quarters(const int8_t* from, int8_t* to) {
   const __m512i a = _mm512_load_si512(from), b = _mm512_load_si512(from + 128);
   _mm512_store_si512(to, first_of_each_8(a, b));
   _mm512_store_si512(to + 64, second_of_each_8(a, b));
@@ -76,8 +76,8 @@ inline void interleave(const int8_t* from, int8_t* to) {
 
 inline void arrange_for_dots_of_8(FactoredGroup& g) {
   for (int i = 0; i < 2; ++i) {
-    interleave(g.q + 64 * i, g.q_of_8 + 128 * i);
-    interleave(g.pairs + 64 * i, g.pairs_of_8 + 128 * i);
+    interleave_quarters(g.q + 64 * i, g.q_of_8 + 128 * i);
+    interleave_quarters(g.pairs + 64 * i, g.pairs_of_8 + 128 * i);
     const __m512i a = _mm512_load_si512(g.offsets + 16 * i);
     const __m512i b = _mm512_load_si512(g.offsets + 16 * i + 32);
     _mm512_store_si512(g.offsets_of_8 + 16 * i,

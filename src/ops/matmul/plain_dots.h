@@ -5,6 +5,7 @@
 #include "ops/core/isa/simd.h"
 #include "ops/core/isa/small_floats.h"
 #include "ops/matmul/matvec_kernels.h"
+#include "ops/matmul/plain_row_sums.h"
 
 namespace longhaul::LH_ISA {
 namespace {
@@ -75,7 +76,9 @@ template <class Type, int W, int M>
 #pragma GCC unroll 8
     for (int m = 0; m < M; ++m) {
       float rest = 0;
-      for (int64_t t = k; t < n; ++t) rest += Type::load_one(w[i] + t * Type::kBytes) * x[m][t];
+      for (int64_t t = k; t < n; ++t) {
+        rest = fixed_multiply_add(Type::load_one(w[i] + t * Type::kBytes), x[m][t], rest);
+      }
       a.y[(first + m) * a.y_stride + r + i] = reduce_add(even[i][m] + odd[i][m]) + rest + bias;
     }
   }

@@ -10,6 +10,16 @@ namespace {
 
 inline constexpr int kMostRowsOfX = 8;  // most rows of x multiplied with a row of weights at once
 
+/// a * b + c in one form. Left to itself the compiler may contract one copy of a loop and not
+/// another, and a row's last bits would depend on the number of rows.
+[[gnu::always_inline]] inline float fixed_multiply_add(float a, float b, float c) {
+#ifdef __FMA__
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
 /// A number of rows known at compile time.
 template <int n>
 struct Rows {
@@ -42,7 +52,8 @@ class PlainRowSums {
       for (int s = 0; s < blocks * Type::kWeights / 16; ++s) {
         int32_t dot = 0;
         for (int i = 0; i < 16; ++i) dot += u[16 * s + i] * a.q[16 * s + i];
-        sums_[m] += d[s] * a.scale[s] * static_cast<float>(dot) + constant[s] * a.sum[s];
+        sums_[m] +=
+            fixed_multiply_add(constant[s], a.sum[s], d[s] * a.scale[s] * static_cast<float>(dot));
       }
     }
   }

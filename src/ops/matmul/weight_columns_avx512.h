@@ -98,7 +98,7 @@ struct ColumnsOf32 : Registers32<Type> {
 
 /// A type that gives quarters in their own order.
 template <class Type>
-struct Columns : SmallRegisters<Type> {
+struct WeightColumns : SmallRegisters<Type> {
   static constexpr bool kHasConstant = true;
   [[gnu::always_inline]] static void columns(const uint8_t* p, __m512i u[4]) {
     __m512i q[4];
@@ -111,7 +111,7 @@ struct Columns : SmallRegisters<Type> {
 };
 
 template <>
-struct Columns<Q4_0> : ColumnsOf32<Q4_0> {
+struct WeightColumns<Q4_0> : ColumnsOf32<Q4_0> {
   [[gnu::always_inline]] static void columns(const uint8_t* p, __m512i u[4]) {
     const BlockHalves<4, 0xf0> halves{four_pieces(p + 2, 18), four_pieces(p + 74, 18)};
     for (int k = 0; k < 4; ++k) u[k] = halves.column(k);
@@ -123,7 +123,7 @@ struct Columns<Q4_0> : ColumnsOf32<Q4_0> {
 
 /// Weights in high halves are left there: as 16 u.
 template <>
-struct Columns<Q4_1> : ColumnsOf32<Q4_1> {
+struct WeightColumns<Q4_1> : ColumnsOf32<Q4_1> {
   [[gnu::always_inline]] static void columns(const uint8_t* p, __m512i u[4]) {
     static constexpr RunNumbers kHalf{
         [](int r) { return r % 2 == 0 ? 0x0f0f0f0f : static_cast<int32_t>(0xf0f0f0f0u); }};
@@ -175,7 +175,7 @@ struct FifthBits {
 };
 
 template <>
-struct Columns<Q5_0> : ColumnsOf32<Q5_0> {
+struct WeightColumns<Q5_0> : ColumnsOf32<Q5_0> {
   [[gnu::always_inline]] static void columns(const uint8_t* p, __m512i u[4]) {
     const BlockHalves<3, 0x78> halves{four_pieces(p + 6, 22), four_pieces(p + 94, 22)};
     const FifthBits fifth = FifthBits::at<Q5_0>(p + 2);
@@ -190,7 +190,7 @@ struct Columns<Q5_0> : ColumnsOf32<Q5_0> {
 };
 
 template <>
-struct Columns<Q5_1> : ColumnsOf32<Q5_1> {
+struct WeightColumns<Q5_1> : ColumnsOf32<Q5_1> {
   [[gnu::always_inline]] static void columns(const uint8_t* p, __m512i u[4]) {
     const BlockHalves<0, 0x0f> halves{four_pieces(p + 8, 24), four_pieces(p + 104, 24)};
     const FifthBits fifth = FifthBits::at<Q5_1>(p + 4);
@@ -205,7 +205,7 @@ struct Columns<Q5_1> : ColumnsOf32<Q5_1> {
 };
 
 template <>
-struct Columns<Q8_0> : ColumnsOf32<Q8_0> {
+struct WeightColumns<Q8_0> : ColumnsOf32<Q8_0> {
   [[gnu::always_inline]] static void columns(const uint8_t* p, __m512i u[4]) {
     __m512i q[4];
     for (int j = 0; j < 4; ++j) q[j] = quarter(p, j);
@@ -231,7 +231,7 @@ inline __m128i iq4_levels() {
 }
 
 template <>
-struct Columns<IQ4_NL> : ColumnsOf32<IQ4_NL> {
+struct WeightColumns<IQ4_NL> : ColumnsOf32<IQ4_NL> {
   [[gnu::always_inline]] static void columns(const uint8_t* p, __m512i u[4]) {
     columns_of_levels(four_pieces(p + 2, 18), four_pieces(p + 74, 18), iq4_levels(), u);
   }
@@ -241,7 +241,7 @@ struct Columns<IQ4_NL> : ColumnsOf32<IQ4_NL> {
 };
 
 template <>
-struct Columns<MXFP4> : RegistersMXFP4 {
+struct WeightColumns<MXFP4> : RegistersMXFP4 {
   static constexpr bool kHasConstant = false;
   [[gnu::always_inline]] static void columns(const uint8_t* p, __m512i u[4]) {
     const __m128i levels = _mm_add_epi8(fp4_levels(), _mm_set1_epi8(128 - kOffset));
@@ -253,7 +253,7 @@ struct Columns<MXFP4> : RegistersMXFP4 {
 };
 
 template <>
-struct Columns<IQ4_XS> : RegistersIQ4_XS {
+struct WeightColumns<IQ4_XS> : RegistersIQ4_XS {
   static constexpr bool kHasConstant = false;
   [[gnu::always_inline]] static void columns(const uint8_t* p, __m512i u[4]) {
     columns_of_levels(_mm512_loadu_si512(p + 8), _mm512_loadu_si512(p + 72), iq4_levels(), u);
