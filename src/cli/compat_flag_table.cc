@@ -33,8 +33,8 @@ constexpr CompatFlag kFlags[] = {
     {"run", "--prompt-cache-all --prompt-cache-ro", kRefuse, "see --save FILE and --load FILE"},
     {"run", "--keep --context-shift --no-context-shift", kRefuse,
      "a context is never shifted; --attention streamingllm evicts the middle"},
-    {"run", "--grammar --grammar-file --json-schema -j --format", kRefuse,
-     "grammars are not supported; --json prints the reply and its figures as JSON"},
+    {"run", "--grammar-file", kRename, "--grammar"},
+    {"run", "-j --json-schema-file -jf --format", kRename, "--json-schema"},
     {"run",
      "--no-display-prompt --log-disable --simple-io --no-warmup --warmup -co --no-escape "
      "--swa-full "

@@ -83,6 +83,7 @@ class QuestionRun {
         base_(engine, options),
         runner_(engine, options.queue, options.compute) {
     generate_ = flags.sampling.options(&interrupt_.flag());
+    generate_.constraint = flags.constraint.constraint(engine->tokenizer());
     generate_.starts_text = !flags.prompt.form.raw;
   }
 

@@ -160,6 +160,7 @@ int run(RunFlags& flags) {
   TurnOptions turn;
   if (flags.interactive) take_models_sampling(flags, *engine);
   turn.generate = flags.sampling.options(&interrupt.flag());
+  turn.generate.constraint = flags.constraint.constraint(engine->tokenizer());
   turn.generate.starts_text = !flags.prompt.form.raw;  // a raw prompt's text continues
   turn.stream = !flags.json;
   turn.progress = !flags.quiet && !flags.json;
@@ -209,6 +210,7 @@ Command add_run_command(CLI::App& program) {
       "  longhaul run -f book.txt --load book.session -p 'Who is Ellen?'   # ... ask often\n"
       "  longhaul run -f book.txt --questions questions.txt       # one question per line\n"
       "  longhaul run smollm2 'What is a ferry?'\n"
+      "  longhaul run -f letter.txt -p 'Who wrote it, and when?' --json-schema letter.json\n"
       "  git log | longhaul run -m model.gguf -p 'Summarise.' --json\n"
       "  longhaul run -m model.gguf -f book.txt -i");
   return {app, [flags] { return run(*flags); }};

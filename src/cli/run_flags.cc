@@ -61,6 +61,7 @@ void RunFlags::add_to(CLI::App& app) {
   prompt.add_to(app);
   app.add_flag("-i,--interactive", interactive, "Chat: ask further questions, with line editing");
   sampling.add_to(app);
+  constraint.add_to(app);
   session.add_to(app);
   const std::string group = "Session files";
   add_path(app, "--save", save, "FILE", "Store the keys and values of the prompt")->group(group);
@@ -163,6 +164,7 @@ void RunFlags::settle() {
   take_default_model();
   take_input();
   check();
+  constraint.settle();
 }
 
 std::vector<Document> RunFlags::read_texts(const TextLimit& limit, size_t memory) const {

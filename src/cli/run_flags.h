@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/constraint_flags.h"
 #include "cli/model_flags.h"
 #include "cli/prompt_flags.h"
 #include "cli/sampling_flags.h"
@@ -18,6 +19,7 @@ struct RunFlags {
   SessionFlags session;
   PromptFlags prompt;
   SamplingFlags sampling;
+  ConstraintFlags constraint;
   SandboxFlags sandbox;
   bool interactive = false;
   bool json = false;

@@ -33,6 +33,8 @@ struct Generation::State {
   std::optional<StopReason> limit_reached() const;
   void end(StopReason reason);
   void sample(std::span<const float> logits);
+  /// The tokens that the constraint allows; empty if it allows all.
+  std::span<const uint64_t> allowed();
 
   const Sequence& sequence;
   GenerateOptions options;
@@ -43,6 +45,7 @@ struct Generation::State {
   LoopDetector loop;
   Stopwatch watch;
   Reply reply;
+  grammar::TokenMask mask;
   bool ended = false;
 };
 
@@ -65,9 +68,16 @@ void Generation::State::end(StopReason reason) {
   if (reason != StopReason::kStopString && push(detokenizer.flush())) emit(matcher.flush());
 }
 
+std::span<const uint64_t> Generation::State::allowed() {
+  if (!options.constraint || !options.constraint->active()) return {};
+  mask.resize(options.constraint->mask_words());
+  options.constraint->allowed(mask);
+  return mask;
+}
+
 void Generation::State::sample(std::span<const float> logits) {
   const bool first = reply.tokens.empty();
-  const int32_t token = sampler.sample(logits, sequence.tokens());
+  const int32_t token = sampler.sample(logits, sequence.tokens(), allowed());
   reply.tokens.push_back(token);
   if (first) {
     reply.first_token_seconds = watch.seconds();
@@ -75,9 +85,15 @@ void Generation::State::sample(std::span<const float> logits) {
   } else {
     ++reply.decode_steps;
   }
+  const Tokenizer& tokenizer = sequence.engine().tokenizer();
+  if (options.constraint) {
+    options.constraint->accept(
+        token, tokenizer.is_special(token) ? tokenizer.piece(token) : std::string_view());
+  }
   const bool watch_loops = options.stop_loops && options.sampler.temperature == 0;
-  if (sequence.engine().tokenizer().end_of_generation(token)) return end(StopReason::kEndOfReply);
+  if (tokenizer.end_of_generation(token)) return end(StopReason::kEndOfReply);
   if (!push(detokenizer.push(token))) return end(StopReason::kStopString);
+  if (options.constraint && options.constraint->must_end()) return end(StopReason::kEndOfReply);
   if (watch_loops && loop.push(token)) return end(StopReason::kLoop);
 }
 

@@ -15,6 +15,7 @@
 #include "base/cancel.h"
 #include "engine/sampler.h"
 #include "engine/sequence.h"
+#include "grammar/constraint.h"
 
 namespace longhaul {
 
@@ -35,6 +36,7 @@ struct GenerateOptions {
   bool starts_text = true;        ///< the reply begins a text (DetokenizerOptions::starts_text)
   bool stop_loops = false;        ///< end a reply of temperature 0 that repeats itself
   const CancelFlag* cancel = nullptr;
+  std::optional<grammar::Constraint> constraint;  ///< the reply's form, from its beginning
 };
 
 struct Reply {

@@ -23,8 +23,9 @@ bool Sampler::better(const Candidate& a, const Candidate& b) {
 
 Sampler::Sampler(const SamplerOptions& options) : options_(options), random_(options.seed) {}
 
-int32_t Sampler::sample(std::span<const float> logits, std::span<const int32_t> history) {
-  collect(logits, history);
+int32_t Sampler::sample(std::span<const float> logits, std::span<const int32_t> history,
+                        std::span<const uint64_t> mask) {
+  collect(logits, history, mask);
   if (candidates_.empty()) refuse_damaged_weights();
   if (options_.temperature <= 0) {
     return std::min_element(candidates_.begin(), candidates_.end(), better)->id;
@@ -35,7 +36,8 @@ int32_t Sampler::sample(std::span<const float> logits, std::span<const int32_t> 
   return draw();
 }
 
-void Sampler::collect(std::span<const float> logits, std::span<const int32_t> history) {
+void Sampler::collect(std::span<const float> logits, std::span<const int32_t> history,
+                      std::span<const uint64_t> mask) {
   candidates_.clear();
   candidates_.reserve(logits.size());
   for (size_t i = 0; i < logits.size(); ++i) {
@@ -53,7 +55,12 @@ void Sampler::collect(std::span<const float> logits, std::span<const int32_t> hi
       logit = penalised(logit, options_.repeat_penalty);
     }
   }
-  std::erase_if(candidates_, [](const Candidate& c) { return c.logit == kImpossible; });
+  std::erase_if(candidates_, [mask](const Candidate& c) {
+    const size_t id = static_cast<size_t>(c.id);
+    const bool allowed =
+        mask.empty() || (id / 64 < mask.size() && (mask[id / 64] >> (id % 64) & 1) != 0);
+    return !allowed || c.logit == kImpossible;
+  });
   // One +inf would turn every share into NaN; as the largest number it is simply certain.
   for (Candidate& c : candidates_) c.logit = std::min(c.logit, std::numeric_limits<float>::max());
 }

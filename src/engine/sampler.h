@@ -26,7 +26,9 @@ class Sampler {
 
   /// logits [vocab]; `history`: the tokens of the context, last one last. NaN counts as impossible.
   /// Of equal logits the lowest id wins. Throws UserError when no logit is finite.
-  int32_t sample(std::span<const float> logits, std::span<const int32_t> history);
+  /// `mask`: bit i % 64 of word i / 64 allows token i; empty: all are allowed.
+  int32_t sample(std::span<const float> logits, std::span<const int32_t> history,
+                 std::span<const uint64_t> mask = {});
 
  private:
   struct Candidate {
@@ -34,7 +36,8 @@ class Sampler {
     int32_t id;
   };
   static bool better(const Candidate& a, const Candidate& b);
-  void collect(std::span<const float> logits, std::span<const int32_t> history);
+  void collect(std::span<const float> logits, std::span<const int32_t> history,
+               std::span<const uint64_t> mask);
   void keep_top_k();
   void keep_top_p();
   void keep_min_p();

@@ -87,7 +87,6 @@ TEST(CompatFlags, WhatIsDoneByAnotherFlagIsRefusedWithThatFlag) {
   refuses({"run", "--context-shift"}, "streamingllm");
   refuses({"run", "--in-prefix", " ", "-p", "x"}, "--raw");
   refuses({"run", "--override-kv", "a=int:1"}, "metadata");
-  refuses({"run", "--grammar-file", "x"}, "grammar");
   refuses({"bench", "-pg", "512,64"}, "--depth N");
   refuses({"bench", "-o", "csv"}, "--json");
   refuses({"run", "--ctx-size"}, "value is missing");
