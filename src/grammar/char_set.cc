@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "text/printable.h"
 
 namespace longhaul::grammar {
 namespace {
@@ -114,7 +115,7 @@ const CharSet& unicode_category(std::string_view name) {
     }
   }
   const auto found = categories.find(name);
-  if (found == categories.end()) user_error("no Unicode category is named {}", name);
+  if (found == categories.end()) user_error("no Unicode category is named {}", printable(name));
   return found->second;
 }
 

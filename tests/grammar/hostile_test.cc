@@ -29,6 +29,10 @@ TEST(HostileGrammar, RecursionWithoutAnEnd) {
                  "accepts no text");
 }
 
+TEST(HostileGrammar, NamesInMessagesStayOnOneLine) {
+  expect_refused("\\p{k\nl}", GrammarKind::kRegex, "no Unicode category is named 'k\\x0al'");
+}
+
 TEST(HostileGrammar, ManyAlternatives) {
   std::string list;
   for (int i = 0; i < 10'000; ++i)

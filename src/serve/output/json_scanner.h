@@ -1,0 +1,23 @@
+#pragma once
+// Finds the end of a JSON value that arrives byte by byte. Its syntax is checked afterwards.
+
+#include <string>
+
+namespace longhaul::serve {
+
+class JsonScanner {
+ public:
+  enum class Result : uint8_t {
+    kMore,
+    kDone,    ///< this byte ends the value
+    kBefore,  ///< the value ended before this byte
+    kBroken,  ///< no value begins or goes on with this byte
+  };
+  Result push(char c);
+
+ private:
+  std::string open_;  // brackets
+  bool begun_ = false, in_string_ = false, escaped_ = false, scalar_ = false;
+};
+
+}  // namespace longhaul::serve

@@ -1,0 +1,58 @@
+#pragma once
+// How a model writes tool calls and reasoning.
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace longhaul {
+class ChatTemplate;
+}
+
+namespace longhaul::serve {
+
+enum class CallFamily : uint8_t {
+  kNone,       ///< the reply is text, possibly with reasoning
+  kHermes,     ///< <tool_call>{"name": ..., "arguments": ...}</tool_call>: Hermes, Qwen
+  kQwenCoder,  ///< <tool_call><function=NAME><parameter=KEY>VALUE</parameter></function></tool_call>
+  kLlama,      ///< {"name": ..., "parameters": ...}, possibly after <|python_tag|>
+  kMistral,    ///< [TOOL_CALLS][{...}], or [TOOL_CALLS]NAME[ARGS]{...}
+  kChannels,   ///< gpt-oss: <|channel|>commentary to=functions.NAME<|message|>{...}
+  kBareJson,   ///< a JSON object with the name of a function
+};
+std::string_view name_of(CallFamily family);
+
+struct ReplyFormat {
+  CallFamily family = CallFamily::kNone;
+  std::string reasoning_open = "<think>", reasoning_close = "</think>";  ///< empty: none
+  bool begins_in_reasoning = false;  ///< the prompt has opened it already
+  /// Control tokens carry the marks, so that the reply's text must include them.
+  bool needs_control_texts() const {
+    return family == CallFamily::kChannels || family == CallFamily::kMistral ||
+           family == CallFamily::kLlama;
+  }
+};
+
+/// Renders a conversation with a call and examines the text around the call.
+ReplyFormat find_reply_format(const ChatTemplate& chat_template);
+
+/// The functions that a request offers. Names decide whether a bare JSON object is a call, and
+/// types of parameters whether a tagged value is a text.
+class OfferedTools {
+ public:
+  OfferedTools() = default;
+  /// A list of tools in the form of OpenAI's API. Entries of another form are ignored.
+  explicit OfferedTools(const nlohmann::ordered_json& tools);
+
+  bool empty() const { return text_parameters_.empty(); }
+  bool has(std::string_view name) const;
+  /// Whether the parameter is a text, or nothing is known of it.
+  bool is_text(std::string_view name, std::string_view parameter) const;
+
+ private:
+  std::map<std::string, std::map<std::string, bool, std::less<>>, std::less<>> text_parameters_;
+};
+
+}  // namespace longhaul::serve
