@@ -1,5 +1,5 @@
 #pragma once
-// What a reply consists of: text, reasoning and tool calls.
+// Parts of a reply: text, reasoning and tool calls.
 
 #include <string>
 #include <vector>

@@ -257,7 +257,7 @@ void ReplyParser::end_call(bool complete) {
   if (in_list_) state_ = State::kList;
 }
 
-/// What was read as a call is text, or the call ends where it does not parse.
+/// Bytes that were read as a call become text. A call that has begun ends where it does not parse.
 void ReplyParser::give_up_call() {
   const std::string raw = std::exchange(call_raw_, "");
   const bool bare = std::exchange(bare_, false);

@@ -29,7 +29,7 @@ class ReplyParser : private CallSink {
     kAfterCall,  ///< before the closing tag
     kCallStart,  ///< after [TOOL_CALLS]
     kList,       ///< between the calls of a list
-    kHeader,     ///< of a channel
+    kHeader,     ///< header of a channel
   };
   enum class MarkKind : uint8_t { kReasoning, kEndOfReasoning, kCall, kTags, kList, kHeader, kEnd };
   struct Mark {
