@@ -16,6 +16,22 @@ Json chat_body(const Json& more = Json::object()) {
   return body;
 }
 
+TEST(ChatApi, HoldsTheReplyToAForm) {
+  MockServer server;
+  const Json schema = {{"enum", {"yes"}}};
+  const std::pair<const char*, Json> forms[] = {
+      {"response_format", {{"type", "json_schema"}, {"json_schema", {{"schema", schema}}}}},
+      {"json_schema", schema},
+      {"grammar", "root ::= \"\\\"yes\\\"\""},
+      {"structured_outputs", {{"choice", {"\"yes\""}}}}};
+  for (const auto& [name, form] : forms) {
+    const Answer answer = server.post("/v1/chat/completions", chat_body({{name, form}}));
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    EXPECT_EQ(answer.json()["choices"][0]["message"]["content"], "\"yes\"") << name;
+    EXPECT_EQ(answer.json()["choices"][0]["finish_reason"], "stop") << name;
+  }
+}
+
 TEST(ChatApi, AnswersAsOneObject) {
   MockServer server;
   const Answer answer = server.post("/v1/chat/completions", chat_body());
@@ -239,7 +255,12 @@ TEST(WrongRequests, AreRefusedByName) {
       {chat, chat_body({{"modalities", {"audio"}}}), "modalities"},
       {chat, chat_body({{"audio", {{"voice", "x"}}}}), "audio"},
       {chat, chat_body({{"kv_type", "q4_0"}}), "kv_type"},
-      {chat, chat_body({{"response_format", {{"type", "json_object"}}}}), "response_format"},
+      {chat, chat_body({{"response_format", {{"type", "xml"}}}}), "response_format"},
+      {chat, chat_body({{"json_schema", {{"not", Json::object()}}}}), "json_schema"},
+      {chat, chat_body({{"grammar", "root ::= root \"x\" | \"y\""}}), "grammar"},
+      {chat, chat_body({{"grammar", "root ::= \"y\""}, {"json_schema", Json::object()}}),
+       "grammar"},
+      {chat, chat_body({{"structured_outputs", {{"regex", "("}}}}), "structured_outputs.regex"},
       {chat, chat_body({{"logit_bias", {{"99999999", 1}}}}), "logit_bias"},
       {chat, chat_body({{"logit_bias", {{"x", 1}}}}), "logit_bias"},
       {chat, chat_body({{"top_logprobs", 5}}), "top_logprobs"},

@@ -62,6 +62,29 @@ TEST(ReplyMaker, NeverShowsTheBeginningOfAStopString) {
   EXPECT_LE(told, tokens_of("one END OF two END").size());
 }
 
+TEST(ReplyMaker, ConsidersOnlyTokensThatTheFormAllows) {
+  ReplyOptions options;
+  options.max_tokens = 1000;
+  options.starts_text = false;
+  options.constraint.emplace(grammar::Grammar::compile("[0-9]{3}!", grammar::GrammarKind::kRegex),
+                             grammar::TokenTrie::of(nano_tokenizer()));
+  ReplyMaker maker(nano_tokenizer(), options);
+  std::string text;
+  for (int i = 0; i < 10; ++i) {
+    std::vector<float> logits(nano_tokenizer().vocab_size(), 0.0f);
+    logits[static_cast<size_t>(tokens_of("x")[0])] = 10;
+    const ReplyPiece piece = maker.take(logits, {});
+    text += piece.text;
+    if (piece.finish != Finish::kNone) {
+      EXPECT_EQ(piece.finish, Finish::kEnd) << "nothing can follow";
+      break;
+    }
+  }
+  ASSERT_EQ(text.size(), 4U) << text;
+  EXPECT_EQ(text.find_first_not_of("0123456789"), 3U);
+  EXPECT_EQ(text[3], '!');
+}
+
 TEST(ReplyMaker, EndsAtItsLimitAndAtTheEndToken) {
   ReplyMaker maker(nano_tokenizer(), {.max_tokens = 3, .starts_text = false});
   const auto tokens = tokens_of("a b c d e f");

@@ -4,6 +4,7 @@
 
 #include "base/parse_number.h"
 #include "serve/api/api_error.h"
+#include "serve/api/reply_form.h"
 #include "text/printable.h"
 
 namespace longhaul::serve {
@@ -119,6 +120,7 @@ std::vector<std::string_view> common_members() {
           "response_format",
           "grammar",
           "json_schema",
+          "structured_outputs",
           "return_tokens"};
 }
 
@@ -150,16 +152,6 @@ void refuse_unsupported(const ServedModel& model, const FieldReader& fields) {
   if (fields.has("audio")) refuse_field("audio", "this model writes text only");
   if (const auto type = fields.text("kv_type"); type && *type != model.kv_type) {
     refuse_field("kv_type", "this server keeps keys and values as {}", model.kv_type);
-  }
-  if (const Json* format = fields.find("response_format")) {
-    const bool plain = format->is_object() && format->value("type", Json()) == "text";
-    if (!plain) refuse_field("response_format", "only {{\"type\": \"text\"}} can be honoured");
-  }
-  for (const char* name : {"grammar", "json_schema"}) {
-    const Json* value = fields.find(name);
-    if (value != nullptr && !(value->is_string() && value->get<std::string>().empty())) {
-      refuse_field(name, "replies cannot be constrained");
-    }
   }
 }
 
@@ -193,6 +185,7 @@ void read_common(const ServedModel& model, const http::HttpRequest& http, const 
   fields.number("presence_penalty", -100, 100, job.reply.presence_penalty);
   fields.number("frequency_penalty", -100, 100, job.reply.frequency_penalty);
   job.reply.ignore_eos = fields.boolean("ignore_eos").value_or(false);
+  job.reply.constraint = read_reply_form(model, fields);
   job.reply.stop = stop_texts(fields.find("stop"), "stop");
   if (const Json* bias = fields.find("logit_bias")) read_bias(model, *bias, job.reply.logit_bias);
   const int64_t trained = model.trained();

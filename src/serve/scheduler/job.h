@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "attention/method_spec.h"
 #include "base/cancel.h"
 #include "engine/sampler.h"
+#include "grammar/constraint.h"
 
 namespace longhaul::serve {
 
@@ -24,6 +26,7 @@ struct ReplyOptions {
   bool ignore_eos = false;
   bool starts_text = true;  ///< false: the reply goes on in a text
   int logprobs = -1;        ///< how many of the likeliest tokens to tell; negative: none at all
+  std::optional<grammar::Constraint> constraint;  ///< the reply's form
 };
 
 struct TokenChance {

@@ -82,6 +82,20 @@ std::span<const float> ReplyMaker::biased(std::span<const float> logits) {
   return work_;
 }
 
+/// The tokens that the reply's form allows; empty if it allows all.
+std::span<const uint64_t> ReplyMaker::allowed() {
+  if (!options_.constraint || !options_.constraint->active()) return {};
+  mask_.resize(options_.constraint->mask_words());
+  options_.constraint->allowed(mask_);
+  return mask_;
+}
+
+void ReplyMaker::constrain_after(int32_t token) {
+  if (!options_.constraint) return;
+  options_.constraint->accept(
+      token, tokenizer_.is_special(token) ? tokenizer_.piece(token) : std::string_view());
+}
+
 void ReplyMaker::hold(int32_t token, std::span<const float> logits) {
   Held held{{token, 0, {}}, made_text_};
   if (options_.logprobs >= 0) held.report = report_token(logits, token, options_.logprobs);
@@ -106,7 +120,8 @@ void ReplyMaker::push_text(const std::string& text, ReplyPiece& piece) {
 ReplyPiece ReplyMaker::take(std::span<const float> raw, std::span<const int32_t> history) {
   ReplyPiece piece;
   const std::span<const float> logits = biased(raw);
-  last_ = sampler_.sample(logits, history);
+  last_ = sampler_.sample(logits, history, allowed());
+  constrain_after(last_);
   ++made_;
   ++counts_[last_];
   hold(last_, logits);
@@ -120,11 +135,12 @@ ReplyPiece ReplyMaker::take(std::span<const float> raw, std::span<const int32_t>
     return piece;
   }
   release(piece, false);
+  const bool complete = options_.constraint && options_.constraint->must_end();
   const bool watches_loops = options_.max_tokens < 0 && options_.sampler.temperature <= 0;
   const bool full = options_.max_tokens >= 0 && made_ >= options_.max_tokens;
   const bool loops = watches_loops && loop_.push(last_);
-  if (!full && !loops) return piece;
-  ReplyPiece last = end(full ? Finish::kLength : Finish::kLoop);
+  if (!full && !loops && !complete) return piece;
+  ReplyPiece last = end(complete ? Finish::kEnd : full ? Finish::kLength : Finish::kLoop);
   last.text.insert(0, piece.text);
   last.tokens.insert(last.tokens.begin(), piece.tokens.begin(), piece.tokens.end());
   return last;

@@ -29,6 +29,8 @@ class ReplyMaker {
 
  private:
   std::span<const float> biased(std::span<const float> logits);
+  std::span<const uint64_t> allowed();
+  void constrain_after(int32_t token);
   void hold(int32_t token, std::span<const float> logits);
   void release(ReplyPiece& piece, bool all);
   void push_text(const std::string& text, ReplyPiece& piece);
@@ -45,6 +47,7 @@ class ReplyMaker {
   Detokenizer detokenizer_;
   StopMatcher stops_;
   LoopDetector loop_;
+  grammar::TokenMask mask_;
   std::vector<float> work_;
   std::map<int32_t, int> counts_;  ///< how often the reply has each token, for the penalties
   std::vector<int32_t> ends_;      ///< tokens that ignore_eos forbids
