@@ -32,7 +32,7 @@ TEST(Constraint, RepliesAreJsonOfTheSchema) {
 
 TEST(Constraint, RepliesMatchTheGrammarOfAFile) {
   Program program;
-  const auto file = program.folder().write("digits.gbnf", "root ::= \"<\" [0-9]{5} \">\"\n");
+  const auto file = program.folder().write("digits.gbnf", "root ::= \"<\" [0-9]{5} \">\"");
   const Outcome o = program.run({"run", "-q", "-p", kPassKeyQuestion, "--grammar", file});
   EXPECT_EQ(o.status, 0) << o.err;
   ASSERT_EQ(o.out.size(), 8u) << o.out;
