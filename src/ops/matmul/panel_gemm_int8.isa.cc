@@ -61,8 +61,8 @@ void pack_int8_rows(const float* const rows[16], int64_t k, std::byte* to) {
     for (int r = 0; r < kTileSide; ++r) {
       __m512 x[kVectors] = {};
       for (int i = 0; i < kVectors && rows[r] != nullptr; ++i) {
-        const int64_t begin = at + 16 * i;
-        if (begin < k) x[i] = _mm512_maskz_loadu_ps(live_lanes(k - begin), rows[r] + begin);
+        const int64_t column = at + 16 * i;
+        if (column < k) x[i] = _mm512_maskz_loadu_ps(live_lanes(k - column), rows[r] + column);
       }
       const Quantized quantized = quantize_int8(x);
       tile->scale[r] = quantized.scale;
@@ -77,10 +77,10 @@ void pack_int8_rows(const float* const rows[16], int64_t k, std::byte* to) {
 /// Columns [at, at + kInt8Depth) of a row of k bf16; zeros beyond its end, and where it is missing.
 void load_weights(const bf16_t* row, int64_t at, int64_t k, __m512 (&x)[kVectors]) {
   for (int i = 0; i < kVectors; ++i) {
-    const int64_t begin = at + 16 * i;
+    const int64_t column = at + 16 * i;
     x[i] = _mm512_setzero_ps();
-    if (row == nullptr || begin >= k) continue;
-    const __m256i bits = _mm256_maskz_loadu_epi16(live_lanes(k - begin), row + begin);
+    if (row == nullptr || column >= k) continue;
+    const __m256i bits = _mm256_maskz_loadu_epi16(live_lanes(k - column), row + column);
     x[i] = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
   }
 }
