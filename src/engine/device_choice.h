@@ -1,5 +1,6 @@
 #pragma once
-// Whether a GPU that was found is taken, where nobody says which (`--device auto`).
+// Decides whether an available GPU is used when the user does not choose a device (`--device
+// auto`).
 
 #include <memory>
 #include <span>
@@ -8,10 +9,10 @@
 
 namespace longhaul {
 
-/// Sessions with these options would be on a device: they come to the host's queue, all of them,
-/// unless the device runs the model with each of them and has room for `tokens` tokens and a reply.
-/// The weights are sent there to find out, but for those that alone are too many; they are given
-/// back where the host is taken.
+/// `options` are those of sessions on a device. All of them are moved to the host's queue unless
+/// the device can run the model with each of them and has room for `tokens` tokens and a reply. The
+/// weights are copied to the device for this test, unless they are too large by themselves. They
+/// are released if the host is chosen.
 void settle_device(const std::shared_ptr<const Engine>& engine, std::span<SessionOptions> options,
                    int64_t tokens, int64_t reply);
 

@@ -21,8 +21,9 @@
 namespace longhaul {
 namespace {
 
-/// A tensor of up to 64 KiB as a whole, of a larger one as much in blocks from its first to its
-/// last byte: a page of a disk each, so that models of many gigabytes cost some thousand reads.
+/// Hashes a tensor of up to 64 KiB completely. For a larger one it hashes that many bytes in blocks
+/// from the first to the last byte. Each block is one page of a disk, so models of many gigabytes
+/// need some thousand reads.
 uint64_t hash_of_samples(const TensorView& tensor, uint64_t hash) {
   constexpr size_t kBlock = 4096, kBlocks = 16;
   const size_t bytes = tensor.bytes();
@@ -35,8 +36,8 @@ uint64_t hash_of_samples(const TensorView& tensor, uint64_t hash) {
   return hash;
 }
 
-/// Names, types, shapes and a sample of every tensor: different for every model and quantization,
-/// though not for one that was made to have the same.
+/// Names, types, shapes and a sample of every tensor. The hash differs between models and
+/// quantizations, but an attacker can construct two models with equal hashes.
 uint64_t hash_of(const Checkpoint& checkpoint) {
   XXH64_hash_t hash = 0;
   for (const TensorView& t : checkpoint.tensors()) {
@@ -48,7 +49,8 @@ uint64_t hash_of(const Checkpoint& checkpoint) {
   return hash;
 }
 
-/// What the metadata say beyond the tensors: the same weights with another rope are another model.
+/// Adds the metadata that are not in the tensors: equal weights with another RoPE are another
+/// model.
 uint64_t hash_of(const ModelConfig& c, uint64_t seed) {
   const RopeTable rope = make_rope(c.rope, c.trained_context);
   const std::string text = fmt::format(
@@ -71,7 +73,8 @@ uint64_t hash_of(const ModelConfig& c, uint64_t seed) {
                               hash);
 }
 
-/// The same weights with an adapter, or with more of it, are another model.
+/// Adds the adapters: equal weights with an adapter, or with another weight of it, are another
+/// model.
 uint64_t hash_of(const std::vector<WeightedLora>& adapters, uint64_t hash) {
   for (const WeightedLora& a : adapters) {
     for (const auto& [matrix, factors] : a.file.factors()) {
@@ -99,8 +102,9 @@ Model load_with(const Checkpoint& checkpoint, const std::vector<WeightedLora>& a
   return model;
 }
 
-/// A key of our own in config.json, which no other program looks at; else what must be said of a
-/// small model's answers. Models of less than some millions of parameters are for tests.
+/// The note for users: the value of a key in config.json that only Longhaul reads, or else a
+/// warning about a small model's answers. Models of less than a few million parameters are for
+/// tests.
 std::string note_of(const Checkpoint& checkpoint) {
   if (checkpoint.format() == CheckpointFormat::kHuggingFace) {
     const auto& config = checkpoint.hf().config;
@@ -116,7 +120,7 @@ std::string note_of(const Checkpoint& checkpoint) {
       millions);
 }
 
-/// Punctuation: ASCII punctuation marks and nothing else but spaces.
+/// Punctuation tokens consist of ASCII punctuation marks and spaces, with at least one mark.
 TokenClass class_of(const Tokenizer& tokenizer, int32_t id) {
   if (tokenizer.is_special(id)) return TokenClass::kSpecial;
   bool marks = false;
@@ -183,8 +187,8 @@ ChatTemplate Engine::chat_template(const std::string& name_or_file) const {
   return ChatTemplate::chosen(name_or_file, std::move(tokens));
 }
 
-/// Keys and values of a row that is no number spoil the logits of all tokens that see them. A
-/// method that lets them go may reply all the same.
+/// Keys and values that are not finite spoil the logits of all tokens that see them. A method that
+/// evicts them may still give a reply.
 void Engine::check_row(int32_t token) const {
   const TensorView& matrix = model_.embedding;
   std::vector<float> row(static_cast<size_t>(matrix.cols()));
@@ -215,12 +219,12 @@ std::shared_ptr<const DeviceModel> Engine::on_device(const Queue& queue) const {
   for (const auto& known : on_device_) {
     if (known->queue() == queue) return known;
   }
-  // A copy for other devices takes the place of those that no session uses any more.
+  // A copy for other devices replaces the copies that no sequence uses any more.
   std::erase_if(on_device_, [&](const auto& known) {
     return known.use_count() == 1 && (queue.communicator() == nullptr ||
                                       known->queue().communicator() != queue.communicator());
   });
-  // Copies are as large, and better refused than begun in vain.
+  // The copies are as large as these weights, so it is better to refuse them before they are made.
   const size_t room = queue.device().free_bytes();
   const size_t needed = weight_bytes() / static_cast<size_t>(queue.ranks());
   if (needed > room) {

@@ -1,5 +1,5 @@
 #pragma once
-// One prompt and its reply: what `run`, the chat and every harness call.
+// One prompt and its reply: the functions that `run`, the chat and every test program call.
 
 #include <cstdint>
 #include <exception>
@@ -13,21 +13,22 @@
 namespace longhaul {
 
 struct PromptReading {
-  int64_t tokens = 0;  ///< of the whole prompt
-  int64_t reused = 0;  ///< of them, in the session already
-  int64_t read = 0;    ///< of the others, read: all of them when it finished
-  double seconds = 0;  ///< of that, up to the logits of the next token when it finished
+  int64_t tokens = 0;  ///< tokens of the whole prompt
+  int64_t reused = 0;  ///< prompt tokens that were in the session already
+  int64_t read = 0;    ///< other prompt tokens that were read: all of them if finished
+  double seconds = 0;  ///< duration of reading, including the logits of the next token if finished
   bool finished = false;
 
-  double tokens_per_second() const;  ///< of those read
+  double tokens_per_second() const;  ///< speed of the tokens that were read
 };
 
-/// Makes the session's context equal `prompt`, reading only what it does not share with it. Throws
-/// UserError when the prompt is empty, longer than the session's context or too large for memory.
+/// Makes the session's context equal to `prompt` and reads only the tokens after their common
+/// prefix. Throws UserError if the prompt is empty, longer than the session's context, or too large
+/// for memory.
 PromptReading read_prompt(Session& session, std::span<const int32_t> prompt,
                           const PrefillHooks& hooks = {});
 
-/// Continues a session whose prompt has been read. `on_text` gets the text as it comes.
+/// Continues a session whose prompt has been read. `on_text` receives the text as it is generated.
 Reply generate(Session& session, const GenerateOptions& options,
                const std::function<void(std::string_view text)>& on_text = {});
 

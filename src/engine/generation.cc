@@ -29,7 +29,7 @@ struct Generation::State {
     emit(matcher.push(text));
     return !matcher.stopped();
   }
-  /// Why the reply ends before another token is computed.
+  /// The reason for which the reply ends before another token is computed.
   std::optional<StopReason> limit_reached() const;
   void end(StopReason reason);
   void sample(std::span<const float> logits);

@@ -40,7 +40,7 @@ void BlockCache::use(int64_t per_page, const BlockRange& range, int64_t begin, i
   }
 }
 
-/// Spills all but the last `keep` of pages_.
+/// Spills all pages of pages_ except the last `keep`.
 void BlockCache::spill(KvStore& store, int layer, size_t keep) {
   if (pages_.size() <= keep) return;
   const int64_t per_page = store.layout().page_rows;

@@ -17,7 +17,7 @@
 namespace longhaul {
 namespace {
 
-/// Values that are worth a second thread.
+/// Fewer values than this are not worth a second thread.
 constexpr int64_t kValuesPerThread = 32 * 1024;
 
 }  // namespace
@@ -166,7 +166,7 @@ bool KvStore::append_rotated(int layer, const NewRows& added, const Rotations& r
   return true;
 }
 
-/// Writes the rows behind those of every head of the layer; false: the device cannot.
+/// Appends the rows to every head of the layer. Returns false if the device cannot.
 bool KvStore::append_on_device(int layer, const DeviceAppend& rows) {
   DeviceAppend added = rows;
   added.kv_heads = static_cast<int>(added.k.size() / added.rows / layout_.head_dim);
@@ -181,7 +181,7 @@ bool KvStore::append_on_device(int layer, const DeviceAppend& rows) {
   return queue_.device().ops().append(added);
 }
 
-/// The same by way of the host.
+/// Appends the rows through the host.
 void KvStore::upload_rows(int layer, int64_t rows, View<const float> k, View<const float> v) {
   const int64_t stride = k.size() / rows, kv_heads = stride / layout_.head_dim;
   const int heads = layout_.lists(layer);
@@ -213,7 +213,7 @@ void KvStore::upload_rows(const Head& h, int64_t first, int64_t rows, const floa
   }
 }
 
-/// reserve_rows() of all heads, whose shared pages a device copies at once.
+/// Calls reserve_rows() for all heads. A device copies their shared pages at once.
 void KvStore::reserve_layer(int layer, int64_t rows) {
   std::vector<DeviceBytes> copies;
   const auto send = [&] {
@@ -222,14 +222,14 @@ void KvStore::reserve_layer(int layer, int64_t rows) {
   try {
     for (int h = 0; h < lists(layer); ++h) reserve_rows(at(layer, h), rows, &copies);
   } catch (...) {
-    send();  // the pages have changed places
+    send();  // the pages have changed order
     throw;
   }
   send();
 }
 
-/// Pages for `rows` more rows; after this nothing stands in the way of writing them. A device's
-/// copies of pages are made now, or noted in `copies`.
+/// Reserves pages for `rows` more rows, so that writing them cannot fail. Copies of a device's
+/// pages are made now, or noted in `copies`.
 void KvStore::reserve_rows(Head& h, int64_t rows, std::vector<DeviceBytes>* copies) {
   LH_ASSERT(rows >= 0 && h.appended + rows <= std::numeric_limits<int32_t>::max());
   const int64_t per_page = layout_.page_rows;
@@ -249,9 +249,9 @@ void KvStore::write_rows(const Head& h, int64_t first, int64_t rows, const float
   }
 }
 
-/// Counts rows that were written: their tokens and columns.
+/// Counts written rows: their tokens and columns.
 void KvStore::add_rows(Head& h, int64_t rows) {
-  // Row i is not token i, and the host knows which it is.
+  // Row i is not token i, and the host has the list of tokens.
   const bool numbered = h.appended != h.length && h.chosen.count == 0;
   const size_t before = numbered ? h.tokens.size() : 0;
   h.length += rows;
@@ -260,7 +260,7 @@ void KvStore::add_rows(Head& h, int64_t rows) {
   if (numbered) {
     set_room(h.tokens, room);
     h.tokens.resize(static_cast<size_t>(h.length));
-    // Numbered for the first time: the rows so far are the first tokens.
+    // Tokens are numbered for the first time: the existing rows are the first tokens.
     const auto kept = static_cast<size_t>(h.length - rows);
     if (before < kept) std::iota(h.tokens.begin(), h.tokens.end(), 0);
     std::iota(h.tokens.begin() + static_cast<std::ptrdiff_t>(kept), h.tokens.end(),

@@ -1,7 +1,7 @@
 #pragma once
-// The keys and values of one sequence: a list of rows for every layer and head. Each list has a
-// length of its own, so that a method that keeps fewer rows really holds less memory. Memory grows
-// page by page with the rows that live and shrinks when they leave; nothing is reserved.
+// The keys and values of one sequence: a list of rows for every layer and head. Each list has its
+// own length, so a method that keeps fewer rows uses less memory. Memory grows page by page with
+// the kept rows and shrinks when rows are evicted; nothing is reserved.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +27,7 @@ struct DeviceAppend;  // ops/core/device_ops.h
 class ByteReader;
 class ByteWriter;
 
-/// Rows of a list of a layer that stay.
+/// Kept rows of one list of a layer.
 struct StayingRows {
   int list = 0;
   RowList rows;
@@ -38,98 +38,98 @@ struct NewRows {
   int64_t rows = 0;
   int kv_heads = 0;
   View<const float> k, v;  ///< [rows, kv_heads, head_dim], or more rows
-  /// Queries [rows, heads, head_dim] of the same rows, and where they go, rotated as the keys are;
-  /// both may be empty.
+  /// Queries [rows, heads, head_dim] of the same rows, and their destination after they are rotated
+  /// as the keys are. Both may be empty.
   View<const float> q;
   View<float> rotated_q;
 };
 
-/// One store is used by one thread at a time; stores that share pages may be on several threads.
+/// One store is used by one thread at a time. Stores that share pages may be used by several
+/// threads.
 class KvStore {
  public:
-  /// In host memory, with a page pool of its own.
+  /// A store in host memory with its own page pool.
   explicit KvStore(const KvLayout& layout);
-  /// In the memory of the queue's place, with a page pool that all stores with this page size share
-  /// (kv/shared_pages.h).
+  /// A store in the memory where the queue works. All stores with this page size share its page
+  /// pool (kv/shared_pages.h).
   KvStore(const KvLayout& layout, const Queue& queue);
-  /// With pages of KvLayout::page_bytes() from `memory`, which stores may share.
+  /// Takes pages of KvLayout::page_bytes() from `memory`, which stores may share.
   KvStore(const KvLayout& layout, std::shared_ptr<PageMemory> memory, const Queue& queue = {});
   ~KvStore();
   KvStore(KvStore&& other) noexcept;
   KvStore& operator=(KvStore&& other) noexcept;
-  /// A second stream with the same contents. Pages are shared until one of the two writes.
+  /// A second store with the same contents. Pages are shared until one of the two stores writes.
   KvStore fork() const { return fork_as(layout_); }
-  /// The same for a method whose layout has the same rows (KvLayout::same_rows).
+  /// A copy for a method whose layout has the same rows (KvLayout::same_rows).
   KvStore fork_as(const KvLayout& layout) const;
 
   const KvLayout& layout() const { return layout_; }
   int lists(int layer) const { return layout_.lists(layer); }
   int64_t length(int layer, int head) const { return at(layer, head).length; }
   int64_t longest() const;  ///< rows of the longest head
-  /// Tokens ever appended to this head: the next row appended is this token.
+  /// Number of tokens ever appended to this head, which is the token number of the next row.
   int64_t appended(int layer, int head) const { return at(layer, head).appended; }
 
   /// Appends `rows` rows to every head of a layer, converted to the layout's type. k and v are
-  /// [rows, kv_heads, head_dim], where kv_heads divides the layer's heads: each KV head then feeds
-  /// as many neighbouring heads of the store.
+  /// [rows, kv_heads, head_dim], where kv_heads divides the layer's heads: each KV head then writes
+  /// to as many neighbouring heads of the store.
   void append(int layer, int64_t rows, View<const float> k, View<const float> v);
-  /// The same with key row r rotated at position + r on the way; false, and nothing is done, where
-  /// the store's device has no such operation.
+  /// Appends rows and rotates key row r to position + r. Returns false, without changes, if the
+  /// store's device has no such operation.
   bool append_rotated(int layer, const NewRows& added, const Rotations& rotations,
                       int64_t position);
-  /// The same for one head; rows of k and v are `stride` floats apart.
+  /// Appends rows to one head. Rows of k and v are `stride` floats apart.
   void append(int layer, int head, int64_t rows, View<const float> k, View<const float> v,
               int64_t stride);
 
-  /// Keeps the listed rows (ascending, unique), in order, and forgets the others for good. On the
-  /// host later pages move without a copy where the rows that are dropped in a row are a multiple
-  /// of page_rows.
+  /// Keeps the listed rows (ascending, unique) in order and evicts the others. On the host later
+  /// pages move without a copy if the number of adjacent evicted rows is a multiple of page_rows.
   void keep(int layer, int head, std::span<const int32_t> rows);
-  /// The same for several lists of a layer, each named once. Where a device chose the rows, and the
-  /// host knows how many, it is told once for all lists and not waited for.
+  /// Keeps rows in several lists of a layer, each named once. If a device selected the rows and the
+  /// host has their number, there is one operation for all lists and no wait.
   void keep(int layer, std::span<const StayingRows> lists);
-  /// Forgets rows [begin, end) for good, just as keep() of all other rows would.
+  /// Evicts rows [begin, end), like keep() of all other rows.
   void drop(int layer, int head, int64_t begin, int64_t end);
-  /// Undoes the appending of the rows from `length` on: the next row appended gets the token number
-  /// that the first of them had.
+  /// Undoes the appending of the rows from `length` on. The next appended row gets the token number
+  /// of the first of them.
   void truncate(int layer, int head, int64_t length);
-  void truncate(int64_t length);  ///< every head that is longer
-  void clear();                   ///< as newly made
+  void truncate(int64_t length);  ///< truncates every longer head
+  void clear();                   ///< restores the initial state
   void unshare();                 ///< copies the pages that have other owners
 
-  /// Takes the pages that lie wholly within rows [begin, end) out of memory, into a temporary file
-  /// (kv/page_file.h). Such rows may be read() and kept, but attention needs them loaded. Throws
-  /// UserError when the file cannot be written; the page stays in memory then.
+  /// Offloads the pages that lie completely within rows [begin, end) to a temporary file
+  /// (kv/page_file.h). Offloaded rows can be read() and kept, but attention needs them in memory.
+  /// Throws UserError if the file cannot be written; the page stays in memory then.
   void spill(int layer, int head, int64_t begin, int64_t end);
-  /// Brings every page that holds one of rows [begin, end) back into memory.
+  /// Loads every page with one of rows [begin, end) into memory.
   void load(int layer, int head, int64_t begin, int64_t end);
   /// Whether all of rows [begin, end) are in memory.
   bool in_memory(int layer, int head, int64_t begin, int64_t end) const;
 
-  /// The rows as attention reads them. Valid until a head of the layer changes.
+  /// The rows in the form that attention reads. Valid until a head of the layer changes.
   PagedRows rows(int layer, int head) const;
   /// One row as f32, [head_dim] each.
   void read(int layer, int head, int64_t row, float* k, float* v) const;
 
-  /// Which token a row came from: its number among all tokens appended to this head.
+  /// The token of a row: its number among all tokens appended to this head.
   int64_t token_of(int layer, int head, int64_t row) const;
-  /// The same of all rows, where the store is. Valid until the head changes.
+  /// The tokens of all rows, in the memory of the store. Valid until the head changes.
   RowTokens tokens(int layer, int head) const;
 
-  /// A named number per row that moves, leaves, forks and is saved with the rows (accumulated
-  /// attention, counters). Created with zeros at first use; new rows start at zero. Valid until
-  /// the head changes.
+  /// A named number per row (received attention, counters), which is moved, evicted, cloned and
+  /// saved with the row. The column is created at first use; new rows have 0. Valid until the head
+  /// changes.
   View<float> column(int layer, int head, std::string_view name);
 
   size_t bytes() const;  ///< pages in memory (shared ones count in full), token lists and columns
-  /// The same without pages that have other owners: what is free when this store goes.
+  /// Bytes without the pages that have other owners: the memory that is freed with this store.
   size_t own_bytes() const;
-  size_t spilled_bytes() const;  ///< pages in the slower tier only
-  size_t live_bytes() const;     ///< keys and values that live, without the unused ends of pages
-  int64_t live_rows() const;     ///< over all layers and heads
+  size_t spilled_bytes() const;  ///< offloaded pages without a copy in memory
+  size_t live_bytes() const;     ///< kept keys and values, without the unused ends of pages
+  int64_t live_rows() const;     ///< sum over all layers and heads
 
-  /// Contents to and from a session file. restore() throws UserError when the layout differs or the
-  /// file makes no sense; the store is unchanged then.
+  /// Saves to and restores from a session file. restore() throws UserError if the layout differs or
+  /// the file is invalid; the store is unchanged then.
   void save(ByteWriter& out) const;
   void restore(ByteReader& in);
 
@@ -138,13 +138,14 @@ class KvStore {
     std::string name;
     RowNumbers values;
   };
-  /// Where a device's kernels find the pages of a layer's heads: room for `room` addresses each.
+  /// Addresses of the pages of a layer's heads for a device's kernels, with room for `room`
+  /// addresses per head.
   struct PageTable {
     DeviceBuffer memory;
     size_t room = 0;
   };
-  /// Tokens of a head's first rows that were chosen on a device, until the host asks for them. The
-  /// rows behind came from the last tokens, one after the other. Forks share the memory.
+  /// Tokens of a head's first rows, which a device selected and the host has not downloaded. The
+  /// later rows are the most recent tokens in order. Clones share the memory.
   struct ChosenTokens {
     View<int32_t> view(const Queue& queue) const {
       if (count == 0) return {nullptr, 0, queue.place()};
@@ -157,17 +158,18 @@ class KvStore {
   struct Head {
     int64_t length = 0;
     int64_t appended = 0;           ///< tokens ever appended
-    std::vector<std::byte*> pages;  ///< null: in the slower tier only
-    std::vector<uint32_t> slots;    ///< of pages in the slower tier; as long as it must be
-    /// Token of each row; empty while rows are tokens 0, 1, ... Not told while `chosen` holds any.
+    std::vector<std::byte*> pages;  ///< null: offloaded, without a copy in memory
+    std::vector<uint32_t> slots;    ///< slots of offloaded pages; no longer than necessary
+    /// Token of each row; empty while rows are tokens 0, 1, ... Invalid while `chosen` holds
+    /// tokens.
     mutable std::vector<int32_t> tokens;
     mutable ChosenTokens chosen;
     std::vector<Column> columns;
-    /// On a device: how many of the pages' addresses are in the layer's table.
+    /// On a device: the number of page addresses in the layer's table.
     mutable size_t listed = 0;
     void changed(size_t page) { listed = std::min(listed, page); }
   };
-  /// A list of which rows stay that a device chose.
+  /// Kept rows of a list, selected by a device.
   struct Chosen {
     int head = 0;
     View<const int32_t> rows;
@@ -215,10 +217,11 @@ class KvStore {
   std::shared_ptr<PageMemory> memory_;
   std::shared_ptr<PageFile> file_;
   Queue queue_;
-  std::vector<size_t> first_head_;  ///< per layer, into heads_
+  std::vector<size_t> first_head_;  ///< per layer: index of its first list in heads_
   std::vector<Head> heads_;
   mutable std::vector<PageTable> tables_;  ///< per layer, on a device
-  PageTable other_table_;                  ///< of the pages that rows of a layer move to
+  PageTable other_table_;                  ///< addresses of the pages to which kept rows of a layer
+                                           ///< move
 };
 
 }  // namespace longhaul

@@ -1,7 +1,8 @@
 #pragma once
-// The slower tier of a KV store: pages of rows in a temporary file that has no name, so that it is
-// gone when the process is. Pages are written once and counted like those of the pool. The file
-// lies where TMPDIR points (else /tmp): on a disk it costs no memory that others need.
+// The offload file of a KV store: pages of rows in a temporary file without a name, which therefore
+// disappears with the process. Pages are written once and have owner counts like those of the pool.
+// The file is in the folder TMPDIR (else /tmp). If that folder is on a disk, the file uses no
+// memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,23 +12,24 @@
 
 namespace longhaul {
 
-/// May be used from several threads.
+/// May be used by several threads.
 class PageFile {
  public:
-  /// The file is made at the first write. `folder` empty: the system's folder for temporary files.
+  /// Creates the file at the first write. An empty `folder` means the system's folder for temporary
+  /// files.
   explicit PageFile(size_t page_bytes, std::filesystem::path folder = {});
   ~PageFile();
   PageFile(const PageFile&) = delete;
   PageFile& operator=(const PageFile&) = delete;
 
-  /// Stores a page; returns its slot, which has one owner. Throws UserError (no such folder, disk
-  /// full); nothing has changed then.
+  /// Stores a page and returns its slot, which has one owner. Throws UserError (no such folder,
+  /// disk full) without changes.
   uint32_t write(const std::byte* page);
-  /// Throws UserError when the disk fails.
+  /// Throws UserError if the disk fails.
   void read(uint32_t slot, std::byte* page) const;
 
-  void share(uint32_t slot);    ///< one more owner
-  void release(uint32_t slot);  ///< one owner less; a slot without owners is written again
+  void share(uint32_t slot);    ///< adds an owner
+  void release(uint32_t slot);  ///< removes an owner; a slot without owners is reused
   size_t pages_in_use() const;
 
  private:
@@ -38,7 +40,7 @@ class PageFile {
   const std::filesystem::path folder_;
   mutable std::mutex mutex_;
   int file_ = -1;
-  std::vector<uint32_t> owners_;  ///< per slot
+  std::vector<uint32_t> owners_;  ///< owner count of each slot
   std::vector<uint32_t> free_;    ///< slots without owners
 };
 

@@ -25,7 +25,7 @@ size_t os_page_bytes() {
 
 }  // namespace
 
-/// Stands at the start of its slab, followed by the count of owners of each page and the stack of
+/// The header at the start of each slab, followed by the owner count of each page and the stack of
 /// free pages. Warm pages are not on that stack: the slab counts them as used.
 struct PagePool::Slab {
   uint32_t free_count;
@@ -40,7 +40,7 @@ struct PagePool::Slab {
 
 PagePool::PagePool(size_t page_bytes) : page_bytes_(page_bytes), stride_(round_up(page_bytes, 64)) {
   LH_ASSERT(page_bytes > 0 && page_bytes <= size_t{1} << 20);
-  // OS-page aligned pages when they are whole OS pages, so that each can be given back alone.
+  // Pages are aligned to OS pages if they are whole OS pages, so that each can be released alone.
   const size_t align = stride_ % os_page_bytes() == 0 ? os_page_bytes() : 64;
   pages_per_slab_ = kPoolSlabBytes / stride_;
   for (;; --pages_per_slab_) {
@@ -78,7 +78,8 @@ std::byte* PagePool::page_of(Slab* slab, size_t index) const {
 }
 
 PagePool::Slab* PagePool::add_slab() {
-  open_.reserve(slabs_ + 1);      // any of them may open again in release(), which does not throw
+  open_.reserve(slabs_ + 1);      // any of them may be opened again in release(), which does not
+                                  // throw
   const bool huge = in_use_ > 0;  // every slab but the first
   Slab* slab = new (map_pages(kPoolSlabBytes, huge)) Slab;
   slab->huge = huge;
@@ -163,8 +164,8 @@ void PagePool::cool(std::byte* page) {
   }
 }
 
-/// Gives the OS pages of a free page back; those that it shares with neighbours only when they are
-/// free too.
+/// Returns the OS pages of a free page to the system. An OS page shared with neighbours is returned
+/// only if they are free too.
 void PagePool::return_memory(Slab* slab, size_t index) const {
   const size_t unit = os_page_bytes();
   const size_t offset = first_page_ + index * stride_;
@@ -174,12 +175,12 @@ void PagePool::return_memory(Slab* slab, size_t index) const {
   if (!all_free(slab, base + begin)) begin += unit;
   if (begin < end && !all_free(slab, base + end - unit)) end -= unit;
   if (begin >= end) return;
-  // Lest the kernel fill the gap again with a huge page.
+  // This keeps the kernel from filling the gap with a huge page again.
   if (std::exchange(slab->huge, false)) ::madvise(slab, kPoolSlabBytes, MADV_NOHUGEPAGE);
   ::madvise(base + begin, end - begin, MADV_DONTNEED);
 }
 
-/// True when the OS page at `begin` holds free pages only (and none of the slab's header).
+/// Returns true if the OS page at `begin` holds free pages only (and no part of the slab's header).
 bool PagePool::all_free(Slab* slab, const std::byte* begin) const {
   const size_t offset = static_cast<size_t>(begin - reinterpret_cast<const std::byte*>(slab));
   if (offset < first_page_) return false;

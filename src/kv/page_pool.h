@@ -1,5 +1,6 @@
 #pragma once
-// Pages in host memory, taken from the operating system slab by slab and given back page by page.
+// Pages in host memory, allocated from the operating system in slabs and returned to it page by
+// page.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,12 +25,12 @@ class PagePool final : public PageMemory {
 
   std::byte* acquire() override;
   void share(std::byte* page) override;
-  /// After the last owner the memory goes back to the operating system, but for the few pages
-  /// (2 MiB) freed most recently, which the next acquire() takes.
+  /// After the last owner is gone, the memory returns to the operating system. The most recently
+  /// freed pages (2 MiB) are kept, and the next acquire() reuses them.
   void release(std::byte* page) override;
   bool shared(const std::byte* page) const override;
 
-  /// Most memory that a pool holds whose pages in use were never more than `bytes`: whole slabs,
+  /// Most memory that a pool holds if its pages in use never exceed `bytes`. It holds whole slabs,
   /// each of which may be one huge page of the operating system.
   static size_t most_bytes(size_t page_bytes, size_t bytes);
 
@@ -50,12 +51,12 @@ class PagePool final : public PageMemory {
   const size_t page_bytes_;
   const size_t stride_;  ///< page_bytes, rounded up to keep the alignment
   size_t pages_per_slab_ = 0;
-  size_t first_page_ = 0;  ///< offset of page 0 in a slab, behind the counts
+  size_t first_page_ = 0;  ///< offset of page 0 in a slab, after the counts
   size_t warm_limit_ = 0;
 
   mutable std::mutex mutex_;
   size_t in_use_ = 0;
-  size_t slabs_ = 0;              ///< that are mapped
+  size_t slabs_ = 0;              ///< number of mapped slabs
   std::vector<Slab*> open_;       ///< slabs with a free page
   std::vector<std::byte*> warm_;  ///< free pages that still hold memory, oldest first
 };

@@ -22,12 +22,12 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Groups of x, 384 bytes of each of which are read, that stay in a first-level cache of 32 KiB
-/// beside weights on their way through it; and the division of x into parts where there are more.
+/// Number of groups of x (384 bytes of each are read) that stay in a first-level cache of 32 KiB
+/// while weights stream through it. More groups are divided into parts of this size.
 inline constexpr int64_t kGroupsInCache = 64, kGroupsOfPart = 40;
 inline constexpr int kRowsOfPart = 16;
 
-/// `rows` rows of x (an int or Rows), from `first` on, times all weight rows.
+/// Multiplies `rows` rows of x (an int or Rows), from `first` on, with all weight rows.
 template <class Type, class Sums>
 void block_rows_of(const MatvecRows& a, int64_t first, auto rows) {
   const int64_t groups = a.cols / 256;
@@ -56,8 +56,8 @@ void block_rows_of(const MatvecRows& a, int64_t first, auto rows) {
     }
     return;
   }
-  // Part by part of x, so that the part stays in the first-level cache for several weight rows. The
-  // order of a sum is the same.
+  // x is processed part by part, so that a part stays in the first-level cache for several weight
+  // rows. The order of a sum does not change.
   const int64_t part = kGroupsOfPart / rows;
   const size_t ahead = kRowsOfPart * a.row_bytes;
   for (int64_t r = 0; r < a.rows; r += kRowsOfPart) {
@@ -109,7 +109,7 @@ template <class Type>
 constexpr auto* block_rows = plain_block_rows<Type>;
 #endif
 
-/// The same in registers, where they are written for one; and the K types.
+/// Types that are unpacked in registers if such a function exists, and the K types.
 #if defined(__AVX512VNNI__)
 template <class Type>
 constexpr auto* small_rows = block_rows<WeightColumns<Type>>;

@@ -33,7 +33,7 @@ bool on_device(DType type);
 struct PlaneLayout {
   std::array<size_t, kMostPlanes> offset{};
   int planes = 0;
-  size_t row_stride = 0;  ///< of the first plane, in bytes
+  size_t row_stride = 0;  ///< byte offset from the first plane
   size_t bytes = 0;
 };
 

@@ -130,7 +130,8 @@ struct UnitsQ2_K : RowsOfHalves {
   static constexpr bool kOffset = true;
   struct Unit {
     Word4 quants;
-    Word2 scales;  // of this half: factor in the low 4 bits, factor of the minimum in the high 4
+    Word2 scales;  // the half's scale byte: factor in the low 4 bits, factor of the minimum in the
+                   // high 4
     uint32_t head;
   };
   LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {

@@ -52,7 +52,7 @@ class Gemm {
     int64_t rows, outputs, cols, x_stride, w_stride, y_stride;
     int x_turned, w_turned, bf16_out, add, fp8, batch;
     int64_t x_batch, w_batch, y_batch;
-    uint32_t alignment[3];  ///< of w, x and y, in bytes
+    uint32_t alignment[3];  ///< bytes of w, x and y
     auto operator<=>(const Shape&) const = default;
   };
   struct Plan {

@@ -20,8 +20,8 @@ namespace {
 struct FactorOfPacked {
   alignas(64) int16_t of32[2][4][32];  // [half][row]
   alignas(64) int16_t of16[4][32];
-  // The same for dot products of 8, in the order of FactoredGroup::pairs_of_8 and q_of_8. The
-  // second 32 of the 64 factors of 16 weights are those of the second half.
+  // Indices for dot products of 8, in the order of FactoredGroup::pairs_of_8 and q_of_8. The second
+  // 32 of the 64 factors of 16 weights are those of the second half.
   alignas(64) int16_t of32_of_8[4][32];
   alignas(64) int16_t of16_of_8[4][32];
 };
@@ -59,9 +59,9 @@ inline __m512i eight_in_each_lane(const int16_t* p) {
   return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(p)));
 }
 
-/// Sums of four weight rows times rows of x: M rows, or where M is kMostRowsOfX up to that many.
-/// One row is multiplied by dot products of 4, several by dot products of 8, which take fewer steps
-/// and give the same integers.
+/// Sums of four weight rows times rows of x: M rows, or up to kMostRowsOfX rows if M is that
+/// number. One row is multiplied by dot products of 4. Several rows are multiplied by dot products
+/// of 8, which need fewer steps and give the same integers.
 template <class Type, int M>
 class FourRows {
  public:
@@ -199,14 +199,14 @@ class FourRows {
   __m512 sums_[M];  // lane r: partial sums of row r
 };
 
-/// Multiplies `rows` rows of x, from `first` on, with all weight rows (FourRows says what M is).
+/// Multiplies `rows` rows of x, from `first` on, with all weight rows (FourRows defines M).
 template <class Type, int M>
 void factored_rows_of(const MatvecRows& a, int64_t first, int rows) {
   const int64_t groups = a.cols / 256;
   const FactoredGroup* x[M];
   for (int m = 0; m < rows; ++m) x[m] = a.factored + (first + m) * groups;
-  // As far ahead as prefetch_ahead_of(), rounded up to multiples of four rows: the same place in
-  // later rows.
+  // The distance is that of prefetch_ahead_of(), rounded up to multiples of four rows, so that it
+  // reaches the same place in later rows.
   const size_t four = 4 * a.row_bytes, ahead = (kPrefetchBytes + four - 1) / four * four;
   for (int64_t r = 0; r < a.rows; r += 4) {
     const int64_t count = a.rows - r < 4 ? a.rows - r : 4;

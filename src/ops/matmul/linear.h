@@ -1,7 +1,7 @@
 #pragma once
-// y = x W^T for weights of any stored type. Decode rows, and any number of decode rows, stream the
-// stored weights (matvec.h). Many rows expand one panel of weights at a time, to tiles for our own
-// kernels (cpu/panel_gemm.h) or to f32 for the GEMM library.
+// y = x W^T for weights of any stored type. Decode rows, in any number, stream the stored weights
+// (matvec.h). For many rows one panel of weights at a time is expanded to tiles for the kernels of
+// cpu/panel_gemm.h, or to f32 for the GEMM library.
 
 #include <cstdint>
 #include <span>
@@ -19,8 +19,8 @@ namespace longhaul {
 struct PanelGemmKernels;
 struct SwigluWeights;
 
-/// What multiplies many rows with weights at the ISA level in force; null: the GEMM library, in
-/// f32.
+/// The kernels that multiply many rows with weights at the current ISA level. Null means the GEMM
+/// library, in f32.
 const PanelGemmKernels* panel_kernels(Compute compute);
 
 /// "bf16", "int16", "int8", "f32" or "fp8": the type of these products.
@@ -37,8 +37,8 @@ enum class RowKind : uint8_t {
   kDecode,
 };
 
-/// Rows that several matrices are applied to; other forms (tiles, groups of int8) are made once, on
-/// demand.
+/// Rows that several matrices are applied to. Other forms (tiles, groups of int8) are computed
+/// once, on demand.
 class LinearInput {
  public:
   /// States what the rows of later calls of assign() and fill() are. The setting stays until it is
@@ -46,24 +46,25 @@ class LinearInput {
   void set_row_kind(RowKind kind) { kind_ = kind; }
   RowKind row_kind() const { return kind_; }
 
-  /// x: [rows, cols] f32, packed; must stay in place and unchanged while this is in use.
+  /// x: [rows, cols] f32, packed. It must stay in place and unchanged while this object is in use.
   void assign(const float* x, int64_t rows, int64_t cols);
 
-  /// Rows that are computed on the way in and kept only in the form that `compute` multiplies:
-  /// fill(begin, count, out) writes rows [begin, begin + count) to out [count, cols]. Called in
-  /// parallel for stretches of rows.
+  /// Rows that are computed on demand and kept only in the form that `compute` multiplies:
+  /// fill(begin, count, out) writes rows [begin, begin + count) to out [count, cols]. It is called
+  /// in parallel for ranges of rows.
   template <class Fill>
   void fill(int64_t rows, int64_t cols, Compute compute, Fill&& fill_rows);
 
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
   const float* f32() const { return f32_; }  ///< null when only tiles are kept
-  /// As `kernels` read them (cpu/panel_gemm.h): [ceil(rows/32) * 2, ceil(cols/depth)] tiles.
+  /// Tiles in the form that `kernels` read (cpu/panel_gemm.h): [ceil(rows/32) * 2,
+  /// ceil(cols/depth)].
   const std::byte* tiles(const PanelGemmKernels& kernels);
-  ActivationRows& decode();  ///< for matvec(); of up to kMatvecMaxRows rows or decode rows
+  ActivationRows& decode();  ///< for matvec(): up to kMatvecMaxRows rows, or decode rows
 
-  /// Whether `rows` rows stay in f32 for matvec(), or for the GEMM library where exact products are
-  /// wanted, and are never packed to tiles.
+  /// Whether `rows` rows stay in f32 for matvec(), or for the GEMM library if exact products are
+  /// requested, and are never packed to tiles.
   bool decode_rows(int64_t rows) const {
     return rows <= kMatvecMaxRows || kind_ == RowKind::kDecode;
   }
@@ -71,14 +72,14 @@ class LinearInput {
  private:
   friend void linear_swiglu(LinearInput& x, const SwigluWeights& weights, LinearInput& inner,
                             Compute compute);
-  float* begin_f32(int64_t rows, int64_t cols);  ///< for [rows, cols] of its own
+  float* begin_f32(int64_t rows, int64_t cols);  ///< memory for its own [rows, cols]
   std::byte* begin_tiles(int64_t rows, int64_t cols, const PanelGemmKernels& kernels);
   void pack(int64_t row_tile, const float* rows, int64_t count);
 
   const float* f32_ = nullptr;
   int64_t rows_ = 0, cols_ = 0;
   RowKind kind_ = RowKind::kPrefill;
-  const PanelGemmKernels* form_ = nullptr;  ///< of tiles_; null: none yet
+  const PanelGemmKernels* form_ = nullptr;  ///< format of tiles_; null: not packed yet
   Buffer<std::byte> tiles_;
   Buffer<float> own_;
   ActivationRows decode_;
@@ -93,8 +94,8 @@ struct LinearJob {
   const LowRank* low_rank = nullptr;  ///< an adapter beside the weights; may be null
 };
 
-/// Two matrices [ffn, cols], their adapters and biases [ffn], which may be null, and how their
-/// products are joined.
+/// Two matrices [ffn, cols], their adapters and biases [ffn], which may be null, and the function
+/// that joins their products.
 struct SwigluWeights {
   const TensorView& gate;
   const TensorView& up;
@@ -108,13 +109,14 @@ struct SwigluWeights {
 void linear(LinearInput& x, std::span<const LinearJob> jobs, Compute compute);
 void linear(LinearInput& x, const LinearJob& job, Compute compute);
 
-/// inner = gated(x gate^T, x up^T) (ops/core/swiglu.h: silu(x gate^T) * (x up^T) or its like),
-/// ready to be multiplied by `down`. With many rows in tiles the two products never reach memory.
+/// inner = gated(x gate^T, x up^T) (ops/core/swiglu.h: silu(x gate^T) * (x up^T) or a similar
+/// function), ready to be multiplied by `down`. If many rows are packed to tiles, the two products
+/// never reach memory.
 void linear_swiglu(LinearInput& x, const SwigluWeights& weights, LinearInput& inner,
                    Compute compute);
 
-/// Bytes that expanded panels of matrices with up to `most_cols` columns, and sums of `rows` rows
-/// with them, take on all threads: a part of the memory forecast.
+/// Bytes on all threads for expanded panels of matrices with up to `most_cols` columns and for sums
+/// of `rows` rows with them. They are a part of the memory forecast.
 size_t linear_scratch_bytes(int64_t rows, int64_t most_cols, Compute compute);
 
 /// C[m, n] = A[m, k] B[n, k]^T in f32 through the GEMM library, on the calling thread; rows of C

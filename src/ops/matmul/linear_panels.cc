@@ -15,13 +15,14 @@ namespace {
 
 /// Outputs of one panel: its expanded weights stay in the second-level cache for all rows of x.
 constexpr int64_t kPanelOutputs = 256;
-/// Columns of a product that are multiplied before the next are expanded: with kPanelOutputs
-/// outputs, 1 MiB of bf16 tiles. Whole tiles of every kind, whole blocks of every type.
+/// Number of columns that are multiplied before the next ones are expanded. With kPanelOutputs
+/// outputs they fill 1 MiB of bf16 tiles. The number is a multiple of the tiles of every kind and
+/// of the blocks of every type.
 constexpr int64_t kPartColumns = 2048;
 constexpr int64_t kPanelBlock = kBlockSide * kBlockSide;
 constexpr size_t kMostPanelJobs = 8;  // on one input
 
-/// The columns of a part.
+/// The columns of one part.
 struct Depth {
   int64_t begin, count;  ///< in tiles
   int64_t columns;
@@ -52,7 +53,8 @@ void expand_to_tiles(const PanelGemmKernels& kernels, const TensorView& weight, 
   }
 }
 
-/// What an adapter adds to one block of 32 outputs: its rows of B, and all rows of scale * x A^T.
+/// The adapter's input to one block of 32 outputs: the block's rows of B, and all rows of scale * x
+/// A^T.
 struct BesideBlock {
   const std::byte* x = nullptr;  ///< tiles; null: no adapter
   int64_t x_stride = 0, rank = 0;
@@ -71,7 +73,7 @@ PanelScratch& scratch_of_this_thread() {
   return scratch;
 }
 
-/// An adapter as the panels of its matrix read it.
+/// An adapter in the form that the panels of its matrix read.
 struct Beside {
   const LowRank* adapter = nullptr;
   const std::byte* x = nullptr;  ///< tiles of scale * x A^T
@@ -85,14 +87,14 @@ struct BesideRows {
   int64_t begin, count;
 };
 
-/// x A^T of one job, and the same as the input of B.
+/// x A^T of one job, as a result and as the input of B.
 struct BesideInput {
   Buffer<float> product;  // [rows, rank]
   LinearInput input;
 };
 
-/// Notes in the thread's scratch what adapters add to each of `n_blocks` blocks: rows_of(n) tells
-/// block n's.
+/// Stores the adapters of each of `n_blocks` blocks in the thread's scratch. rows_of(n) returns
+/// those of block n.
 template <class RowsOf>
 void expand_beside(const PanelGemmKernels& kernels, int64_t n_blocks, RowsOf&& rows_of) {
   PanelScratch& scratch = scratch_of_this_thread();
@@ -116,10 +118,10 @@ void expand_beside(const PanelGemmKernels& kernels, int64_t n_blocks, RowsOf&& r
 }
 
 /// Products of all rows with `n_blocks` * 32 outputs, in blocks of 32 x 32. expand(depth, tiles)
-/// provides the weights; finish(block [32, 32], m, n) takes block (m, n) when its sum is complete;
-/// blocks (m, 0) to (m, n) lie one after the other. Adapters of the blocks are those that the
-/// thread's scratch names. Sums stay in packed blocks: rows of a result
-/// may lie a multiple of 4 KiB apart, where the first-level cache holds only a few of them.
+/// provides the weights. finish(block [32, 32], m, n) receives block (m, n) when its sum is
+/// complete; blocks (m, 0) to (m, n) are adjacent. The thread's scratch names the adapters of the
+/// blocks. Sums stay in packed blocks, because rows of a result may be a multiple of 4 KiB apart,
+/// and the first-level cache holds only a few such rows.
 template <class Expand, class Finish>
 void multiply(const PanelGemmKernels& kernels, LinearInput& x, int64_t n_blocks, Expand&& expand,
               Finish&& finish) {
@@ -180,7 +182,7 @@ void multiply_panel(const PanelGemmKernels& kernels, LinearInput& x, const Weigh
   multiply(kernels, x, blocks, expand, write);
 }
 
-/// The matrices of one feed-forward part with what their adapters have made of x.
+/// The matrices of one feed-forward part with the products of x and their adapters.
 struct Swiglu {
   const SwigluWeights& weights;
   Beside gate, up;
@@ -192,8 +194,8 @@ void add_bias_to_block(const float* bias, int64_t outputs, float* block) {
   }
 }
 
-/// One panel of gate, with the same outputs of up, to their activations in `inner`. The panel
-/// begins at a tile of `inner`.
+/// Computes one panel of gate and the same outputs of up, and writes their activations to `inner`.
+/// The panel begins at a tile of `inner`.
 void activate_panel(const PanelGemmKernels& kernels, LinearInput& x, const WeightPanel& panel,
                     const Swiglu& swiglu, std::byte* inner) {
   const TensorView &gate = swiglu.weights.gate, &up = swiglu.weights.up;
@@ -203,7 +205,7 @@ void activate_panel(const PanelGemmKernels& kernels, LinearInput& x, const Weigh
   const auto outputs_of = [&](int64_t pair) {
     return std::min<int64_t>(kBlockSide, panel.count - kBlockSide * pair);
   };
-  const auto expand = [&](Depth depth, std::byte* tiles) {  // blocks of gate and up take turns
+  const auto expand = [&](Depth depth, std::byte* tiles) {  // blocks of gate and up alternate
     const int64_t block_tiles = 2 * depth.count * kernels.w_tile;
     for (int64_t n = 0; n < pairs; ++n, tiles += 2 * block_tiles) {
       const int64_t begin = panel.begin + kBlockSide * n;
@@ -231,7 +233,8 @@ void activate_panel(const PanelGemmKernels& kernels, LinearInput& x, const Weigh
   multiply(kernels, x, 2 * pairs, expand, activate);
 }
 
-/// scale * x A^T of every job with an adapter; `inner` holds it and is as long as jobs.
+/// Computes scale * x A^T of every job with an adapter. `inner` holds the results and is as long as
+/// `jobs`.
 std::vector<Beside> make_beside(const PanelGemmKernels& kernels, LinearInput& x,
                                 std::span<const LinearJob> jobs, std::span<BesideInput> inner) {
   std::vector<Beside> beside(jobs.size());
@@ -265,7 +268,7 @@ void linear_panels(const PanelGemmKernels& kernels, LinearInput& x,
                    std::span<const LinearJob> jobs) {
   thread_local std::array<BesideInput, kMostPanelJobs> inner;
   LH_ASSERT(jobs.size() <= kMostPanelJobs);
-  x.tiles(kernels);  // made here, not by the first thread that asks
+  x.tiles(kernels);  // computed here, not by the first thread that needs it
   const std::vector<Beside> beside = make_beside(kernels, x, jobs, inner);
   const std::vector<WeightPanel> panels = cut_to_panels(jobs, kBlockSide, kPanelOutputs);
   parallel_for(static_cast<int64_t>(panels.size()), [&](int64_t i, int) {

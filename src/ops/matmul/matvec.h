@@ -1,7 +1,6 @@
 #pragma once
-// y = W x for few rows of x: decoding, where every weight is read once per token and the memory's
-// bandwidth sets the speed. Weights stay as the file stores them; each is unpacked once for all
-// rows.
+// y = W x for few rows of x. In decode every weight is read once per token, so memory bandwidth
+// limits the speed. Weights stay as the file stores them, and each is unpacked once for all rows.
 
 #include <cstdint>
 #include <span>
@@ -16,7 +15,7 @@ namespace longhaul {
 inline constexpr int64_t kMatvecMaxRows = 8;
 
 /// 256 activations in int8. Blocks of 32 share a scale (amax / 127). Scale and sum are kept for
-/// each run of 16, the finest sub-block of any weight type, so that all types use them alike.
+/// each run of 16, the finest sub-block of any weight type, so that all types use the same form.
 struct alignas(64) ActivationGroup {
   int8_t q[256];
   int8_t columns[256];  ///< q as four columns: column k has q 4 k to 4 k + 3 of each run of 16
@@ -25,8 +24,8 @@ struct alignas(64) ActivationGroup {
   int32_t start[16];  ///< -128 * (sum of its 16 q), for weights that are u - 128
 };
 
-/// The largest integer factor of 32 activations. Eight products of a dot product of 4 (within
-/// 32 * 127 * 4 for any type), a weight's factor (128) and this then add up to less than 2^31.
+/// The largest integer factor of 32 activations. The sum of eight products of a dot product of 4
+/// (within 32 * 127 * 4 for any type), a weight's factor (128) and this factor is less than 2^31.
 inline constexpr int kMostFactor = 127;
 
 /// 256 activations in int8 for the types whose own factors are integers (the K types). AVX-512
@@ -36,20 +35,21 @@ inline constexpr int kMostFactor = 127;
 struct alignas(64) FactoredGroup {
   int8_t q[256];
   int8_t pairs[256];  ///< q by 32: 0, 2, 1, 3, 4, 6, 5, 7
-  /// The same for dot products of 8 elements, which products of several rows use. Two quarters of
-  /// 64 that lie 128 apart are interleaved: elements 8 i to 8 i + 3 of both, then elements 8 i + 4
-  /// to 8 i + 7 of both.
+  /// q for dot products of 8 elements, which products of several rows use. Two quarters of 64 that
+  /// are 128 apart are interleaved: elements 8 i to 8 i + 3 of both, then elements 8 i + 4 to 8 i +
+  /// 7 of both.
   int8_t q_of_8[256], pairs_of_8[256];
   int32_t offsets_of_8[32];  ///< -32 * (sum of each 8 q), in the order of q_of_8
   int32_t offsets[64];       ///< -32 * (sum of 4 q), for weights that are u - 32
   int16_t factor16[16];      ///< 256 times the factor of each 16
-  int16_t sum16[16];         ///< of q
+  int16_t sum16[16];         ///< scale of q
   int16_t factor32[8], sum32[8];
   float scale;
 };
 
-/// Rows of activations in the forms that the kernels read: f32 as given, and int8, which is made
-/// once for all matrices. Keep one object and assign() to it, so that its memory is reused.
+/// Rows of activations in the forms that the kernels read: f32 as given, and int8, which is
+/// computed once for all matrices. Keep one object and assign() to it, so that its memory is
+/// reused.
 class ActivationRows {
  public:
   /// x: [rows, cols] f32, packed; it must stay in place until the last matvec on it.
@@ -59,15 +59,15 @@ class ActivationRows {
   int64_t cols() const { return cols_; }
   const float* f32(int64_t row) const { return x_ + row * cols_; }
 
-  /// Makes the int8 form if it is not there yet. matvec() calls it when a weight needs it.
+  /// Computes the int8 form if necessary. matvec() calls it when a weight needs it.
   void quantize();
-  /// ceil(cols / 256) groups, the last padded with zeros. After quantize().
+  /// ceil(cols / 256) groups, the last one padded with zeros. Call quantize() first.
   const ActivationGroup* groups(int64_t row) const {
     return groups_.data() + row * groups_per_row();
   }
   int64_t groups_per_row() const { return (cols_ + 255) / 256; }
 
-  /// The same of the other int8 form; only where reads_factored(), of whole groups.
+  /// Groups of the other int8 form. Valid only if reads_factored(), and for whole groups.
   void factor();
   const FactoredGroup* factored(int64_t row) const {
     return factored_.data() + row * groups_per_row();
@@ -81,7 +81,7 @@ class ActivationRows {
   Buffer<FactoredGroup> factored_;
 };
 
-/// Whether weights of the type are multiplied with FactoredGroups, at the ISA level in force.
+/// Whether weights of the type are multiplied with FactoredGroups at the current ISA level.
 bool reads_factored(DType type);
 
 struct MatvecJob {
@@ -89,7 +89,7 @@ struct MatvecJob {
   float* y = nullptr;           ///< [rows, N] with rows y_stride apart
   int64_t y_stride = 0;         ///< 0: N
   const float* bias = nullptr;  ///< [N], added to every row; may be null
-  int64_t only = -1;            ///< from 0 on: of this row of x alone, y is [N]
+  int64_t only = -1;            ///< if at least 0: only this row of x, and y is [N]
 };
 
 /// y[m, n] = sum_k W[n, k] x[m, k] (+ bias[n]). Block types: x rounded to int8 in blocks of 32
@@ -97,9 +97,9 @@ struct MatvecJob {
 /// types: f32 throughout.
 void matvec(const TensorView& weight, ActivationRows& x, float* y);
 
-/// Several matrices that read the same x (query, key, value; gate, up) in one parallel region.
-/// N rows of x are ceil(N / 8) products of up to 8 rows, which share each chunk of weights while it
-/// is in the cache. A row's result is the same, bit for bit, whatever rows stand beside it.
+/// Multiplies several matrices that read the same x (query, key, value; gate, up) in one parallel
+/// region. N rows of x are ceil(N / 8) products of up to 8 rows, which share each chunk of weights
+/// while it is in the cache. A row's result has the same bits whatever the other rows are.
 void matvec(std::span<const MatvecJob> jobs, ActivationRows& x);
 
 }  // namespace longhaul

@@ -32,7 +32,7 @@ struct MatvecArgs {
   const void* x;
   int64_t x_stride;
   int x_rows, x_bf16, x_aligned;  // aligned: four values can be loaded at once
-  Int8Rows int8;                  // the same rows of x
+  Int8Rows int8;                  // the rows of x, aligned
   int made_at;                    // offset of a made row in shared memory (made_row.cuh); 0: none
   const float* norm;              // norm of a made row; may be null
   float eps;

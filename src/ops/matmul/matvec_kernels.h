@@ -1,5 +1,5 @@
 #pragma once
-// What matvec.cc hands to the kernels of one instruction-set level.
+// The arguments that matvec.cc passes to the kernels of one instruction-set level.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,9 +9,8 @@
 
 namespace longhaul {
 
-/// A run of weight rows against `x_rows` rows of activations; the block types read `groups` or,
-/// where reads_factored(), `factored`, the plain ones `x`. The pointers stand at the first row of
-/// each.
+/// A range of weight rows against `x_rows` rows of activations. Block types read `groups` or, if
+/// reads_factored(), `factored`; plain types read `x`. The pointers point to the first row of each.
 struct MatvecRows {
   const uint8_t* weight;
   size_t row_bytes;
@@ -19,7 +18,7 @@ struct MatvecRows {
   int64_t x_rows;
   const float* x;                 // [x_rows, cols]
   const ActivationGroup* groups;  // [x_rows, groups_per_row]
-  const FactoredGroup* factored;  // the same
+  const FactoredGroup* factored;  // [x_rows, groups_per_row]
   int64_t groups_per_row;
   float* y;  // [x_rows, rows], rows y_stride apart
   int64_t y_stride;
@@ -29,12 +28,11 @@ struct MatvecRows {
 struct MatvecTable {
   void (*run[kDTypeCount])(const MatvecRows&);  ///< by DType
   void (*quantize)(const float* x, int64_t cols, ActivationGroup* groups);
-  /// Null where nothing reads them.
+  /// Null if no type uses this form.
   void (*factor)(const float* x, int64_t groups, FactoredGroup* factored);
 };
 
-// The levels above avx512 have nothing to add here: bf16 products would round x, tiles want many
-// rows.
+// Levels above avx512 add nothing here: bf16 products would round x, and tiles need many rows.
 namespace generic {
 extern const MatvecTable kMatvec;
 }

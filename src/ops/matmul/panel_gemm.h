@@ -1,7 +1,8 @@
 #pragma once
-// The product behind linear() for many rows: y = x W^T with W expanded panel by panel straight into
-// the form that the kernels read. A GEMM library would need the expanded matrix in memory first and
-// repack it on every call; here it goes from the quantized file to the second-level cache.
+// The product behind linear() for many rows: y = x W^T, with W expanded panel by panel directly
+// into the form that the kernels read. A GEMM library would need the whole expanded matrix in
+// memory and would repack it on every call. Here weights move from the quantized file to the
+// second-level cache.
 //
 // Both operands are cut into tiles of 16 rows (of x, or outputs of W) by `depth` columns. Weights
 // are rounded to bf16 before they are packed; then, with s a scale for every row and tile:
@@ -24,30 +25,32 @@
 namespace longhaul {
 
 inline constexpr int kTileSide = 16;
-inline constexpr int kBlockSide = 32;  ///< of the sums that a kernel computes at a time
+inline constexpr int kBlockSide = 32;  ///< rows and columns of the block of sums that a kernel
+                                       ///< computes at a time
 
 struct PanelGemmKernels {
   int depth;            ///< columns of a tile; 0: the level has no such products
   int x_tile, w_tile;   ///< bytes of a tile
   const char* product;  ///< "bf16", "int16" or "int8"
 
-  /// 16 rows of x (missing ones null: zeros), k padded with zeros, to tiles [ceil(k / depth)].
+  /// Packs 16 rows of x (missing ones null: zeros), k padded with zeros, to tiles [ceil(k /
+  /// depth)].
   void (*pack_rows)(const float* const rows[16], int64_t k, std::byte* tiles);
-  /// 16 weight rows, each [k] bf16 at any alignment (missing ones null), to tiles.
+  /// Packs 16 weight rows, each [k] bf16 at any alignment (missing ones null), to tiles.
   void (*pack_weights)(const bf16_t* const rows[16], int64_t k, std::byte* tiles);
-  /// C[32, 32] = x W^T over `k` columns (of the last tile only these count), or += : two rows of
-  /// tiles of x (x_stride bytes apart), two of W (w_stride apart).
+  /// C[32, 32] = x W^T, or += x W^T, over `k` columns (only these of the last tile count). It reads
+  /// two rows of tiles of x (x_stride bytes apart) and two of W (w_stride apart).
   void (*block)(int64_t k, const std::byte* x, int64_t x_stride, const std::byte* w,
                 int64_t w_stride, float* c, bool accumulate);
-  /// The live part of a block to y, rows y_stride floats apart: y = C + bias, or y += C + bias.
-  /// bias may be null.
+  /// Writes the live part of a block to y, with rows y_stride floats apart: y = C + bias, or y += C
+  /// + bias. bias may be null.
   void (*write)(const float* c, int rows, int outputs, const float* bias, bool add, float* y,
                 int64_t y_stride);
-  /// gated(gate, up) of `pairs` pairs of blocks (gate, up, gate, up, ...: the columns of one tile,
-  /// or the first of them) to two rows of tiles `tile_stride` bytes apart.
+  /// Writes gated(gate, up) of `pairs` pairs of blocks (gate, up, gate, up, ...: all or the first
+  /// columns of one tile) to two rows of tiles `tile_stride` bytes apart.
   void (*swiglu)(const Gating& gating, const float* blocks, int pairs, std::byte* tile,
                  int64_t tile_stride);
-  /// Around a run of block() calls on one thread.
+  /// Called before and after a series of block() calls on one thread.
   void (*begin)();
   void (*end)();
 };

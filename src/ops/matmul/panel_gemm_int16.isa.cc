@@ -1,6 +1,6 @@
-// kInt16PanelGemm: products of 16-bit integers, twice as many a step as in f32. Both operands (of
-// the weights what bf16 left) are rounded to multiples of a scale for every row and tile; sums of a
-// tile are exact.
+// kInt16PanelGemm: products of 16-bit integers, twice as many per step as in f32. Both operands
+// (weights after rounding to bf16) are rounded to multiples of a scale for every row and tile. Sums
+// of a tile are exact.
 
 #include "ops/core/isa/small_floats.h"
 #include "ops/matmul/panel_gemm.h"
@@ -8,13 +8,13 @@
 
 namespace longhaul::LH_ISA {
 
-// Levels with products of bf16 have no use for it.
+// Levels with bf16 products do not need it.
 #if defined(__AVX2__) && !defined(__AVX512BF16__)
 namespace {
 
 constexpr int kInt16Depth = 128;
 constexpr int kPairs = kInt16Depth / 2;
-constexpr int kMost = 4095;  // of q: kInt16Depth products fit in 31 bits
+constexpr int kMost = 4095;  // largest |q|: kInt16Depth products fit in 31 bits
 static_assert(int64_t{kInt16Depth} * kMost * kMost <= INT32_MAX);
 
 struct Int16Rows {
@@ -27,8 +27,9 @@ struct Int16Weights {
   float scale[kTileSide];
 };
 
-/// q = x / scale, rounded to nearest even, at most kMost; returns the scale, which is not a number
-/// where one of x is none. The largest is found by its bits, in whose order such come last.
+/// q = x / scale, rounded to nearest even, at most kMost. Returns the scale, which is NaN if one of
+/// x is NaN. The largest value is found by comparing bits, in whose order infinity and NaN come
+/// last.
 float quantize_int16(const float* x, int16_t* q) {
   int32_t bits = 0;
 #pragma omp simd reduction(max : bits)
@@ -99,8 +100,8 @@ Sums add_products(Sums sum, Sums x, Sums w) {
 Vec to_floats(Sums sum) { return (Vec)_mm256_cvtepi32_ps(sum); }
 #endif
 
-/// kRows rows of a tile of x from r on by 2 * kLanes outputs, over its first `pairs`: sums, scaled
-/// and added to c.
+/// Multiplies kRows rows of a tile of x from r on with 2 * kLanes outputs, over its first `pairs`.
+/// The scaled sums are added to c.
 void rows_by_outputs(int pairs, const Int16Rows& x, int r, const int16_t* const w[2],
                      const float* const scales[2], float* c, bool add) {
   Sums sum[kRows][2] = {};

@@ -1,5 +1,5 @@
 // kInt8PanelGemm: products of int8 with AVX512-VNNI. x is stored as q + 128, since the instruction
-// multiplies unsigned by signed bytes; what that adds is taken off by the sums' starting values.
+// multiplies unsigned by signed bytes. The starting values of the sums subtract the excess.
 
 #include "ops/core/transpose.h"
 #include "ops/matmul/panel_gemm.h"
@@ -7,7 +7,7 @@
 
 namespace longhaul::LH_ISA {
 
-// With a matrix unit bf16 products are faster than this.
+// With a matrix unit bf16 products are faster than these.
 #if defined(__AVX512VNNI__) && !defined(__AMX_BF16__)
 namespace {
 
@@ -37,10 +37,10 @@ struct Quantized {
   float scale;
 };
 
-/// Of absolute values; they are ordered as these are, infinity and not-a-number above all others.
+/// Bits of absolute values have the order of the values, with infinity and NaN above all others.
 __m512i magnitude_bits(__m512 x) { return _mm512_castps_si512(_mm512_abs_ps(x)); }
 
-/// A tile with a number that is none gets that as its scale, and so do all sums with it.
+/// A tile that contains infinity or NaN gets that value as its scale, and so do all sums with it.
 Quantized quantize_int8(const __m512 (&x)[kVectors]) {
   __m512i top = magnitude_bits(x[0]);
   for (int i = 1; i < kVectors; ++i) top = _mm512_max_epi32(top, magnitude_bits(x[i]));
@@ -74,7 +74,7 @@ void pack_int8_rows(const float* const rows[16], int64_t k, std::byte* to) {
   }
 }
 
-/// Columns [at, at + kInt8Depth) of a row of k bf16; zeros beyond its end, and where it is missing.
+/// Columns [at, at + kInt8Depth) of a row of k bf16, with zeros past its end or for a missing row.
 void load_weights(const bf16_t* row, int64_t at, int64_t k, __m512 (&x)[kVectors]) {
   for (int i = 0; i < kVectors; ++i) {
     const int64_t column = at + 16 * i;
@@ -109,8 +109,8 @@ void pack_int8_weights(const bf16_t* const rows[16], int64_t k, std::byte* to) {
   }
 }
 
-/// Rows [r, r + 8) of a tile of x by 32 outputs, over its first `quads`: 16 integer sums, scaled
-/// and added to c.
+/// Multiplies rows [r, r + 8) of a tile of x with 32 outputs, over its first `quads`: 16 integer
+/// sums, scaled and added to c.
 void eight_int8_rows(int quads, const Int8Rows& x, int r, const Int8Weights& w0,
                      const Int8Weights& w1, float* c, bool add) {
   __m512i sum[8][2];

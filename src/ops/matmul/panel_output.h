@@ -1,5 +1,5 @@
 #pragma once
-// What panel kernels do with finished blocks of sums [32, 32]. For *.isa.cc only.
+// Output of finished blocks of sums [32, 32] from panel kernels. For *.isa.cc only.
 
 #include "ops/core/isa/simd.h"
 #include "ops/matmul/panel_gemm.h"
@@ -20,10 +20,10 @@ static inline void write_block(const float* c, int rows, int outputs, const floa
   }
 }
 
-/// PanelGemmKernels::begin and end where vectors need no preparation.
+/// PanelGemmKernels::begin and end for vectors that need no preparation.
 static inline void nothing() {}
 
-/// Gating (ops/core/swiglu.h); of SwiGLU x / (1 + e^-x) * up.
+/// The gating function (ops/core/swiglu.h); for SwiGLU it is x / (1 + e^-x) * up.
 static inline Vec gated(const Gating& how, Vec x, Vec up) {
   if (how.limit > 0) {
     const Vec most = splat(how.limit), least = splat(-how.limit);
@@ -34,7 +34,7 @@ static inline Vec gated(const Gating& how, Vec x, Vec up) {
   Vec s = x;
   if (how.cubic != 0) s = fma(x * x * splat(how.cubic), x, x);
   if (how.slope != 1) s *= splat(how.slope);
-  const Vec clamped = max(s, splat(-80.0f));  // e^80 is finite and the quotient is 0 to f32
+  const Vec clamped = max(s, splat(-80.0f));  // e^80 is finite, and the quotient is 0 in f32
   const Vec power = exp2_precise(clamped * splat(-1.44269504f));
   return x * up / (splat(1.0f) + power);
 }

@@ -33,8 +33,8 @@ inline __m512i plus(__m512i numbers, int k) {
   return k == 0 ? numbers : _mm512_add_epi32(numbers, _mm512_set1_epi32(k));
 }
 
-/// Elements 4 k to 4 k + 3 of 16 pieces of 16 bytes; `first` has the dword where each piece begins,
-/// in `a` or, from 16 on, in `b`.
+/// Elements 4 k to 4 k + 3 of 16 pieces of 16 bytes. `first` has the dword at which each piece
+/// begins, in `a` or, from 16 on, in `b`.
 [[gnu::always_inline]] inline __m512i column_of(__m512i a, __m512i b, __m512i first, int k) {
   return _mm512_permutex2var_epi32(a, plus(first, k), b);
 }
@@ -53,12 +53,12 @@ inline __m512i plus(__m512i numbers, int k) {
   return _mm512_inserti32x4(v, piece(3), 3);
 }
 
-/// Where eight blocks of 16 bytes hold the runs: the low halves are a block's first run, the high
-/// halves its second.
+/// The places of the runs in eight blocks of 16 bytes: the low halves are a block's first run, the
+/// high halves its second.
 inline constexpr RunNumbers kPieceOfBlocks([](int r) { return r / 2 * 4; });
 
-/// The half bytes of eight pieces; a column is rotated left by `rotation` bits where the run is in
-/// the low halves, by `rotation` - 4 where it is in the high ones, and masked.
+/// The half bytes of eight pieces. A column is rotated left by `rotation` bits if the run is in the
+/// low halves, by `rotation` - 4 if it is in the high ones, and masked.
 template <int kRotation, int kMask>
 struct BlockHalves {
   __m512i a, b;
@@ -72,7 +72,7 @@ struct BlockHalves {
   static constexpr RunNumbers kRotations{[](int r) { return (kRotation - r % 2 * 4) & 31; }};
 };
 
-/// The factor of each block of 32, and its constant where the type has one, times `unit`.
+/// The factor of each block of 32, and its constant if the type has one, times `unit`.
 template <class Type>
 struct ColumnsOf32 : Registers32<Type> {
   static constexpr bool kHasConstant = Type::kHasMin;
@@ -84,9 +84,9 @@ struct ColumnsOf32 : Registers32<Type> {
   }
 };
 
-/// Four quarters of 64 weights in their own order to columns.
+/// Converts four quarters of 64 weights in their own order to columns.
 [[gnu::always_inline]] inline void transpose_quarters(const __m512i q[4], __m512i u[4]) {
-  // Of runs 0 to 7 or 8 to 15: two columns.
+  // Two columns of runs 0 to 7 or 8 to 15.
   static constexpr RunNumbers kTwo{[](int i) { return i % 8 * 4 + i / 8; }};
   const __m512i two = kTwo.load();
   for (int k = 0; k < 4; k += 2) {
@@ -96,7 +96,7 @@ struct ColumnsOf32 : Registers32<Type> {
   }
 }
 
-/// A type that gives quarters in their own order.
+/// A type that provides quarters in their own order.
 template <class Type>
 struct WeightColumns : SmallRegisters<Type> {
   static constexpr bool kHasConstant = true;
@@ -121,7 +121,7 @@ struct WeightColumns<Q4_0> : ColumnsOf32<Q4_0> {
   }
 };
 
-/// Weights in high halves are left there: as 16 u.
+/// Weights in high halves stay there, as 16 u.
 template <>
 struct WeightColumns<Q4_1> : ColumnsOf32<Q4_1> {
   [[gnu::always_inline]] static void columns(const uint8_t* p, __m512i u[4]) {
@@ -141,7 +141,7 @@ struct WeightColumns<Q4_1> : ColumnsOf32<Q4_1> {
 
 /// The fifth bits of eight blocks, a word of 32 bits each.
 struct FifthBits {
-  __m512i words;  // of each run's block
+  __m512i words;  // first byte of each run's block
 
   template <class Type>
   [[gnu::always_inline]] static FifthBits at(const uint8_t* p) {
@@ -160,7 +160,7 @@ struct FifthBits {
 
   /// Bit 16 (r % 2) + 4 k + i of the word for byte i of run r.
   [[gnu::always_inline]] __mmask64 of_column(int k) const {
-    const int first = k / 2, second = 2 + k / 2;  // which byte of the word, by run
+    const int first = k / 2, second = 2 + k / 2;  // index of the byte within the word, by run
     const __m128i lane = _mm_setr_epi8(
         static_cast<char>(first), static_cast<char>(first), static_cast<char>(first),
         static_cast<char>(first), static_cast<char>(4 + second), static_cast<char>(4 + second),
