@@ -19,6 +19,8 @@ class Determiniser {
     base_ = base;
     out_.clear();
     sets_.clear();
+    // To clear a large table takes time for each of its places, and most rules are small.
+    if (numbers_.bucket_count() > 256) numbers_ = {};
     numbers_.clear();
     work_ = 0;
     int64_t size = 0;
@@ -104,6 +106,8 @@ class Determiniser {
 
   /// Divides overlapping edges into intervals with the same targets.
   std::vector<Interval> split(const std::vector<ByteEdge>& edges) {
+    if (edges.empty()) return {};
+    if (edges.size() == 1) return {{edges[0].low, edges[0].high, {edges[0].target}}};
     std::vector<bool> begins(257);
     for (const ByteEdge& edge : edges) {
       begins[edge.low] = true;

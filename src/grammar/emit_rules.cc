@@ -7,7 +7,7 @@
 namespace longhaul::grammar {
 namespace {
 
-constexpr int64_t kMostStates = 150'000;
+constexpr int64_t kMostStates = 400'000;
 constexpr int64_t kUnrolledStates = 512;  // a repeat with more states becomes rules
 constexpr int64_t kInsertedStates = 40;   // rules up to this size are inserted at every call
 constexpr int kDeepestInsertion = 16;

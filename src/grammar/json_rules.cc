@@ -15,6 +15,8 @@ namespace {
 constexpr size_t kComparedCharacters =
     64;  // a limit for names; other keys do not begin like a longer name
 
+constexpr size_t kInsertedMembers = 32;  // members of larger objects are rules, which exist once
+
 /// Characters that stand for themselves in strings.
 const CharSet& unescaped() {
   static const CharSet set = CharSet{{0, 0x1F}, {'"', '"'}, {'\\', '\\'}}.complement();
@@ -187,15 +189,21 @@ Expression JsonRules::object(const std::vector<JsonMember>& members, Expression 
   Expression other = syntax_.nothing();
   if (open) other = syntax_.sequence({key ? *key : other_key(members), colon, further});
   const auto written = [&](const JsonMember& member) {
-    return syntax_.sequence({exactly(member.name), colon, member.value});
+    const Expression e = syntax_.sequence({exactly(member.name), colon, member.value});
+    if (members.size() <= kInsertedMembers) return e;
+    const RuleNumber rule = syntax_.rule_of("member", e);
+    syntax_.share(rule);
+    return syntax_.call(rule);
   };
+  std::vector<Expression> all;
+  for (const JsonMember& member : members) all.push_back(written(member));
   const Expression others =
       open ? syntax_.repeat(syntax_.sequence({comma, other}), 0, kUnlimited) : syntax_.empty();
   // The rest of an object that has a member already, from each member on.
   std::vector<Expression> rest(members.size() + 1);
   rest.back() = syntax_.call(syntax_.rule_of("members", syntax_.sequence({others, end})));
   for (size_t i = members.size(); i-- > 0;) {
-    const Expression next = syntax_.sequence({comma, written(members[i])});
+    const Expression next = syntax_.sequence({comma, all[i]});
     rest[i] = syntax_.call(syntax_.rule_of(
         "members",
         syntax_.sequence({members[i].required ? next : syntax_.optional(next), rest[i + 1]})));
@@ -203,7 +211,7 @@ Expression JsonRules::object(const std::vector<JsonMember>& members, Expression 
   std::vector<Expression> firsts;
   bool required = false;
   for (size_t i = 0; i < members.size() && !required; ++i) {
-    firsts.push_back(syntax_.sequence({written(members[i]), rest[i + 1]}));
+    firsts.push_back(syntax_.sequence({all[i], rest[i + 1]}));
     required = members[i].required;
   }
   if (!required) {
