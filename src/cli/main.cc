@@ -69,6 +69,9 @@ int run_program(int argc, char** argv) {
       add_inspect_command(program),   add_tokenize_command(program),   add_methods_command(program),
       add_devices_command(program),   add_models_command(program),     add_pull_command(program),
       add_help_command(program),
+#ifdef LONGHAUL_SERVE
+      add_serve_command(program),
+#endif
   };
   const std::span<const char* const> given(argv, static_cast<size_t>(argc));
   OwnArguments own = in_own_words(program, given.subspan(std::min<size_t>(1, given.size())));

@@ -43,6 +43,19 @@ bool is_json(const HttpRequest& request) {
   return http::equal_but_case(type.substr(0, type.find(';')), "application/json");
 }
 
+GenerationRequest read_request(Api api, const ServedModel& model, const HttpRequest& request,
+                               const std::string& key) {
+  switch (api) {
+    case Api::kChat:
+      return read_chat(model, request, key);
+    case Api::kCompletions:
+      return read_completions(model, request, key);
+    case Api::kLlama:
+      return read_llama_completion(model, request, key);
+  }
+  return {};
+}
+
 HttpResponse busy(const char* code, const char* message) {
   HttpResponse response = http::error_response(503, "server_error", code, message);
   response.fields.emplace_back("Retry-After", "5");
@@ -135,34 +148,28 @@ void Service::answer_text(const std::shared_ptr<Exchange>& exchange,
   if (!added) exchange->reply(busy("overloaded", "too many requests wait to be read"));
 }
 
-void Service::generate(const std::shared_ptr<Exchange>& exchange, int api) {
+void Service::generate(const std::shared_ptr<Exchange>& exchange, Api api) {
   const bool added = texts_.add([this, exchange, api] {
     if (exchange->closed()) return;
-    const auto refuse = [&](const HttpResponse& response) { exchange->reply(response); };
-    std::optional<HttpResponse> refusal;
     const HttpResponse problem = guarded([&] {
       const auto model = ready_model();
       const std::string key = key_name(exchange->request);
-      GenerationRequest request = api == 0 ? read_chat(*model, exchange->request, key)
-                                  : api == 1
-                                      ? read_completions(*model, exchange->request, key)
-                                      : read_llama_completion(*model, exchange->request, key);
+      GenerationRequest request = read_request(api, *model, exchange->request, key);
       exchange->request.body = {};
       const bool llama = request.api == Api::kLlama;
       const std::vector<std::shared_ptr<Job>> jobs = request.jobs;
       const auto writer = make_writer(model, std::move(request), exchange);
       ReplyWriter::attach(writer);
       for (const auto& job : jobs) {
-        if (const auto error = model->scheduler->submit(job)) {
-          for (const auto& other : jobs) other->cancel.request();
-          refusal = response_of(*error, llama);
-          break;
-        }
+        const auto error = model->scheduler->submit(job);
+        if (!error) continue;
+        exchange->reply(response_of(*error, llama));
+        for (const auto& other : jobs) other->cancel.request();
+        break;
       }
       return HttpResponse();
     });
-    if (problem.status != 200) refuse(problem);
-    if (refusal) refuse(*refusal);
+    if (problem.status != 200) exchange->reply(problem);
   });
   if (!added) exchange->reply(busy("overloaded", "too many requests wait to be read"));
 }
@@ -191,15 +198,17 @@ void Service::add_page(const char* method, const char* path, Page page) {
                }});
 }
 
-void Service::add_generation(const char* path, int api) {
+void Service::add_generation(const char* path, Api api) {
   router_.add(
       {"POST", path, [this, api](const std::shared_ptr<Exchange>& e) { generate(e, api); }});
 }
 
 void Service::add_routes() {
-  for (const char* path : {"/v1/chat/completions", "/chat/completions"}) add_generation(path, 0);
-  for (const char* path : {"/v1/completions", "/completions"}) add_generation(path, 1);
-  add_generation("/completion", 2);
+  for (const char* path : {"/v1/chat/completions", "/chat/completions"})
+    add_generation(path, Api::kChat);
+  for (const char* path : {"/v1/completions", "/completions"})
+    add_generation(path, Api::kCompletions);
+  add_generation("/completion", Api::kLlama);
   for (const char* path : {"/v1/models", "/models"}) add_page("GET", path, models_page);
   add_page("GET", "/v1/models/{model}", model_page);
   for (const char* path : {"/tokenize", "/v1/tokenize"}) add_page("POST", path, tokenize_page);

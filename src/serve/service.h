@@ -9,7 +9,7 @@
 #include "http/connection.h"
 #include "http/origin_check.h"
 #include "http/router.h"
-#include "serve/api/json_text.h"
+#include "serve/api/request.h"
 #include "serve/api_keys.h"
 #include "serve/metrics.h"
 #include "serve/served_model.h"
@@ -49,8 +49,8 @@ class Service {
 
   void add_routes();
   void add_page(const char* method, const char* path, Page page);
-  void add_generation(const char* path, int api);
-  void generate(const std::shared_ptr<http::Exchange>& exchange, int api);
+  void add_generation(const char* path, Api api);
+  void generate(const std::shared_ptr<http::Exchange>& exchange, Api api);
   void answer_text(const std::shared_ptr<http::Exchange>& exchange,
                    std::function<http::HttpResponse()> make);
   http::HttpResponse health(bool live) const;

@@ -189,6 +189,9 @@ void read_common(const ServedModel& model, const http::HttpRequest& http, const 
   job.reply.stop = stop_texts(fields.find("stop"), "stop");
   if (const Json* bias = fields.find("logit_bias")) read_bias(model, *bias, job.reply.logit_bias);
   const int64_t trained = model.trained();
+  if (model.context == 0 && trained > 0) {
+    job.reply.open_limit = std::max<int64_t>(1024, trained - std::ssize(job.prompt));
+  }
   if (trained > 0 && std::ssize(job.prompt) > trained) {
     const auto made = request.attention.make(model.engine->model().shape);
     const int64_t reach = made->reach(std::ssize(job.prompt), model.session.chunk);

@@ -141,7 +141,9 @@ class LegacyLogprobs {
     const std::string text = token_text(tokenizer_, token.id);
     tokens_.push_back(text);
     offsets_.push_back(offset_);
-    offset_ += static_cast<int64_t>(tokenizer_.piece(token.id).size());
+    if (!tokenizer_.is_special(token.id)) {  // control tokens are no text
+      offset_ += static_cast<int64_t>(tokenizer_.piece(token.id).size());
+    }
     if (first_of_prompt) {
       logprobs_.push_back(nullptr);
       best_.push_back(nullptr);

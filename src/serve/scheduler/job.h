@@ -19,6 +19,7 @@ namespace longhaul::serve {
 struct ReplyOptions {
   SamplerOptions sampler;
   int64_t max_tokens = -1;  ///< negative: until the reply ends
+  int64_t open_limit = 0;   ///< most tokens of a reply without max_tokens; 0: no limit
   std::vector<std::string> stop;
   std::map<int32_t, float> logit_bias;
   float presence_penalty = 0;   ///< subtracted from the logits of tokens that the reply holds ...

@@ -137,7 +137,8 @@ ReplyPiece ReplyMaker::take(std::span<const float> raw, std::span<const int32_t>
   release(piece, false);
   const bool complete = options_.constraint && options_.constraint->must_end();
   const bool watches_loops = options_.max_tokens < 0 && options_.sampler.temperature <= 0;
-  const bool full = options_.max_tokens >= 0 && made_ >= options_.max_tokens;
+  const int64_t most = options_.max_tokens >= 0 ? options_.max_tokens : options_.open_limit;
+  const bool full = (options_.max_tokens >= 0 || most > 0) && made_ >= most;
   const bool loops = watches_loops && loop_.push(last_);
   if (!full && !loops && !complete) return piece;
   ReplyPiece last = end(complete ? Finish::kEnd : full ? Finish::kLength : Finish::kLoop);

@@ -1,0 +1,263 @@
+// longhaul serve: answers OpenAI and llama-server clients over HTTP.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "base/error.h"
+#include "base/system_info.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/serve_flags.h"
+#include "cli/service_manager.h"
+#include "http/server.h"
+#include "serve/scheduler/mock_engine.h"
+#include "serve/scheduler/sequence_engine.h"
+#include "serve/service.h"
+
+namespace longhaul {
+namespace {
+
+using serve::ServedModel;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kDrain{30'000};
+constexpr int kTickSeconds = 5;  // between two signs of life to the service manager
+constexpr double kStuckSeconds = 60;
+
+/// Signals that end the server are waited for by the main thread alone.
+sigset_t ending_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM}) sigaddset(&signals, signal);
+  return signals;
+}
+
+void log_line(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
+
+serve::ServiceOptions service_options(const ServeFlags& flags, serve::ApiKeys keys) {
+  serve::ServiceOptions options;
+  options.origins = http::OriginCheck(flags.hosts, flags.origins);
+  options.keys = std::move(keys);
+  for (const std::string& name : split_commas(flags.metrics)) {
+    if (name == "vllm") options.vllm_metrics = true;
+    if (name == "llamacpp") options.llamacpp_metrics = true;
+  }
+  if (!flags.quiet) options.log = log_line;
+  return options;
+}
+
+/// The listening sockets answer 503 until the model is there.
+std::unique_ptr<http::Server> start_server(std::vector<http::ListeningSocket> sockets,
+                                           std::shared_ptr<http::TlsIdentity> tls,
+                                           serve::Service& service) {
+  http::ServerOptions options;
+  options.sockets = std::move(sockets);
+  options.tls = std::move(tls);
+  options.check = [&](const http::HttpRequest& request, http::Fields& fields) {
+    return service.check(request, fields);
+  };
+  options.handle = [&](const std::shared_ptr<http::Exchange>& e) { service.handle(e); };
+  options.done = [&](const http::RequestRecord& record) { service.done(record); };
+  auto server = std::make_unique<http::Server>(std::move(options));
+  server->start();
+  return server;
+}
+
+std::unique_ptr<serve::EnginePort> make_port(const ServeFlags& flags,
+                                             const std::shared_ptr<const Engine>& engine,
+                                             const SessionOptions& session) {
+  if (!flags.mock) return std::make_unique<serve::SequenceEngine>(engine, session);
+  serve::MockSettings settings;
+  settings.virtual_time = false;
+  settings.layer_seconds = settings.layer_seconds_depth = 0;
+  settings.decode_seconds = settings.decode_seconds_row = 0;
+  settings.vocab = engine->model().config.vocab;
+  return std::make_unique<serve::MockEngine>(settings);
+}
+
+std::shared_ptr<ServedModel> make_model(const ServeFlags& flags,
+                                        const std::shared_ptr<const Engine>& engine,
+                                        const SessionOptions& session, size_t memory_limit) {
+  auto model = std::make_shared<ServedModel>();
+  const ModelShape& shape = engine->model().shape;
+  model->name = flags.model_name();
+  model->engine = engine;
+  model->session = session;
+  model->session.attention = session.attention.for_model(shape);
+  model->offers = flags.offers(shape);
+  for (const std::string& lora : flags.model.loras) {
+    model->adapters.push_back(
+        std::filesystem::path(lora.substr(0, lora.find(':'))).stem().string());
+  }
+  try {
+    model->chat = engine->chat_template(flags.chat_template);
+  } catch (const UserError& error) {
+    if (!flags.chat_template.empty()) throw;
+    model->chat_problem = error.what();
+  }
+  model->sampler.temperature = flags.temperature;
+  model->kv_type = flags.session.kv_type;
+  model->kernels = kernels_line(session);
+  model->context = session.context;
+  model->parallel = flags.parallel > 0 ? flags.parallel : session.queue.on_host() ? 8 : 64;
+  model->memory_limit = memory_limit;
+  model->port = make_port(flags, engine, model->session);
+  return model;
+}
+
+/// One request of --ctx tokens has to fit, if that was asked for.
+void check_context(const ServedModel& model) {
+  if (model.context == 0) return;
+  const size_t bytes =
+      model.port->fixed_bytes() + model.port->most_bytes(model.session.attention, model.context, 0);
+  if (bytes <= model.memory_limit) return;
+  user_error("--ctx {}: a context of this length needs {} with {} attention, and the limit is {}",
+             model.context, format_bytes(bytes), model.session.attention.text(),
+             format_bytes(model.memory_limit));
+}
+
+void add_scheduler(const ServeFlags& flags, const serve::ApiKeys& keys, ServedModel& model,
+                   serve::Metrics& metrics) {
+  serve::SchedulerOptions options;
+  options.memory_limit = model.memory_limit;
+  options.context = model.context;
+  options.running = model.parallel;
+  options.queued = flags.queued;
+  options.token_interval = flags.token_interval / 1000.0;
+  for (const serve::ApiKey& key : keys.keys()) options.keys[key.name] = {key.running, key.queued};
+  options.offers = model.offers;
+  model.scheduler = std::make_unique<serve::Scheduler>(*model.port, model.engine->tokenizer(),
+                                                       std::move(options), metrics);
+}
+
+std::string url_of(const http::ListeningSocket& socket, bool tls) {
+  if (socket.name.starts_with("unix:")) return socket.name;
+  return (tls ? "https://" : "http://") + socket.name;
+}
+
+void print_start(const ServedModel& model, const std::vector<std::string>& urls, bool keys) {
+  const size_t fixed = model.port->fixed_bytes();
+  const size_t left = model.memory_limit > fixed ? model.memory_limit - fixed : 0;
+  for (const std::string& url : urls) fmt::print("listening    {}\n", url);
+  fmt::print("model        {} ({} attention, {} keys and values, {})\n", model.name,
+             model.session.attention.text(), model.kv_type, model.kernels);
+  fmt::print("memory left  {} for keys and values\n", format_bytes(left));
+  if (urls.empty() || urls.front().starts_with("unix:")) {
+    std::fflush(stdout);
+    return;
+  }
+  fmt::print("OpenAI       export OPENAI_BASE_URL={}/v1 OPENAI_API_KEY={}\n", urls.front(),
+             keys ? "YOUR_KEY" : "none");
+  fmt::print(
+      "curl         curl {}/v1/chat/completions -H 'Content-Type: application/json'{} -d "
+      "'{{\"messages\":[{{\"role\":\"user\",\"content\":\"Hello\"}}]}}'\n",
+      urls.front(), keys ? " -H 'Authorization: Bearer YOUR_KEY'" : "");
+  std::fflush(stdout);
+}
+
+/// The thread that computes; it ends with this object.
+class EngineThread {
+ public:
+  explicit EngineThread(serve::Scheduler& scheduler)
+      : scheduler_(scheduler), thread_([&scheduler] { scheduler.run(); }) {}
+  ~EngineThread() {
+    scheduler_.stop();
+    thread_.join();
+  }
+
+ private:
+  serve::Scheduler& scheduler_;
+  std::thread thread_;
+};
+
+/// Until a signal comes; tells the manager that the engine works.
+void await_signal(const serve::Scheduler& scheduler, const ServiceManager& manager) {
+  const sigset_t signals = ending_signals();
+  for (;;) {
+    const timespec tick = {kTickSeconds, 0};
+    if (sigtimedwait(&signals, nullptr, &tick) > 0) return;
+    if (scheduler.seconds_since_turn() < kStuckSeconds) manager.tell("WATCHDOG=1");
+  }
+}
+
+/// Lets open answers end, for half a minute or until a second signal.
+void drain(serve::Service& service, serve::Scheduler& scheduler, http::Server& server) {
+  service.shut_down();
+  scheduler.drain();
+  server.drain();
+  const sigset_t signals = ending_signals();
+  const auto end = http::Clock::now() + kDrain;
+  while (http::Clock::now() < end && !(scheduler.idle() && server.await_end(milliseconds(0)))) {
+    const timespec tick = {0, 50'000'000};
+    if (sigtimedwait(&signals, nullptr, &tick) > 0) return;
+  }
+}
+
+int serve_clients(const ServeFlags& flags) {
+  flags.check();
+  SessionOptions session = flags.session.options();
+  session.chunk = session.chunk > 0 || !session.queue.on_host() ? session.chunk : 512;
+  const serve::ApiKeys keys = flags.keys();
+  const auto tls = flags.tls();
+  auto sockets = flags.sockets(!keys.empty());
+  std::vector<std::string> urls;
+  for (const http::ListeningSocket& socket : sockets)
+    urls.push_back(url_of(socket, tls != nullptr));
+  const ServiceManager manager;
+  const sigset_t signals = ending_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  const size_t memory_limit =
+      session.memory_limit > 0 ? session.memory_limit : available_memory_bytes() / 10 * 9;
+
+  std::unique_ptr<serve::Service> service;
+  std::unique_ptr<http::Server> server;
+  std::string sandbox = "off";
+  const auto engine = flags.model.open([&] {
+    if (flags.sandbox.asked || session.queue.on_host()) {
+      flags.sandbox.enter({}, flags.quiet, {.connections = true});
+      sandbox = flags.sandbox.unwanted ? "off" : "on";
+    }
+    service = std::make_unique<serve::Service>(service_options(flags, keys));
+    server = start_server(std::move(sockets), tls, *service);
+  });
+  flags.session.settle_place(engine, {&session, 1}, std::max<int64_t>(session.context, 1));
+  auto model = make_model(flags, engine, session, memory_limit);
+  model->sandbox = sandbox;
+  check_context(*model);
+  add_scheduler(flags, keys, *model, service->metrics());
+  std::optional<EngineThread> engine_thread(std::in_place, *model->scheduler);
+  service->set_model(model);
+  print_start(*model, urls, !keys.empty());
+  manager.tell("READY=1");
+  await_signal(*model->scheduler, manager);
+  manager.tell("STOPPING=1");
+  drain(*service, *model->scheduler, *server);
+  engine_thread.reset();
+  server.reset();
+  return kExitOk;
+}
+
+}  // namespace
+
+Command add_serve_command(CLI::App& program) {
+  CLI::App* app =
+      program.add_subcommand("serve", "Answer OpenAI and llama-server clients over HTTP");
+  auto flags = std::make_shared<ServeFlags>();
+  flags->add_to(*app);
+  app->footer(
+      "Examples:\n"
+      "  longhaul serve -m smollm2\n"
+      "  longhaul serve -m model.gguf --ctx 131072 --offer duo,infllm --parallel 4\n"
+      "  longhaul serve -m model.gguf --listen 0.0.0.0:8443 --api-key-file keys --tls-cert c.pem "
+      "--tls-key k.pem");
+  return {app, [flags] { return serve_clients(*flags); }};
+}
+
+}  // namespace longhaul

@@ -1,0 +1,45 @@
+#pragma once
+// The flags of `longhaul serve`.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/model_flags.h"
+#include "cli/sandbox_flags.h"
+#include "cli/session_flags.h"
+#include "http/server.h"
+#include "serve/api_keys.h"
+#include "serve/scheduler/scheduler.h"
+
+namespace longhaul {
+
+struct ServeFlags {
+  ModelFlags model;
+  SessionFlags session;
+  SandboxFlags sandbox;
+  std::string chat_template;  ///< a name or a file; empty: the model's own
+  std::vector<std::string> listen;
+  std::string offer, alias, metrics;
+  std::string api_key_file, tls_certificate, tls_key;
+  std::vector<std::string> origins, hosts;
+  bool open = false, quiet = false;
+  int parallel = 0;  ///< 0: 8 on a CPU, 64 on a GPU
+  int queued = 64;
+  int token_interval = 20;  ///< milliseconds
+  float temperature = 0;
+  bool mock = false;  ///< in builds with tests: nothing is computed
+
+  void add_to(CLI::App& app);
+
+  /// Throws UserError for flags that are wrong whatever the model.
+  void check() const;
+  serve::ApiKeys keys() const;
+  std::shared_ptr<http::TlsIdentity> tls() const;
+  /// Throws UserError for addresses that others reach, without keys and without --open.
+  std::vector<http::ListeningSocket> sockets(bool has_keys) const;
+  std::vector<MethodSpec> offers(const ModelShape& shape) const;
+  std::string model_name() const;
+};
+
+}  // namespace longhaul

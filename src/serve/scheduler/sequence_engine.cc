@@ -1,0 +1,145 @@
+#include "serve/scheduler/sequence_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/prefill.h"
+
+namespace longhaul::serve {
+namespace {
+
+constexpr int64_t kShortRows =
+    256;  // most rows of a prompt that runs between the layers of another
+
+class EngineSequence : public ServedSequence {
+ public:
+  explicit EngineSequence(Sequence made) : sequence(std::move(made)) {}
+
+  std::span<const int32_t> tokens() const override { return sequence.tokens(); }
+  std::span<const float> logits() const override { return sequence.logits(); }
+  SequenceFacts facts() const override {
+    const SessionReport report = sequence.report();
+    return {report.kv_bytes, report.pairs_share, report.attention_seconds};
+  }
+  int64_t reuse_prefix(std::span<const int32_t> prompt) override {
+    return sequence.reuse_prefix(prompt);
+  }
+  std::unique_ptr<ServedSequence> clone() const override {
+    return std::make_unique<EngineSequence>(sequence.clone());
+  }
+
+  Sequence sequence;
+};
+
+Sequence& sequence_of(ServedSequence& served) {
+  return static_cast<EngineSequence&>(served).sequence;
+}
+
+std::string message_of(const std::exception_ptr& problem) {
+  try {
+    std::rethrow_exception(problem);
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "the engine failed";
+  }
+}
+
+class EnginePrefill : public ServedPrefill {
+ public:
+  EnginePrefill(ModelRunner& runner, Sequence& sequence, std::span<const int32_t> tokens,
+                const ServedPrefillHooks& hooks)
+      : runner_(runner), prefill_(sequence, tokens, hooks_of(hooks)) {}
+
+  Advance step(const std::function<void()>& yield) override {
+    switch (prefill_.step(runner_, yield)) {
+      case PrefillStep::kMore:
+        return Advance::kMore;
+      case PrefillStep::kDone:
+        return Advance::kDone;
+      case PrefillStep::kCancelled:
+        return Advance::kCancelled;
+    }
+    return Advance::kDone;
+  }
+  int64_t total() const override { return prefill_.tokens(); }
+  int64_t done() const override { return std::max(within_, prefill_.done()); }
+
+ private:
+  PrefillHooks hooks_of(const ServedPrefillHooks& hooks) {
+    PrefillHooks made;
+    made.progress = [this](int64_t done, int64_t) { within_ = done; };
+    made.cancel = hooks.cancel;
+    made.all_logits = hooks.all_logits;
+    made.instruction = hooks.instruction;
+    made.reply = hooks.reply;
+    return made;
+  }
+
+  int64_t within_ = 0;  ///< tokens done, as the last layer reported them
+  ModelRunner& runner_;
+  Prefill prefill_;
+};
+
+}  // namespace
+
+SequenceEngine::SequenceEngine(std::shared_ptr<const Engine> engine, SessionOptions options)
+    : engine_(std::move(engine)),
+      options_(std::move(options)),
+      long_runner_(engine_, options_.queue, options_.compute),
+      short_runner_(engine_, options_.queue, options_.compute),
+      decode_runner_(engine_, options_.queue, options_.compute) {
+  const Sequence probe(engine_, options_);
+  const MemoryForecast forecast = probe.forecast(probe.chunk());
+  working_ = forecast.working;
+  const int64_t keys = options_.context > 0
+                           ? options_.context
+                           : std::max<int64_t>(1, engine_->model().shape.trained_context);
+  const auto runner_bytes = [&](int64_t rows) {
+    return ModelRunner::working_bytes(*engine_, options_.queue, options_.compute, rows, keys);
+  };
+  fixed_ = forecast.weights + forecast.process + working_ + runner_bytes(kShortRows) +
+           runner_bytes(ModelRunner::kMostRows);
+}
+
+SessionOptions SequenceEngine::with_method(const MethodSpec& attention) const {
+  SessionOptions options = options_;
+  options.attention = attention;
+  return options;
+}
+
+std::unique_ptr<ServedSequence> SequenceEngine::begin(const MethodSpec& attention) {
+  return std::make_unique<EngineSequence>(Sequence(engine_, with_method(attention)));
+}
+
+std::unique_ptr<ServedPrefill> SequenceEngine::prefill(ServedSequence& sequence,
+                                                       std::span<const int32_t> tokens,
+                                                       const ServedPrefillHooks& hooks,
+                                                       PrefillLane lane) {
+  engine_->check_known(tokens);
+  ModelRunner& runner = lane == PrefillLane::kLong ? long_runner_ : short_runner_;
+  return std::make_unique<EnginePrefill>(runner, sequence_of(sequence), tokens, hooks);
+}
+
+void SequenceEngine::decode(std::span<DecodeEntry> entries) {
+  std::vector<DecodeRow> rows;
+  rows.reserve(entries.size());
+  for (const DecodeEntry& entry : entries) {
+    rows.push_back({&sequence_of(*entry.sequence), entry.token});
+  }
+  decode_runner_.decode(rows);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].failed) entries[i].error = message_of(rows[i].failed);
+  }
+}
+
+size_t SequenceEngine::most_bytes(const MethodSpec& attention, int64_t prompt,
+                                  int64_t reply) const {
+  const Sequence probe(engine_, with_method(attention));
+  const MemoryForecast forecast = probe.forecast(prompt, reply);
+  return forecast.kv + (forecast.working > working_ ? forecast.working - working_ : 0);
+}
+
+int64_t SequenceEngine::vocab() const { return engine_->model().config.vocab; }
+
+}  // namespace longhaul::serve

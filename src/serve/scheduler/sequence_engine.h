@@ -1,0 +1,39 @@
+#pragma once
+// The engine behind the scheduler: sequences that share three model runners, one for long prompts,
+// one for short prompts between the layers of long ones, and one for replies.
+
+#include <memory>
+
+#include "base/clock.h"
+#include "engine/model_runner.h"
+#include "engine/sequence.h"
+#include "serve/scheduler/engine_port.h"
+
+namespace longhaul::serve {
+
+class SequenceEngine : public EnginePort {
+ public:
+  /// `options`: of every sequence, but for its method.
+  SequenceEngine(std::shared_ptr<const Engine> engine, SessionOptions options);
+
+  double now() const override { return since_start_.seconds(); }
+  std::unique_ptr<ServedSequence> begin(const MethodSpec& attention) override;
+  std::unique_ptr<ServedPrefill> prefill(ServedSequence& sequence, std::span<const int32_t> tokens,
+                                         const ServedPrefillHooks& hooks,
+                                         PrefillLane lane) override;
+  void decode(std::span<DecodeEntry> entries) override;
+  size_t most_bytes(const MethodSpec& attention, int64_t prompt, int64_t reply) const override;
+  size_t fixed_bytes() const override { return fixed_; }
+  int64_t vocab() const override;
+
+ private:
+  SessionOptions with_method(const MethodSpec& attention) const;
+
+  Stopwatch since_start_;
+  std::shared_ptr<const Engine> engine_;
+  SessionOptions options_;
+  ModelRunner long_runner_, short_runner_, decode_runner_;
+  size_t fixed_ = 0, working_ = 0;
+};
+
+}  // namespace longhaul::serve
