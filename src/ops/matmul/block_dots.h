@@ -22,12 +22,13 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Number of groups of x (384 bytes of each are read) that stay in a first-level cache of 32 KiB
-/// while weights stream through it. More groups are divided into parts of this size.
+/// A product reads 384 bytes of each group of x. kGroupsInCache groups stay in a first-level cache
+/// of 32 KiB, beside the weights that pass through it. If x has more groups, it is divided into
+/// parts of kGroupsOfPart groups.
 inline constexpr int64_t kGroupsInCache = 64, kGroupsOfPart = 40;
 inline constexpr int kRowsOfPart = 16;
 
-/// Multiplies `rows` rows of x (an int or Rows), from `first` on, with all weight rows.
+/// Multiplies `rows` rows of x (an int or Rows), from `first` on, by all weight rows.
 template <class Type, class Sums>
 void block_rows_of(const MatvecRows& a, int64_t first, auto rows) {
   const int64_t groups = a.cols / 256;
@@ -56,8 +57,8 @@ void block_rows_of(const MatvecRows& a, int64_t first, auto rows) {
     }
     return;
   }
-  // x is processed part by part, so that a part stays in the first-level cache for several weight
-  // rows. The order of a sum does not change.
+  // Each part of x is multiplied by several weight rows while it stays in the first-level cache.
+  // The order of additions is the same as without parts.
   const int64_t part = kGroupsOfPart / rows;
   const size_t ahead = kRowsOfPart * a.row_bytes;
   for (int64_t r = 0; r < a.rows; r += kRowsOfPart) {
@@ -91,7 +92,7 @@ void plain_block_rows(const MatvecRows& a) {
   }
 }
 
-/// Types of small_blocks.h, unpacked by plain loops.
+/// Sums for types of small_blocks.h, which plain loops unpack.
 template <class Type>
 constexpr auto* unpacked_rows = plain_block_rows<Unpacked<Type>>;
 
@@ -109,7 +110,7 @@ template <class Type>
 constexpr auto* block_rows = plain_block_rows<Type>;
 #endif
 
-/// Types that are unpacked in registers if such a function exists, and the K types.
+/// Sums for the K types, and for types of small_blocks.h that have a register version.
 #if defined(__AVX512VNNI__)
 template <class Type>
 constexpr auto* small_rows = block_rows<WeightColumns<Type>>;

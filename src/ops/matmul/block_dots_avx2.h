@@ -8,8 +8,9 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Unsigned by signed bytes, 8 sums of 4. Pairs are added in 16 bits, which two products with
-/// weights above 127 would overflow: there the top bit's share is added apart.
+/// Multiplies unsigned by signed bytes and returns 8 sums of 4 products. Pairs of products are
+/// added in 16 bits. With weights above 127 such a pair could overflow, so the product of the top
+/// bit is computed separately.
 template <bool kAbove127>
 inline __m256i dot_lanes(__m256i u, __m256i q) {
   const __m256i ones = _mm256_set1_epi16(1);
@@ -43,7 +44,7 @@ class RowSums {
     }
   }
 
-  /// Fewer than 8 blocks of 32.
+  /// Adds a last group of fewer than 8 blocks of 32.
   [[gnu::always_inline]] void add_tail(const uint8_t* p, int blocks,
                                        const ActivationGroup* const* x, int64_t g) {
     if constexpr (Type::kWeights == 32) {

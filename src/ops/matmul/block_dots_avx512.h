@@ -50,8 +50,8 @@ class RowSums {
     }
   }
 
-  /// Fewer than 8 blocks of 32, two blocks a step. Activations beyond the end are zero, bytes
-  /// beyond it are not read.
+  /// Adds a last group of fewer than 8 blocks of 32, two blocks per step. Activations past the last
+  /// block are zero, and weights past it are not read.
   [[gnu::always_inline]] void add_tail(const uint8_t* p, int blocks,
                                        const ActivationGroup* const* x, int64_t g) {
     if constexpr (Type::kWeights == 32) {
@@ -72,7 +72,8 @@ class RowSums {
   float total(int m) const { return _mm512_reduce_add_ps(sums_[m]); }
 
  private:
-  /// Lane i of the dot product holds weights 4 i to 4 i + 3, whose factor is number 4 j + i / 4.
+  /// Lane i of the dot product covers weights 4 * i to 4 * i + 3. Their factor has index 4 * j + i
+  /// / 4.
   [[gnu::always_inline]] void add_quarter(__m512i u, int j, const ActivationGroup* const* x,
                                           int64_t g, const __m512* scales) {
     const __m512i lanes = _mm512_add_epi32(

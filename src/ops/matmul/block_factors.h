@@ -9,16 +9,16 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// The first four bytes of block `block` of `blocks`: an f16 factor and, for some types, an f16
-/// minimum. It returns zeros past the last block, without reading.
+/// Returns the first four bytes of block `block` of `blocks`: an f16 factor and, for some types, an
+/// f16 minimum. Past the last block it reads nothing and returns zeros.
 template <class Type>
 [[gnu::always_inline]] inline int block_head(const uint8_t* p, int block, int blocks) {
   return block < blocks ? static_cast<int>(load_u32(p + block * Type::kBytes)) : 0;
 }
 
-/// The first four bytes of four blocks from `first` on. Plain loads are faster than a gather,
-/// especially where the CPU's gather is microcoded. They are inserted one by one, because from a
-/// list of values the compiler would make stores that a wide load cannot forward.
+/// Returns the first four bytes of four blocks from `first` on. Plain loads are faster than a
+/// gather, especially if the CPU's gather is microcoded. The values are inserted one by one. For a
+/// list of values the compiler would emit narrow stores and a wide load, which stalls.
 template <class Type>
 [[gnu::always_inline]] inline __m128i four_heads(const uint8_t* p, int first, int blocks) {
   __m128i heads = _mm_cvtsi32_si128(block_head<Type>(p, first, blocks));
@@ -27,8 +27,8 @@ template <class Type>
   return _mm_insert_epi32(heads, block_head<Type>(p, first + 3, blocks), 3);
 }
 
-/// The factors of up to 8 blocks of MXFP4 (MXFP4::half_of_power). Entries past the last block,
-/// which are not read, are multiplied with activations that are zero.
+/// Returns the factors of up to 8 blocks of MXFP4 (see MXFP4::half_of_power). Blocks past the last
+/// one are not read. Their entries may have any value, because the activations are zero there.
 inline __m256 mxfp4_factors(const uint8_t* p, int blocks) {
   uint64_t exponents = 0;
   for (int b = 0; b < blocks; ++b) exponents |= uint64_t{p[b * MXFP4::kBytes]} << (8 * b);
@@ -43,9 +43,9 @@ inline __m128i fp4_levels() {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(kFp4Levels));
 }
 
-/// The factors of IQ4_XS's eight groups of 32 weights.
+/// Returns the factors of the eight groups of 32 weights in a block of IQ4_XS.
 inline __m256 iq4_xs_factors(const uint8_t* p) {
-  // byte i holds the low four bits of scales 2 i and 2 i + 1
+  // byte i holds the low four bits of scales 2 * i and 2 * i + 1
   const uint32_t pairs = load_u32(p + 4);
   const __m256i low = _mm256_srlv_epi32(_mm256_set1_epi32(static_cast<int>(pairs)),
                                         _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28));

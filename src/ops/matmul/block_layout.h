@@ -1,7 +1,7 @@
 #pragma once
 // Layout of a quantized matrix in device memory. Each field of a block (quants, high bits, scales)
-// has a plane of its own, so threads can load 16 aligned bytes where blocks in files allow 2. No
-// value changes. The only extra bytes are up to 255 between planes.
+// has a plane of its own, so that threads can load 16 aligned bytes. Blocks in files are aligned to
+// 2 bytes only. No value changes. The only extra bytes are up to 255 between planes.
 
 #include <array>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace longhaul::cuda {
 
-/// Bytes [offset, offset + bytes) of each block.
+/// A field: bytes [offset, offset + bytes) of each block.
 struct BlockField {
   int offset;
   int bytes;
@@ -20,16 +20,16 @@ struct BlockField {
 
 inline constexpr int kMostPlanes = 4;
 
-/// The fields of a type's block in the order of its planes, the quants first. Empty for plain types
-/// and for types that device code does not support.
+/// Returns the fields of a block in the order of the planes. The quants are the first. The result
+/// is empty for plain types and for types that device code does not support.
 std::span<const BlockField> block_fields(DType type);
 
-/// Whether device code reads `type`.
+/// Returns whether device code reads `type`.
 bool on_device(DType type);
 
-/// Byte offsets of the planes of a [rows, cols] matrix from the first plane, and the `bytes` of all
-/// planes. Plain types have one plane with rows `row_stride` bytes apart. The stride is a multiple
-/// of 16, padded with zeros.
+/// Places of the planes of a [rows, cols] matrix, in bytes from the begin of the first plane. Plain
+/// types have one plane with rows `row_stride` bytes apart. The stride is a multiple of 16, padded
+/// with zeros.
 struct PlaneLayout {
   std::array<size_t, kMostPlanes> offset{};
   int planes = 0;

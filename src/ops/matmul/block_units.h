@@ -1,6 +1,7 @@
 #pragma once
-// The quantized types as device code reads them from planes (block_layout.h). A unit is 16 bytes of
-// quants with the scales and bits that belong to them. It holds kGroups groups of 16 weights:
+// The quantized types as device code reads them from planes (block_layout.h). A unit consists of 16
+// bytes of quants and of the scales and high bits that belong to them. It holds kGroups groups of
+// 16 weights:
 //   weight = step * (q - kZero) + offset
 // The signed bytes q are in the order of the row. Only types with kOffset have an offset. Products
 // of step and q are exact in f32. Layouts: GGUF, ggml-common.h.
@@ -19,7 +20,7 @@ bool with_units(DType type, F&& f) {
          with_one_of(UnitsOfBooks{}, type, f);
 }
 
-/// Group k of unit u. Only types with a code book read `book`.
+/// Returns group k of unit u. Only types with a code book read `book`.
 template <class Units>
 LH_EVERYWHERE Weights16 weights_of(const typename Units::Unit& x, int u, int k,
                                    const uint32_t* book) {
@@ -30,7 +31,7 @@ LH_EVERYWHERE Weights16 weights_of(const typename Units::Unit& x, int u, int k,
   }
 }
 
-/// A weight as f32: the product is exact, the sum is rounded once.
+/// Returns a weight as f32. The product is exact, and the sum is rounded once.
 template <class Units>
 LH_EVERYWHERE float weight_of(const Weights16& w, int i) {
   const int q = signed_byte(w.q[i / 4], i % 4) - Units::kZero;

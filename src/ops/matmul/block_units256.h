@@ -11,7 +11,7 @@ struct UnitsIQ4_XS : BlockForm {
   static constexpr int kBlock = 256, kUnits = 8, kGroups = 2;
   struct Unit {
     Word4 quants;
-    Word2 head;  // f16 d, high bits of the scales, their low bits
+    Word2 head;  // f16 d, high bits of the scales, low bits of the scales
   };
   LH_EVERYWHERE static int group(int u, int k) { return 2 * u + k; }
   LH_EVERYWHERE static GroupPlace place(int group) { return {group >> 1, group & 1}; }
@@ -30,8 +30,8 @@ struct UnitsIQ4_XS : BlockForm {
   }
 };
 
-/// Q4_K and Q5_K: unit 2 j + c has elements 16 c to 16 c + 15 of sub-blocks 2 j (low halves) and
-/// 2 j + 1 (high halves).
+/// Q4_K and Q5_K. Unit 2 * j + c (c is 0 or 1) has elements 16 * c to 16 * c + 15 of two
+/// sub-blocks: the low nibbles belong to sub-block 2 * j, the high nibbles to sub-block 2 * j + 1.
 struct HalvesOfPairs : BlockForm {
   static constexpr int kBlock = 256, kUnits = 8, kGroups = 2;
   static constexpr bool kOffset = true;
@@ -79,11 +79,11 @@ struct UnitsQ5_K : HalvesOfPairs {
   }
 };
 
-/// Q2_K, Q3_K, Q6_K and TQ2_0 have two halves of 128 elements, each four rows of 32. The bit pairs
-/// of one byte belong to four rows.
+/// Q2_K, Q3_K, Q6_K and TQ2_0. A block has two halves of 128 elements. Each half is a matrix of
+/// four rows and 32 columns. A byte holds four pairs of bits, one for each row.
 struct UnitsQ6_K : BlockForm {
-  // Unit 4 half + 2 row + c (row 0 or 1) has 16 columns from 16 c on: of `row` in its low halves,
-  // of row + 2 in its high halves.
+  // Unit 4 * half + 2 * row + c (row and c are 0 or 1) has the 16 columns from 16 * c on. The low
+  // nibbles belong to `row`, the high nibbles to row + 2.
   static constexpr DType kType = DType::Q6_K;
   static constexpr BlockField kFields[] = {{0, 128}, {128, 64}, {192, 16}, {208, 2}};
   static constexpr int kBlock = 256, kUnits = 8, kGroups = 2, kZero = 32;
@@ -115,7 +115,8 @@ struct UnitsQ6_K : BlockForm {
   }
 };
 
-/// Q2_K, Q3_K and TQ2_0: unit 2 half + c has columns 16 c to 16 c + 15 of the half's four rows.
+/// Q2_K, Q3_K and TQ2_0. Unit 2 * half + c has columns 16 * c to 16 * c + 15 of the four rows of
+/// the half.
 struct RowsOfHalves : BlockForm {
   static constexpr int kBlock = 256, kUnits = 4, kGroups = 4;
   LH_EVERYWHERE static int group(int u, int k) { return (u >> 1) * 8 + 2 * k + (u & 1); }
@@ -130,8 +131,7 @@ struct UnitsQ2_K : RowsOfHalves {
   static constexpr bool kOffset = true;
   struct Unit {
     Word4 quants;
-    Word2 scales;  // the half's scale byte: factor in the low 4 bits, factor of the minimum in the
-                   // high 4
+    Word2 scales;  // of this half; low nibble: factor, high nibble: factor of the minimum
     uint32_t head;
   };
   LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
@@ -169,8 +169,8 @@ struct UnitsQ3_K : RowsOfHalves {
     const int half = u >> 1, row = 4 * half + k;
     unit::take_pairs(x.low, k, out.q);
     unit::add_bits(x.high, row, 2, 0x04040404u, out.q);
-    // The low bits of scale i are in half i / 8 of byte i % 8. Its high bits are in bit pair i / 4
-    // of byte 8 + i % 4.
+    // Byte i % 8 holds the low bits of scale i, in the low nibble if i < 8 and else in the high
+    // nibble. Byte 8 + i % 4 holds the high bits of scale i, in bit pair i / 4.
     const int i = group(u, k);
     const uint32_t low = x.scales[i >> 2 & 1] >> (8 * (i & 3) + 4 * half) & 15u;
     const uint32_t high = x.scales[2] >> (8 * (i & 3) + 2 * (i >> 2)) & 3u;
@@ -199,9 +199,11 @@ struct UnitsTQ2_0 : RowsOfHalves {
   }
 };
 
-/// Bytes 0-31 have five digits each; digit n is element 32 n + byte. Bytes 32-47 hold the elements
-/// from 160 on, bytes 48-51 (four digits) those from 240 on. Unit u has the digits of 16 bytes from
-/// 16 u on, and either the first three digits of bytes 32-47 (u = 0) or the remaining ones (u = 1).
+/// TQ1_0. A byte holds digits in base 3, one per element. Bytes 0 to 31 have five digits each, and
+/// digit n of byte b is element 32 * n + b. Bytes 32 to 47 hold the elements from 160 on, also in
+/// five digits. Bytes 48 to 51 hold the elements from 240 on, in four digits. Unit u (0 or 1) has
+/// all digits of the 16 bytes from 16 * u on. In addition, unit 0 has the first three digits of
+/// bytes 32 to 47, and unit 1 has all other digits.
 struct UnitsTQ1_0 : BlockForm {
   static constexpr DType kType = DType::TQ1_0;
   static constexpr BlockField kFields[] = {{0, 48}, {48, 4}, {52, 2}};

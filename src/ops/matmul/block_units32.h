@@ -5,7 +5,8 @@
 
 namespace longhaul::cuda {
 
-/// Types of 32 weights in 16 bytes, with elements 0-15 in low and 16-31 in high halves.
+/// Types with 32 weights in 16 bytes. Low nibbles are elements 0 to 15, and high nibbles are
+/// elements 16 to 31.
 struct HalvesOf32 : BlockForm {
   static constexpr int kBlock = 32, kUnits = 1, kGroups = 2;
   LH_EVERYWHERE static int group(int, int k) { return k; }
@@ -144,7 +145,8 @@ struct UnitsMXFP4 : HalvesOf32 {
   }
 };
 
-/// Unit u has elements 32 u to 32 u + 31. Each 16 elements are eight bytes, low halves first.
+/// Unit u has elements 32 * u to 32 * u + 31. Every 16 elements fill eight bytes: first the low
+/// nibbles, then the high nibbles.
 struct UnitsNVFP4 : BlockForm {
   static constexpr DType kType = DType::NVFP4;
   static constexpr BlockField kFields[] = {{4, 32}, {0, 4}};

@@ -10,7 +10,7 @@
 
 namespace longhaul::cuda {
 
-/// Empty for types without a code book.
+/// Returns the entries of the type's code book, or nothing for types without one.
 std::vector<uint32_t> code_book(DType type);
 
 }  // namespace longhaul::cuda

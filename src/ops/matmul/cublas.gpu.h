@@ -12,7 +12,7 @@
 
 namespace longhaul::cuda {
 
-/// y[r, o] = sum_i x[r, i] w[o, i], or added to y.
+/// A product y[r, o] = sum over i of x[r, i] * w[o, i]. With `add` it is added to y.
 struct GemmCall {
   int64_t rows = 0, outputs = 0, cols = 0;
   const void* x = nullptr;  ///< [rows, cols] bf16, rows x_stride elements apart
@@ -25,17 +25,18 @@ struct GemmCall {
   int64_t y_stride = 0;     ///< 0: outputs
   bool bf16_out = false;    ///< y is bf16, else f32
   bool add = false;         ///< y += instead of y =
-  /// Scales [rows] and [outputs]. If set, x and w are e4m3 floats, and these scales
-  /// multiply their rows (fp8_rows.gpu.h). Columns and outputs are multiples of 16. Both or
-  /// none are set, and neither matrix is turned.
+  /// Scales [rows] and [outputs]. If set, x and w are e4m3 floats, and these scales multiply their
+  /// rows (fp8_rows.gpu.h). Columns and outputs are then multiples of 16, and neither matrix is
+  /// turned. Either both scales are set or none.
   const float *x_scales = nullptr, *w_scales = nullptr;
-  /// Number of such products in one call, with operands x_batch, w_batch and y_batch elements
-  /// apart.
+  /// Number of products in the call. Operands of successive products lie x_batch, w_batch and
+  /// y_batch elements apart.
   int batch = 1;
   int64_t x_batch = 0, w_batch = 0, y_batch = 0;
 };
 
-/// One per queue: concurrent calls must not share the workspace.
+/// Runs products. Each queue has its own object, because concurrent calls must not share the
+/// workspace.
 class Gemm {
  public:
   /// Uses the current device. Throws UserError if the library cannot start.

@@ -39,7 +39,7 @@ inline __m256 line(float scale, __m256 x, float offset) {
   return _mm256_add_ps(_mm256_mul_ps(_mm256_set1_ps(scale), x), _mm256_set1_ps(offset));
 }
 
-/// The bf16 values of quants 0..15, as low and high bytes.
+/// The bf16 values of quants 0 to 15, as low bytes and high bytes.
 struct NibbleTable {
   __m256i low, high;
   NibbleTable(__m256 first_8, __m256 last_8) {
@@ -66,7 +66,8 @@ struct NibbleTable {
 
 inline __m256i low_halves(__m256i bytes) { return _mm256_and_si256(bytes, _mm256_set1_epi8(15)); }
 
-/// The quants of a block of 32 in order: the low halves of 16 bytes, then the high halves.
+/// Returns the quants of a block of 32 in order: the low nibbles of 16 bytes, then the high
+/// nibbles.
 inline __m256i nibbles_of_16(const uint8_t* qs) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(qs));
   return low_halves(_mm256_set_m128i(_mm_srli_epi16(bytes, 4), bytes));
@@ -127,7 +128,7 @@ inline void line_of_32_bytes(__m256i bytes, float step, float offset, bf16_t* ou
 
 constexpr float kNoOffset = -0.0f;  // x + -0.0f is x, also for both zeros
 
-/// Converts 32 signed bytes, with one scale for each half.
+/// Converts 32 signed bytes, with one scale for bytes 0 to 15 and another one for bytes 16 to 31.
 inline void scale_bytes(__m256i bytes, float low_scale, float high_scale, bf16_t* out) {
   line_of_bytes(_mm256_castsi256_si128(bytes), low_scale, kNoOffset, out);
   line_of_bytes(_mm256_extracti128_si256(bytes, 1), high_scale, kNoOffset, out + 16);

@@ -50,7 +50,7 @@ inline __m512 line(float scale, __m512 x, float offset) {
   return _mm512_add_ps(_mm512_mul_ps(_mm512_set1_ps(scale), x), _mm512_set1_ps(offset));
 }
 
-/// The 16 bytes of a 32-element block as words: the bytes, then the bytes >> 4.
+/// Returns the 16 bytes of a 32-element block as 16-bit words: the bytes, then the bytes >> 4.
 inline __m512i nibble_words(const uint8_t* qs) {
   const __m256i bytes = _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(qs)));
   return _mm512_inserti64x4(_mm512_castsi256_si512(bytes), _mm256_srli_epi16(bytes, 4), 1);
@@ -162,8 +162,8 @@ inline void expand_bf16(Q5_K, const uint8_t* b, bf16_t* out) {
   }
 }
 
-/// The 16 values of a block are a power of two times at most four bits. They are exact in bf16,
-/// including subnormals, which pack_bf16() would lose.
+/// Each of the 16 values of a block is a power of two times at most four bits. It is exact in bf16,
+/// even if it is subnormal; pack_bf16() would lose subnormal values.
 inline void expand_bf16(Expanded<MXFP4>, const uint8_t* b, bf16_t* out) {
   const __m128i levels = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kFp4Levels));
   const __m512 centred = _mm512_sub_ps(floats_of(levels), _mm512_set1_ps(MXFP4::kOffset));
@@ -173,7 +173,7 @@ inline void expand_bf16(Expanded<MXFP4>, const uint8_t* b, bf16_t* out) {
   _mm512_storeu_si512(out, _mm512_permutexvar_epi16(nibble_words(b + 1), table));
 }
 
-/// The types of small_blocks.h with a register version, using the same products.
+/// Expands the types of small_blocks.h that have a register version. The products are the same.
 template <class Type>
 requires requires(const uint8_t* p) { SmallRegisters<Type>::quarter(p, 0); }
 inline void expand_bf16(Expanded<Type>, const uint8_t* b, bf16_t* out) {
@@ -199,7 +199,7 @@ inline void expand_bf16(Expanded<Type>, const uint8_t* b, bf16_t* out) {
   }
 }
 
-/// Converts 32 signed bytes, with one scale for each half.
+/// Converts 32 signed bytes, with one scale for bytes 0 to 15 and another one for bytes 16 to 31.
 inline void scale_bytes(__m256i bytes, float low_scale, float high_scale, bf16_t* out) {
   const __m512 low = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_castsi256_si128(bytes)));
   const __m512 high = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_extracti128_si256(bytes, 1)));

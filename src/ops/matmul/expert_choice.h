@@ -1,5 +1,5 @@
 #pragma once
-// Which of a mixture's experts a row is sent to.
+// Chooses the experts of a mixture that process a row.
 
 #include <cstdint>
 
@@ -10,21 +10,22 @@ struct ExpertChoice {
   float weight = 0;
 };
 
-/// How a router's logits become choices.
+/// Rule that converts a router's logits to choices.
 struct ExpertRule {
   /// Weights add up to 1: they are divided by their sum.
   bool among_chosen = true;
-  /// Scores are sigmoids of the logits (DeepSeek-V3, arXiv:2412.19437, section 2.1.2), each for
-  /// itself. Else they are the softmax over all experts.
+  /// If true, each score is the sigmoid of a logit (DeepSeek-V3, arXiv:2412.19437, section 2.1.2).
+  /// Otherwise scores are the softmax over all experts.
   bool sigmoid = false;
-  /// [experts], added to the scores for the choice alone, not to the weights; null: nothing. With
-  /// sigmoids only.
+  /// [experts] or null. Added to the scores when experts are chosen, but not to the weights. Only
+  /// with `sigmoid`.
   const float* choice_bias = nullptr;
-  float scale = 1;  ///< times the weights
+  float scale = 1;  ///< factor of all weights
 };
 
-/// Chooses for each row of `logits` [rows, experts] the `used` experts with the largest scores, of
-/// equal ones the first: `chosen` [rows, used], by their number. Weights are the scores.
+/// Chooses the `used` experts with the largest scores for each row of `logits` [rows, experts]. Of
+/// equal scores the first wins. `chosen` is [rows, used], in the order of the experts' numbers.
+/// Weights are the scores.
 void choose_experts(const float* logits, int64_t rows, int experts, int used,
                     const ExpertRule& rule, ExpertChoice* chosen);
 

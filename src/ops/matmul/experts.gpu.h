@@ -10,14 +10,14 @@ namespace longhaul::cuda {
 
 inline constexpr int kMostExperts = 4096;
 
-/// Chooses `used` experts for each row of `logits` [rows, experts], to chosen [rows, used], as
-/// ops/matmul/expert_choice.h defines. The rule's bias lies on the device.
+/// Chooses `used` experts for each row of `logits` [rows, experts] as ops/matmul/expert_choice.h
+/// defines, and writes them to chosen [rows, used]. The rule's bias lies on the device.
 void choose_experts(Stream stream, const float* logits, int64_t rows, int experts, int used,
                     const ExpertRule& rule, ExpertChoice* chosen);
 
-/// Sorts the choices by expert; equal ones keep their order. order [count] are the sorted choices,
-/// places [count] the place of each choice in it. Expert e has [begins[e], begins[e + 1]); begins
-/// has experts + 1 entries.
+/// Sorts the choices by expert; equal ones keep their order. order [count] gets the sorted choices,
+/// and places [count] gets the place of each choice in `order`. The choices of expert e are
+/// [begins[e], begins[e + 1]) of `order`; `begins` has experts + 1 entries.
 void sort_choices(Stream stream, const ExpertChoice* chosen, int64_t count, int experts,
                   int32_t* order, int32_t* places, int32_t* begins);
 
@@ -29,8 +29,8 @@ void gather_chosen(Stream stream, const uint16_t* x, int64_t n, const int32_t* o
 void add_chosen_bias(Stream stream, uint16_t* y, int64_t rows, int64_t n, const int32_t* order,
                      const ExpertChoice* chosen, const float* bias);
 
-/// y[r] = sum over i of the weight of choice c = r * used + i times its result, or added to y. The
-/// result is row places[c], or row c if `places` is null.
+/// Computes y[r] = sum over i of weight(c) * result(c) with c = r * used + i, or adds it to y.
+/// result(c) is row places[c] of `results`, or row c if `places` is null.
 void add_choices(Stream stream, const float* results, const int32_t* places, int64_t rows, int used,
                  int64_t n, const ExpertChoice* chosen, float* y, bool add);
 void add_choices(Stream stream, const uint16_t* results, const int32_t* places, int64_t rows,

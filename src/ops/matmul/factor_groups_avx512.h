@@ -15,7 +15,7 @@ inline __m128 max_of_lanes(__m512 v) {
   return _mm_max_ps(_mm256_castps256_ps128(two), _mm256_extractf128_ps(two, 1));
 }
 
-/// The largest magnitudes of four groups of 32.
+/// Returns the largest magnitude of each of four groups of 32.
 inline __m128 largest_of_runs(const float* x) {
   __m128 of[4];
   for (int run = 0; run < 4; ++run, x += 32) {
@@ -58,7 +58,7 @@ inline void add_up(FactoredGroup& g) {
   const auto pairs = [](__m512i a, __m512i b) {
     return _mm512_madd_epi16(_mm512_packs_epi32(a, b), _mm512_set1_epi16(1));
   };
-  // Element j of lane l sums the 16 elements from 64 j + 16 l on.
+  // Element j of lane l sums the 16 elements from 64 * j + 16 * l on.
   const __m512i of_16 = pairs(pairs(of_4[0], of_4[1]), pairs(of_4[2], of_4[3]));
   const __m256i in_order = _mm512_cvtepi32_epi16(_mm512_permutexvar_epi32(
       _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), of_16));
@@ -67,7 +67,8 @@ inline void add_up(FactoredGroup& g) {
                   _mm256_cvtepi32_epi16(_mm256_madd_epi16(in_order, _mm256_set1_epi16(1))));
 }
 
-/// Two quarters of 64, which lie 128 apart, for dot products of 8: see FactoredGroup::q_of_8.
+/// Interleaves two quarters of 64, which lie 128 apart, for dot products of 8 (see
+/// FactoredGroup::q_of_8).
 inline void interleave_quarters(const int8_t* from, int8_t* to) {
   const __m512i a = _mm512_load_si512(from), b = _mm512_load_si512(from + 128);
   _mm512_store_si512(to, first_of_each_8(a, b));

@@ -1,7 +1,7 @@
 #pragma once
-// The types with integer factors (the K types), for factored_dots_avx512.h: the factors of four
-// rows, one row per 128-bit lane, and a row's weights as unsigned bytes. Layouts: weight_blocks.h,
-// small_blocks.h.
+// Unpacks the types with integer factors (the K types) for factored_dots_avx512.h. It gives the
+// factors of four rows, one row per 128-bit lane, and the weights of a row as unsigned bytes. See
+// weight_blocks.h and small_blocks.h for the layouts.
 
 #include <immintrin.h>
 
@@ -38,22 +38,23 @@ inline __m512i in_each_lane(int a, int b, int c, int d) {
   return _mm512_broadcast_i32x4(_mm_setr_epi32(a, b, c, d));
 }
 
-/// Bytes 0-7 or 8-15 of each lane as the upper halves of 16 bits. The upper half of a product of
-/// two such values is the product of the bytes.
+/// Moves bytes 0 to 7 or 8 to 15 of each lane to the upper bytes of 16-bit words. The upper 16 bits
+/// of a product of two such words are the product of the bytes.
 inline __m512i upper_bytes(__m512i bytes, int half) {
   const __m512i zero = _mm512_setzero_si512();
   return half == 0 ? _mm512_unpacklo_epi8(zero, bytes) : _mm512_unpackhi_epi8(zero, bytes);
 }
 
-/// Q4_K and Q5_K have a factor and a minimum for each 32 weights. Factors are upper_bytes(), [half
-/// of the block]; here both halves are in one vector.
+/// Factors of Q4_K and Q5_K, which have a factor and a minimum for each 32 weights. Factors have
+/// the format of upper_bytes(). One vector holds the factors of both halves of a block.
 struct FactorsOf32 {
   static constexpr bool kOf32 = true, kHasMinima = true;
   __m512i factors[1], minima[1];
   __m512 d, dmin;
 
-  /// Four words: f16 d and dmin; a: low 6 bits of factors 0-3 and high 2 bits of factors 4-7; b:
-  /// the corresponding bits of minima; c: low 4 bits of factors 4-7, then of minima.
+  /// The first 16 bytes of a block are four words. The first has f16 d and dmin. Word a has the 6
+  /// bits of factors 0 to 3 and the high 2 bits of factors 4 to 7. Word b has the same bits of the
+  /// minima. Word c has the low 4 bits of factors 4 to 7 and of minima 4 to 7.
   [[gnu::always_inline]] explicit FactorsOf32(const uint8_t* const* p) {
     const __m512i head = lanes_of_rows(p, 0);
     const __m512i acbc = _mm512_shuffle_epi32(head, static_cast<_MM_PERM_ENUM>(0b11'10'11'01));
@@ -78,7 +79,7 @@ struct FactorsOf32 {
   }
 };
 
-/// A factor for each 16 weights, which are u - 32.
+/// Factors of types with a factor for each 16 weights. A weight is u - 32.
 struct SignedFactorsOf16 {
   static constexpr bool kOf32 = false, kHasMinima = false;
   __m512i factors[2];
@@ -93,7 +94,7 @@ struct FactorsQ6_K : SignedFactorsOf16 {
       : SignedFactorsOf16(lanes_of_rows(p, 192), halves_of_rows(p, 208)) {}
 };
 
-/// The weights are unpacked as 8 u with an offset of 4, so that all types have an offset of 32.
+/// The weights are unpacked as 8 * u. The offset of 4 then becomes 32, as in the other types.
 struct FactorsQ3_K : SignedFactorsOf16 {
   [[gnu::always_inline]] explicit FactorsQ3_K(const uint8_t* const* p)
       : SignedFactorsOf16(six_bits(lanes_of_rows(p, 94)),
@@ -227,7 +228,7 @@ struct Factored<Q2_K> : Q2_K {
   }
 };
 
-/// The bytes are rearranged before they are unpacked, which takes half as many steps.
+/// Rearranges the bytes before it unpacks them, which takes half as many steps.
 template <>
 [[gnu::always_inline]] inline void unpack_for_dots_of_8<Q4_K>(const uint8_t* p, __m512i u[4]) {
   const __m512i a = _mm512_loadu_si512(p + 16), b = _mm512_loadu_si512(p + 80);

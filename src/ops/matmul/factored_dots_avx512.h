@@ -1,8 +1,8 @@
 #pragma once
-// Multiplies four weight rows at a time with FactoredGroups, with AVX512-VNNI. Dot products of 4
-// elements fit in 16 bits; they are multiplied by the factors of weights and activations in 32
-// bits, and by one f32 factor per 256. A row's result does not depend on its position within the
-// four.
+// Multiplies four weight rows at a time with FactoredGroups, with AVX512-VNNI. A dot product of 4
+// elements fits in 16 bits. It is multiplied by the integer factors of its weights and activations
+// in 32 bits. The sum over 256 elements is multiplied by an f32 factor. The result of a row does
+// not depend on which of the four rows it is.
 
 #include <immintrin.h>
 
@@ -14,14 +14,15 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// For the 32 16-bit values into which two quarters of 64 weights are packed: the index of the
-/// factor (of 32: 8 for each of four rows) that row `row` uses. Factors of 32 weights are one
-/// vector for both halves of a block, those of 16 weights one for each half.
+/// Indices that select a factor for each packed value. The dot products of two quarters (64 weights
+/// each) are packed into 32 values of 16 bits. A vector holds 32 factors, 8 for each of four weight
+/// rows. If a factor covers 32 weights, one vector holds all factors of a block of 256. If a factor
+/// covers 16 weights, each half of the block has a vector.
 struct FactorOfPacked {
   alignas(64) int16_t of32[2][4][32];  // [half][row]
   alignas(64) int16_t of16[4][32];
-  // Indices for dot products of 8, in the order of FactoredGroup::pairs_of_8 and q_of_8. The second
-  // 32 of the 64 factors of 16 weights are those of the second half.
+  // Indices for dot products of 8, in the order of FactoredGroup::pairs_of_8 and q_of_8. Indices
+  // from 32 on refer to the vector of the block's second half.
   alignas(64) int16_t of32_of_8[4][32];
   alignas(64) int16_t of16_of_8[4][32];
 };
@@ -30,7 +31,7 @@ constexpr FactorOfPacked make_factor_of_packed() {
   FactorOfPacked f{};
   for (int row = 0; row < 4; ++row) {
     for (int i = 0; i < 32; ++i) {
-      const int lane = i / 8, second = i % 8 / 4;  // `second` is the quarter
+      const int lane = i / 8, second = i % 8 / 4;  // second: 1 for the second quarter
       for (int half = 0; half < 2; ++half) {
         f.of32[half][row][i] = static_cast<int16_t>(8 * row + 4 * half + lane / 2 * 2 + second);
       }
@@ -44,8 +45,8 @@ constexpr FactorOfPacked make_factor_of_packed() {
 }
 inline constexpr FactorOfPacked kFactorOfPacked = make_factor_of_packed();
 
-/// Lane r of the result sums to v[r]. Sums of eight values fit into 32 bits (kMostFactor); sums of
-/// 16 may not.
+/// Returns a vector whose 128-bit lane r adds up to the sum of v[r]. A sum of eight values fits in
+/// 32 bits (see kMostFactor), but a sum of 16 may not.
 [[gnu::always_inline]] inline __m512 lane_sums(const __m512i v[4]) {
   const __m512i ab = _mm512_add_epi32(_mm512_shuffle_i32x4(v[0], v[1], 0x44),
                                       _mm512_shuffle_i32x4(v[0], v[1], 0xee));
@@ -59,9 +60,9 @@ inline __m512i eight_in_each_lane(const int16_t* p) {
   return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(p)));
 }
 
-/// Sums of four weight rows times rows of x: M rows, or up to kMostRowsOfX rows if M is that
-/// number. One row is multiplied by dot products of 4. Several rows are multiplied by dot products
-/// of 8, which need fewer steps and give the same integers.
+/// Sums of products of four weight rows with rows of x. There are M rows of x, or at most M if M is
+/// kMostRowsOfX. A single row of x uses dot products of 4. Several rows use dot products of 8,
+/// which take fewer steps and give the same integers.
 template <class Type, int M>
 class FourRows {
  public:
@@ -97,7 +98,7 @@ class FourRows {
     }
   }
 
-  /// The totals of the four rows.
+  /// Returns the sums of the four weight rows.
   __m128 totals(int m) const {
     const __m512 pairs = _mm512_add_ps(sums_[m], _mm512_permute_ps(sums_[m], 0b01'00'11'10));
     const __m512 all = _mm512_add_ps(pairs, _mm512_permute_ps(pairs, 0b10'11'00'01));
@@ -199,14 +200,14 @@ class FourRows {
   __m512 sums_[M];  // lane r: partial sums of row r
 };
 
-/// Multiplies `rows` rows of x, from `first` on, with all weight rows (FourRows defines M).
+/// Multiplies `rows` rows of x, from `first` on, by all weight rows. FourRows defines M.
 template <class Type, int M>
 void factored_rows_of(const MatvecRows& a, int64_t first, int rows) {
   const int64_t groups = a.cols / 256;
   const FactoredGroup* x[M];
   for (int m = 0; m < rows; ++m) x[m] = a.factored + (first + m) * groups;
-  // The distance is that of prefetch_ahead_of(), rounded up to multiples of four rows, so that it
-  // reaches the same place in later rows.
+  // The prefetch distance of prefetch_ahead_of(), rounded up to a multiple of four rows. It
+  // therefore leads to the same column of a later row.
   const size_t four = 4 * a.row_bytes, ahead = (kPrefetchBytes + four - 1) / four * four;
   for (int64_t r = 0; r < a.rows; r += 4) {
     const int64_t count = a.rows - r < 4 ? a.rows - r : 4;

@@ -15,10 +15,11 @@ struct Fp8Rows {
   float* scales = nullptr;     ///< [rows]: factors of the rows' values
 };
 
-/// Products need multiples of this number of columns and of outputs.
+/// The numbers of columns and of outputs of a product must be multiples of this.
 inline constexpr int64_t kFp8Multiple = 16;
 
-/// Memory size of rows, and the rows in such memory.
+/// Returns the memory size of rows in bytes. The next function returns the rows that lie in such
+/// memory.
 inline size_t fp8_bytes(int64_t rows, int64_t cols) {
   return static_cast<size_t>((rows * cols + 255) / 256 * 256) +
          static_cast<size_t>(rows) * sizeof(float);

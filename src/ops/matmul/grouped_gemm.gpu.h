@@ -12,8 +12,8 @@
 
 namespace longhaul::cuda {
 
-/// y[r, o] = sum_i x[r, i] w[o, i] in bf16 with f32 sums. x and y are packed; rows of w are
-/// `w_stride` elements apart.
+/// A product y[r, o] = sum over i of x[r, i] * w[o, i] in bf16 with f32 sums. x and y are packed;
+/// rows of w are `w_stride` elements apart.
 struct GroupedProduct {
   const uint16_t* w = nullptr;
   const uint16_t* x = nullptr;

@@ -15,19 +15,20 @@ struct alignas(8) GroupFactors {
   float scale, sum;
 };
 
-/// Group g of row r has values 16 g to 16 g + 15 and lies at r * groups + g.
+/// Rows in int8. Group g of row r has values 16 * g to 16 * g + 15 and lies at index r * groups +
+/// g.
 struct Int8Rows {
   Word4* q = nullptr;  ///< 16 signed bytes each
   GroupFactors* factors = nullptr;
   int64_t groups = 0;  ///< groups per row
 };
 
-/// Bytes of `rows` rows of `cols` values. cols is a multiple of 32.
+/// Returns the bytes of `rows` rows of `cols` values. cols is a multiple of 32.
 inline size_t int8_bytes(int64_t rows, int64_t cols) {
   return static_cast<size_t>(rows * (cols / 16)) * (sizeof(Word4) + sizeof(GroupFactors));
 }
 
-/// The rows in memory of int8_bytes() bytes, aligned to 16 bytes.
+/// Returns the rows that lie in `memory`, which has int8_bytes() bytes and is aligned to 16 bytes.
 inline Int8Rows int8_rows_in(void* memory, int64_t rows, int64_t cols) {
   auto* const q = static_cast<Word4*>(memory);
   return {q, reinterpret_cast<GroupFactors*>(q + rows * (cols / 16)), cols / 16};

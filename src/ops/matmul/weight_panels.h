@@ -1,5 +1,6 @@
 #pragma once
-// Weight matrices divided into ranges of outputs, which threads process in turn.
+// Divides weight matrices into panels, which are ranges of outputs (rows of the matrix). Each
+// thread processes one panel after another.
 
 #include <cstdint>
 #include <span>
@@ -9,11 +10,12 @@
 
 namespace longhaul {
 
-/// Number of tiles of `side` elements that hold `n` elements, and the size of these tiles in total.
+/// Returns the number of tiles of `side` elements that are needed for `n` elements. pad_to_tiles()
+/// returns the number of elements in these tiles.
 inline int64_t count_tiles(int64_t n, int64_t side) { return (n + side - 1) / side; }
 inline int64_t pad_to_tiles(int64_t n, int64_t side) { return count_tiles(n, side) * side; }
 
-/// Floats between rows of the job's y.
+/// Returns the number of floats between rows of the job's y.
 inline int64_t stride_of(const LinearJob& job) {
   return job.y_stride == 0 ? job.weight.rows() : job.y_stride;
 }
@@ -24,12 +26,13 @@ struct WeightPanel {
   int64_t begin, count;
 };
 
-/// Panels of at most `most_outputs` outputs, several per thread if there are enough units. Each is
-/// a multiple of `unit`, which divides most_outputs, except that a job's last panel may be
-/// narrower.
+/// Cuts the jobs into panels of at most `most_outputs` outputs. Panels are as narrow as needed to
+/// give each thread several, but not narrower than `unit` outputs. The number of outputs of a panel
+/// is a multiple of `unit`, except in the last panel of a job. `most_outputs` is a multiple of
+/// `unit`.
 std::vector<WeightPanel> cut_to_panels(std::span<const LinearJob> jobs, int64_t unit,
                                        int64_t most_outputs);
-/// Panels of `width` outputs, independent of the number of threads.
+/// Cuts the jobs into panels of `width` outputs, whatever the number of threads.
 std::vector<WeightPanel> cut_to_equal_panels(std::span<const LinearJob> jobs, int64_t width);
 
 }  // namespace longhaul
