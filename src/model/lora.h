@@ -1,5 +1,5 @@
 #pragma once
-// Adapters put beside a model's matrices. The matrices stay in their mapped file as they are.
+// Attaches adapters to a model's matrices. The matrices in the mapped file do not change.
 
 #include <span>
 
@@ -8,16 +8,17 @@
 
 namespace longhaul {
 
-/// An adapter, and how much of it: 1 is what it was trained for.
+/// An adapter and its weight; 1 is the weight of training.
 struct WeightedLora {
   LoraFile file;
   double weight = 1;
 };
 
-/// Factors that can be used as stored are views of the files, which must outlive the model. Angles
-/// and trained context follow the adapters that name them. Throws UserError naming file and tensor:
-/// another family, a matrix that the model does not have or that no adapter can stand beside, a
-/// wrong shape, two adapters that name different angles.
+/// Attaches the adapters to `model`. Factors that can be used as stored are views of the adapters'
+/// files, which must outlive the model. If an adapter specifies RoPE angles or a trained context,
+/// the model uses them. Throws UserError naming file and tensor if an adapter belongs to another
+/// family, changes a matrix that the model does not have or that cannot have an adapter, or has a
+/// wrong shape, or if two adapters specify different angles.
 void attach_adapters(std::span<const WeightedLora> adapters, Model& model);
 
 }  // namespace longhaul

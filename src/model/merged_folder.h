@@ -1,5 +1,5 @@
 #pragma once
-// A Hugging Face folder with adapters folded into its weights: a folder of the same kind.
+// Writes a Hugging Face folder of a model with its adapters merged into the weights.
 
 #include <cstddef>
 #include <filesystem>
@@ -14,24 +14,27 @@
 
 namespace longhaul {
 
-/// W + scale B A in the place of every matrix W that an adapter stands beside, in the type that it
-/// has; every other byte of the safetensors files as it is, parts of a larger model included.
-/// config.json names the angles and the trained length of adapters that name some.
+/// The merged folder. Every matrix W with an adapter is replaced by W + scale * B * A in the type
+/// of W. All other bytes of the safetensors files are copied unchanged, also those of other parts
+/// of a larger model. If the adapters specify RoPE angles or a trained length, config.json contains
+/// them.
 class MergedFolder {
  public:
-  /// Looks at both and reads no weights; they must outlive it. The checkpoint must be a Hugging
-  /// Face folder. Throws UserError naming file and reason: an adapter that does not belong to the
-  /// model, one of an output matrix that is the embedding, a length that angles depend on.
+  /// Plans the folder and reads no weights. The checkpoint must be a Hugging Face folder. The
+  /// checkpoint and the adapters must outlive this object. Throws UserError naming file and reason
+  /// if an adapter does not belong to the model, if it changes an output matrix that shares the
+  /// embedding's tensor, or if it specifies a trained length on which the angles depend.
   MergedFolder(const Checkpoint& checkpoint, std::span<const WeightedLora> adapters);
   MergedFolder(const MergedFolder&) = delete;  // changes point at the model
   MergedFolder& operator=(const MergedFolder&) = delete;
 
-  size_t bytes() const;    ///< of all files
-  size_t tensors() const;  ///< other parts' included
+  size_t bytes() const;    ///< size of all files
+  size_t tensors() const;  ///< includes those of other parts
   const ChangedTypes& changed() const { return changed_; }
 
-  /// Names of the files to write, config.json last: without it a folder is no model. Beside the
-  /// weights all that describes the model and its tokens; no weights in other forms.
+  /// Names of the files to write: the weights and all files that describe the model and its tokens,
+  /// but no weights in other formats. config.json is the last one, because an unfinished folder
+  /// without it is not taken for a model.
   const std::vector<std::string>& files() const { return files_; }
   void write(const std::string& file, const ByteSink& to) const;
 
@@ -42,9 +45,9 @@ class MergedFolder {
 
   const Checkpoint& checkpoint_;
   Model model_;
-  std::vector<MergedTensor> tensors_;  ///< that change, in the order of their addresses
+  std::vector<MergedTensor> tensors_;  ///< changed tensors, in the order of their addresses
   ChangedTypes changed_;
-  std::string config_;  ///< what config.json says
+  std::string config_;  ///< contents of config.json
   std::vector<std::string> files_;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
-// A model with its adapters folded into the weights, as a GGUF file: what any engine reads.
+// Writes a GGUF file of a model with its adapters merged into the weights. Any engine that reads
+// GGUF can use the file without the adapters.
 
 #include <cstddef>
 #include <deque>
@@ -14,29 +15,31 @@
 
 namespace longhaul {
 
-/// W + scale B A in the place of every matrix W that an adapter stands beside; everything else as
-/// it is in the file. Angles and trained length that the adapters name are in the metadata.
+/// The merged model. Every matrix W with an adapter is replaced by W + scale * B * A. All other
+/// tensors are copied unchanged. If the adapters specify RoPE angles or a trained length, the
+/// metadata contain them.
 class MergedModel {
  public:
-  /// Looks at both and reads no weights; they must outlive it. `type`: of the matrices that change,
-  /// F32, F16, BF16 or Q8_0; without one those in these types keep theirs and others become Q8_0,
-  /// since to round them back to 4 bits would lose most of what an adapter adds. Throws UserError
-  /// naming file and reason: an adapter that does not belong to the model, rows that are no whole
-  /// blocks of the type. The checkpoint must be a GGUF file; of folders: merged_folder.h.
+  /// Plans the file; weights are read by write(). The checkpoint must be a GGUF file
+  /// (merged_folder.h is for folders). The checkpoint and the adapters must outlive this object.
+  /// `type` is the type of changed matrices: F32, F16, BF16 or Q8_0. Without it, matrices in one of
+  /// these types keep their type, and all others become Q8_0. Rounding to 4 bits again would lose
+  /// most of an adapter's effect. Throws UserError naming file and reason if an adapter does not
+  /// belong to the model, or if rows do not consist of whole blocks of the type.
   MergedModel(const Checkpoint& checkpoint, std::span<const WeightedLora> adapters,
               std::optional<DType> type);
-  MergedModel(const MergedModel&) = delete;  // its parts point at each other
+  MergedModel(const MergedModel&) = delete;  // members point to each other
   MergedModel& operator=(const MergedModel&) = delete;
 
-  size_t bytes() const { return bytes_; }  ///< of the file
+  size_t bytes() const { return bytes_; }  ///< size of the file
   size_t tensors() const { return tensors_.size(); }
   const ChangedTypes& changed() const { return changed_; }
-  /// The whole file.
+  /// Writes the whole file.
   void write(const ByteSink& to) const;
 
  private:
   void plan(std::optional<DType> type);
-  std::vector<TensorView> written() const;  ///< without data
+  std::vector<TensorView> written() const;  ///< tensors of the file, without data
   void set_metadata(const ModelConfig& before);
   void set_angles(const ModelConfig& before, const std::string& prefix);
   void set_file_type();
@@ -46,7 +49,7 @@ class MergedModel {
   Model model_;
   std::vector<MergedTensor> tensors_;
   std::vector<GgufEntry> metadata_;
-  std::deque<std::string> own_texts_;  ///< that entries of metadata_ view
+  std::deque<std::string> own_texts_;  ///< strings that entries of metadata_ point to
   ChangedTypes changed_;
   std::string header_;
   uint64_t alignment_ = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Rows of one matrix with adapters folded in.
+// Computes rows of one matrix with adapters merged into the weights.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,24 +14,25 @@ namespace longhaul {
 
 class MergedRows {
  public:
-  /// `type`: F32, F16, BF16 or Q8_0, of which rows are whole blocks. `file` is for messages.
+  /// `type` is the result's type: F32, F16, BF16 or Q8_0. Rows must consist of whole blocks of it.
+  /// `file` is used in messages.
   MergedRows(const TensorView& matrix, DType type, std::string file);
 
-  /// The adapter stands beside the rows from `begin` on, as many as its B has.
+  /// Adds an adapter to the rows from `begin` on. The number of rows is that of its matrix B.
   void add(int64_t begin, const LowRank& adapter);
 
-  /// These rows stand in the place of those from `begin` on.
+  /// Replaces the rows from `begin` on by `rows`.
   void replace(int64_t begin, const TensorView& rows);
 
-  /// Rows [begin, begin + count) in the type; valid until the next call. Throws UserError naming
-  /// the matrix where a sum is no number, or too large for the type.
+  /// Returns rows [begin, begin + count) in the result's type. They are valid until the next call.
+  /// Throws UserError naming the matrix if a sum is not a number or is too large for the type.
   std::span<const std::byte> get(int64_t begin, int64_t count);
 
  private:
   struct Factors {
     int64_t begin;
     TensorView b;          ///< [outputs, rank]
-    std::vector<float> a;  ///< [rank, cols], times the scales
+    std::vector<float> a;  ///< [rank, cols], multiplied by the scales
   };
 
   struct Replacement {

@@ -1,5 +1,5 @@
 #pragma once
-// Matrices of a model as they are once its adapters are folded into them: W + scale B A.
+// Matrices of a model with its adapters merged into them: W + scale * B * A.
 
 #include <cstddef>
 #include <functional>
@@ -14,36 +14,37 @@
 
 namespace longhaul {
 
-/// Takes a file from its beginning to its end, a few MiB at a time.
+/// Receives a file from its beginning to its end, a few MiB per call.
 using ByteSink = std::function<void(std::span<const std::byte>)>;
-/// How many matrices change, by the type that they had and the one that they get.
+/// Number of changed matrices by (type before, type after).
 using ChangedTypes = std::map<std::pair<DType, DType>, size_t>;
 
-/// Rows of a stored matrix and what an adapter makes of them.
+/// Rows of a stored matrix that an adapter changes.
 struct AdaptedRows {
   TensorView rows;
-  const LowRank* adapter;    ///< beside them; null: it replaces them
-  TensorView replacement{};  ///< the rows in their place
+  const LowRank* adapter;    ///< added to the rows; null: `replacement` holds
+  TensorView replacement{};  ///< rows that replace the stored rows
 };
 
-/// All of a model, but for an output matrix that is the embedding: that one cannot change alone.
-/// Throws UserError naming the checkpoint where an adapter replaces one of the two.
+/// Returns all changed rows of a model. Changes of an output matrix that shares the embedding's
+/// tensor are left out, because it cannot change alone. Throws UserError naming the checkpoint if
+/// an adapter replaces one of the two.
 std::vector<AdaptedRows> adapted_rows(const Checkpoint& checkpoint, const Model& model);
 
 struct MergedTensor {
   TensorView stored;
-  DType type;                        ///< that it is written in
-  std::vector<AdaptedRows> changes;  ///< all within `stored`; none: it stays as it is
+  DType type;                        ///< type in the written file
+  std::vector<AdaptedRows> changes;  ///< all within `stored`; empty: the tensor is copied unchanged
 
-  /// Throws UserError naming `file` for weights that the adapter makes too large for their type,
-  /// or no numbers.
+  /// Throws UserError naming `file` if merged weights are too large for their type or are not
+  /// numbers.
   void write(const std::string& file, const ByteSink& to) const;
 };
 
-/// Those of `all` that lie in the tensor.
+/// Returns the elements of `all` whose rows lie in the tensor.
 std::vector<AdaptedRows> changes_of(const TensorView& stored, std::span<const AdaptedRows> all);
 
-/// In pieces: what is written can be shown while it is.
+/// Writes `bytes` in pieces, so that progress can be shown.
 void write_pieces(std::span<const std::byte> bytes, const ByteSink& to);
 
 }  // namespace longhaul

@@ -15,7 +15,7 @@ namespace longhaul {
 
 class Checkpoint;
 
-/// Vectors are empty if the model lacks them.
+/// Weights of a layer. Vectors are empty if the model lacks them.
 struct LayerWeights {
   std::vector<float> attention_norm, ffn_norm;  ///< [hidden], for the inputs of sublayers
   std::vector<float> attention_after_norm, ffn_after_norm;  ///< [hidden], for their outputs
@@ -25,7 +25,8 @@ struct LayerWeights {
   std::vector<float> sinks;           ///< [heads]; ModelShape::sinks points into it
   TensorView output;                  ///< [hidden, heads * head_dim]
   std::vector<float> output_bias;     ///< [hidden]
-  /// The network of all rows, beside the experts or without them; without data: there is none.
+  /// The feed-forward network that all rows use, alone or beside experts. Without data, there is no
+  /// such network.
   TensorView gate, up;             ///< [ffn, hidden]
   TensorView down;                 ///< [hidden, ffn]
   TensorView router;               ///< [experts, hidden]
@@ -69,15 +70,14 @@ struct Model {
   std::vector<LayerAdapters> adapters;  ///< per layer; empty: no adapters
   LowRank head_adapter;
   std::vector<ReplacedRows> replaced;
-  bool replaced_biases = false;  ///< some biases are an adapter's
-  std::vector<Buffer<std::byte>>
-      adapter_memory;  ///< for factors that are not used in the form in which a file stores them
+  bool replaced_biases = false;                   ///< an adapter has replaced some biases
+  std::vector<Buffer<std::byte>> adapter_memory;  ///< for factors that are not used as stored
 };
 
-/// The result refers to `checkpoint`, which must outlive it. Throws UserError with file and tensor
-/// if a tensor is missing, has a wrong shape (found and expected) or an unsupported type. It also
-/// refuses tensors that the decoder would not use, because its arithmetic would differ from the
-/// model's.
+/// Returns a model that refers to `checkpoint`, which must outlive it. Throws UserError with file
+/// and tensor if a tensor is missing, has a wrong shape (found and expected) or an unsupported
+/// type. It also throws if a tensor would not be used, because the decoder's arithmetic would then
+/// differ from the model's.
 Model load_model(const Checkpoint& checkpoint);
 
 }  // namespace longhaul

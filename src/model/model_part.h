@@ -17,17 +17,17 @@ struct Columns {
   bool all() const { return count == 0; }
 };
 
-/// The model with this rank's heads and columns. Its matrices are row ranges of the whole
-/// model's. `output` and `down` are the whole model's matrices, of which the rank uses columns.
-/// Only the first rank has the biases of those two projections, so that they are added once.
+/// The model with the heads and columns of one rank. Its matrices are row ranges of the matrices of
+/// the whole model. `output` and `down` are whole matrices, of which the rank uses columns. Only
+/// the first rank has the biases of `output` and `down`, so that they are added once.
 struct ModelPart {
   Model model;
-  Columns of_output, of_down;       ///< of_down: of experts, where there are any
-  std::vector<Columns> of_network;  ///< per layer: of the network of all rows
+  Columns of_output, of_down;       ///< of_down: of the experts, if the model has experts
+  std::vector<Columns> of_network;  ///< per layer: of the feed-forward network that all rows use
 };
 
-/// Throws UserError if the model cannot be divided among so many devices. `model` must outlive the
-/// part.
+/// Returns the part of rank `rank`. Throws UserError if the model cannot be divided among so many
+/// devices. `model` must outlive the part.
 ModelPart part_of(const Model& model, int rank, int ranks);
 
 /// Copies the columns of a matrix, row by row, without gaps. They must begin and end at block

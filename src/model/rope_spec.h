@@ -12,7 +12,7 @@ enum class RopeScaling { kNone, kLinear, kLlama3, kYarn, kDynamic, kLongRope };
 
 struct RopeSpec {
   int rotary_dim = 0;
-  bool still = false;  ///< no rotation: layers without positions
+  bool still = false;  ///< no rotation, for layers without positions
   double base = 10000.0;
   RopeScaling scaling = RopeScaling::kNone;
   double factor = 1.0;
@@ -21,7 +21,7 @@ struct RopeSpec {
   double high_freq_factor = 4.0;  ///< llama3
   double beta_fast = 32.0;        ///< yarn
   double beta_slow = 1.0;         ///< yarn
-  bool whole_pairs = true;        ///< yarn: the ramp begins and ends at whole pairs
+  bool whole_pairs = true;        ///< yarn: the ramp begins and ends at whole pairs of dimensions
   double attention_factor = 0.0;  ///< yarn, longrope; 0: the default of the rule
   /// additional factor for every kind of scaling (GGUF's attn_factor)
   double attention_multiplier = 1.0;

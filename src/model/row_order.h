@@ -12,8 +12,9 @@ namespace longhaul {
 /// order[r] is the row of the file that becomes row r.
 using RowOrder = std::vector<int64_t>;
 
-/// The order that places the rotary pairs of every head, adjacent rows (2t, 2t + 1) in the file,
-/// rotary_dim / 2 apart, as RoPE expects them here. Rows past rotary_dim do not move.
+/// Returns the order that RoPE expects here. Rows of a rotary pair are adjacent in the file, rows 2
+/// * t and 2 * t + 1 of a head. The order places them rotary_dim / 2 apart. Rows past rotary_dim do
+/// not move.
 RowOrder halves_from_pairs(int64_t rows, int head_dim, int rotary_dim);
 
 /// Copies the rows [order.size(), cols] in that order, without gaps.

@@ -22,21 +22,21 @@ class TensorFinder {
   explicit TensorFinder(const Checkpoint& checkpoint);
 
   bool has(const std::string& tensor) const;
-  /// [rows, cols], a view.
+  /// Returns a view of a matrix [rows, cols].
   TensorView matrix(const std::string& tensor, int64_t rows, int64_t cols);
-  /// [count, rows, cols], a view of `count` matrices concatenated by rows.
+  /// Returns a view of `count` matrices concatenated by rows, [count, rows, cols].
   TensorView matrices(const std::string& tensor, int64_t count, int64_t rows, int64_t cols);
-  /// [size], as f32.
+  /// Returns a vector [size] as f32.
   std::vector<float> vector(const std::string& tensor, int64_t size);
-  /// [rows, cols], as f32.
+  /// Returns vectors [rows, cols] as f32.
   std::vector<float> vectors(const std::string& tensor, int64_t rows, int64_t cols);
 
   /// Marks a tensor as used without matrix() or vector().
   void mark_used(std::string_view tensor);
   /// Marks all tensors as used whose names begin with `prefix`.
   void leave_out(const std::string& prefix);
-  /// Refuses unused tensors, readable or not. `expected` names the kind of model that has no such
-  /// tensor.
+  /// Throws UserError if a tensor is unused, readable or not. `expected` names the kind of model
+  /// that has no such tensor.
   void refuse_unused(const std::string& expected) const;
 
  private:

@@ -10,14 +10,16 @@
 
 namespace longhaul {
 
-/// Names by role, without .weight / .bias. The first `{}` is the layer, a second one the expert.
+/// Names by role, without .weight or .bias. The first `{}` stands for the layer number, a second
+/// `{}` for the expert number.
 struct TensorNames {
   const char *embedding, *head, *final_norm;
-  const char *layer;  ///< what the names of a layer's tensors begin with
+  const char *layer;  ///< prefix of the names of a layer's tensors
   const char *q, *k, *v, *qkv, *output;
   const char *q_norm, *k_norm, *sinks;
   const char *gate, *up, *gate_up, *down;
-  const char *shared_gate, *shared_up, *shared_down;  ///< of the network beside the experts
+  const char *shared_gate, *shared_up,
+      *shared_down;  ///< network that all rows use beside the experts
   const char *router;
   const char *choice_bias;                               ///< the whole name
   const char *expert_gate, *expert_up, *expert_down;     ///< one tensor per expert
@@ -25,7 +27,7 @@ struct TensorNames {
 };
 
 const TensorNames &tensor_names(CheckpointFormat format);
-/// Includes names specific to one family.
+/// Returns the names, including names specific to one family.
 TensorNames tensor_names(CheckpointFormat format, const std::string &architecture);
 
 inline std::string of_layer(const char *name, int layer) {

@@ -131,7 +131,7 @@ struct UnitsQ2_K : RowsOfHalves {
   static constexpr bool kOffset = true;
   struct Unit {
     Word4 quants;
-    Word2 scales;  // of this half; low nibble: factor, high nibble: factor of the minimum
+    Word2 scales;  // low nibble: factor, high nibble: factor of the minimum
     uint32_t head;
   };
   LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {

@@ -23,9 +23,9 @@ struct ExpertRule {
   float scale = 1;  ///< factor of all weights
 };
 
-/// Chooses the `used` experts with the largest scores for each row of `logits` [rows, experts]. Of
-/// equal scores the first wins. `chosen` is [rows, used], in the order of the experts' numbers.
-/// Weights are the scores.
+/// Chooses the `used` experts with the largest scores for each row of `logits` [rows, experts].
+/// Among equal scores the lower expert number wins. `chosen` is [rows, used]. The choices of a row
+/// are in ascending order of the expert numbers. Weights are the scores.
 void choose_experts(const float* logits, int64_t rows, int experts, int used,
                     const ExpertRule& rule, ExpertChoice* chosen);
 

@@ -20,9 +20,10 @@ struct ExpertWeights {
   std::vector<float> down_bias;           ///< [hidden]
 };
 
-/// y[r] = sum over the chosen experts e of a row of weight * down_e gated(gate_e x[r], up_e x[r]).
-/// Decode rows stream each chosen expert's weights once per row. The rows of many that chose the
-/// same expert are gathered and multiplied together. Keeps its memory from call to call.
+/// Computes y[r] = sum over the experts e chosen for row r of weight(r, e) * down_e gated(gate_e
+/// x[r], up_e x[r]). With few rows, the weights of each chosen expert are streamed once per row.
+/// With many rows, rows with the same expert are gathered and multiplied together. The object keeps
+/// its memory from call to call.
 class ExpertMix {
  public:
   /// x, y: [rows, hidden]; chosen: [rows, used]. `add`: y += instead of y =. The result of a decode
@@ -31,7 +32,7 @@ class ExpertMix {
            std::span<const ExpertChoice> chosen, const Gating& gating, Compute compute, float* y,
            bool add = false, RowKind kind = RowKind::kPrefill);
 
-  /// Bytes used for `rows` rows, without the panels of linear().
+  /// Returns the bytes used for `rows` rows, without the panels of linear().
   static size_t bytes_for(int64_t rows, int64_t used, int64_t hidden, int64_t ffn);
 
  private:

@@ -23,10 +23,11 @@ struct SwigluWeights;
 /// library, in f32.
 const PanelGemmKernels* panel_kernels(Compute compute);
 
-/// "bf16", "int16", "int8", "f32" or "fp8": the type of these products.
+/// Returns the type of these products: "bf16", "int16", "int8", "f32" or "fp8".
 const char* product_name(Compute compute);
 
-/// Bytes of a row of `cols` in LinearInput, in the form in which `compute` multiplies many.
+/// Returns the bytes of a row of `cols` elements in LinearInput, in the format that products of
+/// many rows read.
 size_t linear_input_bytes(int64_t cols, Compute compute);
 
 /// The origin of rows decides how more than kMatvecMaxRows of them are multiplied.
@@ -46,10 +47,11 @@ class LinearInput {
   void set_row_kind(RowKind kind) { kind_ = kind; }
   RowKind row_kind() const { return kind_; }
 
-  /// x: [rows, cols] f32, packed. It must stay in place and unchanged while this object is in use.
+  /// Sets x: [rows, cols] f32, packed. It must stay in place and unchanged while this object is in
+  /// use.
   void assign(const float* x, int64_t rows, int64_t cols);
 
-  /// Rows that are computed on demand and kept only in the form that `compute` multiplies:
+  /// Sets rows that are computed on demand and kept only in the format that `compute` multiplies.
   /// fill(begin, count, out) writes rows [begin, begin + count) to out [count, cols]. It is called
   /// in parallel for ranges of rows.
   template <class Fill>
@@ -58,13 +60,13 @@ class LinearInput {
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
   const float* f32() const { return f32_; }  ///< null when only tiles are kept
-  /// Tiles in the form that `kernels` read (cpu/panel_gemm.h): [ceil(rows/32) * 2,
-  /// ceil(cols/depth)].
+  /// Returns tiles in the format that `kernels` read (cpu/panel_gemm.h): [ceil(rows / 32) * 2,
+  /// ceil(cols / depth)].
   const std::byte* tiles(const PanelGemmKernels& kernels);
   ActivationRows& decode();  ///< for matvec(): up to kMatvecMaxRows rows, or decode rows
 
-  /// Whether `rows` rows stay in f32 for matvec(), or for the GEMM library if exact products are
-  /// requested, and are never packed to tiles.
+  /// Returns whether `rows` rows stay in f32 for matvec(), or for the GEMM library if exact
+  /// products are requested, and are never packed to tiles.
   bool decode_rows(int64_t rows) const {
     return rows <= kMatvecMaxRows || kind_ == RowKind::kDecode;
   }
@@ -109,18 +111,18 @@ struct SwigluWeights {
 void linear(LinearInput& x, std::span<const LinearJob> jobs, Compute compute);
 void linear(LinearInput& x, const LinearJob& job, Compute compute);
 
-/// inner = gated(x gate^T, x up^T) (ops/core/swiglu.h: silu(x gate^T) * (x up^T) or a similar
-/// function), ready to be multiplied by `down`. If many rows are packed to tiles, the two products
-/// never reach memory.
+/// Computes inner = gated(x gate^T, x up^T) (ops/core/swiglu.h: silu(x gate^T) * (x up^T) or a
+/// similar function), ready to be multiplied by `down`. If many rows are packed to tiles, the two
+/// products never reach memory.
 void linear_swiglu(LinearInput& x, const SwigluWeights& weights, LinearInput& inner,
                    Compute compute);
 
-/// Bytes on all threads for expanded panels of matrices with up to `most_cols` columns and for sums
-/// of `rows` rows with them. They are a part of the memory forecast.
+/// Returns the bytes that all threads need for expanded panels of matrices with up to `most_cols`
+/// columns and for sums of `rows` rows with them. The memory forecast includes these bytes.
 size_t linear_scratch_bytes(int64_t rows, int64_t most_cols, Compute compute);
 
-/// C[m, n] = A[m, k] B[n, k]^T in f32 through the GEMM library, on the calling thread; rows of C
-/// `c_stride` apart.
+/// Computes C[m, n] = A[m, k] B[n, k]^T in f32 through the GEMM library, on the calling thread.
+/// Rows of C are `c_stride` floats apart.
 void gemm_f32(int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c,
               int64_t c_stride);
 

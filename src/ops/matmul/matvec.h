@@ -18,31 +18,33 @@ inline constexpr int64_t kMatvecMaxRows = 8;
 /// each run of 16, the finest sub-block of any weight type, so that all types use the same form.
 struct alignas(64) ActivationGroup {
   int8_t q[256];
-  int8_t columns[256];  ///< q as four columns: column k has q 4 k to 4 k + 3 of each run of 16
+  int8_t columns[256];  ///< q as four columns: column k has q 4 * k to 4 * k + 3 of each run of 16
   float scale[16];
   float sum[16];      ///< scale * (sum of its 16 q), for a weight block's minimum or offset
   int32_t start[16];  ///< -128 * (sum of its 16 q), for weights that are u - 128
 };
 
-/// The largest integer factor of 32 activations. The sum of eight products of a dot product of 4
-/// (within 32 * 127 * 4 for any type), a weight's factor (128) and this factor is less than 2^31.
+/// The largest integer factor of 32 activations. A dot product of 4 is within 32 * 127 * 4 for any
+/// type, and the factor of a weight is within 128. The sum of eight products (dot product times
+/// both factors) is therefore less than 2^31.
 inline constexpr int kMostFactor = 127;
 
 /// 256 activations in int8 for the types whose own factors are integers (the K types). AVX-512
-/// multiplies factors as integers there: x = scale * factor * q. Each 32 have a factor from 0 to
-/// kMostFactor, the least that keeps q within 127. The step of 32 therefore exceeds that of an
-/// ActivationGroup by at most 1/127 of the largest step of the group.
+/// multiplies their factors as integers. An activation is x = scale * factor * q. Each 32
+/// activations have a factor from 0 to kMostFactor, which is the smallest one that keeps q within
+/// 127. Their step (scale * factor) therefore exceeds the step of an ActivationGroup by at most
+/// 1/127 of the largest step of the group.
 struct alignas(64) FactoredGroup {
   int8_t q[256];
-  int8_t pairs[256];  ///< q by 32: 0, 2, 1, 3, 4, 6, 5, 7
+  int8_t pairs[256];  ///< q in pieces of 32; order of the pieces: 0, 2, 1, 3, 4, 6, 5, 7
   /// q for dot products of 8 elements, which products of several rows use. Two quarters of 64 that
-  /// are 128 apart are interleaved: elements 8 i to 8 i + 3 of both, then elements 8 i + 4 to 8 i +
-  /// 7 of both.
+  /// are 128 apart are interleaved: elements 8 * i to 8 * i + 3 of both, then elements 8 * i + 4 to
+  /// 8 * i + 7 of both.
   int8_t q_of_8[256], pairs_of_8[256];
   int32_t offsets_of_8[32];  ///< -32 * (sum of each 8 q), in the order of q_of_8
   int32_t offsets[64];       ///< -32 * (sum of 4 q), for weights that are u - 32
   int16_t factor16[16];      ///< 256 times the factor of each 16
-  int16_t sum16[16];         ///< scale of q
+  int16_t sum16[16];         ///< sum of each 16 q
   int16_t factor32[8], sum32[8];
   float scale;
 };
@@ -52,7 +54,7 @@ struct alignas(64) FactoredGroup {
 /// reused.
 class ActivationRows {
  public:
-  /// x: [rows, cols] f32, packed; it must stay in place until the last matvec on it.
+  /// Sets x: [rows, cols] f32, packed. It must stay in place until the last matvec on it.
   void assign(const float* x, int64_t rows, int64_t cols);
 
   int64_t rows() const { return rows_; }
@@ -61,13 +63,15 @@ class ActivationRows {
 
   /// Computes the int8 form if necessary. matvec() calls it when a weight needs it.
   void quantize();
-  /// ceil(cols / 256) groups, the last one padded with zeros. Call quantize() first.
+  /// Returns the row's ceil(cols / 256) groups. The last one is padded with zeros. Call quantize()
+  /// first.
   const ActivationGroup* groups(int64_t row) const {
     return groups_.data() + row * groups_per_row();
   }
   int64_t groups_per_row() const { return (cols_ + 255) / 256; }
 
-  /// Groups of the other int8 form. Valid only if reads_factored(), and for whole groups.
+  /// Computes the other int8 form, FactoredGroup. Only for types with reads_factored(), and for
+  /// rows of whole groups.
   void factor();
   const FactoredGroup* factored(int64_t row) const {
     return factored_.data() + row * groups_per_row();
@@ -81,7 +85,7 @@ class ActivationRows {
   Buffer<FactoredGroup> factored_;
 };
 
-/// Whether weights of the type are multiplied with FactoredGroups at the current ISA level.
+/// Returns whether weights of the type are multiplied with FactoredGroups at the current ISA level.
 bool reads_factored(DType type);
 
 struct MatvecJob {
@@ -92,9 +96,9 @@ struct MatvecJob {
   int64_t only = -1;            ///< if at least 0: only this row of x, and y is [N]
 };
 
-/// y[m, n] = sum_k W[n, k] x[m, k] (+ bias[n]). Block types: x rounded to int8 in blocks of 32
-/// (ActivationGroup, FactoredGroup), exact integer dot products, f32 sums of the blocks. Plain
-/// types: f32 throughout.
+/// Computes y[m, n] = sum over k of W[n, k] * x[m, k] (+ bias[n]). For block types, x is rounded to
+/// int8 in blocks of 32 (ActivationGroup, FactoredGroup). Integer dot products are exact, and the
+/// results of the blocks are summed in f32. Plain types use f32 throughout.
 void matvec(const TensorView& weight, ActivationRows& x, float* y);
 
 /// Multiplies several matrices that read the same x (query, key, value; gate, up) in one parallel

@@ -1,8 +1,8 @@
 #pragma once
-// Quantized weights times x in int8. Shared memory holds the code book, if any, and each group of
-// 16 elements of x as one 16-byte word with (scale, scale * sum). Groups lie in the order in which
-// lanes read them: group k of unit u at k * units + u. Neighbouring lanes then read neighbouring
-// words.
+// Multiplies quantized weights by x in int8. Shared memory holds the code book, if any, and each
+// group of 16 elements of x as one 16-byte word with (scale, scale * sum). Groups lie in the order
+// in which lanes read them: group k of unit u at k * units + u. Neighbouring lanes then read
+// neighbouring words.
 
 #include "ops/matmul/made_row.cuh"
 #include "ops/matmul/product_rows.cuh"
@@ -22,7 +22,7 @@ struct BlockMatvec {
   uint32_t* book;         // [kBook]
   Word4* q;               // [kRowsOfX][groups]
   GroupFactors* f;        // [kRowsOfX][groups]
-  int groups, per_group;  // per chunk: groups, and units (the number of groups k)
+  int groups, per_group;  // per chunk: number of groups, number of units
 
   __device__ static BlockMatvec in(void* shared, int chunk_cols) {
     BlockMatvec s;
@@ -75,7 +75,7 @@ struct BlockMatvec {
     finish_copies();
   }
 
-  /// Index of the chunk's group `g` in shared memory.
+  /// Returns the index in shared memory of group `g` of the chunk.
   __device__ int slot(int g) const {
     constexpr int kPerBlock = Units::kBlock / 16;
     const GroupPlace place = Units::place(g % kPerBlock);
@@ -121,12 +121,13 @@ __global__ void __launch_bounds__(Form::kThreads, Form::kLeastBlocks)
   walk_rows<Form>(a, batches, BlockMatvec<Units, Form>::in(shared, a.chunk_cols));
 }
 
-/// Types whose units leave registers for one unit of two rows each. For other types the gated form
-/// spills 4 to 320 bytes, and is slower than two products and the activation.
+/// Whether a type has a gated kernel. The kernel holds a unit of each of two rows in registers. For
+/// other types it would spill 4 to 320 bytes, and would be slower than two products and an
+/// activation.
 template <class Units>
 inline constexpr bool kGates = Units::kBlock <= 32;
 
-/// The kernel for a type of the list. Empty for other types.
+/// Returns the kernel for a type of the list. The result is empty for other types.
 template <class List>
 MatvecLaunch launch_among(List list, DType type, const MatvecWanted& wanted) {
   MatvecLaunch launch{};

@@ -32,7 +32,7 @@ struct MatvecArgs {
   const void* x;
   int64_t x_stride;
   int x_rows, x_bf16, x_aligned;  // aligned: four values can be loaded at once
-  Int8Rows int8;                  // the rows of x, aligned
+  Int8Rows int8;                  // x in int8
   int made_at;                    // offset of a made row in shared memory (made_row.cuh); 0: none
   const float* norm;              // norm of a made row; may be null
   float eps;
@@ -46,8 +46,8 @@ struct MatvecArgs {
   int choices_per_row;   // choices per row of x
 };
 
-/// Shared memory of a made row of `cols` elements (made_row.cuh): the elements, the factors of the
-/// norm, and a sum per warp.
+/// Returns the bytes of shared memory for a made row of `cols` elements (made_row.cuh): the
+/// elements, the factors of the norm, and a sum per warp.
 inline size_t made_row_bytes(int64_t cols, bool with_norm) {
   return static_cast<size_t>(cols + (with_norm ? cols + kMostWarps : 0)) * sizeof(float);
 }
@@ -122,8 +122,9 @@ __device__ __forceinline__ float sum_of_lanes(float sum) {
   return sum;
 }
 
-/// Sums over the lanes of a row; one of them writes. `more`: adds to y. `above`: rows of the weight
-/// above the job's. `choice`: number of the choice in chosen forms.
+/// Sums over the lanes of a row. One lane writes the sum to y, or adds it to y if `more`. `above`
+/// is the number of weight rows before the job's rows. `choice` is the number of the choice in
+/// chosen forms.
 template <class Form>
 __device__ __forceinline__ void write_sums(const MatvecArgs::Job& job, int64_t first_row,
                                            int64_t above, int choice, int x_rows, bool more,
@@ -155,9 +156,9 @@ __device__ __forceinline__ void write_gated(const MatvecArgs& a, int64_t row,
   sums[0][0] = sums[1][0] = 0;
 }
 
-/// The walk of a group of lanes over the batches of its thread block, for one chunk of columns.
-/// Product has Unit (16 bytes of weights and the data that belongs to them), kAhead (number of
-/// units loaded ahead), and Row (the begin of a weight row) with row_of(), load() and add().
+/// Walk of a group of lanes over the batches of its thread block, for one chunk of columns. Product
+/// has Unit (16 bytes of weights and the data that belongs to them), kAhead (number of units loaded
+/// ahead), and Row (the begin of a weight row) with row_of(), load() and add().
 template <class Form, class Product>
 class RowWalk {
  public:
@@ -221,7 +222,7 @@ class RowWalk {
   }
 
   struct Place {
-    int batch, unit;  // unit: that of the group's first lane
+    int batch, unit;  // unit: the unit of the group's first lane
     int job, job_begin;
   };
 
@@ -236,7 +237,7 @@ class RowWalk {
   __device__ int64_t above(const MatvecArgs::Job& job) const {
     return Form::kChosen ? expert_ * job.rows : 0;
   }
-  /// The job of row number r among those being loaded.
+  /// Returns the job of row r of the rows that are being loaded.
   __device__ __forceinline__ const MatvecArgs::Job& job_of(int r) const {
     return a.jobs[Form::kGated ? r : ahead_.job];
   }
@@ -298,11 +299,11 @@ __device__ __forceinline__ void walk_rows(const MatvecArgs& a, int batches,
   if (a.beside) wait_for_earlier_kernels();
 }
 
-/// Number of thread blocks with `shared` bytes each that the device runs at the same time. If
-/// necessary, permits the kernel more than 48 KiB. The result is cached.
+/// Returns the number of thread blocks with `shared` bytes each that the device runs at the same
+/// time. If necessary, allows the kernel more than 48 KiB of shared memory. The result is cached.
 int resident_blocks(const void* kernel, int threads, size_t shared);
 
-/// Shared memory that a block may use on the current device.
+/// Returns the shared memory that a block may use on the current device.
 size_t most_shared_memory();
 
 using MatvecKernel = void (*)(MatvecArgs args, int batches);
@@ -331,8 +332,8 @@ auto with_form(const MatvecWanted& wanted, Function&& f) {
   return wanted.rows <= 4 ? f(MatvecForm<4, 32>()) : f(MatvecForm<8, 32>());
 }
 
-/// The kernel for a type. Functions for block types (one list of block_units.h each) return no
-/// kernel for other types.
+/// Return the kernel for a type. Functions for block types (one list of block_units.h each) return
+/// no kernel for other types.
 MatvecLaunch plain_matvec(DType type, const MatvecWanted& wanted);
 MatvecLaunch matvec_of_32(DType type, const MatvecWanted& wanted);
 MatvecLaunch matvec_of_256(DType type, const MatvecWanted& wanted);

@@ -12,8 +12,8 @@ namespace longhaul {
 
 class ActivationRows;
 
-/// Bytes of a block of 16 outputs by 32 elements of the rank: eight quads of the rank, each [16
-/// outputs][4] as q + 128, then 16 scales in f32.
+/// Bytes of a block of 16 outputs by 32 elements of the rank. The block holds eight pieces of [16
+/// outputs][4 elements of the rank] as q + 128, and then 16 scales in f32.
 inline constexpr int64_t kPackedBlockBytes = 512 + 64;
 
 class PackedOutputs {
@@ -25,7 +25,7 @@ class PackedOutputs {
   int64_t outputs() const { return outputs_; }
   int64_t rank_blocks() const { return rank_blocks_; }
   size_t bytes() const { return blocks_.size(); }
-  /// Blocks of outputs [16 tile, 16 tile + 16).
+  /// Returns the blocks of outputs [16 * tile, 16 * tile + 16).
   const uint8_t* tile(int64_t tile) const {
     return blocks_.data() + tile * rank_blocks_ * kPackedBlockBytes;
   }

@@ -41,8 +41,8 @@ struct BF16Weights {
 #endif
 }
 
-/// W weight rows from `r` on times M rows of x from `first` on. Each product has two sums, which
-/// hide the latency, and the same order of additions for every W and M.
+/// Multiplies W weight rows from `r` on by M rows of x from `first` on. Each product is added up in
+/// two sums, which hides the latency. The order of additions is the same for every W and M.
 template <class Type, int W, int M>
 [[gnu::always_inline]] inline void plain_products(const MatvecRows& a, int64_t r, int64_t first) {
   const int64_t n = a.cols;
@@ -84,8 +84,8 @@ template <class Type, int W, int M>
   }
 }
 
-/// Weight rows and rows of x that are multiplied at once: as many sums as fit into the registers.
-/// Weight rows are read again, from the first-level cache, for further rows of x.
+/// Numbers of weight rows and of rows of x that are multiplied at once, so that all sums fit into
+/// the registers. For further rows of x, weight rows are read again from the first-level cache.
 #if defined(__AVX512F__)
 inline constexpr int kWeightRowsAtOnce = 2, kRowsOfXAtOnce = 4;
 #else

@@ -1,7 +1,8 @@
 #pragma once
 // Sums of one weight row in plain loops, for any type with scales() and unpack() (weight_blocks.h).
 // The number of rows of x is not a template argument, unlike in RowSums. Unpacking dominates the
-// time, and one instance per type compiles four times as fast as four. For *.isa.cc only.
+// time, and one template instance per type compiles four times as fast as four instances. For
+// *.isa.cc only.
 
 #include "ops/matmul/matvec_kernels.h"
 
@@ -10,8 +11,9 @@ namespace {
 
 inline constexpr int kMostRowsOfX = 8;  // most rows of x multiplied with a row of weights at once
 
-/// a * b + c in one form. Left to itself the compiler may contract one copy of a loop and not
-/// another, and a row's last bits would depend on the number of rows.
+/// Computes a * b + c with fixed rounding. Otherwise the compiler may fuse the operations in one
+/// copy of a loop and not in another one, and the last bits of a row would depend on the number of
+/// rows.
 [[gnu::always_inline]] inline float fixed_multiply_add(float a, float b, float c) {
 #ifdef __FMA__
   return __builtin_fmaf(a, b, c);

@@ -1,6 +1,6 @@
 #pragma once
-// Writing of rows that products read. Eight neighbouring lanes hold a block of 32, four values
-// each.
+// Writes rows in the formats that products read. Eight neighbouring lanes hold a block of 32
+// values, four values each.
 
 #include <cuda_runtime.h>
 
@@ -18,7 +18,7 @@ struct RoundedFour {
   GroupFactors group;
 };
 
-/// All lanes of the warp must call it, with zeros for missing values.
+/// Rounds four values to int8. All lanes of the warp must call it, with zeros for missing values.
 __device__ __forceinline__ RoundedFour round_four(float4 v) {
   float amax = fmaxf(fmaxf(fabsf(v.x), fabsf(v.y)), fmaxf(fabsf(v.z), fabsf(v.w)));
 #pragma unroll

@@ -1,7 +1,7 @@
 #pragma once
-// The plain expansion of each stored block to f32, which every faster kernel must equal, written so
-// that compilers vectorise it. Layouts are those of ggml (ggml-common.h) and the gguf package
-// (quants.py). For *.isa.cc only: everything lives in the namespace of the instruction-set level.
+// Expands each block type to f32 in plain loops, which compilers vectorise. Faster kernels must
+// give the same bits. Layouts are those of ggml (ggml-common.h) and the gguf package (quants.py).
+// For *.isa.cc only: everything lives in the namespace of the instruction-set level.
 
 #include <cstdint>
 
@@ -20,7 +20,8 @@ inline float load_half(const uint8_t* p) {
 #endif
 }
 
-/// 32 elements of 4 bits: the low halves of 16 bytes, then their high halves.
+/// Expands 32 elements of 4 bits. The low nibbles of 16 bytes are elements 0 to 15, and the high
+/// nibbles are elements 16 to 31.
 inline void expand_nibbles(const uint8_t* qs, float scale, int zero, float offset, float* out) {
   for (int i = 0; i < 16; ++i) {
     out[i] = scale * static_cast<float>((qs[i] & 15) - zero) + offset;
@@ -79,7 +80,7 @@ struct Q8_0 {  // f16 d, 32 signed bytes
 struct Q3_K {  // 32 bytes of high bits, 64 bytes of 2-bit quants, 16 6-bit scales, f16 d
   static constexpr int kElements = 256, kBytes = 110;
 
-  /// Scale of 16 elements, from -32 to 31.
+  /// Returns the scale of 16 elements, from -32 to 31.
   static int scale(const uint8_t* packed, int i) {
     const int low = i < 8 ? packed[i] & 15 : packed[i - 8] >> 4;
     const int high = (packed[8 + i % 4] >> (2 * (i / 4))) & 3;
@@ -186,7 +187,7 @@ struct IQ4_NL {  // f16 d, 16 bytes
 struct IQ4_XS {  // f16 d, u16 high bits of scales, 4 bytes of low bits, 128 bytes
   static constexpr int kElements = 256, kBytes = 136;
 
-  /// Scale of 32 elements, from -32 to 31.
+  /// Returns the scale of 32 elements, from -32 to 31.
   static int scale(const uint8_t* b, int sub) {
     const int low = (b[4 + sub / 2] >> (sub % 2 * 4)) & 15;
     const int high = (load_u16(b + 2) >> (2 * sub)) & 3;

@@ -13,7 +13,7 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// 16 groups of 16 values of 2 bits; every 32 bytes hold 128 values.
+/// Unpacks 16 groups of 16 values of 2 bits. Every 32 bytes hold 128 values.
 inline void unpack_2_bits(const uint8_t* qs, uint8_t* u) {
   for (int i = 0; i < 256; ++i) {
     u[i] = static_cast<uint8_t>(qs[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3);
@@ -55,7 +55,8 @@ struct TQ1_0 {  // 48 + 4 bytes of five base-3 digits (the last 4: four digits),
   }
 
  private:
-  /// Digit n of all bytes, for n = 0, 1, ...: a byte is a fraction of 256 in base 3.
+  /// Unpacks digit n of all bytes, for n = 0, 1, .... A byte b stands for the fraction b / 256,
+  /// whose digits in base 3 are the values.
   template <int kBytesOfRun>
   static uint8_t* digits(const uint8_t* p, int count, uint8_t* u) {
     uint8_t power = 1;
@@ -109,7 +110,7 @@ struct NVFP4 {  // 4 factors of 8 bits (unsigned E4M3), 32 bytes
   }
 };
 
-/// The bytes of a code book's entry with their signs, with an offset of 128.
+/// Applies signs to the bytes of a code book's entry and adds an offset of 128.
 template <class Entry>
 inline void signed_entry(Entry entry, uint32_t signs, uint8_t* u) {
   for (size_t i = 0; i < sizeof(Entry); ++i) {
@@ -118,7 +119,7 @@ inline void signed_entry(Entry entry, uint32_t signs, uint8_t* u) {
   }
 }
 
-/// Decodes the signs of 8 values from 7 bits: the number of negative ones is even.
+/// Decodes the signs of 8 values from 7 bits. The number of negative signs is even.
 inline uint32_t eight_signs(uint32_t seven) {
   seven &= 127;
   return seven | static_cast<uint32_t>(__builtin_parity(seven)) << 7;
@@ -217,7 +218,8 @@ struct IQ3_S : SignedIq {  // f16 d, 64 entries, their high bits, 32 bytes of si
   }
 };
 
-/// An entry of IQ1's book in eighths, moved up or down by one eighth.
+/// Decodes an entry of IQ1's code book to multiples of an eighth. Each value is moved up or down by
+/// one eighth.
 inline void moved_entry(uint32_t index, bool down, uint8_t* u) {
   const uint64_t entry = kGridIQ1_S.entry[index];
   for (int i = 0; i < 8; ++i) {
@@ -267,7 +269,7 @@ struct IQ1_M {
   }
 };
 
-/// Adapts such a type to the interface of quant_blocks.h.
+/// Adapts a type of this file to the interface of quant_blocks.h.
 template <class Type>
 struct Expanded {
   static constexpr int kElements = Type::kWeights, kBytes = Type::kBytes;
@@ -283,7 +285,8 @@ struct Expanded {
   }
 };
 
-/// Adapts such a type to the interface of weight_blocks.h, for products: weight = d * u + m.
+/// Adapts a type of this file to the interface of weight_blocks.h, for products: weight = d * u +
+/// m.
 template <class Type>
 struct Unpacked {
   static constexpr int kWeights = Type::kWeights, kBytes = Type::kBytes;

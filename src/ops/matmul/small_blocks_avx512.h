@@ -1,7 +1,7 @@
 #pragma once
-// Register version of small_blocks.h, in the form that weight_blocks_avx512.h has for the other
-// types. scales() gives the 16 factors and constants of a block, quarter(p, j) its values 64 j to
-// 64 j + 63 as unsigned bytes. Every product is exact in f32. NVFP4 is read by plain loops.
+// Register version of small_blocks.h, with the interface of weight_blocks_avx512.h. scales()
+// returns the 16 factors and constants of a block. quarter(p, j) returns values 64 * j to 64 * j +
+// 63 as unsigned bytes. Every product is exact in f32. NVFP4 is read by plain loops.
 
 #ifdef __AVX512BW__
 #include <immintrin.h>
@@ -35,18 +35,18 @@ inline __m512 each_twice(__m256i numbers) {
   const __m512i lanes = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
   return _mm512_cvtepi32_ps(_mm512_permutexvar_epi32(lanes, _mm512_castsi256_si512(numbers)));
 }
-/// The halves of 8 bytes in order, the low one first.
+/// Returns the nibbles of 8 bytes in order, the low nibble of a byte first.
 inline __m128i sixteen_nibbles(const uint8_t* p) {
   const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
   const __m128i both = _mm_unpacklo_epi8(bytes, _mm_srli_epi16(bytes, 4));
   return _mm_and_si128(both, _mm_set1_epi8(15));
 }
 inline __m512 times(float factor, __m512 x) { return _mm512_mul_ps(_mm512_set1_ps(factor), x); }
-/// (1/2 + s) / 4 for every s.
+/// Returns (1/2 + s) / 4 for every s.
 inline __m512 half_and(__m512 s) {
   return _mm512_mul_ps(_mm512_add_ps(s, _mm512_set1_ps(0.5f)), _mm512_set1_ps(0.25f));
 }
-/// 2 s + 1 for every s.
+/// Returns 2 * s + 1 for every s.
 inline __m512 odd_of(__m512 s) { return _mm512_add_ps(_mm512_add_ps(s, s), _mm512_set1_ps(1.0f)); }
 
 inline __m512i two_bits(const uint8_t* qs, int j) {
@@ -55,8 +55,8 @@ inline __m512i two_bits(const uint8_t* qs, int j) {
   return _mm512_and_si512(v, _mm512_set1_epi8(3));
 }
 
-/// A factor for each 16 values; the constant is the factor times -kOffset. `Registers` is the
-/// derived class.
+/// Base of types with a factor for each 16 values. The constant is the factor times -kOffset.
+/// `Registers` is the derived class.
 template <class Type, class Registers>
 struct WithOffset : Type {
   static void scales(const uint8_t* p, int, __m512& d, __m512& m) {
@@ -107,14 +107,14 @@ struct SmallRegisters<TQ1_0> : WithOffset<TQ1_0, SmallRegisters<TQ1_0>> {
   }
 
  private:
-  /// A power of 3 for each 16 bytes.
+  /// Returns a power of 3 for each 16 bytes.
   static __m512i powers(int16_t a, int16_t b, int16_t c, int16_t d) {
     const __m256i low = _mm256_setr_m128i(_mm_set1_epi16(a), _mm_set1_epi16(b));
     const __m256i high = _mm256_setr_m128i(_mm_set1_epi16(c), _mm_set1_epi16(d));
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
   }
-  /// The leading digit after a byte was multiplied. For a fraction x of 256 it is 3 x / 256, which
-  /// becomes 1 at 86 and 2 at 171.
+  /// Returns the leading digits of the bytes after multiplication by powers of 3. The digit of byte
+  /// x is 3 * x / 256, rounded down: 1 from x = 86 on, 2 from x = 171 on.
   static __m512i digits(__m512i bytes, __m512i powers) {
     const __m512i low = _mm512_set1_epi16(255);
     const __m512i even = _mm512_and_si512(_mm512_mullo_epi16(bytes, powers), low);
@@ -127,7 +127,7 @@ struct SmallRegisters<TQ1_0> : WithOffset<TQ1_0, SmallRegisters<TQ1_0>> {
   }
 };
 
-/// 64 magnitudes with a sign bit each, with an offset of 128.
+/// Applies a sign bit to each of 64 magnitudes and adds an offset of 128.
 inline __m512i with_signs(__m512i magnitudes, uint64_t signs) {
   const __m512i v = _mm512_mask_sub_epi8(magnitudes, signs, _mm512_setzero_si512(), magnitudes);
   return _mm512_xor_si512(v, _mm512_set1_epi8(-128));
@@ -149,7 +149,7 @@ inline uint64_t signs_of_two_words(uint32_t first, uint32_t second) {
   return eight_signs_of_each(four_sevens(first) | uint64_t{four_sevens(second)} << 32);
 }
 
-/// Eight entries of eight values, loaded one by one, because a gather is slower. All functions must
+/// Loads eight entries of eight values one by one, because a gather is slower. All functions must
 /// be inlined, since a call would spill every register.
 template <class IndexOf>
 [[gnu::always_inline]] inline __m512i eight_entries(const uint64_t* book, IndexOf&& index) {
@@ -159,7 +159,7 @@ template <class IndexOf>
   return _mm512_set_epi64(entry(7), entry(6), entry(5), entry(4), entry(3), entry(2), entry(1),
                           entry(0));
 }
-/// Sixteen entries of four values.
+/// Loads sixteen entries of four values.
 template <class IndexOf>
 [[gnu::always_inline]] inline __m512i sixteen_entries(const uint32_t* book, IndexOf&& index) {
   const auto pair = [&](int i) __attribute__((always_inline)) {
@@ -250,7 +250,7 @@ struct SmallRegisters<IQ3_S> : WithOffset<IQ3_S, SmallRegisters<IQ3_S>> {
   }
 };
 
-/// moved_entry() for eight entries, with a bit for each value that moves down.
+/// Computes moved_entry() for eight entries. `down` has a bit for each value that moves down.
 inline __m512i moved_entries(__m512i entries, uint64_t down) {
   const __m512i one = _mm512_set1_epi8(1);
   return _mm512_mask_sub_epi8(_mm512_add_epi8(entries, one), down, entries, one);
@@ -281,7 +281,7 @@ struct SmallRegisters<IQ1_M> : WithOffset<IQ1_M, SmallRegisters<IQ1_M>> {
     const uint64_t words = load_u64(p + 48);
     uint8_t half[2] = {static_cast<uint8_t>((words >> 12 & 15) | (words >> 28 & 15) << 4),
                        static_cast<uint8_t>((words >> 44 & 15) | (words >> 60 & 15) << 4)};
-    // Lane i holds three bits of word i / 4, from bit 3 (i % 4) on.
+    // Lane i holds three bits of word i / 4, from bit 3 * (i % 4) on.
     const __m512i word = _mm512_permutexvar_epi32(
         _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3),
         _mm512_castsi128_si512(_mm_cvtepu16_epi32(_mm_cvtsi64_si128(static_cast<int64_t>(words)))));

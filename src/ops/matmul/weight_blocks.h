@@ -1,8 +1,8 @@
 #pragma once
-// All block types in one form: 256 weights (8 blocks of 32, or one block of 256) as unsigned bytes
-// u, with a factor d and a constant m for every 16: weight = d * u + m. Signed types include their
-// offset in m. Layouts: GGUF, ggml-common.h. This file has plain loops; weight_blocks_avx512.h is
-// the register version.
+// Unpacks all block types to one format: 256 weights (8 blocks of 32, or one block of 256) as
+// unsigned bytes u, with a factor d and a constant m for every 16 weights. A weight is d * u + m.
+// Signed types include their offset in m. Layouts: GGUF, ggml-common.h. This file has plain loops;
+// weight_blocks_avx512.h is the register version.
 
 #include <cstdint>
 #include <cstring>
@@ -15,7 +15,8 @@ namespace {
 inline constexpr int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                           1,    13,   25,  38,  53,  69,  89,  113};
 
-/// Unpacks 16 bytes whose low halves are weights 0-15 and whose high halves are weights 16-31.
+/// Unpacks 16 bytes whose low nibbles are weights 0 to 15 and whose high nibbles are weights 16 to
+/// 31.
 inline void unpack_halves(const uint8_t* p, uint8_t* u) {
   for (int i = 0; i < 16; ++i) {
     u[i] = p[i] & 15;
@@ -99,7 +100,7 @@ struct IQ4_NL : Blocks32<IQ4_NL> {
   }
 };
 
-/// Q4_K and Q5_K: eight 6-bit factors and eight 6-bit minima in 12 bytes.
+/// Unpacks the eight 6-bit factors and eight 6-bit minima of Q4_K or Q5_K from 12 bytes.
 inline void unpack_k_scales(const uint8_t* p, uint8_t* factors, uint8_t* minima) {
   const uint32_t a = load_u32(p), b = load_u32(p + 4), c = load_u32(p + 8);
   const uint32_t f[2] = {a & 0x3f3f3f3fu, (c & 0x0f0f0f0fu) | (a >> 6 & 0x03030303u) << 4};
@@ -118,8 +119,8 @@ inline void scales_with_minima(const uint8_t* p, float* d, float* m) {
   }
 }
 
-/// Unpacks, four times, 32 bytes whose low halves are weights 0-31 and whose high halves are
-/// weights 32-63.
+/// Unpacks four pieces of 32 bytes. The low nibbles of a piece are its weights 0 to 31, and the
+/// high nibbles are its weights 32 to 63.
 inline void unpack_k_halves(const uint8_t* p, uint8_t* u) {
   for (int j = 0; j < 4; ++j, p += 32, u += 64) {
     for (int i = 0; i < 32; ++i) {

@@ -1,7 +1,7 @@
 #pragma once
-// AVX2 version of weight_blocks.h. block(p, j) gives weights 32 j to 32 j + 31 of a group of 256 as
-// unsigned bytes, and factors(p, blocks) their factors. All values stay in registers, because a
-// vector load of values just stored one by one would stall.
+// AVX2 version of weight_blocks.h. block(p, j) returns weights 32 * j to 32 * j + 31 of a group of
+// 256 as unsigned bytes, and factors(p, blocks) returns their factors. All values stay in
+// registers, because a vector load of values just stored one by one would stall.
 
 #include <immintrin.h>
 
@@ -28,7 +28,7 @@ inline __m256 floats_of_signed(__m128i bytes) {
   return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
 }
 
-/// d = factor * (16 signed bytes), m = d * offset.
+/// Computes d = factor * (16 signed bytes) and m = d * offset.
 inline Factors factors_of_16(__m128i bytes, float factor, float offset) {
   Factors f;
   f.d[0] = _mm256_mul_ps(floats_of_signed(bytes), _mm256_set1_ps(factor));
@@ -65,7 +65,7 @@ struct Factors32 : Type {
   }
 };
 
-/// Q4_K, Q5_K: see unpack_k_scales.
+/// Returns the factors of Q4_K or Q5_K (see unpack_k_scales).
 inline Factors factors_with_minima(const uint8_t* p) {
   const uint32_t a = load_u32(p + 4), b = load_u32(p + 8), c = load_u32(p + 12);
   const __m128i factors =
@@ -78,14 +78,14 @@ inline Factors factors_with_minima(const uint8_t* p) {
   return f;
 }
 
-/// The halves of 16 bytes: low halves, then high halves.
+/// Returns the nibbles of 16 bytes: the low nibbles, then the high nibbles.
 inline __m256i halves(const uint8_t* p) {
   const __m128i packed = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   const __m256i both = _mm256_set_m128i(_mm_srli_epi16(packed, 4), packed);
   return _mm256_and_si256(both, _mm256_set1_epi8(15));
 }
 
-/// Byte i is 16 if bit i of the word is set, else 0.
+/// Returns bytes: byte i is 16 if bit i of the word is set, and 0 otherwise.
 inline __m256i fifth_bits(const uint8_t* p) {
   const __m256i word = _mm256_set1_epi32(static_cast<int>(load_u32(p)));
   const __m256i spread = _mm256_shuffle_epi8(
