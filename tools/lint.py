@@ -231,7 +231,7 @@ def problems():
                 yield path, number, what
     for path in sources("src", "tests", "fuzz", "bench", "tools", endings=(".cc", ".h", ".cu", ".cuh")):
         folder = path.parent.relative_to(ROOT).as_posix()
-        for number, what in check_comments(folder, path.read_text(encoding="utf-8")):
+        for number, what in check_comments(path.read_text(encoding="utf-8")):
             yield path, number, what
     folders = [ROOT / name for name in ("bench", "cmake", "data", "docs", "examples", "fuzz", "models", "src", "tests", "tools")]
     bare_names = {path.name for folder in folders for path in folder.rglob("*")}

@@ -31,7 +31,7 @@ void AttendBatch::shrink(size_t size) {
 
 void AttendBatch::run() {
   const Stopwatch watch;
-  // Only now do the copies stay where they are.
+  // From here on the copies do not move any more.
   for (size_t i = 0; i < tasks_.size(); ++i) {
     tasks_[i].segments =
         std::span(segments_).subspan(first_segments_[i], tasks_[i].segments.size());

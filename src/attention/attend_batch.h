@@ -12,13 +12,14 @@ struct AttentionRecord;
 
 class AttendBatch {
  public:
-  /// Adds a call. Views, tasks and segments are copied; the memory that they refer to (queries,
-  /// lists, page tables, rotations, outputs) must stay as it is until run().
+  /// Adds a call. Views, tasks and segments are copied. The memory that they refer to (queries,
+  /// lists, page tables, rotations, outputs) must stay unchanged until run().
   void add(const AttendCall& call, std::span<const AttendTask> tasks, AttentionRecord& record);
   size_t size() const { return calls_.size(); }
-  /// Takes back the calls after the first `size`.
+  /// Removes the calls after the first `size`.
   void shrink(size_t size);
-  /// Runs all calls and forgets them. The time counts for each sequence by its share of the pairs.
+  /// Runs all calls and clears the batch. The time is divided among the sequences by their share of
+  /// the pairs.
   void run();
 
  private:
@@ -32,7 +33,7 @@ class AttendBatch {
   std::vector<Call> calls_;
   std::vector<View<const float>> forms_;
   std::vector<AttendTask> tasks_;
-  std::vector<size_t> first_segments_;  ///< per task, into segments_
+  std::vector<size_t> first_segments_;  ///< per task: its first segment in segments_
   std::vector<KeySegment> segments_;
   std::vector<AttendJob> jobs_;
 };

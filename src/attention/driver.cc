@@ -12,7 +12,7 @@
 namespace longhaul {
 namespace {
 
-/// Whether rows see what they would by dense attention until the end of the prompt is near.
+/// Whether rows see the same keys as in dense attention until shortly before the end of the prompt.
 bool is_dense_until_the_end(const Plan& plan) {
   const See& see = plan.see;
   const bool as_dense = see.place == KeyPlace::kAbsolute && see.window == kNoBound &&
@@ -38,7 +38,7 @@ void AttentionDriver::ask_plans(int layer, int64_t tokens) {
   for (int head = 0; head < shape_.lists(layer); ++head) {
     plans.push_back(method_->plan(layer, head, tokens));
     Keep& keep = plans.back().keep;
-    // Such a layer's work is bounded by the model's own window: nothing is chosen there.
+    // The model's own window bounds the work of such a layer, so nothing is selected there.
     const bool chosen = keep.when == When::kPromptEnd || keep.when == When::kStride;
     if (shape_.own_window(layer) > 0 && chosen) keep = {};
   }
@@ -52,7 +52,7 @@ const Plan& AttentionDriver::plan(int layer, int list) const {
   return plans[static_cast<size_t>(list) * plans.size() / lists];
 }
 
-/// A plan of a layer that chooses, as far as there is one: what holds for all of them.
+/// A plan of a layer that selects rows, if there is one. Its settings hold for all such layers.
 const Plan& AttentionDriver::first() const {
   for (const std::vector<Plan>& lists : plans_) {
     for (const Plan& plan : lists) {
@@ -150,7 +150,7 @@ void AttentionDriver::end_attend(LayerStep& step) {
   retain(step);
 }
 
-/// Keeps what the step's last rows will be asked again.
+/// Stores the queries of the step's last rows for the next cut.
 void AttentionDriver::watch(const LayerStep& step) {
   AttendCall seen = step.call({&step.workspace->attended.queries, 1});
   seen.lse_in = step.lse;
@@ -158,7 +158,7 @@ void AttentionDriver::watch(const LayerStep& step) {
   compute_ = step.compute;
 }
 
-/// Whether a cut will ask what the step's rows tell of keys.
+/// Whether a later cut uses the attention of the step's rows.
 bool AttentionDriver::observes(const LayerStep& step) const {
   const Plan& plan = step.plans.front();
   const Keep& keep = plan.keep;
@@ -168,7 +168,7 @@ bool AttentionDriver::observes(const LayerStep& step) const {
          (!keep.whole_strides || held_ > target_);
 }
 
-/// What leaves the layer's lists behind the pass, before the layer attends the next one.
+/// Removes rows from the layer's lists after the pass, before the layer attends the next one.
 void AttentionDriver::retain(LayerStep& step) {
   KvStore& store = *step.store;
   const int layer = step.layer;
@@ -179,14 +179,14 @@ void AttentionDriver::retain(LayerStep& step) {
     cut(store, layer);
     if (first().keep.whole_strides) held_ = target_;
   }
-  if (!step.pass.discard) drop_middles(store, layer);  // else rows may still be taken back
+  if (!step.pass.discard) drop_middles(store, layer);  // else rows may be truncated
   method_->retain(step);
 }
 
 void AttentionDriver::finish(std::span<KvStore> streams, const Pass& pass) {
   if (due(When::kPromptEnd, pass)) {
     KvStore& store = nth(streams, pass.stream);
-    own_cuts_.clear();  // of one that ended with an error
+    own_cuts_.clear();  // may hold cuts of a prompt that ended with an error
     for (int layer = 0; layer < shape_.layers; ++layer) {
       if (cuts(layer)) cut(store, layer);
     }
@@ -204,12 +204,12 @@ bool AttentionDriver::due(When when, const Pass& pass) const {
   if (when == When::kPromptEnd) return pass.last;
   const bool ends = ends_stride(pass, lead_, keep.stride);
   if (!keep.whole_strides) return ends || pass.last;
-  // Prompts shorter than a stride end none; they must not add up.
+  // Prompts shorter than a stride do not complete one, and their rows must not accumulate.
   return held_ > target_ && (ends || (pass.last && held_ > keep.budget + keep.stride));
 }
 
-/// Forgets rows between sinks and recent ones by whole pages, so that later pages move and not
-/// rows: up to page_rows - 1 rows between the two stay for a while, out of sight.
+/// Evicts rows between the sinks and the recent rows by whole pages, so that pages move instead of
+/// rows. Up to page_rows - 1 invisible rows remain between the two for a while.
 void AttentionDriver::drop_middles(KvStore& store, int layer) const {
   const int64_t page = store.layout().page_rows;
   for (int list = 0; list < store.lists(layer); ++list) {
@@ -239,7 +239,7 @@ PromptChoice AttentionDriver::prompt_choice() const {
 }
 
 int AttentionDriver::preferred_chunk() const {
-  // Looking at the last rows of a pass costs the same whatever its length.
+  // The scoring of the last rows of a pass costs the same for a pass of any length.
   constexpr int kRowsThatChooseTogether = 4096;
   return largest_tile() > 0 ? kRowsThatChooseTogether : 0;
 }

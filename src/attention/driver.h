@@ -1,7 +1,7 @@
 #pragma once
-// What the engine runs: a method, and everything that follows from its plan. The engine asks for
-// passes, has layers attended and passes followed up; forecasts, what can be taken back and what a
-// session file must hold are derived.
+// The driver runs a method and everything that follows from its plan. The engine calls it for
+// passes, for the attention of each layer and for the work after each pass. Forecasts, the ability
+// to undo passes and the contents of session files follow from the plan.
 
 #include <memory>
 #include <string_view>
@@ -13,18 +13,19 @@
 
 namespace longhaul {
 
-/// When a method decides what stays of a prompt. Where the end of the prompt, which is the
-/// question, has a say in it, the text cannot be read before the question is known.
+/// The time at which a method decides which rows of a prompt it keeps. If the end of the prompt,
+/// which is the question, influences the decision, the text cannot be read before the question is
+/// available.
 enum class PromptChoice : uint8_t {
-  kWhileReading,   ///< by what has been read so far; or everything stays
-  kByInstruction,  ///< it is read by the instruction at its end, and not without one
-  kByLastRow,      ///< while it is read, and once more by its last row
-  kAtEnd,          ///< by its last rows or by what all rows paid, once all of it has been read;
-                   ///< until then it is read as dense attention does
-  kOnceRead,       ///< then as well, but its end counts no more than the rest of it
+  kWhileReading,   ///< by the rows read so far; or all rows are kept
+  kByInstruction,  ///< by the instruction at the prompt's end, which is required
+  kByLastRow,      ///< during prefill, and once more by its last row
+  kAtEnd,          ///< after prefill, by its last rows or by the attention of all rows; until then
+                   ///< prefill is dense
+  kOnceRead,       ///< after prefill, but its end counts no more than the rest
 };
 
-/// Whether a text can be read before the question is known.
+/// Whether a text can be read before the question is available.
 inline bool serves_any_question(PromptChoice choice) {
   return choice == PromptChoice::kWhileReading || choice == PromptChoice::kOnceRead;
 }
@@ -33,68 +34,71 @@ class AttentionDriver {
  public:
   AttentionDriver(std::unique_ptr<Method> method, const ModelShape& shape);
 
-  /// How the store is laid out. Throws UserError when rows cannot be kept as `type` (`--kv-type`).
+  /// The layout of the store. Throws UserError if rows cannot be stored as `type` (`--kv-type`).
   KvLayout layout(const ModelShape& shape, const KvType& type) const;
 
-  /// Before a prompt: the passes that read it. May refuse it with UserError (names the option).
+  /// Called before a prompt; returns the passes that read it. May refuse the prompt with a
+  /// UserError that names the option.
   std::vector<Pass> prepare(const PromptFacts& prompt);
-  /// In each layer, before attend() is asked for the passes that are computed together. `all` is a
-  /// step of all their rows, one behind the other.
+  /// Called in each layer before attend() of the passes that are computed together. `all` is a step
+  /// of all their rows in order.
   void begin_layer(LayerStep& all);
-  /// Fills step.out. Appends the step's keys unless begin_layer() has, and takes out of the layer's
-  /// lists the rows that leave them while a prompt is read. In a batch the attention of several
-  /// sequences runs between the two parts of attend(): begin_attend() adds it to step.batch.
+  /// Fills step.out. Appends the step's keys unless begin_layer() has, and removes the rows that
+  /// leave the layer's lists during prefill. In a batch the attention of several sequences runs
+  /// between the two parts of attend(): begin_attend() adds it to step.batch.
   void attend(LayerStep& step) {
     begin_attend(step);
     end_attend(step);
   }
   void begin_attend(LayerStep& step);
   void end_attend(LayerStep& step);
-  /// After each pass and generated token, all layers done: what leaves the stores at the end of a
-  /// prompt.
+  /// Called after each pass and generated token, when all layers are done. Evicts rows from the
+  /// stores at the end of a prompt.
   void finish(std::span<KvStore> streams, const Pass& pass);
 
-  /// How many KV stores it works with while it reads a prompt. Stream 0 is the session's: it is
-  /// what decoding reads, what is saved and what stays. The others begin every prompt as copies of
-  /// it and go when the prompt ends or is cancelled.
+  /// The number of KV stores that it uses during prefill. Stream 0 belongs to the sequence: decode
+  /// reads it, and it is saved and kept. At the beginning of every prompt the others are copies of
+  /// it, and they are dropped when the prompt ends or is cancelled.
   int streams() const { return first().streams; }
-  /// How many of a fresh prompt's first tokens it reads exactly as dense attention does, keeping
-  /// all of them and learning nothing from them. At most prompt.tokens - 1.
+  /// The number of first tokens of a fresh prompt that it reads exactly as dense attention does,
+  /// keeping all their rows without any evidence from them. At most prompt.tokens - 1.
   int64_t dense_prefix(const PromptFacts& prompt) const;
   PromptChoice prompt_choice() const;
-  /// Whether keys keep their places in the text, so that `run --sources` can follow replies.
+  /// Whether keys keep their positions in the text, so that `run --sources` can follow replies.
   bool keeps_places() const { return first().see.place == KeyPlace::kAbsolute; }
-  /// Rows of a pass where `--chunk` does not say; 0: as the engine does by itself.
+  /// Preferred number of rows of a pass without `--chunk`; 0: the engine's default.
   int preferred_chunk() const;
-  /// Most rows of a pass of such a prompt, and of passes of it that are computed together.
+  /// Most rows of a pass of such a prompt, and of a batch of its passes.
   int64_t most_rows_of_pass(const PromptFacts& prompt) const;
   int64_t most_rows_together(const PromptFacts& prompt) const;
-  /// Whether rows leave for good.
+  /// Whether rows are evicted.
   bool forgets() const;
 
-  /// Most bytes that all streams and the index hold while prompts make the context grow to `tokens`
-  /// in passes of at most `chunk` rows.
+  /// Most bytes of all streams and the index while prompts extend the context to `tokens` tokens in
+  /// passes of at most `chunk` rows.
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const;
-  /// Bytes of the context's keys that it holds beside the stores; figures of KV memory count them.
+  /// Bytes of the context's keys that it holds in addition to the stores. Reported sizes of KV
+  /// memory include them.
   size_t index_bytes() const;
-  /// Most bytes that it holds beside stores and index while such prompts are read.
+  /// Most bytes that it holds in addition to stores and index during prefill of such prompts.
   size_t working_bytes(int64_t tokens, int chunk) const;
-  /// True when every generated token stays until the next prompt is read, beside what
-  /// most_kv_bytes() bounds. Otherwise it bounds a context that ends with a reply as well.
+  /// Whether every generated token is kept until the next prompt is read, in addition to the rows
+  /// that most_kv_bytes() bounds. Otherwise that bound also holds for a context that ends with a
+  /// reply.
   bool keeps_replies() const;
 
-  /// True when rows [0, n) of the store can be used again for another continuation after
-  /// truncate(n): nothing was forgotten and nothing depends on what came later. Asked between two
-  /// layers as well: a pass that is cancelled there is taken back so.
+  /// Whether rows [0, n) of the store can be used for another continuation after truncate(n):
+  /// nothing was evicted, and nothing depends on later tokens. It is also called between two
+  /// layers, because a pass that is cancelled there is undone in this way.
   bool can_rewind() const { return first().rewinds && !changed_; }
-  /// How far back rows see, in positions as the model is shown them, while the context grows to
-  /// `tokens` tokens in passes of at most `chunk` rows: beyond the trained length answers are
-  /// wrong.
+  /// The largest distance at which rows see keys, in positions as the model receives them, while
+  /// the context grows to `tokens` tokens in passes of at most `chunk` rows. Beyond the trained
+  /// length answers are wrong.
   int64_t reach(int64_t tokens, int chunk) const;
 
-  /// State beyond the stores, for session files, which may be hostile: check_restored() compares it
-  /// with the store that came with it, of a context of `tokens` tokens. Both throw UserError; the
-  /// second without the file's name.
+  /// State outside the stores, for session files, which may be hostile. check_restored() compares
+  /// it with the store of the same file, for a context of `tokens` tokens. Both throw UserError;
+  /// the message of check_restored() does not include the file's name.
   void save(ByteWriter& out) const;
   void restore(ByteReader& in);
   void check_restored(const KvStore& store, int64_t tokens) const;
@@ -122,7 +126,7 @@ class AttentionDriver {
   void deal(const Cut& cut, const RowsToKeep& stay);
   std::span<const View<const float>> dealt_scores(const Cut& cut);
   void keep_dealt(KvStore& store);
-  /// Rows that a list holds in memory at most: between the steps of its layer, and within one.
+  /// Most rows of a list in memory: between the steps of its layer, and within one.
   struct MostRows {
     int64_t between, within;
   };
@@ -132,11 +136,11 @@ class AttentionDriver {
 
   ModelShape shape_;
   std::unique_ptr<Method> method_;
-  std::vector<std::vector<Plan>> plans_;  ///< per layer, of its KV heads
-  bool changed_ = false;                  ///< rows have left, or were chosen from
-  int64_t tokens_ = 0;                    ///< of the context
-  int64_t prompt_end_ = 0;                ///< position behind the last prompt
-  // Cuts by strides.
+  std::vector<std::vector<Plan>> plans_;  ///< per layer and KV head
+  bool changed_ = false;                  ///< rows were evicted or selected
+  int64_t tokens_ = 0;                    ///< length of the context
+  int64_t prompt_end_ = 0;                ///< position after the last prompt
+  // State of evictions by strides.
   int64_t lead_ = 0;    ///< first tokens of the prompt, before its strides
   int64_t target_ = 0;  ///< rows of a list after a cut (Keep::whole_strides)
   int64_t held_ = 0;    ///< rows of a list now
@@ -144,22 +148,22 @@ class AttentionDriver {
   // Memory of a cut.
   Queue queue_;
   std::vector<ObservedRows> observed_;            ///< per layer
-  AttendCompute compute_ = AttendCompute::kBest;  ///< of the last step
+  AttendCompute compute_ = AttendCompute::kBest;  ///< setting of the last step
   PerRope<RotationBuffer> rotations_;
   std::vector<KeySegment> segments_;
-  Array<float> scores_, layer_scores_, paid_;  ///< of all lists of a layer, one after the other
+  Array<float> scores_, layer_scores_, paid_;  ///< all lists of a layer, concatenated
   std::vector<PagedRows> keys_;
   std::vector<View<float>> score_views_, received_targets_;
   std::vector<View<const float>> received_views_;
   std::vector<RowSelection> selections_;
   std::vector<RowList> kept_;
-  std::vector<Cut> own_cuts_;  ///< of the layers that choose by a rule of their own
+  std::vector<Cut> own_cuts_;  ///< layers that select by their own rule
   std::vector<std::vector<StayingRows>> own_kept_;
-  /// A layer whose lists share a budget, dealt on a device: the host asks once for all layers how
-  /// many rows of each list stay.
+  /// A layer whose lists share a budget that a device divided. The host reads the number of kept
+  /// rows of each list once for all layers.
   struct Dealt {
     int layer = 0;
-    int first = 0, lists = 0;  ///< of those that share: the ones of this device
+    int first = 0, lists = 0;  ///< this device's lists among those that share
     std::vector<RowSelection> selections;
     std::vector<RowList> kept;
 
@@ -168,10 +172,10 @@ class AttentionDriver {
     }
   };
   std::vector<Dealt> dealt_;
-  Array<float> padded_scores_, all_scores_;  ///< scores as gathered from all devices of a team
-  size_t waiting_ = 0;                       ///< of `dealt_`
-  Array<int32_t> counts_;                    ///< of all lists of the model ...
-  int64_t next_count_ = 0;                   ///< ... of which so many are taken
+  Array<float> padded_scores_, all_scores_;  ///< scores gathered from all devices of a team
+  size_t waiting_ = 0;                       ///< number of entries of `dealt_` in use
+  Array<int32_t> counts_;                    ///< kept rows of all lists of the model
+  int64_t next_count_ = 0;                   ///< number of used entries of `counts_`
   std::vector<StayingRows> staying_;
 };
 

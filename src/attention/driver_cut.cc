@@ -1,4 +1,4 @@
-// A cut of a layer's lists: what is judged, by what, and what stays.
+// A cut evicts rows of a layer's lists: the scored rows, their evidence, and the selection.
 
 #include <algorithm>
 #include <utility>
@@ -10,8 +10,8 @@
 
 namespace longhaul {
 
-/// Cuts the layer's lists to their budget. Where all layers decide together the layer is only
-/// noted: cut_by_own_rule() and keep_dealt() cut it then.
+/// Cuts the layer's lists to their budget. If all layers decide together, the layer is only
+/// recorded, and cut_by_own_rule() or keep_dealt() cuts it later.
 void AttentionDriver::cut(KvStore& store, int layer) {
   const Plan& how = plan(layer, 0);
   Cut cut{queue_, shape_, how, store, layer, store.lists(layer), tokens_};
@@ -30,11 +30,11 @@ void AttentionDriver::cut_to_budget(Cut& cut) {
   cut.recent = how.keep.recent;
   if (how.keep.when == When::kPromptEnd && how.observes_last_rows()) {
     cut.recent =
-        std::min(cut.recent, nth(observed_, cut.layer).count());  // of a shorter prompt its own
+        std::min(cut.recent, nth(observed_, cut.layer).count());  // a shorter prompt has fewer rows
   }
   int64_t held = 0, lists = cut.lists;
   for (int list = 0; list < cut.lists; ++list) held += cut.rows(list);
-  if (how.keep.sure_share >= 0) {  // lists that rows are dealt to differ: devices ask together
+  if (how.keep.sure_share >= 0) {  // dealt lists differ in length: devices read all counts together
     held = queue_.sum_of_members(held);
     lists *= queue_.ranks();
   }
@@ -53,7 +53,7 @@ void AttentionDriver::cut_by_own_rule() {
   }
 }
 
-/// Has the rows of all lists scored.
+/// Calls the method to score the rows of all lists.
 void AttentionDriver::judge(Cut& cut) {
   const bool watched = cut.plan.observes_last_rows();
   int64_t rows = 0;
@@ -81,7 +81,7 @@ void AttentionDriver::judge(Cut& cut) {
   method_->score(cut);
 }
 
-/// What the watched rows paid to the rows of all lists.
+/// The attention that the rows of all lists received from the observation window.
 void AttentionDriver::score_observed_rows(const Cut& cut) {
   AttendCall call = shape_.call(queue_);
   call.compute = compute_;
@@ -126,8 +126,8 @@ void AttentionDriver::keep(const Cut& cut, std::span<const RowList> kept) {
   cut.store.keep(cut.layer, staying_);
 }
 
-/// The scores of each of the layer's lists, [rows]; of a team's lists those of one device follow
-/// those of another.
+/// The scores of each of the layer's lists, [rows]. In a team the lists of all devices follow each
+/// other.
 std::span<const View<const float>> AttentionDriver::dealt_scores(const Cut& cut) {
   received_views_.assign(score_views_.begin(), score_views_.end());
   if (queue_.communicator() == nullptr) return received_views_;
@@ -135,7 +135,7 @@ std::span<const View<const float>> AttentionDriver::dealt_scores(const Cut& cut)
   int64_t total = 0;
   for (int list = 0; list < cut.lists; ++list) total += own.emplace_back(cut.rows(list));
   own.push_back(total);
-  // Every device gathers as many numbers as the one whose lists are longest.
+  // Every device gathers as many numbers as the device with the longest lists.
   const std::vector<int64_t> said = queue_.communicator()->all_gather(queue_.rank(), own);
   const int64_t each = std::ssize(own);
   int64_t most = 0;
@@ -186,7 +186,7 @@ void AttentionDriver::deal(const Cut& cut, const RowsToKeep& stay) {
   next_count_ += sharing;
 }
 
-/// Waits, where a device has dealt.
+/// Waits if a device has divided budgets.
 void AttentionDriver::keep_dealt(KvStore& store) {
   if (waiting_ == 0) return;
   const std::vector<int32_t> counts = read_counts(queue_, counts_.view().part(0, next_count_));

@@ -1,4 +1,4 @@
-// What a plan says beforehand: memory, and how far back rows see.
+// Forecasts from a plan: memory, and the largest distance that rows see.
 
 #include <algorithm>
 
@@ -17,12 +17,12 @@ AttentionDriver::MostRows AttentionDriver::most_rows(const Plan& plan, const KvL
     most = between + chunk;
   }
   if (keep.when == When::kStride) {
-    // A later prompt begins at up to budget + stride rows with less than a stride that ends none.
+    // A later prompt begins with up to budget + stride rows and may have less than a whole stride.
     most = keep.budget + (keep.whole_strides ? 3 : 1) * keep.stride;
   }
   if (keep.when == When::kOwn) {
-    // Rows of a pass that is discarded enter beside those of the text, and streams have a last page
-    // of their own, however short the context.
+    // Rows of a discarding pass are added to those of the text, and each stream has a last page of
+    // its own, even in a short context.
     tokens += 2 * layout.page_rows;
     most = keep.in_memory;
     if (chunk >= keep.rest_chunk) between = keep.at_rest;
@@ -45,7 +45,7 @@ int64_t AttentionDriver::most_rows_of_pass(const PromptFacts& prompt) const {
 }
 
 int64_t AttentionDriver::most_rows_together(const PromptFacts& prompt) const {
-  // Passes that discard read the instruction once more for every chunk of the text.
+  // Discarding passes read the instruction once more for every chunk of the text.
   return first().reads_instruction ? int64_t{prompt.chunk}
                                    : std::min<int64_t>(prompt.chunk, prompt.tokens);
 }
@@ -78,7 +78,7 @@ size_t AttentionDriver::working_bytes(int64_t tokens, int chunk) const {
   if (how.keep.when == When::kPromptEnd && how.keep.budget < kNoBound) {
     const bool by_query_head = how.keep.chooser == Chooser::kQueryHead;
     const int lists = by_query_head ? shape_.heads : std::ranges::max(shape_.kv_heads);
-    constexpr int kArrays = 3;  // of one layer: what watched rows paid, scores, and as ranked
+    constexpr int kArrays = 3;  // for one layer: received attention, scores, and ranks
     bytes += static_cast<size_t>(kArrays * lists * tokens) * sizeof(float);
     const int64_t watched = how.observes_last_rows() ? std::min(tokens, how.observation_window) : 0;
     bytes += ObservedRows::bytes_for(shape_.layers * watched, shape_.heads, shape_.head_dim);

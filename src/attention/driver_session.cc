@@ -1,4 +1,4 @@
-// State beyond the stores, and what it must have in common with them.
+// State outside the stores, and the checks that compare the two.
 
 #include "attention/driver.h"
 #include "base/error.h"
@@ -9,7 +9,7 @@ namespace longhaul {
 
 void AttentionDriver::save(ByteWriter& out) const {
   Archive archive(out);
-  const_cast<AttentionDriver*>(this)->archive(archive);  // which writes and changes nothing
+  const_cast<AttentionDriver*>(this)->archive(archive);  // only reads this object
 }
 
 void AttentionDriver::restore(ByteReader& in) {
@@ -43,7 +43,7 @@ void AttentionDriver::check_layer(const KvStore& store, int layer, int64_t token
   const int lists = store.lists(layer);
   if (keep.when == When::kOwn || keep.in_memory < kNoBound) return;  // Method::check
   if (cuts(layer) && (keep.budget == kNoBound || (keep.sure_share >= 0 && changed_))) {
-    return expect_in_memory(store, layer, 0, tokens);  // each list has a length of its own
+    return expect_in_memory(store, layer, 0, tokens);  // each list has its own length
   }
   if (cuts(layer) && (changed_ || keep.whole_strides)) {
     return expect_equal_lists(store, layer);

@@ -1,7 +1,7 @@
 #pragma once
 // One reply, token by token. Many generations of one process can be at different tokens at the same
-// time, because the caller decodes: it takes input(), reads that token into the sequence, and hands
-// the logits to take().
+// time, because the caller decodes: it calls input(), reads that token into the sequence, and
+// passes the logits to take().
 
 #include <cstdint>
 #include <functional>
@@ -44,7 +44,7 @@ struct Reply {
   std::vector<int32_t> tokens;  ///< with the ending token; the last one is not in the sequence
   StopReason stop = StopReason::kMaxTokens;
   double first_token_seconds = 0;  ///< since the generation began
-  double decode_seconds = 0;       ///< of all further tokens
+  double decode_seconds = 0;       ///< for all later tokens
   int64_t decode_steps = 0;
   int64_t loop_tokens = 0;  ///< length of the repeated stretch, if that ended the reply
 

@@ -45,8 +45,8 @@ LoadedText text_of_loaded(const Session& session, const PromptParts& parts,
     loaded.left_out = message.substr(question);
     message.resize(question);
   }
-  // As in joined documents (documents/documents.h): blanks at the end belong to the text, newlines
-  // do not.
+  // As in joined documents (documents/documents.h), blanks at the end belong to the text and
+  // newlines do not.
   while (message.ends_with('\n') || message.ends_with('\r')) message.pop_back();
   loaded.text = std::move(message);
   return loaded;

@@ -1,5 +1,5 @@
 #pragma once
-// The text in a session file. `--load FILE` without other texts asks about it.
+// The text in a session file. With `--load FILE` and no other texts, questions refer to it.
 
 #include <string>
 
@@ -14,8 +14,8 @@ struct LoadedText {
 };
 
 /// The text of a session that has just been loaded, found by the template that `parts` names. If
-/// the session was saved with a question, the last paragraph is taken for the question. Throws
-/// UserError naming `file` when the session was read with another template or system message.
+/// the session was saved with a question, the last paragraph is returned as the question. Throws
+/// UserError naming `file` if the session was read with another template or system message.
 LoadedText text_of_loaded(const Session& session, const PromptParts& parts,
                           const std::string& file);
 

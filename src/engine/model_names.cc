@@ -35,14 +35,14 @@ const NamedModel* find_named(const std::vector<NamedModel>& models, const std::s
   return found == models.end() ? nullptr : &*found;
 }
 
-/// What has no name yet.
+/// Adds the models whose names are not taken yet.
 void add_new(std::vector<NamedModel> found, std::vector<NamedModel>& models) {
   for (NamedModel& model : found) {
     if (find_named(models, model.name) == nullptr) models.push_back(std::move(model));
   }
 }
 
-/// Whether nothing of the model has to be fetched or mended before it can be read.
+/// Whether the model can be read without a download or a repair.
 bool is_at_hand(const NamedModel& model, const std::vector<NamedModel>& models) {
   try {
     return !lacks_base(model, models);
@@ -51,7 +51,7 @@ bool is_at_hand(const NamedModel& model, const std::vector<NamedModel>& models) 
   }
 }
 
-/// Of weights, or of a recipe.
+/// Returns the path of a model's weights or recipe.
 fs::path find_entry(const std::string& model, const std::vector<NamedModel>& models) {
   if (const NamedModel* named = find_named(models, model)) return named->path;
   if (is_there(model)) return model;
@@ -112,7 +112,7 @@ std::vector<std::filesystem::path> model_folders() {
     add_folder(folders, given);
   }
   for (const fs::path& folder : program_folders()) {
-    // Any folder may have a `models`; ours holds nano.
+    // Any folder may have a subfolder `models`; the one of Longhaul contains nano.
     if (is_model_folder(folder / "models" / "nano")) add_folder(folders, folder / "models");
   }
   if (!environment("XDG_CACHE_HOME").empty() || !environment("HOME").empty()) {

@@ -14,7 +14,7 @@ Decoder make_decoder(const Engine& engine, const Queue& queue, Compute compute) 
     if (compute == Compute::kFp8) user_error("--compute fp8: only GPUs multiply 8-bit floats");
     return {engine.model(), compute};
   }
-  queue.device().ops().input(compute);  // refuses before the weights are copied
+  queue.device().ops().input(compute);  // throws before the weights are copied
   return {engine.on_device(queue), compute};
 }
 
@@ -108,7 +108,7 @@ void ModelRunner::State::decode_together(std::span<DecodeRow* const> batch) {
         batch[first + i]->sequence->state_->logits.assign(own, own + vocab);
       }
     }
-  } catch (...) {  // of the part that the rows share, so all of them failed
+  } catch (...) {  // the error concerns the part that the rows share, so all of them failed
     for (SequenceRows& row : rows) row.failed = std::current_exception();
   }
   for (size_t i = 0; i < batch.size(); ++i) {

@@ -1,9 +1,9 @@
 #pragma once
-// What computes: a decoder with its buffers for activations, on the host, on a device or on each
-// device of a team. It has no state of a sequence between two calls, so any number of sequences
-// with the same engine, queue and compute can share it. A runner is used by one thread at a time.
-// While one runner is between two layers of a prompt (Prefill::step's yield hook), other runners
-// may compute other sequences.
+// The part that computes: a decoder with its buffers for activations, on the host, on a device or
+// on each device of a team. It has no state of a sequence between two calls, so any number of
+// sequences with the same engine, queue and compute can share it. A runner is used by one thread at
+// a time. While one runner is between two layers of a prompt (Prefill::step's yield hook), other
+// runners may compute other sequences.
 
 #include <cstdint>
 #include <exception>
@@ -28,22 +28,21 @@ class ModelRunner {
   /// Sequences of a batch whose rows are computed together; a longer batch is divided.
   static constexpr int64_t kMostRows = 64;
 
-  /// Throws UserError if the device has no room for the weights or cannot compute as `compute`
-  /// says.
+  /// Throws UserError if the device has no room for the weights or does not support `compute`.
   ModelRunner(std::shared_ptr<const Engine> engine, const Queue& queue, Compute compute);
   ~ModelRunner();
   ModelRunner(ModelRunner&&) noexcept;
 
   const Queue& queue() const;
 
-  /// Most bytes of a runner (of each member of a team) that computes up to `rows` rows together,
-  /// whose sequences have up to `keys` keys per KV head.
+  /// Most bytes of a runner (of each member of a team) that computes up to `rows` rows together for
+  /// sequences with up to `keys` keys per KV head.
   static size_t working_bytes(const Engine& engine, const Queue& queue, Compute compute,
                               int64_t rows, int64_t keys);
 
-  /// Reads one generated token; sequence.logits() are then those of the next token. Throws
-  /// UserError if the context is full (SessionOptions::context); nothing has changed then. After
-  /// any other exception the sequence is empty.
+  /// Reads one generated token. Afterwards sequence.logits() are those of the next token. Throws
+  /// UserError if the context is full (SessionOptions::context), without changes. After any other
+  /// exception the sequence is empty.
   void decode(Sequence& sequence, int32_t token);
 
   /// Reads one generated token into each of several different sequences. On the host each sequence

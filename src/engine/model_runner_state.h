@@ -17,7 +17,7 @@ struct ModelRunner::State {
 
   /// Reads one token into at most kMostRows sequences, on the host.
   void decode_together(std::span<DecodeRow* const> batch);
-  /// The decoder of the member whose queue it is.
+  /// The decoder of the member with this queue.
   Decoder& decoder(const Queue& of) { return nth(decoders, of.rank()); }
 
   std::shared_ptr<const Engine> engine;
@@ -28,7 +28,7 @@ struct ModelRunner::State {
   std::vector<DecodeRow*> running;
   std::vector<ForwardPass> passes;
   std::vector<SequenceRows> rows;
-  Buffer<float> logits;  ///< of some rows, [rows, vocab]
+  Buffer<float> logits;  ///< a group of rows, [rows, vocab]
 };
 
 }  // namespace longhaul

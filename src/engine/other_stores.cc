@@ -20,9 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kDeepest = 6;              // folders below a store
-constexpr size_t kMostEntries = 20'000;  // of a store
+constexpr size_t kMostEntries = 20'000;  // files of a store
 
-/// The first of these variables that is set, with what follows it; else a folder in HOME.
+/// A subfolder of the folder named by the first variable that is set, or else a folder in HOME.
 fs::path store(std::initializer_list<std::pair<const char*, const char*>> variables,
                const char* in_home) {
   for (const auto& [name, below] : variables) {
@@ -60,7 +60,7 @@ std::vector<fs::path> files_below(const fs::path& folder) {
   return files;
 }
 
-/// Of a split set the first file stands for all; parts for images are no models.
+/// The first file of a split set represents all of them. Parts for images are not models.
 bool is_model_file(const fs::path& file) {
   const std::string name = file.filename().string();
   if (!name.ends_with(".gguf") || name.find("mmproj") != std::string::npos) return false;
@@ -80,7 +80,7 @@ std::string first_line(const fs::path& file) {
   return text ? text->substr(0, text->find('\n')) : "";
 }
 
-/// models--OWNER--REPO/snapshots/COMMIT, the commit that refs/main names.
+/// The folder models--OWNER--REPO/snapshots/COMMIT with the commit in refs/main.
 void add_hub_cache(const fs::path& cache, std::vector<NamedModel>& models) {
   constexpr std::string_view kPrefix = "models--";
   for (const fs::path& folder : entries_of(cache)) {
@@ -116,7 +116,7 @@ std::optional<fs::path> ollama_blob(const fs::path& manifest, const fs::path& bl
   return std::nullopt;
 }
 
-/// manifests/HOST/OWNER/NAME/TAG; the usual host and owner are left out of names.
+/// The manifests are manifests/HOST/OWNER/NAME/TAG. Names omit the usual host and owner.
 void add_ollama(const fs::path& folder, std::vector<NamedModel>& models) {
   const fs::path manifests = folder / "manifests";
   for (const fs::path& file : files_below(manifests)) {

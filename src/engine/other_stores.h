@@ -1,5 +1,6 @@
 #pragma once
-// Models that other programs have put on this machine: used where they lie, never copied.
+// Models that other programs have downloaded to this machine. They are used in place and never
+// copied.
 
 #include <vector>
 
@@ -7,8 +8,8 @@
 
 namespace longhaul {
 
-/// The hub's cache (names OWNER/REPO, of GGUF files their own), ollama's store (NAME:TAG), LM
-/// Studio's folders and llama.cpp's cache (the file's name). What cannot be read is left out.
+/// The hub's cache (names OWNER/REPO; GGUF files have their own names), ollama's store (NAME:TAG),
+/// LM Studio's folders and llama.cpp's cache (the file's name). Unreadable entries are left out.
 std::vector<NamedModel> models_elsewhere();
 
 }  // namespace longhaul

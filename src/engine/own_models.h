@@ -1,5 +1,5 @@
 #pragma once
-// Models in the folders that are Longhaul's own, without what other programs keep.
+// Models in Longhaul's own folders, without those of other programs.
 
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace longhaul {
 
-/// Everything in model_folders(), first place first; a name that appears twice is listed once.
+/// Everything in model_folders(), in their order. A name that occurs twice is listed once.
 std::vector<NamedModel> own_models();
 
 }  // namespace longhaul

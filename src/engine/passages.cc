@@ -6,11 +6,11 @@
 namespace longhaul {
 namespace {
 
-constexpr size_t kShortest = 40, kLongest = 400;  // bytes of a sentence
+constexpr size_t kShortest = 40, kLongest = 400;  // length of a sentence in bytes
 
 bool is_blank_char(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/// Whether a sentence may end behind byte `i`.
+/// Whether a sentence may end after byte `i`.
 bool ends_at(std::string_view text, size_t i) {
   const char c = text[i];
   const bool last = i + 1 == text.size();

@@ -1,15 +1,15 @@
 #pragma once
 // How well a model predicts a text: mean negative log-likelihood per token.
 //
-// Windows begin at token 0, stride, 2 * stride, ... and cover at most `window` tokens; the last one
+// Windows begin at token 0, stride, 2 * stride, ... and cover at most `window` tokens. The last one
 // is the first that reaches the end. Each is a fresh context whose positions start at 0. A window
-// scores the tokens that no earlier one scored, except its own first, which nothing predicts. So
-// stride = window never scores a window's first token, and a smaller stride scores every token but
-// the text's first exactly once, with at most window - 1 tokens before it.
+// scores the tokens that no earlier one scored, except its own first token, which no row predicts.
+// With stride = window the first token of each window is therefore never scored. A smaller stride
+// scores every token but the text's first exactly once, with at most window - 1 tokens before it.
 //
-// With a prefill of N tokens, those of every window are its prompt and are not scored; the tokens
-// after them are, read one at a time like generated ones. That is what tells of methods which act
-// when a prompt ends. An instruction follows each window's prompt and is not scored.
+// With a prefill of N tokens, the first N tokens of every window are its prompt and are not scored.
+// The later tokens are scored and read one at a time like generated ones. This measures methods
+// that evict when a prompt ends. An instruction follows each window's prompt and is not scored.
 
 #include <cstdint>
 #include <functional>
@@ -40,21 +40,21 @@ struct PerplexityPlan {
 std::vector<PerplexityWindow> perplexity_windows(int64_t tokens, int64_t window, int64_t stride,
                                                  int64_t prefill = 0);
 
-/// -ln of the share that softmax(logits[0..vocab)) gives `target`, 0 <= target < vocab.
+/// -ln of the probability that softmax(logits[0..vocab)) gives `target`, 0 <= target < vocab.
 double negative_log_likelihood(const float* logits, size_t vocab, int32_t target);
 
-/// Scores rows of logits against the tokens that follow them: PrefillHooks::all_logits of a reading
-/// of `tokens`.
+/// Scores rows of logits against the tokens that follow them. The rows come from
+/// PrefillHooks::all_logits during prefill of `tokens`.
 class NextTokenLosses {
  public:
-  /// Of tokens [from, to), 1 <= from.
+  /// Scores tokens [from, to), 1 <= from.
   NextTokenLosses(std::span<const int32_t> tokens, size_t vocab, int64_t from, int64_t to);
 
-  /// Row r of `logits` [rows, vocab] belongs to token first + r and predicts the one after it.
-  /// Throws UserError where that gives no number (engine/damaged_weights.h).
+  /// Row r of `logits` [rows, vocab] belongs to token first + r and predicts the next one. Throws
+  /// UserError if the result is not a finite number (engine/damaged_weights.h).
   void operator()(int64_t first, int64_t rows, const float* logits);
 
-  /// Negative log-likelihood of token from + i; 0 of those that no row has predicted.
+  /// Negative log-likelihood of token from + i; 0 for tokens that no row has predicted.
   std::span<const double> losses() const { return losses_; }
 
  private:
@@ -66,19 +66,19 @@ class NextTokenLosses {
 
 struct PerplexityResult {
   int64_t tokens_scored = 0;
-  double sum = 0;                   ///< of -ln p
-  std::vector<double> window_sums;  ///< of the windows that were read
-  int64_t windows = 0;              ///< that the text has
+  double sum = 0;                   ///< sum of -ln p
+  std::vector<double> window_sums;  ///< number of windows that were read
+  int64_t windows = 0;              ///< number of windows in the text
   double seconds = 0;
-  size_t kv_bytes = 0;  ///< of the largest window
+  size_t kv_bytes = 0;  ///< KV bytes of the largest window
   bool finished = false;
 
-  double mean() const;  ///< per token
+  double mean() const;  ///< perplexity per token
   double perplexity() const;
 };
 
 struct PerplexityHooks {
-  /// Tokens read of all that will be read, and the result so far.
+  /// Number of tokens read, the total, and the result so far.
   std::function<void(int64_t done, int64_t total, const PerplexityResult& so_far)> progress;
   const CancelFlag* cancel = nullptr;
 };

@@ -12,7 +12,7 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kLogitRows = 128;        // rows whose logits exist at a time
+constexpr int64_t kLogitRows = 128;        // rows whose logits exist at the same time
 constexpr double kLongestInterval = 0.25;  // seconds between two calls of the yield hook
 
 }  // namespace
@@ -22,8 +22,8 @@ struct Prefill::State {
   struct Part {
     std::vector<Pass> passes;
     size_t next = 0;
-    /// Whether the last pass was one that discards. Its rows are of use only together with the
-    /// pass that keeps what was read next, so the prompt is not cancelled between the two.
+    /// Whether the last pass was a discarding one. Its rows are only used together with the next
+    /// keeping pass, so the prompt is not cancelled between the two.
     bool discarded = false;
     std::vector<ForwardPass> group;
     InsideLayer inside;
@@ -39,20 +39,20 @@ struct Prefill::State {
   void prepare(Sequence::State& each);
   PrefillStep step(Sequence::State& each, Decoder& decoder, const std::function<void()>& yield);
   bool run_group(Sequence::State& each, Decoder& decoder, const std::function<bool(int)>& go_on);
-  /// Hands out the logits of the rows that the group's passes keep.
+  /// Passes the logits of the rows that the group's passes keep to the hook.
   void tell_logits(std::span<const ForwardPass> group, Decoder& decoder, const float* hidden);
-  /// The time that a layer takes at the end of the context, if it takes `seconds` for the group:
-  /// its attention grows with the depth.
+  /// The predicted time of a layer at the end of the context, if it needs `seconds` for this group.
+  /// Its attention grows with the depth.
   double predicted_at_end(std::span<const ForwardPass> group, double seconds) const;
   /// Reports that `layers` layers of the group are done.
   void tell_progress(std::span<const ForwardPass> group, int layers) const;
   void end();
 
-  Sequence::State& sequence;  ///< the leader's
+  Sequence::State& sequence;  ///< the leader's sequence
   std::vector<int32_t> prompt;
   int64_t begin;  ///< tokens of the sequence before the prompt
   PrefillHooks hooks;
-  std::vector<Part> parts;  ///< by member
+  std::vector<Part> parts;  ///< one per member
   Buffer<float> rows_of_logits;
   bool ended = false;
 };
@@ -81,7 +81,7 @@ void Prefill::State::prepare(Sequence::State& each) {
   });
   each.set_angles(begin + count);
   each.whole_or_nothing([&] {
-    each.logits.clear();  // a prefill that is cancelled has none
+    each.logits.clear();  // a cancelled prefill has none
     each.drop_other_streams();
     for (int i = 1; i < each.method->streams(); ++i) each.streams.push_back(each.store().fork());
   });
@@ -115,7 +115,7 @@ PrefillStep Prefill::State::step(Sequence::State& each, Decoder& decoder,
   return part.next == part.passes.size() ? PrefillStep::kDone : PrefillStep::kMore;
 }
 
-/// Returns false if the group was given up; nothing of it is left then.
+/// Returns false if the group was given up, in which case nothing of it remains.
 bool Prefill::State::run_group(Sequence::State& each, Decoder& decoder,
                                const std::function<bool(int)>& go_on) {
   const std::span<const ForwardPass> group = nth(parts, each.options.queue.rank()).group;
@@ -161,7 +161,7 @@ double Prefill::State::predicted_at_end(std::span<const ForwardPass> group, doub
 }
 
 void Prefill::State::tell_progress(std::span<const ForwardPass> group, int layers) const {
-  int64_t first = 0, count = 0;  // of the rows that are kept
+  int64_t first = 0, count = 0;  // number of rows that are kept
   for (const ForwardPass& forward : group) {
     if (forward.pass.discard) continue;
     if (count == 0) first = forward.pass.begin;

@@ -14,19 +14,20 @@
 namespace longhaul {
 
 struct PrefillHooks {
-  /// Called after every layer of a group of passes with the tokens done of all tokens of the
-  /// prompt. Tokens of the group count by the share of the layers that are done.
+  /// Called after every layer of a group of passes with the number of finished tokens and the
+  /// number of all tokens of the prompt. Tokens of the group count by the share of the layers that
+  /// are done.
   std::function<void(int64_t done, int64_t total)> progress;
-  /// The same with the group's tokens [begin, begin + count) of the prompt, and the share of its
-  /// layers that are done.
+  /// Called at the same times with the group's tokens [begin, begin + count) of the prompt and the
+  /// share of its layers that are done.
   std::function<void(int64_t begin, int64_t count, double share)> pass_progress;
   const CancelFlag* cancel = nullptr;
-  /// Logits of every row of a pass, [rows, vocab], with the first row's index in the prompt
-  /// (perplexity).
+  /// Receives the logits of every row of a pass, [rows, vocab], with the first row's index in the
+  /// prompt (perplexity).
   std::function<void(int64_t first, int64_t rows, const float* logits)> all_logits;
-  int64_t instruction = 0;            ///< how many tokens at the end are the instruction
+  int64_t instruction = 0;            ///< length of the instruction at the end, in tokens
   std::span<const int64_t> evidence;  ///< PromptFacts::evidence; read by the constructor only
-  int64_t reply = 0;  ///< most tokens to be generated afterwards; the forecast counts them
+  int64_t reply = 0;  ///< most tokens to be generated afterwards; the forecast includes them
 };
 
 enum class PrefillStep : uint8_t {
@@ -42,7 +43,7 @@ class Prefill {
   /// the sequence is unchanged then. Copies the tokens. `sequence` must outlive this object, and
   /// nothing else may change it until the last step.
   Prefill(Sequence& sequence, std::span<const int32_t> tokens, PrefillHooks hooks = {});
-  /// A prefill that is dropped before its last step leaves the sequence as if it were cancelled.
+  /// A prefill that is dropped before its last step leaves the sequence as a cancelled one does.
   ~Prefill();
   Prefill(Prefill&&) noexcept;
 
@@ -54,8 +55,8 @@ class Prefill {
   /// everything. Call it again only after kMore.
   PrefillStep step(ModelRunner& runner, const std::function<void()>& yield = {});
 
-  int64_t tokens() const;  ///< of the prompt
-  int64_t done() const;    ///< of them, read in finished steps
+  int64_t tokens() const;  ///< number of tokens in the prompt
+  int64_t done() const;    ///< number of tokens read in finished steps
 
  private:
   struct State;

@@ -22,10 +22,10 @@ void PrefillTime::add(int64_t begin, int64_t count, double share, double seconds
   attention_ = attention;
 }
 
-/// Attention's time of a pass as each x tokens + per_key x keys, by least squares over the later
-/// half of the passes: a method that looks no farther back than its window shows a level line
-/// there. Too few passes tell no line from another: all of it is by the key then, and a row costs
-/// what some keys more would, since kernels look at whole tiles.
+/// Fits attention's time of a pass as each x tokens + per_key x keys, by least squares over the
+/// later half of the passes. For a method whose rows see only a window the line is level. With too
+/// few passes the whole time is attributed to the keys, and a row costs as much as a tile of keys,
+/// since kernels compute whole tiles.
 PrefillTime::Line PrefillTime::attention_line() const {
   constexpr size_t kTelling = 4;
   constexpr double kTile = 64;  // keys
@@ -34,7 +34,8 @@ PrefillTime::Line PrefillTime::attention_line() const {
   for (size_t i = from; i < passes_.size(); ++i) {
     const Pass& p = passes_[i];
     if (p.tokens <= 0) continue;
-    // Each pass is weighed by its tokens: the error of its time grows with them.
+    // The weight of a pass is the inverse of its tokens, because the error of its time grows with
+    // them.
     const double weight = 1 / p.tokens;
     tt += weight * p.tokens * p.tokens;
     tk += weight * p.tokens * p.keys;
@@ -55,8 +56,8 @@ PrefillTime::Line PrefillTime::attention_line() const {
   return line;
 }
 
-/// Seconds outside attention, over the later half of the passes: the first one touches memory that
-/// no one has touched before.
+/// Seconds outside attention, over the later half of the passes. The first pass is left out because
+/// it is the first to touch its memory.
 double PrefillTime::rest_of_a_token() const {
   double seconds = 0, tokens = 0;
   for (size_t i = (passes_.size() - 1) / 2; i < passes_.size(); ++i) {

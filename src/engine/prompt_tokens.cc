@@ -32,8 +32,8 @@ PromptTokens prompt_tokens(const Tokenizer& tokenizer, const PromptText& prompt,
   made.tokens = tokenizer.encode(prompt.segments, prompt.add_special, replaced);
   if (made.tokens.empty()) user_error("the prompt is empty: it gives no tokens");
   if (question.empty()) return made;
-  // Templates may trim a message: the question is looked for, not computed.
-  // What is not UTF-8 was repaired before it became tokens, and other bytes stand there now.
+  // Templates may trim a message, so the question is searched for. Bytes that are not UTF-8 were
+  // repaired before tokenization, and other bytes are in their place now.
   std::string repaired_text, repaired_question;
   const std::string whole = prompt.text();
   size_t ignored = 0;
@@ -55,8 +55,8 @@ std::vector<int32_t> further_turn_tokens(const Tokenizer& tokenizer, const ChatT
       tokenizer.encode(chat.further_turn(question, system), false, replaced);
   const auto is_special = [&](int32_t id) { return tokenizer.is_special(id); };
   const auto end = std::find_if(tokens.begin(), tokens.end(), is_special);
-  // The template closes the reply with a token of its own, perhaps behind blanks. A reply that is
-  // closed already needs no second one.
+  // The template closes the reply with a token of its own, perhaps after blanks. A reply that is
+  // already closed does not get a second one.
   const bool ends = end != tokens.end() && tokenizer.end_of_message(*end) &&
                     trim_front(tokenizer.decode({tokens.begin(), end})).empty();
   if (closed && ends) tokens.erase(tokens.begin(), end + 1);
@@ -66,7 +66,7 @@ std::vector<int32_t> further_turn_tokens(const Tokenizer& tokenizer, const ChatT
 std::vector<int32_t> tokens_before_question(
     const Tokenizer& tokenizer,
     const std::function<PromptText(const std::string& question)>& asking, size_t* replaced) {
-  // Two questions that share no beginning.
+  // Two questions without a common beginning.
   std::vector<int32_t> tokens = prompt_tokens(tokenizer, asking("What?"), "", replaced).tokens;
   const std::vector<int32_t> other = prompt_tokens(tokenizer, asking("1"), "").tokens;
   const auto [end, ignored] =

@@ -12,7 +12,7 @@
 
 namespace longhaul {
 
-/// Whether a method's rows see no farther than the trained context; true if unknown.
+/// Whether rows of a method never see farther than the trained context; true if unknown.
 bool stays_within_training(const AttentionDriver& method, const ModelShape& shape, int64_t tokens,
                            int chunk);
 
@@ -34,7 +34,7 @@ std::vector<Recommendation> recommendations(const ModelShape& shape, int64_t tok
                                             const std::string& kv_type, const FitsInMemory& fits,
                                             size_t most);
 
-/// The first of them; none if there is none.
+/// The first of the recommended methods, if there is one.
 std::optional<Recommendation> recommend(const ModelShape& shape, int64_t tokens, int chunk,
                                         const std::string& kv_type, const FitsInMemory& fits);
 

@@ -61,14 +61,15 @@ void Sampler::collect(std::span<const float> logits, std::span<const int32_t> hi
         mask.empty() || (id / 64 < mask.size() && (mask[id / 64] >> (id % 64) & 1) != 0);
     return !allowed || c.logit == kImpossible;
   });
-  // One +inf would turn every share into NaN; as the largest number it is simply certain.
+  // One +inf would turn every probability into NaN. With the largest number in its place the token
+  // simply has probability 1.
   for (Candidate& c : candidates_) c.logit = std::min(c.logit, std::numeric_limits<float>::max());
 }
 
 void Sampler::keep_top_k() {
   const size_t wanted = static_cast<size_t>(std::max(options_.top_k, 0));
   const size_t k = wanted == 0 ? candidates_.size() : std::min(wanted, candidates_.size());
-  // Without a k only the best one is put first: keep_top_p sorts as far as it needs to.
+  // Without a k only the best one is moved to the front: keep_top_p sorts as far as necessary.
   const size_t sorted = wanted == 0 ? 1 : k;
   std::partial_sort(candidates_.begin(), candidates_.begin() + static_cast<ptrdiff_t>(sorted),
                     candidates_.end(), better);
@@ -111,7 +112,7 @@ int32_t Sampler::draw() {
   };
   double total = 0;
   for (const Candidate& c : candidates_) total += weight(c);
-  const double share = static_cast<double>(random_() >> 11) * 0x1p-53;  // [0, 1)
+  const double share = static_cast<double>(random_() >> 11) * 0x1p-53;  // uniform in [0, 1)
   double left = share * total;
   for (const Candidate& c : candidates_) {
     left -= weight(c);

@@ -1,6 +1,6 @@
 #pragma once
-// Which token comes next. The chain is the one users know from llama.cpp: repeat penalty, then
-// top-k, top-p and min-p on the probabilities at temperature 1, then temperature, then the draw.
+// Samples the next token. The chain is that of llama.cpp: repeat penalty, then top-k, top-p and
+// min-p on the probabilities at temperature 1, then temperature, then the draw.
 
 #include <cstdint>
 #include <random>
@@ -10,12 +10,14 @@
 namespace longhaul {
 
 struct SamplerOptions {
-  float temperature = 0;     ///< 0: always the likeliest token; the three cuts do not matter then
-  int top_k = 40;            ///< keep the k likeliest; 0 or below: all
-  float top_p = 0.95f;       ///< keep the fewest likeliest that hold this share; 1: all
-  float min_p = 0.05f;       ///< keep those with at least this share of the best one's; 0: all
+  float temperature = 0;     ///< 0: always the likeliest token; the three cuts have no effect then
+  int top_k = 40;            ///< keep the k likeliest tokens; 0 or below: all
+  float top_p = 0.95f;       ///< keep the fewest likeliest tokens with this probability in total;
+                             ///< 1: all
+  float min_p = 0.05f;       ///< keep tokens with at least this fraction of the best one's
+                             ///< probability; 0: all
   float repeat_penalty = 1;  ///< divides positive logits of recent tokens, multiplies negative ones
-  int repeat_last = 64;      ///< how many recent tokens that concerns
+  int repeat_last = 64;      ///< how many recent tokens it applies to
   uint64_t seed = 0;
 };
 
@@ -25,8 +27,8 @@ class Sampler {
   explicit Sampler(const SamplerOptions& options);
 
   /// logits [vocab]; `history`: the tokens of the context, last one last. NaN counts as impossible.
-  /// Of equal logits the lowest id wins. Throws UserError when no logit is finite.
-  /// `mask`: bit i % 64 of word i / 64 allows token i; empty: all are allowed.
+  /// Among equal logits the lowest id is chosen. Throws UserError if no logit is finite. `mask`:
+  /// bit i % 64 of word i / 64 allows token i; empty: all are allowed.
   int32_t sample(std::span<const float> logits, std::span<const int32_t> history,
                  std::span<const uint64_t> mask = {});
 

@@ -10,12 +10,12 @@
 namespace longhaul {
 namespace {
 
-/// The numbers of either kind of file; absent ones are none.
+/// The numbers of either kind of file; absent ones are empty.
 struct Numbers {
   std::optional<double> temperature, top_k, top_p, min_p, penalty, penalty_last;
 };
 
-/// transformers' own values where a file that asks for drawing leaves them out.
+/// The values of transformers for keys that a file with `do_sample` leaves out.
 Numbers of_generation_config(const nlohmann::json& config) {
   Numbers n;
   if (!config.is_object()) return n;
@@ -48,7 +48,7 @@ Numbers of_metadata(const GgufMetadata& metadata) {
   return n;
 }
 
-/// False where a number is none that the flag of it would take.
+/// Returns false if the flag of a number would not accept its value.
 bool in_range(const std::optional<double>& number, double least, double most) {
   return !number || (*number >= least && *number <= most);
 }

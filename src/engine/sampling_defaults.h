@@ -1,5 +1,5 @@
 #pragma once
-// How a model's makers want its replies drawn.
+// The sampling settings that a model's authors recommend.
 
 #include <optional>
 #include <string>
@@ -10,15 +10,16 @@
 namespace longhaul {
 
 struct SamplingDefaults {
-  SamplerOptions sampler;  ///< of its fields the temperature, the cuts and the penalty
-  std::string source;      ///< "generation_config.json", "the model's metadata"
+  SamplerOptions sampler;  ///< only the temperature, the cuts and the penalty are used
+  std::string source;      ///< source: "generation_config.json" or "the model's metadata"
 };
 
-/// Of generation_config.json where that asks for drawing (`do_sample`), of `general.sampling.*` in
-/// a GGUF file; none where the model says nothing, or something out of range, which is warned of.
+/// Read from generation_config.json if it has `do_sample`, or from `general.sampling.*` in a GGUF
+/// file. Returns none if the model has no settings, or a value out of range, in which case it
+/// warns.
 std::optional<SamplingDefaults> sampling_defaults(const Checkpoint& checkpoint);
 
-/// "temperature 0.7, top-k 20, top-p 0.8": what differs from no cut at all.
+/// "temperature 0.7, top-k 20, top-p 0.8": the settings that differ from neutral ones.
 std::string sampling_text(const SamplerOptions& sampler);
 
 }  // namespace longhaul

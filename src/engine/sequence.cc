@@ -40,7 +40,7 @@ Sequence::State::State(std::shared_ptr<const Engine> e, const SessionOptions& o)
 void Sequence::State::reset() {
   tokens.clear();
   logits.clear();
-  to_be_reset = true;  // until a method is made, which reads files and may fail
+  to_be_reset = true;  // empty until a method is made, which reads files and may fail
   method = options.attention.make(shape);
   chunk = chunk_of(options.chunk, *method, options.queue);
   streams.clear();
@@ -71,8 +71,8 @@ void Sequence::State::check_decode(int32_t token) const {
   }
 }
 
-/// The method is made again and restored from an archive in memory. Attention that was counted
-/// counts for both.
+/// The method is made again and restored from an archive in memory. Both sequences count the
+/// attention so far.
 std::unique_ptr<Sequence::State> Sequence::State::clone() const {
   auto copy = std::make_unique<State>(engine, options);
   if (to_be_reset) return copy;
@@ -109,7 +109,7 @@ int64_t Sequence::State::keep_prefix(std::span<const int32_t> text) {
     reset();
     return 0;
   }
-  if (shared == held && (shared < wanted || !logits.empty())) return shared;  // goes on as it is
+  if (shared == held && (shared < wanted || !logits.empty())) return shared;  // continues unchanged
   shared = std::min(shared, wanted - 1);
   if (shared <= 0 || !can_rewind()) {
     reset();

@@ -19,27 +19,27 @@ namespace longhaul {
 
 struct SessionOptions {
   MethodSpec attention = MethodSpec::parse("dense");
-  Queue queue;  ///< where it runs; the default is the host. Of a team: the queue of its leader
+  Queue queue;  ///< the host by default; for a team the queue of its leader
   KvType kv_type;
   Compute compute = Compute::kBest;
   int chunk = 0;            ///< rows that are computed together; 0: chunk_of() decides
   int64_t context = 0;      ///< most tokens that the sequence may hold (`--ctx`); 0: no limit
-  size_t memory_limit = 0;  ///< bytes; 0: the memory that the machine has free
-  int at_a_time = 1;        ///< sessions of this process, each like this one, that share the limit
+  size_t memory_limit = 0;  ///< bytes; 0: the free memory of the machine
+  int at_a_time = 1;        ///< number of equal sequences of this process that share the limit
 };
 
-/// Rows of a prompt that are computed together, in one pass or several: `asked`, or if that is 0
-/// the method's preference or the default. The default is larger on a GPU, where the cost of
-/// expanding quantized weights does not depend on the number of rows.
+/// Number of rows of a prompt that are computed together, in one pass or several: `asked`, or if
+/// that is 0 the method's preference or the default. The default is larger on a GPU, where the cost
+/// of expanding quantized weights does not depend on the number of rows.
 int chunk_of(int asked, const AttentionDriver& method, const Queue& queue = {});
 
-/// Bytes that a prompt will need, before it is read.
+/// Bytes that a prompt will need, forecast before it is read.
 struct MemoryForecast {
   size_t weights = 0;  ///< mapped; read from disk on demand
   size_t kv = 0;
   size_t working = 0;  ///< activations and expanded weights of rows that are computed together
   size_t process = 0;  ///< Engine::process_bytes
-  size_t others = 0;   ///< keys and values, and working memory, of other sessions
+  size_t others = 0;   ///< keys and values, and working memory, of other sequences
   size_t total() const { return weights + kv + working + process + others; }
 };
 
@@ -47,22 +47,22 @@ struct SessionReport {
   int64_t tokens = 0;
   int64_t live_rows = 0;         ///< kept (token, layer, KV head) rows
   size_t kv_bytes = 0;           ///< in memory, with the method's index
-  double pairs_share = 1.0;      ///< attention pairs computed, relative to dense attention
-  double attention_seconds = 0;  ///< since the sequence began
-  MemoryForecast forecast;       ///< of the last prompt and its reply
+  double pairs_share = 1.0;      ///< computed attention pairs, relative to dense attention
+  double attention_seconds = 0;  ///< seconds since the sequence began
+  MemoryForecast forecast;       ///< forecast for the last prompt and its reply
 };
 
-/// Whether the file exists and begins as Sequence::save() writes it.
+/// Whether the file exists and begins like a file of Sequence::save().
 bool is_session_file(const std::filesystem::path& file);
 
-/// Tokens with their keys and values after dense prefill, and the cost of that.
+/// Tokens with their keys and values after dense prefill, and the cost of that prefill.
 struct ContextCopy {
   std::vector<int32_t> tokens;
   std::vector<KvStore> stores;  ///< one per device of a team
   int64_t angles_length = 0;    ///< the context length whose RoPE angles the keys have
   double attention_seconds = 0;
 
-  size_t bytes() const { return stores.front().bytes(); }  ///< of one device
+  size_t bytes() const { return stores.front().bytes(); }  ///< counted on one device
 };
 
 class Sequence {
@@ -82,19 +82,18 @@ class Sequence {
   const SessionOptions& options() const;
   int chunk() const;  ///< rows of a prompt that are computed together
   const AttentionDriver& method() const;
-  std::span<const int32_t> tokens() const;  ///< that were read so far
-  /// Logits [vocab] after the last token, on the host; empty before the first token and after a
-  /// prefill that was cancelled.
+  std::span<const int32_t> tokens() const;  ///< tokens that were read so far
+  /// Logits [vocab] after the last token, on the host. They are empty before the first token and
+  /// after a cancelled prefill.
   std::span<const float> logits() const;
   const KvStore& store() const;
   SessionReport report() const;
 
   /// Most bytes of keys and values, with the method's index, while `tokens` more tokens and a reply
-  /// of up to `reply` are read. This is what the sequence itself needs; what a runner needs is
+  /// of up to `reply` are read. These are the bytes of the sequence itself; those of a runner are
   /// ModelRunner::working_bytes().
   size_t kv_forecast(int64_t tokens, int64_t reply) const;
-  /// Bytes that are free when this sequence goes: those of pages without other owners, and the
-  /// method's index.
+  /// Bytes that are freed with this sequence: pages without other owners, and the method's index.
   size_t own_bytes() const;
   /// Bytes needed in all, with weights and a runner for the sequence alone, to read `tokens` more
   /// tokens and a reply of up to `reply`.
@@ -106,8 +105,8 @@ class Sequence {
   /// elsewhere.
   bool has_room(int64_t tokens, int64_t reply, size_t others) const;
 
-  /// Bytes that the process may use: SessionOptions::memory_limit, or the memory that is free
-  /// together with what weights and keys of this process take already.
+  /// Bytes that the process may use: SessionOptions::memory_limit, or the free memory plus the
+  /// memory that weights and keys of this process use already.
   size_t memory_limit() const;
 
   /// Forgets everything.

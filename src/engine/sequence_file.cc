@@ -1,7 +1,8 @@
-// A session on disk: the KV store after a prompt, keyed by what it was made with. Layout: magic,
+// A session on disk: the KV store after a prompt, with a key of the settings. Layout: magic,
 // version, model fingerprint, method and its fingerprint, KV type, tokens, length of the angles,
-// logits, method state, store, hash. Of several devices (base/communicator.h) the version is
-// another, their number follows it, and each has its own method state and store, in order.
+// logits, method state, store, hash. A sequence on several devices (base/communicator.h) has
+// another version, followed by the number of devices, and each device has its own method state and
+// store, in order.
 
 #include <algorithm>
 #include <array>
@@ -21,9 +22,9 @@ constexpr uint64_t kMagic = 0x4b564c5548474e4cULL;  // "LNGHULVK"
 constexpr int64_t kMostTokens = int64_t{1} << 40;
 constexpr uint32_t kVersion = 8, kVersionOfSeveralDevices = 9;
 
-/// Of another kind of file the checksum says nothing.
+/// Refuses other kinds of files first, because their checksum means nothing.
 void check_magic(const std::filesystem::path& file) {
-  if (!is_file(file)) return;  // the reader says what is wrong
+  if (!is_file(file)) return;  // the reader reports the error
   std::ifstream in(file, std::ios::binary);
   std::array<char, sizeof kMagic> begin{};
   if (!in.read(begin.data(), begin.size())) return;
@@ -43,23 +44,24 @@ void check_version(ByteReader& in, int devices, const std::string& name) {
              name, saved, devices);
 }
 
-/// A text of the file as a message may hold it.
+/// A text of the file in a form that is safe to print in messages.
 std::string shown(const std::string& text) {
   const bool plain =
       std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 127; });
   return plain ? text : printable(text);
 }
 
-/// A method's text as this build says it: an older file leaves out options that came later.
+/// A method's text in the canonical form of this build. An older file leaves out options that were
+/// added later.
 std::string said_now(const std::string& method, const ModelShape& shape) {
   try {
     return MethodSpec::parse(method).for_model(shape).text();
   } catch (const UserError&) {
-    return method;  // no method of this build
+    return method;  // this build does not have the method
   }
 }
 
-/// What the parts of a file say of each other.
+/// Checks the parts of a file against each other.
 void check_parts(const AttentionDriver& method, const KvStore& store, int64_t tokens,
                  const std::string& file) {
   try {
@@ -76,14 +78,14 @@ void check_parts(const AttentionDriver& method, const KvStore& store, int64_t to
   }
 }
 
-/// What the store and the method's state can take while the rest of a file is read: never more
-/// than they take in the file, but for the unused ends of pages; and where rows go to the slower
-/// tier, one list in memory beside what the method holds.
+/// Most memory of the store and the method's state while the rest of a file is read. It is never
+/// more than their size in the file, except for the unused ends of pages. If rows are offloaded,
+/// one list is in memory in addition to the rows that the method holds there.
 size_t most_bytes_restored(const AttentionDriver& method, const KvLayout& layout, int64_t tokens,
                            int chunk, uint64_t in_file) {
   const auto lists = static_cast<size_t>(layout.all_heads());
   const size_t as_in_file = static_cast<size_t>(in_file) + lists * layout.page_bytes();
-  if (method.keeps_replies()) return as_in_file;  // how many of the tokens are replies is not known
+  if (method.keeps_replies()) return as_in_file;  // the number of reply tokens is not known
   return std::min(as_in_file,
                   method.most_kv_bytes(layout, tokens, chunk) + layout.bytes_for(tokens) / lists);
 }
@@ -91,7 +93,7 @@ size_t most_bytes_restored(const AttentionDriver& method, const KvLayout& layout
 }  // namespace
 
 bool is_session_file(const std::filesystem::path& file) {
-  if (!is_file(file)) return false;  // a pipe would not tell without being read
+  if (!is_file(file)) return false;  // the size of a pipe is only known after reading it
   uint64_t magic = 0;
   std::ifstream in(file, std::ios::binary);
   in.read(reinterpret_cast<char*>(&magic), sizeof magic);
@@ -165,7 +167,7 @@ void Sequence::load(const std::filesystem::path& file) {
   if (angles_length < 0 || angles_length > kMostTokens) {
     user_error("{}: says that it was read as a context of {} tokens", name, angles_length);
   }
-  // Everything is read before anything of this session changes.
+  // Everything is read before this sequence changes.
   std::vector<State::RestoredPart> parts;
   s.for_each(
       [&](const State& each) { parts.push_back(each.restore_part(in, std::ssize(tokens), name)); });

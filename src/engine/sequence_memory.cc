@@ -1,4 +1,4 @@
-// The memory forecast of a sequence on one device; prompts that do not fit are refused.
+// The memory forecast of a sequence on one device. Prompts that do not fit are refused.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kMostReply = int64_t{1} << 40;  // beyond any memory, and sums stay in range
+constexpr int64_t kMostReply = int64_t{1} << 40;  // more than fits anywhere
 
 }  // namespace
 
@@ -21,7 +21,7 @@ size_t Sequence::State::kv_forecast(int64_t new_tokens, int64_t reply) const {
   const int64_t read = std::ssize(tokens) + new_tokens;
   const KvLayout& layout = store().layout();
   size_t bytes = 0;
-  if (method->keeps_replies()) {  // earlier ones too, until a prompt's first cut
+  if (method->keeps_replies()) {  // includes earlier ones until a prompt's first cut
     const size_t everything =
         layout.bytes_for(read + reply) * static_cast<size_t>(method->streams());
     bytes = std::min(everything, method->most_kv_bytes(layout, read, chunk) +
@@ -30,7 +30,7 @@ size_t Sequence::State::kv_forecast(int64_t new_tokens, int64_t reply) const {
     bytes = method->most_kv_bytes(layout, read + reply, chunk);
   }
   if (options.queue.on_host()) return PagePool::most_bytes(layout.page_bytes(), bytes);
-  // A cut writes a layer's rows that stay before the others go.
+  // A cut copies a layer's kept rows before it frees the others.
   if (method->forgets()) bytes += bytes / static_cast<size_t>(engine->model().config.layers);
   return bytes;
 }
@@ -42,7 +42,7 @@ MemoryForecast Sequence::State::forecast(int64_t new_tokens, int64_t reply) cons
   f.weights = on_host ? engine->weight_bytes() : engine->on_device(options.queue)->bytes();
   f.kv = kv_forecast(new_tokens, reply);
   const PromptFacts prompt{read - new_tokens, new_tokens, 0, chunk};
-  // Keys of a KV head: all, or as many as all memory of keys would hold.
+  // Keys of a KV head: all of them, or the most that fit into the memory of all keys.
   const size_t row = std::max<size_t>(1, store().layout().row_bytes());
   const int64_t keys = std::min(read + reply, static_cast<int64_t>(f.kv / row));
   f.working = ModelRunner::working_bytes(*engine, options.queue, options.compute,
@@ -72,7 +72,7 @@ MemoryForecast Sequence::State::check_fits(int64_t new_tokens, int64_t reply) co
 }
 
 size_t Sequence::State::memory_limit() const {
-  // What this process holds already is counted in forecasts as well.
+  // Forecasts include the memory that this process already holds.
   if (options.memory_limit == 0 && !options.queue.on_host()) {
     return options.queue.device().free_bytes() + engine->on_device(options.queue)->bytes() +
            store().bytes();
@@ -89,7 +89,7 @@ void Sequence::State::check_memory(const MemoryForecast& need, const std::string
                                   format_bytes(need.weights), format_bytes(need.kv),
                                   format_bytes(need.working), format_bytes(need.process));
   if (need.others > 0) parts += fmt::format(", beside it {}", format_bytes(need.others));
-  // The machine may have much more than a group of processes in it may take.
+  // The machine may have much more memory than a control group allows.
   const bool grouped = control_group_room().value_or(limit + 1) <= limit;
   user_error("{} need {} ({}), more than {} {}; try {}", what, format_bytes(need.total()), parts,
              options.memory_limit > 0   ? "--memory-limit"

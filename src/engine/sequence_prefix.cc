@@ -1,4 +1,4 @@
-// The common prefix of a prompt that several methods read: it is computed once.
+// The common prefix of a prompt that several methods read. It is computed once.
 
 #include <algorithm>
 

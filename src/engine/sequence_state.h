@@ -1,7 +1,7 @@
 #pragma once
-// The parts of a sequence, for the sources that work on them. On several devices each of a team
-// (base/communicator.h) has such a state, with the keys and values of its heads. The leader's state
-// is the sequence's own, and it owns the states of the other members.
+// The parts of a sequence, for the sources that work on them. On several devices each member of a
+// team (base/communicator.h) has such a state, with the keys and values of its heads. The leader's
+// state is the sequence's own, and it owns the states of the other members.
 
 #include <memory>
 #include <string>
@@ -52,7 +52,7 @@ struct Sequence::State {
   const State& of_member(int member) const { return member == 0 ? *this : *nth(peers, member - 1); }
   void run_workers(const std::function<void(int member)>& work);
   /// Calls check(), which may throw. Throws if it threw for any device of the team. Call it before
-  /// anything has changed.
+  /// any change.
   void all_agree(const std::function<void()>& check);
   KvStore make_store(const AttentionDriver& for_method) const;
   /// Takes the RoPE angles of a context of this many tokens.
@@ -60,7 +60,7 @@ struct Sequence::State {
   /// Throws UserError if that is more than the context or the memory limit allows.
   MemoryForecast check_fits(int64_t new_tokens, int64_t reply) const;
   size_t memory_limit() const;
-  /// Throws UserError, "WHAT need ...; try ADVICE", if that is more than the memory limit.
+  /// Throws UserError, "WHAT need ...; try ADVICE", if the forecast exceeds the memory limit.
   void check_memory(const MemoryForecast& need, const std::string& what,
                     std::string_view advice) const;
   size_t kv_forecast(int64_t new_tokens, int64_t reply) const;
@@ -117,20 +117,20 @@ struct Sequence::State {
 
   std::shared_ptr<const Engine> engine;
   SessionOptions options;
-  int chunk = 0;     ///< rows that are computed together, decided
-  ModelShape shape;  ///< with the angles in force
+  int chunk = 0;     ///< rows that are computed together, after chunk_of()
+  ModelShape shape;  ///< with the current angles
   std::unique_ptr<AttentionDriver> method;
   std::vector<KvStore> streams;  ///< [0] is the context; others live while a prompt is read
   std::vector<int32_t> tokens;
   bool to_be_reset = false;   ///< a reset failed: method and streams hold an abandoned context
-  int64_t angles_length = 0;  ///< the context length whose angles are in force
+  int64_t angles_length = 0;  ///< the context length of the current angles
   std::vector<float> logits;  ///< [vocab], empty before the first token; the leader's are valid
   AttentionRecord record;
-  // Attention of the tokens that begin_with() took over: dense.
+  // The cost of the tokens that begin_with() copied: dense attention.
   int64_t taken_pairs = 0;
   double taken_seconds = 0;
-  MemoryForecast forecast_of_prompt;  ///< the last
-  // The leader of a team has these.
+  MemoryForecast forecast_of_prompt;  ///< forecast for the last prompt
+  // Only the leader of a team has these.
   std::vector<std::unique_ptr<State>> peers;
   std::shared_ptr<WorkerGroup> workers;
 };

@@ -18,7 +18,7 @@ void Sequence::State::run_workers(const std::function<void(int)>& work) {
   const bool same_text = std::ranges::all_of(
       peers, [&](const auto& mate) { return mate == nullptr || mate->tokens == tokens; });
   if (threw && !same_text) {
-    to_be_reset = true;  // for all of them, in case the reset of one fails
+    to_be_reset = true;  // set for all members, in case the reset of one fails
     for (const auto& mate : peers) mate->to_be_reset = true;
     reset();
     for (const auto& mate : peers) mate->reset();

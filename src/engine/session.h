@@ -1,5 +1,5 @@
 #pragma once
-// A sequence with a model runner of its own: what programs that serve one request at a time use.
+// A sequence with a model runner of its own, for programs that serve one request at a time.
 
 #include "engine/model_runner.h"
 #include "engine/prefill.h"

@@ -12,7 +12,8 @@
 namespace longhaul {
 namespace {
 
-/// "5.0:0.77/8.4:0.78": LAYER.HEAD:WEIGHT. Of another form: none, ltri itself says what is wrong.
+/// Parses "5.0:0.77/8.4:0.78": LAYER.HEAD:WEIGHT. Another form gives none; the method ltri reports
+/// the error.
 std::vector<ObservedHead> heads_of(std::string_view text, const ModelShape& shape) {
   std::vector<ObservedHead> heads;
   while (!text.empty()) {
@@ -43,7 +44,7 @@ std::vector<ObservedHead> heads_to_watch(const ModelShape& shape) {
     std::vector<ObservedHead> heads = heads_of(known->second.text, shape);
     if (!heads.empty()) return heads;
   }
-  constexpr int kLayers = 4;  // the keys of more would cost more than a tenth of decoding
+  constexpr int kLayers = 4;  // more layers would cost more than a tenth of decoding
   std::vector<ObservedHead> heads;
   for (int i = 0; i < kLayers; ++i) {
     const int layer = shape.layers / 2 + i * (shape.layers - shape.layers / 2) / kLayers;
@@ -54,8 +55,8 @@ std::vector<ObservedHead> heads_to_watch(const ModelShape& shape) {
 }
 
 double least_share_of_first_passage(const ModelShape& shape) {
-  // Between wrong replies (8 to 36 % in a first trial with smollm2-32k) and right ones (42 to 77
-  // %).
+  // The value lies between wrong replies (8 to 36 % in a first trial with smollm2-32k) and right
+  // ones (42 to 77 %).
   constexpr double kUsual = 0.39;
   const auto profile = read_profile(shape.profile_prefix, "sources");
   const auto known = profile.find("rests_at");
@@ -96,7 +97,7 @@ void SourceWatch::add_look(const LayerStep& step, const AttendTask& task,
   const KeyRange seen = visible_keys(segment, task.row_position);
   if (seen.begin >= seen.end) return;
   if (!looks_.empty() && first < looks_.back().keys.head_begin + looks_.back().keys.head_count) {
-    look(step);  // more keys of heads that are there already
+    look(step);  // more keys of heads that are in looks_ already
   }
   Look more;
   more.keys.head_begin = first;

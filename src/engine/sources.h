@@ -1,6 +1,6 @@
 #pragma once
-// Where a reply came from: the keys that a few heads looked at while its tokens were chosen. A
-// second, cheap pass over those heads' keys; the attention itself is left alone.
+// Finds the sources of a reply: the keys that a few heads attended to while its tokens were chosen.
+// This is a second, cheap pass over those heads' keys and does not change the attention.
 
 #include <cstdint>
 #include <span>
@@ -12,14 +12,14 @@
 
 namespace longhaul {
 
-/// A query head that is watched, and how much what it looks at counts.
+/// An observed query head and the weight of its attention.
 struct ObservedHead {
   int layer = 0, head = 0;
   float weight = 1;
 };
 
-/// The retrieval heads of the model's profile for ltri, which find what replies copy; without one
-/// all heads of a few layers behind the middle.
+/// The retrieval heads of the model's profile for ltri, which find the tokens that replies copy.
+/// Without a profile all heads of a few layers after the middle are used.
 std::vector<ObservedHead> heads_to_watch(const ModelShape& shape);
 
 /// The least share of the attention on the texts that the first passage of a well-founded reply
@@ -27,7 +27,7 @@ std::vector<ObservedHead> heads_to_watch(const ModelShape& shape);
 /// it), else a default.
 double least_share_of_first_passage(const ModelShape& shape);
 
-/// A token of the prompt, and the share of what was looked at when a token of the reply was chosen.
+/// A token of the prompt, and its share of the attention when a token of the reply was chosen.
 struct LookedAt {
   int64_t token = 0;
   float share = 0;
@@ -37,20 +37,20 @@ class SourceWatch {
  public:
   SourceWatch(const ModelShape& shape, std::vector<ObservedHead> heads, int64_t prompt_tokens);
 
-  /// For Session::observe. Looks where the keys that the heads see are in memory, at their own
-  /// places of the text; methods that move them show nothing.
+  /// For Session::observe. Considers heads whose keys are in memory at their own positions of the
+  /// text. Methods that move keys give no result.
   void observe(const LayerStep& step, std::span<const AttendTask> tasks);
 
-  /// What the reply's token `index`, from 0 on, looked at. Nothing for token 0, which a row of the
-  /// prompt chose.
+  /// The tokens that the reply's token `index`, from 0 on, attended to. Token 0 has none, because a
+  /// row of the prompt chose it.
   std::span<const LookedAt> of(size_t index) const;
   bool saw_anything() const { return saw_anything_; }
 
  private:
-  /// Keys that watched heads look at together.
+  /// Keys that observed heads attend to together.
   struct Look {
     TopKeysTask keys;
-    int list = 0;  ///< the store's
+    int list = 0;  ///< the store's list
   };
   void add_look(const LayerStep& step, const AttendTask& task, const KeySegment& segment);
   /// Ranks the keys of looks_ and counts what was seen.
@@ -60,10 +60,10 @@ class SourceWatch {
   int64_t prompt_tokens_;
   bool saw_anything_ = false;
   std::vector<std::vector<LookedAt>> looked_at_;  ///< by the reply's token
-  std::vector<Look> looks_;                       ///< of heads that do not overlap
+  std::vector<Look> looks_;                       ///< heads that do not overlap
   std::vector<int32_t> keys_;
   std::vector<float> scores_;
-  Array<float> rotated_;  ///< a step's queries
+  Array<float> rotated_;  ///< a step's queries, rotated
 };
 
 }  // namespace longhaul

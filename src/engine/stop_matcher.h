@@ -1,6 +1,6 @@
 #pragma once
-// Stop strings in text that arrives piece by piece: a string may begin in one piece and end in a
-// later one, so whatever may still become one is held back.
+// Stop strings in text that arrives in pieces. A string may begin in one piece and end in a later
+// one, so text that may still become a stop string is held back.
 
 #include <string>
 #include <string_view>
@@ -13,15 +13,15 @@ class StopMatcher {
   /// Empty strings are ignored.
   explicit StopMatcher(std::vector<std::string> stops);
 
-  /// The text that can be shown now. After a match: what stood before the stop string; the string
-  /// itself and all that follows is dropped.
+  /// Returns the text that can be shown now. After a match this is the text before the stop string;
+  /// the string and all later text are dropped.
   std::string push(std::string_view text);
 
-  /// No more text comes: what was held back.
+  /// Ends the text and returns the part that was held back.
   std::string flush();
 
   bool stopped() const { return stopped_; }
-  /// The stop string that was found; empty before that.
+  /// The stop string that was found; empty before a match.
   const std::string& matched() const { return matched_; }
 
  private:

@@ -12,16 +12,15 @@
 
 namespace longhaul {
 
-/// The threads that work for the members of the queue's team; null without a team. All that work
-/// on a team share its threads, and one of them works at a time.
+/// The threads that work for the members of the queue's team; null without a team. All users of a
+/// team share its threads, and one of them works at a time.
 std::shared_ptr<WorkerGroup> crew_of(const Queue& queue);
 
-/// Calls work(member) in the thread of every member. Returns what each member threw, null for
-/// nothing.
+/// Calls work(member) in the thread of every member. Returns the exception of each member, or null.
 std::vector<std::exception_ptr> run_team(const Queue& queue, WorkerGroup& workers,
                                          const std::function<void(int member)>& work);
 
-/// Rethrows the first exception that is not CommunicatorAborted; that one only says that another
+/// Rethrows the first exception that is not CommunicatorAborted, which only means that another
 /// member failed. Returns if no member threw.
 void rethrow_first(const std::vector<std::exception_ptr>& thrown);
 

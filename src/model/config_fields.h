@@ -1,6 +1,6 @@
 #pragma once
-// Values of a config.json by key; null is as good as missing. What has another type than expected
-// is a UserError that names file and key.
+// Values of a config.json by key. Null counts as missing. A value of an unexpected type is a
+// UserError that names file and key.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@ namespace longhaul {
 
 class ConfigFields {
  public:
-  /// A model's config.json; the documents must outlive this, as `object` must.
+  /// A model's config.json. The documents and `object` must outlive this object.
   explicit ConfigFields(const HfDocuments& documents)
       : ConfigFields((documents.folder / "config.json").string(), documents.config) {}
   ConfigFields(std::string file, const nlohmann::json& object)

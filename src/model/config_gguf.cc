@@ -1,4 +1,4 @@
-// GGUF metadata to ModelConfig. Keys: the GGUF specification.
+// Converts GGUF metadata to ModelConfig. The GGUF specification defines the keys.
 
 #include <algorithm>
 #include <cmath>
@@ -98,7 +98,7 @@ class Reader {
     }
   }
 
-  /// block_count includes layers that predict further tokens; they are the last.
+  /// block_count includes layers that predict further tokens, which are the last ones.
   void leave_out_layers(ModelConfig& c) const {
     c.left_out_layers = std::min(keys_.size_or("nextn_predict_layers", 0), c.layers);
     c.layers -= c.left_out_layers;
@@ -127,8 +127,8 @@ class Reader {
     }
   }
 
-  /// One width for all layers that have a window: all, all but every so many, or those that the
-  /// file names. A file that names them means them, whatever its architecture.
+  /// One width for all layers that have a window: all layers, all but every n-th, or those that the
+  /// file names. A list in the file takes precedence over the architecture.
   void read_window(ModelConfig& c) const {
     constexpr const char* kPattern = "attention.sliding_window_pattern";
     const int64_t width = keys_.size_or("attention.sliding_window", 0);
@@ -158,7 +158,7 @@ class Reader {
     c.window = windows_but_every(every, width, c.layers);
   }
 
-  /// A setting that may be an array but must be the same in every layer.
+  /// A setting that may be an array but must be equal in all layers.
   int uniform(std::string_view name, int layers) const {
     const std::vector<uint64_t> values = keys_.per_layer(name, layers);
     for (const uint64_t v : values) {

@@ -1,6 +1,6 @@
 #pragma once
-// Values of a GGUF file's metadata by key, without the architecture that they begin with. What
-// cannot be is a UserError that names file and key.
+// Values of a GGUF file's metadata by key, without the prefix for the architecture. An impossible
+// value is a UserError that names file and key.
 
 #include <cmath>
 #include <cstdint>
@@ -43,7 +43,7 @@ class GgufKeys {
     }
     return value;
   }
-  /// 0 is as good as missing, as llama.cpp reads it.
+  /// 0 counts as missing, as in llama.cpp.
   float positive_or(std::string_view name, float fallback) const {
     if (real(name).value_or(0) == 0) return fallback;
     return static_cast<float>(*positive(name));
@@ -52,7 +52,7 @@ class GgufKeys {
   std::vector<uint64_t> per_layer(std::string_view name, int layers) const {
     if (layers < 1 || layers > 1024) user_error("{}: {} is {}", file(), key("block_count"), layers);
     const auto values = data_.find_u64_per_layer(key(name), static_cast<uint64_t>(layers));
-    if (!values) data_.get_u64(key(name));  // throws: missing
+    if (!values) data_.get_u64(key(name));  // throws if it is missing
     return *values;
   }
 

@@ -43,7 +43,7 @@ class RopeReader {
     }
     set_attention_factor(r);
     refuse_unless(type == "yarn" ? 1.0 : 0.0, "rope.scaling.yarn_ext_factor");
-    // Of 1 the magnitude that yarn adds and the one that is divided out are the same.
+    // With a multiplier of 1 the magnitude that yarn adds equals the one that is divided out.
     const bool cancels = r.scaling == RopeScaling::kYarn &&
                          keys_.real("rope.scaling.yarn_log_multiplier").value_or(0) == 1;
     if (cancels) r.attention_factor = 1;
@@ -52,7 +52,7 @@ class RopeReader {
   }
 
  private:
-  /// Empty where there is no such tensor.
+  /// Empty if there is no such tensor.
   std::vector<float> factors(const char* name, ModelConfig& c) const {
     const TensorView* tensor = checkpoint_.find(name);
     if (tensor == nullptr) return {};
@@ -71,24 +71,24 @@ class RopeReader {
     return values;
   }
 
-  /// Converters write config.json's beta_fast, beta_slow and attention_factor here, so they mean
-  /// what they mean there. (llama.cpp reads them for few architectures.)
+  /// Converters write config.json's beta_fast, beta_slow and attention_factor here, so these keys
+  /// have the same meaning as there. (llama.cpp reads them for few architectures.)
   void set_yarn(RopeSpec& r) const {
     r.beta_fast = keys_.positive("rope.scaling.yarn_beta_fast").value_or(r.beta_fast);
     r.beta_slow = keys_.positive("rope.scaling.yarn_beta_slow").value_or(r.beta_slow);
     r.attention_factor = keys_.positive("rope.scaling.yarn_attn_factor").value_or(0.0);
   }
 
-  /// A setting of other architectures: where it is there, it must say what is done anyway. Negative
-  /// numbers mean that it is not set.
+  /// A setting of other architectures. If it is present, it must have the value that is used
+  /// anyway. Negative numbers mean that it is not set.
   void refuse_unless(double usual, std::string_view name) const {
     const auto value = keys_.real(name);
     if (!value || *value == usual || *value < 0) return;
     user_error("{}: {} is {}: only {} is supported", keys_.file(), keys_.key(name), *value, usual);
   }
 
-  /// `attn_factor` multiplies what the scaling itself makes of the magnitude, as llama.cpp does.
-  /// Only of longrope it is the whole: files hold the rule's result.
+  /// `attn_factor` multiplies the magnitude of the scaling rule, as in llama.cpp. For longrope it
+  /// is the whole magnitude, because files contain the rule's result.
   void set_attention_factor(RopeSpec& r) const {
     const auto factor = keys_.positive("rope.scaling.attn_factor");
     if (!factor) return;

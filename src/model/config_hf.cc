@@ -1,4 +1,4 @@
-// Hugging Face's config.json to ModelConfig.
+// Converts Hugging Face's config.json to ModelConfig.
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +25,7 @@ class HfReader {
         fields_(ConfigFields(checkpoint.hf()).file(), config_),
         file_(fields_.file()) {
     const json& own = checkpoint.hf().config;
-    // Names of one number: the file's own counts.
+    // Several names of one number: the name in the file counts.
     constexpr const char* kCounts[] = {"num_experts", "num_local_experts", "n_routed_experts"};
     if (std::any_of(std::begin(kCounts), std::end(kCounts),
                     [&](const char* key) { return own.contains(key); })) {
@@ -143,7 +143,7 @@ class HfReader {
     if (value > 0 && std::isfinite(value)) return static_cast<float>(value);
     user_error("{}: '{}' is {}, expected a positive number", file_, key, value);
   }
-  /// null: none; missing: the family's.
+  /// null: none; missing: the value of the family.
   float cap(const char* key, float usual) const {
     if (!fields_.object().contains(key)) return usual;
     return fields_.has(key) ? positive(key, 1) : 0;
@@ -180,7 +180,8 @@ class HfReader {
     set_layers_that_differ(family_, window_base, fields_.has("sliding_window"), c);
   }
 
-  /// `no_rope_layers` holds a 1 for layers that do rotate. Without it every so many layers do not.
+  /// `no_rope_layers` holds a 1 for layers that rotate. Without it every n-th layer does not
+  /// rotate.
   std::vector<uint8_t> still_layers(int layers) const {
     if (!fields_.has("no_rope_layers")) return every_so_many(layers);
     const json& flags = fields_.object().at("no_rope_layers");
@@ -204,8 +205,8 @@ class HfReader {
     return still;
   }
 
-  /// Which layers see only a sliding window: a list of layer types where the file has one, else
-  /// the family's rule.
+  /// Which layers have a sliding window: by a list of layer types if the file has one, else by the
+  /// family's rule.
   std::vector<int64_t> windows(const ModelConfig& c) const {
     std::vector<int64_t> windows(static_cast<size_t>(c.layers), 0);
     if (!fields_.has("sliding_window")) return windows;
@@ -247,7 +248,7 @@ class HfReader {
   }
 
   const Family& family_;
-  json config_;  ///< the file's, over what its family's files may leave out
+  json config_;  ///< the file's values over the family's defaults
   ConfigFields fields_;
   const std::string& file_;
 };

@@ -10,9 +10,9 @@ namespace {
 
 using nlohmann::json;
 
-// `finetuned` says how the weights were made and changes no angle. Sections of angles (mrope) are
-// for the three positions of a patch of an image, which are one position for a token of text. The
-// last two keys are read elsewhere.
+// `finetuned` describes how the weights were made and changes no angle. Sections of angles (mrope)
+// are for the three positions of a patch of an image, which are equal for a token of text. The last
+// two keys are read elsewhere.
 constexpr std::string_view kKnown[] = {"rope_type",
                                        "type",
                                        "rope_theta",
@@ -68,8 +68,8 @@ class RopeFields {
     }
   }
 
-  /// The key beside the scaling rules counts before the one among them, but not where each kind of
-  /// layer has rules of its own.
+  /// The key beside the scaling rules takes precedence over the one among them, except if each kind
+  /// of layer has rules of its own.
   int64_t original_context() const {
     constexpr const char* kKey = "original_max_position_embeddings";
     const double own = rope_.real(kKey, static_cast<double>(trained_));
@@ -91,7 +91,7 @@ class RopeFields {
       r.scaling = RopeScaling::kYarn;
     } else if (type == "dynamic") {
       r.scaling = RopeScaling::kDynamic;
-      r.original_context = trained_;  // the rule knows no other
+      r.original_context = trained_;  // the rule has no other name
     } else if (type == "longrope" || type == "su") {
       r.scaling = RopeScaling::kLongRope;
       r.short_factors = factors("short_factor", static_cast<size_t>(r.rotary_dim / 2));
@@ -108,12 +108,13 @@ class RopeFields {
     if (r.scaling == RopeScaling::kYarn) set_yarn(r);
   }
 
-  /// Rules that stretch a trained length to a longer one need no factor where both are known.
+  /// Rules that stretch a trained length to a longer one do not require a factor if both lengths
+  /// are given.
   double factor(const std::string& type, const RopeSpec& r) const {
     if (rope_.has("factor")) return positive("factor", 1);
     const bool implied = r.scaling == RopeScaling::kYarn || r.scaling == RopeScaling::kLongRope;
     if (!implied) user_error("{}: rope scaling {}: 'factor' is missing", config_.file(), type);
-    if (r.original_context == 0) return 1;  // refused by the check of the whole
+    if (r.original_context == 0) return 1;  // the check of the whole refuses it
     return static_cast<double>(trained_) / static_cast<double>(r.original_context);
   }
 
@@ -130,7 +131,7 @@ class RopeFields {
     }
   }
 
-  /// 0 stands for the default.
+  /// 0 means the default.
   double rotations(const char* key, double fallback) const {
     return rope_.real(key, 0) == 0 ? fallback : positive(key, fallback);
   }
@@ -168,7 +169,7 @@ class RopeFields {
 constexpr const char* kFull = "full_attention";
 constexpr const char* kWindow = "sliding_attention";
 
-/// Null where the key is missing, null or empty, which is the same to transformers.
+/// Null if the key is missing, null or empty, which are equivalent in transformers.
 const json* rope_object(const json& config, const char* key, const std::string& file) {
   const auto found = config.find(key);
   if (found == config.end() || found->is_null()) return nullptr;
@@ -176,7 +177,7 @@ const json* rope_object(const json& config, const char* key, const std::string& 
   user_error("{}: rope scaling is {}, expected an object", file, printable(found->dump()));
 }
 
-/// The one that counts of the two keys; null where the file has neither.
+/// The one of the two keys that counts; null if the file has neither.
 const char* key_of_rope(const json& config, const std::string& file) {
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     if (rope_object(config, key, file) != nullptr) return key;

@@ -62,7 +62,7 @@ ConfigKeys hugging_face_keys(const ConfigFields& fields) {
   k.rotary_dim = k.head_dim + " * partial_rotary_factor";
   k.rope_base = "rope_theta";
   k.original_context = "original_max_position_embeddings";
-  // A factor that the file has was found to be positive when it was read.
+  // A factor in the file was checked to be positive when it was read.
   k.rope_factor = "max_position_embeddings / " + k.original_context;
   return k;
 }

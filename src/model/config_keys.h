@@ -1,5 +1,5 @@
 #pragma once
-// What the settings of a ModelConfig are called in the file that it was read from, for messages.
+// The names of a ModelConfig's settings in the file that it was read from, for messages.
 
 #include <string>
 
@@ -7,16 +7,16 @@ namespace longhaul {
 
 class Checkpoint;
 
-/// Where a setting follows from others because the file does not have it, their names are given.
+/// If a setting is missing in the file and follows from others, their names are given.
 struct ConfigKeys {
-  std::string file;  ///< that holds the keys
+  std::string file;  ///< the file with the keys
   std::string layers, hidden, ffn, vocab, heads, kv_heads, head_dim;
   std::string experts, experts_used, window_rope_base;
   std::string dense_layers, dense_ffn, shared_ffn, expert_scale;
   std::string norm_eps, rotary_dim, rope_base, rope_factor, original_context;
 };
 
-/// Of a checkpoint whose configuration could be read.
+/// The names for a checkpoint whose configuration has been read without error.
 ConfigKeys config_keys(const Checkpoint& checkpoint);
 
 }  // namespace longhaul

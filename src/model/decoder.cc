@@ -85,7 +85,7 @@ void Decoder::State::attention(int layer, std::span<SequenceRows> batch, bool la
   add_part(layer, RowNorm::kAttentionAfter, [&](const PartOutput& y) { project_back(layer, y); });
 }
 
-/// What the steps of a sequence in a layer have in common.
+/// Fills in the common values of the steps of a sequence in a layer.
 LayerStep Decoder::State::steps_of(int layer, int kv_heads, const SequenceRows& all, size_t slot) {
   LayerStep step;
   step.queue = &queue;
@@ -124,7 +124,7 @@ void Decoder::State::attend(int layer, int kv_heads, const SequenceRows& all, in
 }
 
 /// The attention of all sequences as one call. A sequence of several passes attends by itself,
-/// because each of its passes reads what the one before it left.
+/// because each of its passes reads rows that the one before it has written.
 void Decoder::State::attend_batch(int layer, int kv_heads, std::span<SequenceRows> batch) {
   int64_t first = 0;
   for (size_t i = 0; i < batch.size(); first += batch[i].rows(), ++i) {
@@ -176,7 +176,7 @@ void Decoder::State::grow_queries(std::span<const SequenceRows> batch) {
   }
 }
 
-/// The step of a pass, or of all of those that are computed together, whose rows begin at `first`.
+/// The step of a pass, or of all passes that are computed together, whose rows begin at `first`.
 LayerStep Decoder::State::step_of(int64_t first, const ForwardPass& pass, LayerStep step) {
   const ModelConfig& c = model.config;
   const auto part = [&](Array<float>& of, int64_t heads) {
@@ -221,9 +221,8 @@ void Decoder::State::feed_forward(int layer) {
   });
 }
 
-/// What a part of a layer writes joins the residual stream. Of devices that have its heads between
-/// them each writes a term: the first one's joins the stream, and with the others' it is the stream
-/// of all.
+/// Adds the output of a sublayer to the residual stream. In a team each device has a term for its
+/// heads: the first one adds its own term to the stream, and the all-reduce adds the others.
 template <class Part>
 void Decoder::State::add_part(int layer, RowNorm after, Part&& part) {
   const int64_t written = rows * model.config.hidden;
@@ -243,7 +242,8 @@ int most_kv_heads(const ModelConfig& c) {
   return *std::max_element(c.kv_heads.begin(), c.kv_heads.end());
 }
 
-/// Bytes of a row of x A^T of the adapters of one input, as it is made and as it is multiplied.
+/// Bytes of a row of x A^T for the adapters of one input, as computed and in the form for the next
+/// product.
 size_t adapter_row_bytes(const Model& model) {
   int64_t most = 0;
   for (const LayerAdapters& a : model.adapters) {
@@ -267,7 +267,7 @@ size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute)
   const int64_t kv_width = int64_t{most_kv_heads(c)} * c.head_dim;
   const bool tiles = rows > kMatvecMaxRows && panel_kernels(compute) != nullptr;
   const size_t stream = n(c.hidden) * sizeof(float);
-  // Queries and keys have a rotated copy each; then the angles, and the sums of the softmax.
+  // Queries and keys each have a rotated copy; the angles and the sums of the softmax follow.
   const size_t projections =
       n(3 * q_width + 3 * kv_width + model.shape.rope.rotary_dim() + c.heads) * sizeof(float);
   const auto row = [&](int64_t cols) {
@@ -275,7 +275,7 @@ size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute)
   };
   const size_t input = row(std::max<int64_t>(c.hidden, q_width));
   const size_t inner = row(c.widest_ffn()) * (tiles ? 1 : 2);
-  const size_t product = tiles ? 0 : stream;  // that is added to the stream
+  const size_t product = tiles ? 0 : stream;  // output that is added to the stream
   const bool apart = has_sublayer_apart(c);
   const size_t mixed = c.experts == 0
                            ? 0

@@ -20,10 +20,10 @@ class DeviceModel;
 /// The tokens of one pass.
 struct ForwardPass {
   std::span<const int32_t> tokens;
-  int64_t position = 0;  ///< of the first token
+  int64_t position = 0;  ///< position of the first token
   Pass pass;
 
-  /// A pass of a prompt whose first token stands at `begin`.
+  /// A pass of a prompt whose first token is at position `begin`.
   static ForwardPass of(std::span<const int32_t> prompt, int64_t begin, const Pass& pass) {
     return {prompt.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count)),
             begin + pass.begin, pass};
@@ -31,13 +31,13 @@ struct ForwardPass {
   int64_t rows() const { return std::ssize(tokens); }
 };
 
-/// The rows of one sequence in a forward pass: passes that are computed together (Pass), in their
-/// order. Each layer multiplies the rows of all of them at once, so that weights are read once, and
+/// The rows of one sequence in a forward pass: passes that are computed together (Pass), in order.
+/// Each layer multiplies the rows of all of them at once, so that weights are read once, and
 /// attends pass by pass, after Method::begin_layer() has run for all of them. All pointers must be
 /// set. Several sequences together are a ragged batch.
 struct SequenceRows {
   std::span<const ForwardPass> passes;
-  std::span<KvStore> streams;  ///< of the sequence
+  std::span<KvStore> streams;  ///< store of the sequence
   AttentionDriver* method = nullptr;
   const ModelShape* shape = nullptr;  ///< with the RoPE angles of the sequence
   AttentionRecord* record = nullptr;
@@ -74,35 +74,34 @@ class Decoder {
  public:
   /// `model` must outlive the decoder.
   Decoder(const Model& model, Compute compute);
-  /// On the device where the model's weights are; of a team's member with its heads, and all of the
-  /// team call forward() together.
+  /// Runs on the device with the model's weights. Each member of a team computes its heads, and all
+  /// members call forward() together.
   Decoder(std::shared_ptr<const DeviceModel> model, Compute compute);
   ~Decoder();
   Decoder(Decoder&&) noexcept;
 
-  /// Reads each pass's tokens at positions position, position + 1, ... Keys and values go where the
-  /// method puts them. Returns the hidden states after the last layer where the model is: [rows,
+  /// Reads each pass's tokens at positions position, position + 1, ... The method stores keys and
+  /// values. Returns the hidden states after the last layer, in the memory of the model: [rows,
   /// hidden] f32, or those of each sequence's last row (ForwardOptions::last_state). They are valid
   /// until the next call. Returns null if the forward pass was given up: some layers hold the rows
-  /// then, others do not.
-  /// A batch of several sequences runs on the host only. Its rows are multiplied as decode rows
-  /// (RowKind), and each sequence's attention is divided as if it ran alone, so that
-  /// a row gives the same bits as in any other batch. If a method throws, its sequence is marked
-  /// (SequenceRows::failed), and the others go on; its rows of the result are undefined. A single
-  /// sequence throws instead.
+  /// then, others do not. A batch of several sequences runs on the host only. Its rows are
+  /// multiplied as decode rows (RowKind), and each sequence's attention is divided as if it ran
+  /// alone, so that a row gives the same bits as in any other batch. If a method throws, its
+  /// sequence is marked (SequenceRows::failed), and the others continue; its rows of the result are
+  /// undefined. A single sequence throws instead.
   const float* forward(std::span<SequenceRows> batch, const ForwardOptions& how = {});
   const float* forward(SequenceRows one, const ForwardOptions& how = {}) {
     return forward(std::span<SequenceRows>(&one, 1), how);
   }
 
   /// Logits of hidden states that forward() returned: out [rows, vocab], on the host. Applies the
-  /// final norm. Of a team the leader's alone.
+  /// final norm. In a team only the leader's are valid.
   void logits(const float* hidden, int64_t rows, float* out);
 
-  /// Bytes of activations that a chunk of `rows` needs, expanded weights included.
+  /// Bytes of activations that a chunk of `rows` needs, including expanded weights.
   static size_t working_bytes(const Model& model, int64_t rows, Compute compute);
-  /// The same on a device, of a team's member for the part that it has (DeviceModel::model()), with
-  /// at most `keys` keys of a KV head.
+  /// Bytes on a device, for a member of a team those of its part (DeviceModel::model()), with at
+  /// most `keys` keys of a KV head.
   static size_t device_working_bytes(const Model& model, int64_t rows, int64_t keys,
                                      Compute compute);
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a decoder works with, and the order of its arithmetic (decoder.cc), which is the same
-// everywhere. Its steps are virtual: the host's are in host_decoder.h, a device's in
+// The state of a decoder, and the order of its arithmetic (decoder.cc), which is the same
+// everywhere. Its steps are virtual: those of the host are in host_decoder.h, those of a device in
 // device_decoder.h.
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace longhaul {
 
-/// Where the last matrix of a layer's part writes: y [rows, hidden], or to what is there.
+/// The output of a sublayer's last matrix: y [rows, hidden], which it overwrites or adds to.
 struct PartOutput {
   View<float> y;
   bool add = false;
@@ -26,37 +26,37 @@ struct Decoder::State {
   const float* forward(std::span<SequenceRows> batch, const ForwardOptions& how);
   virtual void logits(const float* hidden, int64_t count, float* out) = 0;
 
-  // The steps. Each part of a layer reads what normalise() has made ready to be multiplied.
-  virtual void embed(std::span<const int32_t> tokens) = 0;  ///< to the stream
-  /// Of the residual stream, which is read as it is where the model has no such norm.
+  // The steps. Each sublayer reads the output of normalise(), ready to be multiplied.
+  virtual void embed(std::span<const int32_t> tokens) = 0;  ///< into the stream
+  /// Normalises the residual stream, or copies it if the model has no such norm.
   virtual void normalise(int layer, RowNorm norm) = 0;
   virtual void project(int layer, int kv_heads) = 0;          ///< to q, k and v
   virtual void normalise_heads(int layer, int kv_heads) = 0;  ///< q and k, in place
-  /// The pairs that rotate together, neighbours in the file's rows of Q and K, to half a rotation's
-  /// width apart, in q and k.
+  /// Moves the rotary pairs of q and k, adjacent in the file's rows of Q and K, to half a
+  /// rotation's width apart.
   virtual void split_pairs(int kv_heads) = 0;
-  /// Queries of `count` rows, of which the first stands at `position`.
+  /// Scales the queries of `count` rows, the first at `position`.
   virtual void grow_queries(View<float> queries, int64_t count, int64_t position) = 0;
-  virtual void project_back(int layer, const PartOutput& y) = 0;  ///< what attention wrote
+  virtual void project_back(int layer, const PartOutput& y) = 0;  ///< the output projection
   virtual void feed(int layer, const PartOutput& y) = 0;          ///< the gated network
-  virtual void mix_experts(int layer, const PartOutput& y) = 0;   ///< or several of many
-  /// Adds `sublayer` to the stream, normalised where the model has that norm, and scaled.
+  virtual void mix_experts(int layer, const PartOutput& y) = 0;   ///< the experts of each row
+  /// Adds `sublayer` to the stream, scaled, and normalised if the model has that norm.
   virtual void add_sublayer(int layer, RowNorm norm) = 0;
 
   const Model& model;
   Compute compute;
   Queue queue;
-  std::vector<std::unique_ptr<LayerStep::Workspace>> workspaces;  ///< by sequence of a batch
-  std::vector<LayerStep> steps;                                   ///< the same
+  std::vector<std::unique_ptr<LayerStep::Workspace>> workspaces;  ///< per sequence of a batch
+  std::vector<LayerStep> steps;                                   ///< per sequence of a batch
   AttendBatch gathered;
-  int64_t rows = 0;                     ///< of all passes that are computed together
-  const InsideLayer* inside = nullptr;  ///< of the forward pass
-  bool in_batch = false;        ///< several sequences; their rows are multiplied by few at a time
-  Array<float> stream;          ///< [rows, hidden] the residual stream
-  Array<float> q, k, v, mixed;  ///< [rows, heads * head_dim], ...; mixed: what attention writes
-  Array<float> sublayer;  ///< [rows, hidden] what a part writes, where that is not added as is
-  std::span<const int32_t> all_tokens;  ///< of the rows
-  std::vector<int32_t> ids;             ///< where they are of several passes
+  int64_t rows = 0;                     ///< rows of all passes that are computed together
+  const InsideLayer* inside = nullptr;  ///< callback of the forward pass
+  bool in_batch = false;        ///< several sequences, whose rows are multiplied by few at a time
+  Array<float> stream;          ///< [rows, hidden] residual stream
+  Array<float> q, k, v, mixed;  ///< [rows, heads * head_dim], ...; mixed: output of attention
+  Array<float> sublayer;  ///< [rows, hidden] output of a sublayer, if it is not added directly
+  std::span<const int32_t> all_tokens;  ///< tokens of the rows
+  std::vector<int32_t> ids;             ///< copy of the tokens if the rows are of several passes
 
  private:
   void attention(int layer, std::span<SequenceRows> batch, bool last_rows);

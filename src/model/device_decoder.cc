@@ -134,20 +134,20 @@ void Decoder::DeviceState::logits(const float* hidden, int64_t count, float* out
 
 namespace {
 
-/// Bytes of the experts' part for rows of a pass (ops/matmul/expert_mix.gpu.h).
+/// Bytes of the experts for rows of a pass (ops/matmul/expert_mix.gpu.h).
 size_t expert_bytes(const ModelConfig& c, int64_t rows) {
   if (c.experts == 0) return 0;
   const auto n = [](int64_t count) { return static_cast<size_t>(count); };
-  // Logits and choices with their order. Of all choices results in bf16; of some experts at a time,
-  // to which all rows may go, their matrices and what is gathered, gate and up, in bf16, too.
+  // Logits and choices with their order. For all choices: results in bf16. For a group of experts,
+  // to which all rows may be assigned: their matrices, gathered rows, gate and up, also in bf16.
   const int64_t choices = int64_t{c.experts_used} * rows;
   const int64_t some = std::min(choices, std::max(rows, kMostExpertRows));
   const size_t lists = n(rows * c.experts) * sizeof(float) + n(choices) * 16;
   const size_t matrices = std::max(kMostExpandedExperts, n(4 * c.ffn) * n(c.hidden));
   const size_t expanded =
       matrices + n(choices * c.hidden + some * (c.hidden + 2 * c.ffn)) * sizeof(bf16_t);
-  // Or, of few choices, all in f32, and what gate and up make in bf16 and int8: of the smallest
-  // types expanding pays from 22 choices an expert on.
+  // The alternative for few choices: everything in f32, and gate and up in bf16 and int8. For the
+  // smallest types expansion is faster from 22 choices per expert on.
   const int64_t few = std::min(choices, 22 * int64_t{c.experts} + 8 * int64_t{c.experts_used});
   const size_t stored = n(few) * n(3 * c.ffn + c.hidden) * sizeof(float);
   return lists + std::max(expanded, stored) + kGroupedWorkspace;
@@ -163,24 +163,24 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t k
   const int64_t kv_width =
       int64_t{*std::max_element(c.kv_heads.begin(), c.kv_heads.end())} * c.head_dim;
   const int64_t widest = std::max<int64_t>(c.hidden, q_width);
-  // f32: the stream, what a part writes, queries raw and rotated, what attention writes, keys and
-  // values, gate and up.
+  // f32: the stream, sublayer outputs, queries raw and rotated, attention outputs, keys and values,
+  // gate and up.
   const int64_t ffn = c.widest_ffn();
   const int64_t f32 = 2 * c.hidden + 3 * q_width + 3 * kv_width + 2 * ffn;
   const size_t row = n(f32) * sizeof(float) + n(widest + ffn) * sizeof(bf16_t);
-  // Few rows are kept in int8, too: 16 of them with two factors.
+  // Few rows are also kept in int8: runs of 16 with two factors.
   const size_t int8 = 8 * n(widest + ffn) * 24 / 16;
-  // The largest matrix in bf16, and what is multiplied in 8-bit floats, with a scale a row.
+  // The largest matrix in bf16, and operands in 8-bit floats with one scale per row.
   const int64_t largest = std::max<int64_t>(ffn, widest);
   const size_t expanded = n(largest * c.hidden) * sizeof(bf16_t);
   const size_t fp8 = compute != Compute::kFp8
                          ? 0
                          : n(largest * c.hidden + rows * (widest + ffn) + 4 * (largest + 2 * rows));
-  // Keys and values of a KV head or several that attention gathers
+  // Keys and values of one or more KV heads that attention gathers
   // (ops/attention/staged_keys.gpu.h).
   const size_t gathered =
       std::max(kMostGatheredKeys, n(keys / 64 + 1) * bf16_page_bytes(c.head_dim));
-  // Lists of keys, of methods that have them, with what arrays grow by.
+  // Lists of keys for methods that have them, with the growth of arrays.
   constexpr size_t kLists = kListedOnDevice * sizeof(int32_t) / 4 * 5;
   return n(rows) * row + expert_bytes(c, rows) + int8 + expanded + fp8 + kProductWorkspace +
          gathered + kLists + n(c.vocab) * sizeof(float);

@@ -1,6 +1,6 @@
 #pragma once
-// A decoder's steps on a device: the residual stream in f32, what is multiplied in the form that
-// the device reads best.
+// A decoder's steps on a device. The residual stream is f32, and operands of products have the form
+// that the device reads fastest.
 
 #include <memory>
 
@@ -16,7 +16,7 @@ struct Decoder::DeviceState final : Decoder::State {
   void normalise(int layer, RowNorm norm) override;
   void project(int layer, int kv_heads) override;
   void normalise_heads(int layer, int kv_heads) override;
-  void split_pairs(int) override {}  // the rows of the weights are (DeviceModel)
+  void split_pairs(int) override {}  // the rows of the weights are reordered already (DeviceModel)
   void grow_queries(View<float> queries, int64_t count, int64_t position) override;
   void project_back(int layer, const PartOutput& y) override;
   void feed(int layer, const PartOutput& y) override;
@@ -38,9 +38,10 @@ struct Decoder::DeviceState final : Decoder::State {
   std::shared_ptr<const DeviceModel> weights;
   Array<float> gate, up;  ///< [rows, ffn]
   Array<float> routes;    ///< [rows, experts]
-  Array<float> low;       ///< [rows, rank]: of an adapter
+  Array<float> low;       ///< [rows, rank]: product with an adapter's first matrix
   Array<float> result;    ///< [rows, vocab]
-  /// What is multiplied: of a part or of the head, of `down`, of an adapter's second matrix.
+  /// Operands of products: with a sublayer's matrices or the head, with `down`, and with an
+  /// adapter's second matrix.
   std::unique_ptr<DeviceInput> input, inner, low_input;
 };
 

@@ -113,7 +113,7 @@ void DeviceModel::copy_attention(const LayerWeights& from, const LayerAdapters& 
 void DeviceModel::copy_feed_forward(const LayerWeights& from, const LayerAdapters& adapters,
                                     DeviceLayer& to) {
   if (from.has_network()) {
-    const size_t layer = layers_.size() - 1;  // which is being filled
+    const size_t layer = layers_.size() - 1;  // destination of the current copies
     to.gate = weight(from.gate, adapters.gate);
     to.up = weight(from.up, adapters.up);
     to.down = weight(from.down, adapters.down, {},

@@ -8,7 +8,7 @@
 namespace longhaul {
 namespace {
 
-/// Names of norms, where a family has others than llama.
+/// Names of norms for families whose names differ from llama's.
 constexpr LayerNorms kGgufBoth = {"blk.{}.attn_norm", "blk.{}.post_attention_norm",
                                   "blk.{}.ffn_norm", "blk.{}.post_ffw_norm"};
 constexpr LayerNorms kGgufAfter = {nullptr, "blk.{}.post_attention_norm", nullptr,

@@ -52,7 +52,7 @@ void Decoder::HostState::embed(std::span<const int32_t> tokens) {
   });
 }
 
-/// What adapters add to a matrix; null: nothing.
+/// The adapters of a matrix; null: none.
 const LowRank* Decoder::HostState::beside(int layer, LowRank LayerAdapters::*matrix) const {
   if (model.adapters.empty()) return nullptr;
   const LowRank& adapter = nth(model.adapters, layer).*matrix;
@@ -64,7 +64,7 @@ void Decoder::HostState::normalise(int layer, RowNorm norm) {
   const std::vector<float>& weight = norm_of(nth(model.layers, layer), norm);
   const float* const x = numbers(stream);
   if (weight.empty()) return input.assign(x, rows, hidden);
-  if (model.config.experts > 0 && norm == RowNorm::kFfn) {  // which gather rows in f32
+  if (model.config.experts > 0 && norm == RowNorm::kFfn) {  // gathers rows in f32
     normed.resize(static_cast<size_t>(rows * hidden));
     rms_norm(x, weight.data(), model.config.norm_eps, rows, hidden, normed.data());
     return input.assign(normed.data(), rows, hidden);

@@ -27,7 +27,7 @@ struct Decoder::HostState final : Decoder::State {
  private:
   const LowRank* beside(int layer, LowRank LayerAdapters::*matrix) const;
 
-  LinearInput input;                 // of a part
+  LinearInput input;                 // input of a sublayer
   LinearInput inner;                 // [rows, ffn]
   Buffer<float> normed, routes;      // [rows, hidden], [rows, experts]
   std::vector<ExpertChoice> chosen;  // [rows, experts_used]

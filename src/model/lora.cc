@@ -31,7 +31,7 @@ class Attacher {
   }
 
  private:
-  enum class Order { kAsIs, kHeads };  ///< of a matrix's rows: heads may be stored in pairs
+  enum class Order { kAsIs, kHeads };  ///< order of a matrix's rows: heads may be stored in pairs
 
   void check_family(const LoraFile& file) const {
     const std::string& family = model_.config.architecture;
@@ -59,7 +59,8 @@ class Attacher {
     matrix(shared ? &TensorNames::shared_down : &TensorNames::down, l, {&a.down, &w.down, hidden},
            ffn, Order::kAsIs);
     if (!c.fused_gate_up) return;
-    // phi3's matrices, several in one. GGUF calls gate and up together as others call up alone.
+    // phi3's matrices, which join several. GGUF uses the same name for gate and up together as
+    // other families use for up alone.
     fused(&TensorNames::qkv, l, {{&a.q, &w.q, q}, {&a.k, &w.k, kv}, {&a.v, &w.v, kv}}, hidden);
     fused(&TensorNames::gate_up, l, {{&a.gate, &w.gate, ffn}, {&a.up, &w.up, ffn}}, hidden);
   }
@@ -89,8 +90,8 @@ class Attacher {
     }
   }
 
-  /// What all files have for the rows [begin, begin + outputs) of a matrix; `all`: of how many, 0:
-  /// of these.
+  /// The adapters of all files for the rows [begin, begin + outputs) of a matrix. `all` is the
+  /// number of the matrix's rows, or 0 if it has only these.
   LowRank beside(const char* TensorNames::*role, int l, int64_t begin, int64_t outputs,
                  int64_t inputs, Order order, int64_t all = 0) {
     if (all == 0) all = outputs;
@@ -101,7 +102,7 @@ class Attacher {
       const auto at = file.factors().find(name);
       if (at == file.factors().end()) continue;
       const LoraFile::Factors& f = at->second;
-      // GGUF's name for up is phi3's for gate and up: the shape tells them apart.
+      // GGUF has one name for up and for phi3's gate and up; the shape distinguishes them.
       if (model_.config.fused_gate_up && f.b.rows() != all) continue;
       check_shape(file, name, f, all, inputs);
       used_[i].insert(name);
@@ -114,7 +115,8 @@ class Attacher {
     return stack_low_rank(std::move(found), model_.adapter_memory);
   }
 
-  /// The matrix that a file has for the role, if one does. Two files cannot both replace one.
+  /// The replacement matrix in a file for the role, if there is one. Two files cannot both replace
+  /// a matrix.
   const TensorView* whole(const char* TensorNames::*role, int l, int64_t outputs, int64_t inputs,
                           const char* ending = "") {
     const TensorView* found = nullptr;
@@ -151,7 +153,7 @@ class Attacher {
     model_.replaced_biases = true;
   }
 
-  /// `all`: rows of the matrix of which the part's rows begin at `begin`.
+  /// `all`: number of rows of the matrix, of which the part's rows begin at `begin`.
   void replace(const char* TensorNames::*role, int l, int64_t begin, Part part, int64_t inputs,
                Order order, int64_t all) {
     const TensorView* found = whole(role, l, all, inputs);
@@ -166,8 +168,8 @@ class Attacher {
     weights = rows;
   }
 
-  /// The embedding and the output matrix. A model that has one for both gets a second one, as PEFT
-  /// makes a copy of the module that it trains.
+  /// Replaces the embedding and the output matrix. A model with one matrix for both gets a second
+  /// one, because PEFT copies the module that it trains.
   void replace_ends() {
     const ModelConfig& c = model_.config;
     const bool tied = model_.head.data == model_.embedding.data;
@@ -186,10 +188,10 @@ class Attacher {
                file.path().string(), printable(name), f.b.rows(), f.a.cols(), outputs, inputs);
   }
 
-  /// Brings rows of queries or keys into the order of the model's own.
+  /// Brings rows of queries or keys into the order of the model's rows.
   void order_heads(const LoraFile& file, TensorView& rows) {
     const bool gguf = file.format() == CheckpointFormat::kGguf;
-    // Of PEFT's factors the model itself says which family they are of.
+    // The family of PEFT's factors is that of the model itself.
     const Family* family = gguf ? find_family(file.format(), file.architecture()) : nullptr;
     const bool pairs = family != nullptr ? family->gguf_pairs : hf_pairs();
     if (pairs == model_.config.interleaved_rope) return;
@@ -204,7 +206,7 @@ class Attacher {
     rows = reorder_rows(rows, source, model_.adapter_memory);
   }
 
-  /// How Hugging Face files of the model's family order Q and K rows.
+  /// The order of Q and K rows in Hugging Face files of the model's family.
   bool hf_pairs() const {
     for (const auto format : {CheckpointFormat::kHuggingFace, CheckpointFormat::kGguf}) {
       const Family* family = find_family(format, model_.config.architecture);
@@ -243,11 +245,11 @@ class Attacher {
 
   std::span<const WeightedLora> adapters_;
   Model& model_;
-  std::vector<std::set<std::string>> used_;  ///< of each file
-  const LoraFile* replacing_ = nullptr;      ///< the file of what whole() found last
+  std::vector<std::set<std::string>> used_;  ///< per file: names of used tensors
+  const LoraFile* replacing_ = nullptr;      ///< the file of the last result of whole()
 };
 
-/// One value of all adapters that have one.
+/// The common value of all adapters that have one.
 template <class T, class Of>
 std::optional<T> agreed(std::span<const WeightedLora> adapters, const char* what, Of&& of) {
   std::optional<T> value;

@@ -18,13 +18,13 @@ constexpr int64_t kMostRank = 4096;
 
 std::string shape_of(const TensorView& t) { return fmt::format("[{}, {}]", t.rows(), t.cols()); }
 
-/// `name` without `ending`; empty where it does not end so.
+/// `name` without `ending`; empty if it does not end with it.
 std::string without(const std::string& name, std::string_view ending) {
   return name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : "";
 }
 
-/// PEFT takes a part of the base weights away when some adapters begin, and again when it loads
-/// them. Adapters that were saved for the model as it is say `true` here.
+/// PEFT subtracts a part of the base weights when it initialises some adapters, and again when it
+/// loads them. Adapters that were saved for the unchanged model have `true` here.
 void refuse_changed_base(const ConfigFields& config) {
   constexpr const char* kKey = "init_lora_weights";
   if (!config.has(kKey) || config.object().at(kKey).is_boolean()) return;
@@ -39,7 +39,7 @@ void refuse_changed_base(const ConfigFields& config) {
       config.file(), kKey, printable(config.text(kKey, "")));
 }
 
-/// Kinds of adapters that add something else, by the key of adapter_config.json that says so.
+/// Kinds of adapters with other terms, by their key in adapter_config.json.
 void refuse_other_kinds(const ConfigFields& config) {
   const std::string kind = config.text("peft_type", "");
   if (kind != "LORA")
@@ -58,8 +58,8 @@ void refuse_other_kinds(const ConfigFields& config) {
   refuse_changed_base(config);
 }
 
-/// `alpha_pattern`: expressions for the ends of modules' names, in the order of the file, of which
-/// PEFT takes the first that matches.
+/// `alpha_pattern`: expressions for the ends of modules' names in the order of the file. PEFT uses
+/// the first that matches.
 std::vector<std::pair<Regex, double>> read_alphas(const std::filesystem::path& settings,
                                                   const ConfigFields& config) {
   constexpr const char* kKey = "alpha_pattern";

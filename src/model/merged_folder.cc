@@ -19,20 +19,19 @@ using nlohmann::json;
 constexpr const char* kConfig = "config.json";
 constexpr const char* kIndex = "model.safetensors.index.json";
 
-/// Whether a file of the folder says something of the model or its tokens, as far as its name
-/// tells.
+/// Whether a file of the folder describes the model or its tokens, judged by its name.
 bool describes_the_model(const fs::path& file) {
   constexpr std::array<std::string_view, 6> kEndings = {".json",  ".txt",      ".model",
                                                         ".jinja", ".tiktoken", ".py"};
   const std::string name = file.filename(), ending = file.extension();
-  if (name == kConfig || name == kIndex) return false;  // written apart
+  if (name == kConfig || name == kIndex) return false;  // written separately
   return std::find(kEndings.begin(), kEndings.end(), ending) != kEndings.end() ||
          name.starts_with("LICENSE") || name.starts_with("NOTICE");
 }
 
-/// A link may lead to another file of the model: of the folder, or, in the cache of a hub, of the
-/// blobs two folders up. One that leads elsewhere would put a file of the user's into what perhaps
-/// is given away.
+/// A link may lead to another file of the model: in the folder, or, in the cache of a hub, in the
+/// blobs two folders up. A link to any other place could copy a private file of the user into a
+/// folder that is published.
 void check_link(const fs::path& file) {
   if (!fs::is_symlink(file)) return;
   const fs::path folder = fs::canonical(file.parent_path().empty() ? "." : file.parent_path());
@@ -47,7 +46,7 @@ void check_link(const fs::path& file) {
       file.string(), to.string());
 }
 
-/// config.json with what adapters made of angles and length.
+/// config.json with the adapters' angles and length.
 json changed_config(const fs::path& folder, const ModelConfig& before, const ModelConfig& after) {
   json config = read_json_file(folder / kConfig);
   json& text = config.contains("text_config") && config["text_config"].is_object()
@@ -71,7 +70,7 @@ json changed_config(const fs::path& folder, const ModelConfig& before, const Mod
   return config;
 }
 
-/// What a shard is called in the new folder: one alone as a folder of one names it.
+/// The name of a shard in the new folder. A single shard gets the name of an unsharded file.
 std::string shard_name(const Checkpoint& checkpoint, size_t shard) {
   if (checkpoint.files().size() == 1) return "model.safetensors";
   return checkpoint.files()[shard].filename();

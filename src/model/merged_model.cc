@@ -12,12 +12,12 @@
 namespace longhaul {
 namespace {
 
-/// Whether values can be brought into the type.
+/// Whether values can be converted to the type.
 bool can_write(DType type) {
   return type == DType::F32 || type == DType::F16 || type == DType::BF16 || type == DType::Q8_0;
 }
 
-/// Files call themselves by the type of most of their weights (llama.cpp's enum llama_ftype).
+/// The file type is the type of most of the weights (llama.cpp's enum llama_ftype).
 std::optional<uint32_t> file_type(DType type) {
   switch (type) {
     case DType::F32:
@@ -69,7 +69,7 @@ void MergedModel::plan(std::optional<DType> type) {
   for (const TensorView& stored : checkpoint_.tensors()) {
     tensors_.push_back({stored, stored.type, changes_of(stored, all)});
   }
-  // An output matrix that was the embedding becomes one of its own.
+  // An output matrix that shared the embedding becomes a separate one.
   if (!model_.head_adapter.empty() && model_.head.data == model_.embedding.data) {
     MergedTensor head{model_.embedding, model_.embedding.type, {}};
     head.changes = {{model_.embedding, &model_.head_adapter, {}}};
@@ -92,7 +92,7 @@ void MergedModel::plan(std::optional<DType> type) {
 
 void MergedModel::set_metadata(const ModelConfig& before) {
   for (const GgufEntry& entry : checkpoint_.gguf().entries()) {
-    // What was several files is one.
+    // Several files become one.
     if (!entry.key.starts_with("split.")) metadata_.push_back(entry);
   }
   set_angles(before, std::string(checkpoint_.gguf().get_string("general.architecture")) + ".");
@@ -114,7 +114,7 @@ void MergedModel::set_angles(const ModelConfig& before, const std::string& prefi
   }
   const auto context = static_cast<uint32_t>(c.trained_context);
   set_number(prefix + "context_length", GgufType::kU32, bytes_of_number(context));
-  // Where it is not named, it is taken to be the trained length.
+  // If it is missing, the trained length is used.
   if (c.rope.scaling != RopeScaling::kYarn && c.temperature_scale == 0) return;
   const auto original = static_cast<uint32_t>(c.rope.original_context);
   set_number(prefix + "rope.scaling.original_context_length", GgufType::kU32,

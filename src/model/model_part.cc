@@ -44,7 +44,8 @@ Columns ffn_columns(int64_t ffn, int64_t unit, int rank, int ranks) {
   return {units.begin * unit, units.count * unit};
 }
 
-/// Of what config.ffn counts: experts, or the networks of all layers alike.
+/// Columns of the networks that config.ffn describes: the experts, or the equal networks of all
+/// layers.
 Columns common_columns(const Model& model, int rank, int ranks) {
   int64_t unit = 1;
   for (const LayerWeights& layer : model.layers) {
@@ -106,7 +107,7 @@ class Dealer {
     const Columns rows = stretch(std::ssize(values), rank_, ranks_);
     return {values.begin() + rows.begin, values.begin() + rows.begin + rows.count};
   }
-  /// The widest stretch of such a network that the rank has.
+  /// The widest range of columns of such a network on this rank.
   int own_width(int ffn) const {
     int64_t width = 0;
     for (size_t l = 0; l < whole_.layers.size(); ++l) {
