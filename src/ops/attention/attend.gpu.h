@@ -22,7 +22,7 @@ struct PageRange {
   size_t bytes = 0;
   size_t page_bytes = 0;
 
-  /// Whether the copy engine can read this page with rows of `head_dim` bf16 values.
+  /// Returns whether the copy engine can read this page with rows of `head_dim` bf16 values.
   bool holds(const std::byte* page, int head_dim) const {
     const size_t at = reinterpret_cast<uintptr_t>(page) - reinterpret_cast<uintptr_t>(base);
     // Fast path: most page strides are powers of two, so a mask replaces the modulo.
@@ -42,7 +42,8 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  /// Empty until it is set; attention then reads pages without the copy engine.
+  /// Pages that the copy engine may read. While it is empty, attention reads pages without the copy
+  /// engine.
   PageRange pages;
   /// Permits the wgmma kernel where it applies. Tests and benchmarks clear it. On by default.
   bool allow_sm90 = true;
@@ -54,9 +55,9 @@ class Scratch {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Whether attend() supports heads of `head_dim` elements and pages of `page_rows` rows of `type`.
-/// It supports 64, 80, 96, 112, 128 and 256 elements, 64 rows, and every type of keys and values
-/// (block types only with whole blocks).
+/// Returns whether attend() supports heads of `head_dim` elements and pages of `page_rows` rows of
+/// `type`. It supports 64, 80, 96, 112, 128 and 256 elements, 64 rows, and every type of keys and
+/// values (block types only with whole blocks).
 bool can_attend(int head_dim, int page_rows, const KvType& type);
 
 /// Queues the tasks on `stream` and returns without waiting. Memory of each part of the call:
@@ -67,7 +68,8 @@ bool can_attend(int head_dim, int page_rows, const KvType& type);
 ///     uploaded. An index in device memory needs `listed`, since only the device can read the page
 ///     numbers. Lists of whole pages are always in device memory;
 ///   - KeySegment::device_count and ::count_after, AttendCall::counted: device memory.
-/// Positions lie within +-2^29. Products are bf16 x bf16 with f32 sums, whatever `compute` says.
+/// Positions must lie within +-2^29. Products are bf16 x bf16 with f32 sums for every value of
+/// `compute`.
 void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendTask> tasks,
             Scratch& scratch);
 

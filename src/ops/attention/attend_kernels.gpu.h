@@ -21,7 +21,7 @@ struct RotationTable {
   bool in_eights;  ///< half is a multiple of 8 and the rows are 16-byte aligned
 };
 
-/// Returns zeros for null.
+/// Converts `r` to the format of kernels. Returns zeros for null.
 inline RotationTable rotation_table(const longhaul::Rotations* r) {
   if (r == nullptr) return {};
   const auto aligned = [](const float* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; };
@@ -74,7 +74,7 @@ struct DecodePlan {
   int32_t count;            ///< number of units
   /// Largest bytes per row of keys and values that are not both bf16; 0: all are bf16.
   int32_t key_bytes, value_bytes;
-  bool blocks;  ///< all segments are stretches of 32-blocks without rotation
+  bool blocks;  ///< all segments are consecutive rows of 32-blocks without rotation
   bool turns;   ///< some keys rotate at consecutive positions
   alignas(16) std::byte here[kMostHere];
 };
@@ -90,7 +90,7 @@ void launch_attend_tile(CUstream_st* stream, const AttendArgs& args, const UnitR
                         int count, int head_dim);
 void launch_attend_tile_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
                              const UnitRecord* units, int count, int head_dim);
-/// This launch handles masked segments.
+/// Like launch_attend_sm90(), for segments with masks.
 void launch_attend_masked_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
                                const UnitRecord* units, int count, int head_dim);
 /// Starts a thread block for every part of every unit.

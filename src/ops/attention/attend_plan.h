@@ -1,6 +1,7 @@
 #pragma once
-// Divides the tasks of one attention call into units of the CUDA kernels. Packs them with the data
-// that they point to into one block of memory, which is uploaded at once. Host code without CUDA.
+// Divides the tasks of one attention call into units. A unit is the rows, heads and keys that one
+// thread block computes. Packs them with the data that they point to into one block of memory,
+// which is uploaded at once. Host code without CUDA.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,14 +22,14 @@ struct AttendMachine {
   PageRange pages;     ///< pages that the wgmma kernel can read
 };
 
-/// The plan of one call. Reuse across calls keeps its memory.
+/// The plan of one call. An object that is reused for further calls keeps its memory.
 class AttendPlan {
  public:
   void make(const AttendCall& call, std::span<const AttendTask> tasks,
             const AttendMachine& machine);
 
-  /// Tiles of the wgmma kernel, of its form for masked segments, and of the mma.sync kernel. The
-  /// longest come first.
+  /// Units of the wgmma kernel, of its variant for masked segments, and of the mma.sync kernel. The
+  /// units with most work come first.
   const std::vector<UnitRecord>& sm90() const { return sm90_; }
   const std::vector<UnitRecord>& masked() const { return masked_; }
   const std::vector<UnitRecord>& tiles() const { return tiles_; }
@@ -38,14 +39,14 @@ class AttendPlan {
   const std::vector<MergeRecord>& merges() const { return merges_; }
   /// Counted lengths that the device must write into the segments before any kernel reads them.
   const std::vector<CountRecord>& counts() const { return counts_; }
-  /// Largest number of (row, head) rows in a merge, and of parts.
+  /// Largest number of (row, head) rows in a merge, and largest number of parts in a merge.
   int most_merge_rows() const { return most_merge_rows_; }
   int most_merge_parts() const { return most_merge_parts_; }
   int64_t partial_floats() const { return partial_floats_; }
   int counters() const { return counters_; }
 
-  /// Storage of keys and values: largest bytes per row of each (zeros if all are bf16), and whether
-  /// all segments are stretches of 32-blocks without rotation.
+  /// Storage of keys and values: the largest bytes per key row and per value row (zeros if all are
+  /// bf16), and whether all segments are consecutive rows of 32-blocks without rotation.
   struct Stored {
     int key_bytes = 0, value_bytes = 0;
     bool blocks = true;
@@ -60,7 +61,8 @@ class AttendPlan {
     size_t segments, counts, sm90, masked, tiles, decode, merges, pages, index, bytes;
   };
   Layout layout() const;
-  /// Writes layout().bytes to `to`. Addresses in it are valid once the plan lies at `device`.
+  /// Writes layout().bytes to `to`. Addresses in the packed plan are valid after it has been copied
+  /// to `device`.
   void pack(std::byte* to, const std::byte* device) const;
 
  private:
@@ -90,8 +92,8 @@ class AttendPlan {
     int row, rows;  ///< row numbers within the task
     int64_t work;   ///< tiles per unit
   };
-  /// How units of a kernel are made: tiles of `keys` keys and about `blocks` units in all, each
-  /// with at least `least_tiles` tiles.
+  /// Sizes of a kernel's units. Tiles have `keys` keys. There are about `blocks` units in total,
+  /// each with at least `least_tiles` tiles.
   struct Sizes {
     int keys, flat_rows;
     int64_t blocks, least_tiles;

@@ -24,8 +24,9 @@ inline constexpr int kDecodeKeys = 16;    ///< tile size in keys by which decode
 inline constexpr int32_t kFar = 1 << 30;  ///< larger than the distance of any two positions
 inline constexpr int32_t kNoKey = 0x7fffffff;  ///< marks a slot of a tile without a key
 
-/// The device form of a KeySegment. Key i has slot shift + i. In a stretch, every 64 slots are a
-/// page. A list begins at slot 0.
+/// The device form of a KeySegment. Its keys are a stretch (consecutive rows) or a list of rows or
+/// pages. Key i has slot shift + i. In a stretch, every 64 slots are a page. A list begins at slot
+/// 0.
 struct SegmentRecord {
   /// device array; a stretch's first entry is the page of its first key
   const std::byte* const* pages;
@@ -50,7 +51,8 @@ static_assert(sizeof(SegmentRecord) == 64);
 /// it.
 struct CountRecord {
   const int32_t* device_count;  ///< number of keys; null: the record's count holds
-  const int32_t* count_after;   ///< number of keys after it, by which it moves back; null: none
+  const int32_t* count_after;   ///< number of keys after the segment, by which its position is
+                                ///< reduced; null: none
   const int64_t* pairs;  ///< visible pairs if counted on the device (PageMasks::pairs), else null
   int64_t row_position;
   int32_t segment;
@@ -118,22 +120,22 @@ LH_BOTH UnitRecord part_of_block(const UnitRecord* units, int count, int block, 
   return unit;
 }
 
-/// Whether the index lists single rows.
+/// Returns whether the index lists single rows.
 LH_BOTH bool lists_rows(const SegmentRecord& s) { return s.index != nullptr && !s.whole_pages; }
 
-/// Returns page number `page` of the stretch or list, with slots [64 page, 64 page + 64).
+/// Returns page number `page` of the stretch or list, with slots [64 * page, 64 * page + 64).
 LH_BOTH const std::byte* page_of(const SegmentRecord& s, int32_t page) {
   return s.pages[s.whole_pages ? s.index[page] : page];
 }
 
-/// Mask of rows in the masked segment's page `page` that tile `tile` of a unit sees, if they stand
-/// at or before its rows.
+/// Returns a mask of the rows in page `page` of a masked segment. Tile `tile` of a unit may see the
+/// rows in the mask, if their positions are not after its own.
 LH_BOTH uint64_t mask_of(const SegmentRecord& s, int32_t page, int tile) {
   return s.masks[2 * page + tile];
 }
 
-/// Offset of that page's first row from the unit's first row. Pages without positions get an offset
-/// so far back that all rows see the whole page.
+/// Returns the distance from the unit's first row to the first row of page `page` of a masked
+/// segment. Pages without positions get a distance so far back that all rows see the whole page.
 LH_BOTH int32_t masked_offset(const SegmentRecord& s, int32_t page, int64_t row_position) {
   if (!s.indexed_positions) return -kPageRows;
   return static_cast<int32_t>(s.position + int64_t{kPageRows} * s.index[page] - row_position);
@@ -143,7 +145,7 @@ LH_BOTH int64_t position_of(const SegmentRecord& s, int32_t key) {
   return s.position + (s.indexed_positions ? s.index[key] : key);
 }
 
-/// Number of the segment's keys before `position`.
+/// Returns the number of the segment's keys before `position`.
 LH_BOTH int32_t keys_before(const SegmentRecord& s, int64_t position) {
   if (!s.indexed_positions) {
     const int64_t n = position - s.position;
@@ -170,14 +172,15 @@ struct SlotRange {
   LH_BOTH int32_t size() const { return last > first ? last - first : 0; }
 };
 
-/// The slots of keys that any row at positions [first, last] sees. They are always contiguous.
+/// Returns the slots of the keys that any row at positions [first, last] sees. They are always
+/// contiguous.
 LH_BOTH SlotRange visible_slots(const SegmentRecord& s, int64_t first, int64_t last) {
   const int32_t end = s.nearest <= -kFar ? s.count : keys_before(s, last - s.nearest + 1);
   const int32_t begin = s.furthest >= kFar ? 0 : keys_before(s, first - s.furthest + 1);
   return {s.shift + begin, s.shift + (end > begin ? end : begin)};
 }
 
-/// The tiles of `keys` slots that contain the visible slots.
+/// Returns the tiles of `keys` slots that contain the visible slots.
 LH_BOTH SlotRange visible_tiles(const SegmentRecord& s, int64_t first, int64_t last, int keys) {
   const SlotRange slots = visible_slots(s, first, last);
   if (slots.size() == 0) return {0, 0};
@@ -217,7 +220,8 @@ class TileWalk {
     tiles_left_ = tiles * (unit.part + 1) / unit.parts - begin;
   }
 
-  /// Advances to the next (or first) tile. Returns false after the last.
+  /// Advances to the next tile, or to the first one in the first call. Returns false after the last
+  /// tile.
   LH_BOTH bool next() {
     if (tiles_left_ == 0 || !enter()) return false;
     if (tiles_left_ > 0) --tiles_left_;
@@ -265,8 +269,8 @@ class TileWalk {
   int32_t tile_ = 0, last_ = 0, at_ = 0;
 };
 
-/// Offset of a slot's key from the unit's first row; kNoKey if the slot has no key. Row r of the
-/// unit sees the key if sees(nearest, furthest, r, offset).
+/// Returns the position of a slot's key relative to the unit's first row, or kNoKey if the slot has
+/// no key. Row r of the unit sees the key if sees(nearest, furthest, r, offset).
 LH_BOTH int32_t key_offset(const SegmentRecord& s, int32_t slot, int64_t row_position) {
   const int32_t key = slot - s.shift;
   if (key < 0 || key >= s.count) return kNoKey;

@@ -61,9 +61,10 @@ struct KeySegment {
   int64_t count = 0;          ///< number of keys
   View<const int32_t> index;  ///< row numbers [count], ascending; empty: begin, begin + 1, ...
   bool whole_pages = false;   ///< `index` holds page numbers; all rows of these pages are keys
-  PageMasks masks;       ///< for these pages: keys must be visible by `visible` and by the mask
-  int64_t position = 0;  ///< position of key i is position + i ...
-  bool indexed_positions = false;  ///< ... or position + its row number, index[i]
+  PageMasks
+      masks;  ///< masks of the listed pages; keys must be visible by `visible` and by their mask
+  int64_t position = 0;            ///< position of key i is position + i ...
+  bool indexed_positions = false;  ///< ... or position + index[i], with the row number as offset
   bool rotate = false;             ///< keys are stored raw and must be rotated to their positions
   Visibility visible = Visibility::kCausal;
   int64_t window = 0;
@@ -75,7 +76,8 @@ struct KeySegment {
   /// number of keys after this segment, by which its position is reduced
   View<const int32_t> count_after;
 
-  /// Causal, within the layer's own window if it has one (ModelShape::own_window; 0: none).
+  /// Sets `visible` to kCausal, or to the layer's own window if it has one (ModelShape::own_window;
+  /// 0: none).
   void see_within(int64_t own_window) {
     visible = own_window > 0 ? Visibility::kWindow : Visibility::kCausal;
     window = own_window;
@@ -117,9 +119,10 @@ struct AttendCall {
   /// [rows, heads]: lse that attend() wrote for these rows. Operations that recompute the same
   /// softmax map read it (ops/maps/column_sums.h, line_sums.h, tile_map.h).
   View<const float> lse_in;
-  /// The only query form in bf16, for operations over softmax maps on a device, so that several of
-  /// them need not convert it each. If empty, they convert it. Only block_mass() works without
-  /// `queries`; others read few rows from the f32 form.
+  /// The only query form, in bf16, for operations over softmax maps on a device. It saves the
+  /// conversion if several operations read the same queries. If it is empty, each operation
+  /// converts `queries`. Only block_mass() works without `queries`; other operations read some rows
+  /// in f32.
   View<const uint8_t> rounded;
   /// [1], required if some segments have `device_count`: attend() adds the visible pairs of those
   /// segments.
@@ -144,8 +147,8 @@ void attend(std::span<const AttendJob> jobs);
 /// reduced by the number in `count_after`, and both views become empty.
 void resolve_counts(std::span<KeySegment> segments);
 
-/// Number of visible (row, query head, key) triples of the tasks: the measure of work for comparing
-/// methods. Segments with `device_count` are not counted.
+/// Returns the number of visible (row, query head, key) triples of the tasks. Methods are compared
+/// by this measure of work. Segments with `device_count` are not counted.
 int64_t visible_pairs(std::span<const AttendTask> tasks);
 
 }  // namespace longhaul

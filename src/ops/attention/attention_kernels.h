@@ -36,7 +36,7 @@ struct AttendUnit {
 };
 
 struct AttentionKernels {
-  /// Scratch bytes that `tile` needs for a unit of `flat_rows` rows.
+  /// Returns the scratch bytes that `tile` needs for a unit of `flat_rows` rows.
   size_t (*tile_scratch_bytes)(const HostCall& call, int flat_rows);
   /// Prefill: keys are packed block by block and multiplied on bf16 or f32 tiles.
   void (*tile)(const AttendUnit& unit, std::byte* scratch);

@@ -5,7 +5,7 @@
 
 namespace longhaul {
 
-/// Bytes of the prefill kernels' working memory, for all threads.
+/// Returns the bytes of working memory of the prefill kernels on all threads.
 size_t attention_scratch_bytes(int head_dim);
 
 }  // namespace longhaul

@@ -1,16 +1,17 @@
 #pragma once
-// The query rows of a unit for tile products: (row, head) rows, padded to whole tiles, with their
-// positions and visibility of key blocks. For *.isa.cc only.
+// Query rows of a unit (the part of a task that one thread computes) for tile products. A flat row
+// is the query of one head of one row. Flat rows are padded to whole tiles. This file computes
+// their positions and finds the key blocks that they see. For *.isa.cc only.
 
 #include "ops/attention/pack_block.h"
 #include "ops/core/tile_gemm.h"
 
 namespace longhaul::LH_ISA {
 
-static constexpr float kLowest = -1e30f;  // finite: a difference of two must not be NaN
+static constexpr float kLowest = -1e30f;  // finite, because kLowest - kLowest must not be NaN
 static constexpr float kLog2e = 1.44269504f;
 
-/// out[t] = x[t] * factor for n elements, zeros up to `padded`.
+/// Computes out[t] = x[t] * factor for n elements, and writes zeros from n to `padded`.
 static inline void convert_row(const float* x, int n, int padded, float factor, float* out) {
   for (int t = 0; t < n; ++t) out[t] = x[t] * factor;
   for (int t = n; t < padded; ++t) out[t] = 0.0f;
@@ -24,11 +25,11 @@ static inline void convert_row(const float* x, int n, int padded, float factor, 
   }
 }
 
-/// Replaces `count` scores (a multiple of kLanes) by cap * tanh(score / cap) in base 2.
+/// Replaces each score s by cap * tanh(s / cap), times log2(e). `count` is a multiple of kLanes.
 static inline void cap_scores(float cap, int count, float* scores) {
   const Vec top = splat(cap * kLog2e), twice = splat(2 / cap);
   for (int j = 0; j < count; j += kLanes) {
-    // tanh(x) = 1 - 2 / (e^2x + 1), with e^2x clamped so that large x cannot overflow.
+    // tanh(x) = 1 - 2 / (e^(2 * x) + 1). The exponent is clamped, so that large x cannot overflow.
     const Vec x = load(scores + j) * twice;
     const Vec power = exp2_precise(x < splat(100.0f) ? x : splat(100.0f));
     store(scores + j, top - top * splat(2.0f) / (power + splat(1.0f)));
@@ -44,21 +45,22 @@ struct FlatRows {
   int padded() const { return round_up(count, kTileRows); }
   int64_t position(int f) const { return unit.row_position + f / unit.head_count; }
   int head(int f) const { return unit.head_begin + f % unit.head_count; }
-  /// Index of flat row f in an array [rows, heads].
+  /// Returns the index of flat row f in an array [rows, heads].
   int64_t offset(int f) const {
     const int64_t row = unit.row_begin + f / unit.head_count;
     return row * unit.call->heads + head(f);
   }
-  /// log2 of row f's softmax denominator. Rows without one, and rows that only pad a tile, get a
-  /// value so large that their probabilities are zero.
+  /// Returns log2 of the softmax denominator of flat row f. Rows without a denominator, and rows
+  /// that only pad a tile, get a value so large that their probabilities are zero.
   float log2_denominator(int f) const {
     const float lse = f < count ? unit.call->lse_in[offset(f)] : kLowest;
     return lse > kLowest ? lse * kLog2e : -kLowest;
   }
   int last_of_tile(int f) const { return (count - f < kTileRows ? count : f + kTileRows) - 1; }
 
-  /// Converts query rows [f, end) of a form, times scale * log2(e), to [end - f, dim], with zeros
-  /// past the count.
+  /// Converts flat rows [f, end) of the queries `form` to out [end - f, dim], multiplied by scale *
+  /// log2(e). Rows past the count become zeros. `form` is one of the call's query arrays, which
+  /// differ in their rotation.
   template <class E>
   void load_queries(const float* form, int f, int end, int dim, E* out) const {
     load_queries(form, f, end, dim, unit.call->scale * kLog2e, out);
@@ -76,17 +78,18 @@ struct FlatRows {
     }
   }
 
-  /// Whether any row of the tile at f sees any key of the block. Visibility is monotonic in a row's
-  /// position, so the first and last rows bound the tile.
+  /// Returns whether any row of the tile that begins at flat row f sees any key of the block. The
+  /// visible range moves with the position of a row, so checking the first and the last row
+  /// suffices.
   bool tile_sees(const KeyBlock& block, int f) const {
     const KeyRange first = visible_keys(*block.segment, position(f));
     const KeyRange last = visible_keys(*block.segment, position(last_of_tile(f)));
     return first.begin < block.begin + block.count && last.end > block.begin;
   }
 
-  /// Turns products [kTileRows, kTileKeys] into softmax scores: capped if the call has a cap,
-  /// kLowest if a row does not see a key. Returns a bit mask of the rows that see nothing of the
-  /// block.
+  /// Converts products [kTileRows, kTileKeys] to softmax scores. Scores are capped if the call has
+  /// a cap. A key that a row does not see gets kLowest. Returns a bit mask of the rows that see no
+  /// key of the block.
   uint32_t finish_scores(const KeyBlock& block, int f, float* scores) const {
     if (unit.call->cap > 0) {
       for (int r = 0; r < kTileRows; ++r) {

@@ -1,6 +1,6 @@
 #pragma once
-// Mix of two attention results with a gate for every KV head (Xiao et al. 2024, arXiv:2410.10819,
-// section 2.2), and the gradient of the gates.
+// Mixes two attention results with a gate for every KV head (Xiao et al. 2024, arXiv:2410.10819,
+// section 2.2), and computes the gradient of the gates.
 
 #include <cstdint>
 
@@ -17,15 +17,17 @@ struct GatedRows {
   int64_t size() const { return rows * heads * head_dim; }
 };
 
-/// out = gate * full + (1 - gate) * near, with `gates` [kv_heads]; out may alias either input.
+/// Computes out = gate * full + (1 - gate) * near, with `gates` [kv_heads]. `out` may alias either
+/// input.
 void mix_gated(Queue& queue, const GatedRows& shape, View<const float> gates,
                View<const float> full, View<const float> near, View<float> out);
 
-/// out = factor * x, with `factors` [kv_heads]; out may alias x.
+/// Computes out = factor * x, with `factors` [kv_heads]. `out` may alias x.
 void scale_heads(Queue& queue, const GatedRows& shape, View<const float> factors,
                  View<const float> x, View<float> out);
 
-/// sums [kv_heads] += the sum of d_mixed * (full - near) over all rows of a KV head's query heads.
+/// Adds the sum of d_mixed * (full - near) over all rows of the KV head's query heads to sums
+/// [kv_heads].
 void add_gate_gradient(Queue& queue, const GatedRows& shape, View<const float> d_mixed,
                        View<const float> full, View<const float> near, View<float> sums);
 

@@ -1,6 +1,6 @@
 #pragma once
-// An attention call in the form for host kernels: plain pointers, taken from the views of an
-// AttendCall after checking that they are in host memory.
+// An attention call in the format of host kernels. It has plain pointers, taken from the views of
+// an AttendCall after a check that they are in host memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -47,7 +47,7 @@ struct CallArrays {
 /// rows.
 HostCall host_call(const AttendCall& call, int64_t rows, CallArrays used);
 
-/// End of the rows that the tasks use in a call's arrays.
+/// Returns the end of the rows that the tasks use in a call's arrays.
 int64_t rows_of(std::span<const AttendTask> tasks);
 
 /// Asserts the conditions that every kernel relies on for a segment of a call.

@@ -13,7 +13,7 @@ static inline int64_t position_of(const KeySegment& s, int64_t i) {
   return s.indexed_positions ? s.position + s.index.address()[i] : s.position + i;
 }
 
-/// The keys or the values of a list.
+/// Location and format of the keys of a list, or of its values.
 struct StoredRows {
   const std::byte* const* pages;
   DType type;
@@ -21,7 +21,7 @@ struct StoredRows {
   int stride;  ///< bytes between rows of a page
   int page_rows;
   int64_t in_page;  ///< offset of the first row within a page
-  bool mixed;       ///< keys that are stored Hadamard-rotated (ops/attention/stored_key.h)
+  bool mixed;       ///< true for keys that are stored Hadamard-rotated (ops/attention/stored_key.h)
 
   const std::byte* at(int64_t row) const {
     const int shift = __builtin_ctz(static_cast<unsigned>(page_rows));
@@ -81,7 +81,7 @@ static inline float f16_scalar(const std::byte* p) {
 #endif
 }
 
-/// Elements [at, at + kLanes) of a stored row.
+/// Returns elements [at, at + kLanes) of a stored row.
 template <DType T>
 static inline Vec load_stored(const std::byte* row, int at) {
   if constexpr (T == DType::F32) {
@@ -106,7 +106,7 @@ static inline Vec load_stored(const std::byte* row, int at) {
 template <DType T>
 inline constexpr int kStretch = T == DType::Q8_0 || T == DType::Q4_0 ? 32 : kLanes;
 
-/// Vector `i` of the kStretch elements from `at` on, a multiple of kStretch.
+/// Returns vector `i` of the kStretch elements from `at` on. `at` is a multiple of kStretch.
 template <DType T>
 static inline Vec load_of_stretch(const std::byte* row, int at, int i) {
   if constexpr (kStretch<T> == kLanes) {
@@ -131,7 +131,7 @@ static inline void load_row_as(const std::byte* row, int head_dim, float* out) {
   }
 }
 
-/// A row's values; for keys that are stored Hadamard-rotated, the original values.
+/// Reads the values of a row. The Hadamard rotation of keys is undone.
 static inline void load_row(const StoredRows& rows, const std::byte* row, float* out) {
   switch (rows.type) {
     case DType::F32:
@@ -149,7 +149,7 @@ static inline void load_row(const StoredRows& rows, const std::byte* row, float*
 }
 
 #if defined(__AVX512BF16__)
-/// Elements [at, at + 32) of a stored row as bf16; block formats are expanded.
+/// Reads elements [at, at + 32) of a stored row as bf16. Block formats are expanded.
 template <DType T>
 static inline __m512i load_32_bf16(const std::byte* row, int at) {
   if constexpr (T == DType::BF16) {
@@ -161,8 +161,8 @@ static inline __m512i load_32_bf16(const std::byte* row, int at) {
     return (__m512i)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low);
   } else {
     static_assert(T == DType::Q4_0);
-    // The 16 possible values of the block are rounded once and looked up by half byte. The table
-    // holds them twice, so bit 4 of an index does not matter.
+    // The 16 possible values of the block are rounded once and looked up by nibble. The table holds
+    // the values twice, so bit 4 of an index does not matter.
     const std::byte* block = row + at / 32 * 18;
     const Vec steps = {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7};
     const __m512 numbers = (__m512)(steps * splat(f16_scalar(block)));
@@ -182,7 +182,7 @@ static inline void expand_to_bf16(DType type, const std::byte* row, int dim, uin
 }
 #endif
 
-/// Dot product a . b of n elements.
+/// Returns the dot product of a and b, which have n elements.
 static inline float dot(const float* a, const float* b, int n) {
   Vec sum{};
   int t = 0;

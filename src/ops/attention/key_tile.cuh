@@ -1,7 +1,8 @@
 #pragma once
-// Tiles of keys and values as bf16 in shared memory. They are loaded from pages of any type, by
-// stretches or lists, and rotated in place. Rows have 16 bytes of padding, so that the eight rows
-// of a matrix fragment lie in different banks.
+// Tiles of keys and values as bf16 in shared memory. They are loaded from pages of any type and
+// rotated in place. The keys of a segment are consecutive rows (a stretch) or a list of rows or
+// pages. Rows have 16 bytes of padding, so that the eight rows of a matrix fragment lie in
+// different banks.
 
 #include "ops/attention/attend_kernels.gpu.h"
 #include "ops/core/gpu/mma.cuh"
@@ -20,7 +21,7 @@ struct TileInfo {
   int32_t rotate;
 };
 
-/// Returns the walk's next tile of N slots. One thread calls it.
+/// Returns the next tile of N slots of the walk. It is called by one thread.
 template <int N>
 __device__ __forceinline__ TileInfo next_tile(TileWalk& walk) {
   if (!walk.next()) return {};
@@ -33,8 +34,9 @@ __device__ __forceinline__ uint4 bf16_of(const Eight& e) {
           bf16_pair(e.x[6], e.x[7])};
 }
 
-/// Stores elements [8 chunk, 8 chunk + 8) of a row in shared memory as bf16, or zeros. bf16 data
-/// arrives with the thread's next group of copies.
+/// Stores elements [8 * chunk, 8 * chunk + 8) of a row in shared memory as bf16, or zeros unless
+/// `present`. If the row is stored in bf16, the copy is asynchronous and completes with the
+/// thread's next group of copies.
 __device__ __forceinline__ void copy_eight(uint32_t to, const std::byte* row, PageType type,
                                            int chunk, bool present) {
   if (type == PageType::kBF16) {
@@ -44,10 +46,10 @@ __device__ __forceinline__ void copy_eight(uint32_t to, const std::byte* row, Pa
   }
 }
 
-/// Loads the keys and values of slots [slot, slot + N) with `threads` threads; this is number
-/// `thread`. N divides 64, and slot is a multiple of N. Slots without a key become zeros. bf16 data
-/// arrives asynchronously, with the thread's next group of copies. kOnce: it is copied by
-/// copy_16_once().
+/// Loads the keys and values of slots [slot, slot + N). All `threads` threads call it, each with
+/// its number `thread`. N divides 64, and slot is a multiple of N. Slots without a key become
+/// zeros. Rows stored in bf16 are copied asynchronously, and the copies complete with the thread's
+/// next group of copies. With kOnce they use copy_16_once().
 template <int D, int N, int threads, bool kOnce = false>
 __device__ __forceinline__ void load_tile(const SegmentRecord& s, int32_t slot, uint32_t keys,
                                           uint32_t values, int thread) {
@@ -60,7 +62,7 @@ __device__ __forceinline__ void load_tile(const SegmentRecord& s, int32_t slot, 
   // All slots of a tile are in one page, except in a list of rows.
   const std::byte* page = index == nullptr ? page_of(s, slot / kPageRows) : nullptr;
   const int32_t first = s.shift - slot, end = first + s.count;
-  // f(offset in the tile, chunk of the row, key row, value row, whether there is a key)
+  // Calls f(offset in the tile, chunk of the row, key row, value row, whether the slot has a key).
   const auto piece = [&](int c, auto f) {
     const int n = c / kChunks, chunk = c % kChunks;
     const bool present = n >= first && n < end;
@@ -106,14 +108,15 @@ __device__ __forceinline__ void rotate_pair(uint32_t& a, uint32_t& b, float2 cos
   b = bf16_pair(b0 * cosine.x + a0 * sine.x, b1 * cosine.y + a1 * sine.y);
 }
 
-/// Rotates a tile's keys in place. Key n has position `position` + offsets[n]; there are N offsets.
-/// A thread loads at most kMost times 16 table values at once.
+/// Rotates the N keys of a tile in place. Key n has position `position` + offsets[n]. A thread
+/// loads at most 16 * kMost values of the table at once.
 template <int D, int N, int threads, int kMost = 4>
 __device__ __forceinline__ void rotate_tile(const RotationTable& table, uint32_t keys,
                                             const int32_t* offsets, int64_t position, int thread) {
   const int half = table.half;
   if (table.in_eights) {
-    // Several table loads are in flight at once: each takes longer than all products of the tile.
+    // A thread has several table loads in flight, because a single load takes longer than all
+    // products of the tile.
     constexpr int kOwn = (N * (D / 16) + threads - 1) / threads,
                   kBatch = kOwn < kMost ? kOwn : kMost;
     const int chunks = half / 8;

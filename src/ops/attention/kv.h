@@ -47,8 +47,9 @@ struct NewRows {
 void append_rows(Stream stream, const KvForm& form, const NewRows& added,
                  std::span<const AppendList> lists);
 
-/// Row first + i of the pages `to` receives row rows[i] of the pages `from`, or row from_first + i
-/// if `rows` is null. `chosen` holds the number of rows; if it is null, the number is `most`.
+/// A move of rows between lists. Row first + i of the pages `to` receives row rows[i] of the pages
+/// `from`, or row from_first + i if `rows` is null. The number of rows is *chosen, or `most` if
+/// `chosen` is null.
 struct RowMove {
   PageTable to;
   int64_t first;
@@ -59,15 +60,15 @@ struct RowMove {
   int64_t most;
 };
 
-/// Moves keys and values. With `apart` false, a move within one list must move each row towards the
-/// front (rows ascending, rows[i] >= first + i). `apart` says that no move writes a row that any
-/// move reads. Rows may then move in any order, which is faster. The moves are host memory and are
-/// passed as kernel arguments.
+/// Moves keys and values. `apart` is true if no move writes a row that any move reads. Rows then
+/// move in any order, which is faster. Otherwise a move within one list must move each row towards
+/// the front (rows ascending, rows[i] >= first + i). The moves are host memory and are passed as
+/// kernel arguments.
 void move_rows(Stream stream, const KvForm& form, std::span<const RowMove> moves, bool apart);
 
-/// to[first + i] = from[rows[i]], ascending, for the 4-byte metadata of rows. `from` and `to` may
-/// be equal if rows[i] >= first + i. Entries among the `listed` ones that lie after the kept ones
-/// then become zeros. Entries of `from` past `listed` have the value of their row number plus
+/// A move of the 4-byte metadata of rows: to[first + i] = from[rows[i]], with i ascending. `from`
+/// and `to` may be equal if rows[i] >= first + i. In that case the entries from the last moved one
+/// to `listed` become zeros. `from` has `listed` entries; entry r past them has the value r +
 /// `behind`.
 struct ColumnMove {
   const uint32_t* from;
@@ -78,11 +79,11 @@ struct ColumnMove {
   const int32_t* chosen;  ///< null: most
   int64_t most;
 };
-/// The moves are host memory.
+/// Queues the moves, which are in host memory.
 void move_columns(Stream stream, std::span<const ColumnMove> moves);
 
-/// Reads rows rows[i] of a list, or first + i if `rows` is null, to k and v [rows, head_dim] in
-/// f32.
+/// A list whose rows are read as f32 to k and v [rows, head_dim]. Row i of the result is row
+/// rows[i] of the list, or row first + i if `rows` is null.
 struct ReadList {
   PageTable pages;
   int64_t first;

@@ -10,7 +10,7 @@
 
 namespace longhaul::cuda {
 
-/// One side of all pages of a call: the keys or the values.
+/// Location and format of the keys in all pages of a call, or of the values.
 struct PageSide {
   PageType type;
   int row_bytes;

@@ -20,24 +20,25 @@ struct KvType {
   constexpr KvType(DType keys, DType values) : k(keys), v(values) {}
   bool operator==(const KvType&) const = default;
 
-  /// Whether rows of `head_dim` elements can be stored in these types: block types need whole
-  /// blocks.
+  /// Returns whether rows of `head_dim` elements can be stored in these types. Block types need
+  /// whole blocks.
   bool holds(int head_dim) const;
 };
 
-/// Whether rows can be stored in this type.
+/// Returns whether rows can be stored in this type.
 bool is_kv_type(DType type);
 
-/// Their names for messages: "f32, f16, bf16, q8_0 or q4_0".
+/// Returns the names of the types for messages: "f32, f16, bf16, q8_0 or q4_0".
 std::string kv_type_names();
 
-/// "BF16", or "k=Q8_0,v=Q4_0" if they differ.
+/// Returns "BF16", or "k=Q8_0,v=Q4_0" if the types differ.
 std::string name_of(const KvType& type);
 
-/// The value of `--kv-type`: "bf16", "k=q8_0,v=q4_0".
+/// Returns the value for `--kv-type`: "bf16", "k=q8_0,v=q4_0".
 std::string flag_of(const KvType& type);
 
-/// Parses such a text, in any case; empty if invalid. A side that is not named is BF16.
+/// Parses a value of `--kv-type` in upper or lower case. The result is empty if the value is
+/// invalid. If only k or only v is given, the other one is BF16.
 std::optional<KvType> kv_type_from_name(std::string_view name);
 
 }  // namespace longhaul

@@ -9,9 +9,9 @@
 namespace longhaul {
 
 /// Updates out [rows, heads, head_dim] and lse [rows, heads] of one set to the result over both
-/// sets. A row with other_lse = -infinity saw nothing in the other set and does not change,
-/// whatever other_out holds. A row with lse = -infinity gets the other result; its `out` must be
-/// finite, as attend() leaves it.
+/// sets. A row with other_lse = -infinity sees no key of the other set; it does not change, and
+/// other_out is ignored. A row with lse = -infinity gets the result of the other set. Its `out`
+/// must be finite, which attend() ensures.
 void merge_attention(View<const float> other_out, View<const float> other_lse, int64_t rows,
                      int heads, int head_dim, View<float> out, View<float> lse);
 

@@ -18,7 +18,7 @@ struct KeyBlock {
   int padded_dim;              ///< head_dim rounded up to 32; the rest is zeros
 };
 
-/// The block of keys from `begin` on, limited by the block size and `end`.
+/// Returns the block of keys from `begin` on, which ends at `end` or at the block size.
 static inline KeyBlock block_from(const KeySegment& s, const Rotations* rotations, int64_t begin,
                                   int64_t end, int padded_dim) {
   const int count = end - begin < kTileKeys ? static_cast<int>(end - begin) : kTileKeys;
@@ -31,8 +31,8 @@ static inline void load_key(const KeyBlock& b, const StoredRows& keys, int i, fl
   if (b.rotations != nullptr) rotate_in_place(*b.rotations, position_of(s, b.begin + i), out);
 }
 
-/// f32: packs keys transposed to [padded_dim, kTileKeys], and values to [kTileKeys, padded_dim]
-/// unless null.
+/// Packs for f32 products: keys transposed to [padded_dim, kTileKeys], and values to [kTileKeys,
+/// padded_dim] unless `values` is null.
 static inline void pack(const KeyBlock& b, float* keys, float* values, float* /*unpacked_rows*/) {
   const StoredRows stored_keys = keys_of(b.segment->rows);
   const StoredRows stored_values = values_of(b.segment->rows);
@@ -51,7 +51,7 @@ static inline void pack(const KeyBlock& b, float* keys, float* values, float* /*
 }
 
 #if defined(__AVX512BF16__)
-/// Interleaves two rows: out[2 t + r] = row_r[t] for 32 elements.
+/// Interleaves 32 elements of two rows: out[2 * t] = even[t], out[2 * t + 1] = odd[t].
 static inline void interleave_32(__m512i even, __m512i odd, uint16_t* out) {
   alignas(64) static constexpr uint16_t kLow[32] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,
                                                     37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
@@ -62,8 +62,8 @@ static inline void interleave_32(__m512i even, __m512i odd, uint16_t* out) {
   _mm512_storeu_si512(out + 32, _mm512_permutex2var_epi16(even, high, odd));
 }
 
-/// One stored row as bf16 [padded_dim]: the row itself if it already has that form, otherwise
-/// `scratch`.
+/// Returns a stored row as bf16 [padded_dim]. The result is the row itself if it is stored in bf16,
+/// otherwise it is in `scratch`.
 static inline const uint16_t* bf16_row(const StoredRows& rows, const std::byte* row, int padded_dim,
                                        const Rotations* rotations, int64_t position,
                                        uint16_t* scratch) {
@@ -83,9 +83,9 @@ static inline const uint16_t* bf16_row(const StoredRows& rows, const std::byte* 
   return scratch;
 }
 
-/// bf16 pairs: packs keys to [padded_dim / 2, kTileKeys] of (even, odd) elements, and values to
-/// [padded_keys / 2, padded_dim] of (even, odd) keys unless null. `unpacked_rows` is scratch of
-/// size 32 * padded_dim.
+/// Packs for bf16 products: keys to [padded_dim / 2, kTileKeys] pairs of adjacent elements, and
+/// values to [padded_keys / 2, padded_dim] pairs of adjacent keys unless `values` is null.
+/// `unpacked_rows` is scratch of size 32 * padded_dim.
 static inline void pack(const KeyBlock& b, uint16_t* keys, uint16_t* values,
                         uint16_t* unpacked_rows) {
   const KeySegment& s = *b.segment;

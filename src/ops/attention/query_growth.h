@@ -1,12 +1,13 @@
 #pragma once
-// Attention temperature scaling: queries scaled up with their position (Ministral 3), so that
+// Attention temperature scaling (Ministral 3). Queries are scaled up with their position, so that
 // attention over a long text stays as concentrated as at the original training length.
 
 #include <cstdint>
 
 namespace longhaul {
 
-/// Factor of a query at position p: 1 + rate * ln(1 + floor(p / length)). It is 1 for p < `length`.
+/// Rule for the factor of a query at position p: 1 + rate * ln(1 + floor(p / length)). The factor
+/// is 1 for p < length.
 struct QueryGrowth {
   int64_t length = 1;
   float rate = 0;

@@ -22,7 +22,7 @@ struct Rotations {
 void rope_angles(Stream stream, const double* inverse_frequency, int half, float attention_factor,
                  int64_t first, int64_t count, float* cosine, float* sine);
 
-/// [rows, heads, head_dim] in device memory, with rows `stride` floats apart.
+/// An array [rows, heads, head_dim] in device memory, with rows `stride` floats apart.
 struct HeadRows {
   const float* x = nullptr;
   int64_t rows = 0;
@@ -30,9 +30,9 @@ struct HeadRows {
   int64_t stride = 0;
 };
 
-/// y = rotated x, with rows of y y_stride floats apart. y may alias x if their strides are equal.
-/// Row r has position `position` + r. Elements past rotary_dim are copied. The rotations must cover
-/// the positions.
+/// Writes the rotated x to y, with rows of y y_stride floats apart. y may alias x if their strides
+/// are equal. Row r has position `position` + r. Elements past rotary_dim are copied. The rotations
+/// must cover the positions.
 void apply_rope(Stream stream, const Rotations& rotations, int64_t position, const HeadRows& x,
                 float* y, int64_t y_stride);
 

@@ -49,7 +49,8 @@ class RotationBuffer {
   /// Computes positions [first, first + count) in double precision. Reuses its contents if the
   /// table and the range (or a part of it) have not changed.
   const Rotations& fill(Queue& queue, const RopeTable& table, int64_t first, int64_t count);
-  /// Positions [0, end) and some more, so that a growing context computes few new ones.
+  /// Returns positions [0, end) and some further ones, so that a growing context rarely computes
+  /// new positions.
   const Rotations& up_to(Queue& queue, const RopeTable& table, int64_t end);
   /// Copies other rotations to the host.
   const Rotations& copy(const Rotations& others, HostStage& stage);
@@ -61,8 +62,8 @@ class RotationBuffer {
   Rotations view_;
 };
 
-/// Rotates x [rows, heads, head_dim] into y (may alias x). Row r has position + r; elements past
-/// rotary_dim are copied. `rotations` must cover the positions.
+/// Rotates x [rows, heads, head_dim] into y (may alias x). Row r is at position `position` + r.
+/// Elements past rotary_dim are copied. `rotations` must cover the positions.
 void apply_rope(Queue& queue, const Rotations& rotations, int64_t position, View<const float> x,
                 int64_t rows, int heads, int head_dim, View<float> y);
 

@@ -1,5 +1,6 @@
 #pragma once
-// Destinations of a unit's rows, and the end of a row's sums. All attention kernels share this.
+// Destinations of a unit's rows, and the last step of a row's softmax sums. All attention kernels
+// share this file.
 
 #include "ops/attention/attend_kernels.gpu.h"
 #include "ops/core/gpu/mma.cuh"
@@ -15,12 +16,13 @@ struct RowPlace {
   float sink;  ///< base-2 logit of the sink, added to the denominator; -infinity: none
 };
 
-/// Parts do not count the sink; the merge of the parts does.
+/// Returns the base-2 logit of the head's sink, or -infinity. Parts of a unit do not add the sink;
+/// the merge of the parts adds it.
 __device__ __forceinline__ float sink_of(const AttendArgs& a, int head) {
   return a.sinks == nullptr ? -INFINITY : __ldg(a.sinks + head) * kLog2OfE;
 }
 
-/// Index of a unit's (row, head) row f among all [rows, heads].
+/// Returns the index of the unit's (row, head) row f in an array [rows, heads].
 __device__ __forceinline__ int64_t vector_of(const AttendArgs& a, const UnitRecord& unit, int f) {
   const int64_t row = unit.row_begin + f / unit.head_count;
   return row * a.heads + unit.head_begin + f % unit.head_count;
@@ -41,8 +43,8 @@ __device__ __forceinline__ RowPlace place_of(const AttendArgs& a, const UnitReco
           sink_of(a, head)};
 }
 
-/// Adds the sink to a row's largest logit and to its denominator relative to that. Returns the
-/// factor for the row's sums of weights times values.
+/// Updates the largest logit of a row and its denominator, which is relative to the largest logit,
+/// by the sink. Returns the factor for the row's sums of weights times values.
 __device__ __forceinline__ float end_row(float sink, float& top, float& sum) {
   float shrink = 1;
   if (sink > -INFINITY) {

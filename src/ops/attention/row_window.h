@@ -1,5 +1,5 @@
 #pragma once
-// The last rows of a stream of rows, up to a maximum: the storage of SnapKV's observation window
+// Keeps the last rows of a stream of rows, up to a maximum. SnapKV's observation window uses it
 // (arXiv:2404.14469).
 
 #include "base/array.h"

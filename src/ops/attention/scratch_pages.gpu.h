@@ -18,12 +18,12 @@ class ScratchPages {
   ScratchPages(const ScratchPages&) = delete;
   ScratchPages& operator=(const ScratchPages&) = delete;
 
-  /// Sets the form of pages: rows of `head_dim` elements. Allows at least `most_bytes` bytes of
+  /// Sets the row size of pages to `head_dim` elements. Allows at least `most_bytes` bytes of
   /// pages. Invalidates gathered rows and the results of rows_from().
   void set_form(int head_dim, size_t most_bytes);
   /// Ensures that there are `pages` pages. Returns false if the device or the bound has no room.
   bool reserve(int64_t pages);
-  /// Rows that begin at page number `first`.
+  /// Returns the rows that begin at page number `first`.
   PagedRows rows_from(int64_t first) const;
   /// The pages for writing.
   std::byte* const* listed_from(int64_t first) const {

@@ -34,8 +34,8 @@ inline PageType page_type(DType type, bool key) {
   }
 }
 
-/// Bytes per row. The constant has the bytes of 32 elements, one byte per type. Kernels need this
-/// often, so it has no branches.
+/// Returns the bytes per row. Byte `type` of the constant is the size of 32 elements. There are no
+/// branches, because kernels call this often.
 LH_EVERYWHERE int stored_bytes(PageType type, int head_dim) {
   constexpr uint64_t kBytesOf32 = 0x12'12'22'40'40'80;  // 18, 18, 34, 64, 64, 128
   return head_dim * static_cast<int>(kBytesOf32 >> (8 * static_cast<int>(type)) & 0xff) / 32;
@@ -60,7 +60,7 @@ struct RowBytes {
   }
 };
 
-/// Loads 4 N bytes from an even offset. Reads no word that contains none of them.
+/// Loads 4 * N bytes from an even offset. Reads only words that contain some of these bytes.
 template <int N, class Bytes>
 LH_EVERYWHERE void words_at(const Bytes& row, int at, uint32_t (&words)[N]) {
   const bool between = row.between_words(at);
@@ -78,9 +78,9 @@ struct Eight {
   float x[8];
 };
 
-/// x[i] = (byte i - zero) * scale, exactly. In the float 32768 + byte, the byte's bits are in the
-/// middle of the mantissa. Neither its product with an f16 nor the difference has more bits than a
-/// float holds.
+/// Computes x[i] = (byte i - zero) * scale exactly. A byte b is placed in the middle of a float's
+/// mantissa, which gives the float 32768 + b. The product of this float and an f16 fits in a float,
+/// and so does the difference.
 LH_EVERYWHERE void scale_bytes(uint32_t bytes, float zero, float scale, float* x) {
   const float offset = -(32768.0f + zero) * scale;
   for (uint32_t i = 0; i < 4; ++i) {
@@ -100,18 +100,19 @@ LH_EVERYWHERE void mix_eight(Eight& e) {
   }
 }
 
-/// Values [8 part, 8 part + 8) of a Q4_0 block without its Hadamard rotation. The transform of 32
-/// values is that of the sums and differences of its four eights. These are computed as sums of
-/// bytes: a subtracted half byte n counts as 15 - n.
+/// Returns values [8 * part, 8 * part + 8) of a Q4_0 block after undoing its Hadamard rotation. The
+/// 32 values of a block are four groups of eight. The transform first adds and subtracts these
+/// groups, and then transforms the eight results. Additions and subtractions are computed as sums
+/// of bytes, in which a subtracted nibble n counts as 15 - n.
 template <class Bytes>
 LH_EVERYWHERE Eight unmixed_eight(const Bytes& row, int block, int part) {
   constexpr uint32_t kLow = 0x0f0f0f0fu;
-  uint32_t words[4];  // eights 0 and 1 in the lower half bytes, 2 and 3 in the upper ones
+  uint32_t words[4];  // groups 0 and 1 in the low nibbles, 2 and 3 in the high nibbles
   words_at(row, block + 2, words);
   const uint32_t less_1 = (part & 1) != 0 ? kLow : 0, less_2 = (part & 2) != 0 ? kLow : 0;
   const uint32_t less_3 = less_1 ^ less_2;
   const float scale = half_value(row.half(block)) * 0.176776695f;
-  // Each added eight has an offset of 8, each subtracted one 15 - 8.
+  // Each added group has an offset of 8, each subtracted group has an offset of 15 - 8.
   const float zero = part == 0 ? 32.0f : 30.0f;
   Eight e;
   for (int i = 0; i < 2; ++i) {
@@ -125,7 +126,7 @@ LH_EVERYWHERE Eight unmixed_eight(const Bytes& row, int block, int part) {
   return e;
 }
 
-/// Values [8 chunk, 8 chunk + 8) of a row of type T.
+/// Returns values [8 * chunk, 8 * chunk + 8) of a row of type T.
 template <PageType T, class Bytes>
 LH_EVERYWHERE Eight eight_of(const Bytes& row, int chunk) {
   Eight e{};

@@ -1,5 +1,5 @@
 #pragma once
-// Recomputation of the attention from rows to the window before them.
+// Recomputes the attention probabilities from rows to the window of tokens before them.
 
 #include <span>
 #include <vector>
@@ -8,16 +8,18 @@
 
 namespace longhaul {
 
-/// Rows from token `begin` on, the first of them at `position`; token t has position t - first.
+/// Rows from token `begin` on. The first row is at `position`; token t has position t - first.
 struct WindowRows {
   AttendCall call;  ///< with lse_in
   int64_t begin = 0;
   int rows = 0;
   int64_t position = 0;
   int64_t first = 0;
-  std::span<const KeySegment> lists;  ///< the window, per KV head; row i of a list is token i
+  std::span<const KeySegment>
+      lists;  ///< the tokens of the window, per KV head; row i of a list is token i
 
-  /// Segments of the tokens [from, from + count) of the window, per KV head, in `to`.
+  /// Writes the segments of tokens [from, from + count) of the window, one per KV head, to `to` and
+  /// returns them.
   std::span<const KeySegment> tokens(int64_t from, int64_t count,
                                      std::vector<KeySegment>& to) const;
 };
@@ -30,8 +32,8 @@ struct WindowSums {
   std::vector<ColumnTarget> targets;
 };
 
-/// to [count, heads] += the probability that each of `count` tokens from `from` on received from
-/// the rows.
+/// Adds the probability that each of `count` tokens from `from` on receives from the rows to `to`
+/// [count, heads].
 void add_window_sums(const WindowRows& rows, int64_t from, int64_t count, View<float> to,
                      WindowSums& memory);
 

@@ -4,29 +4,29 @@
 // per block; a value's scales are multiplied into its weight (as in
 // ops/attention/decode/decode_blocks.h).
 //
-// Sums do not depend on the order of their terms, so each lane reads adjacent elements. Of every 16
-// elements of a query and a key it reads the four from 4 (lane % 4) on. Of every 16 elements of a
-// value it reads the two from 2 (lane / 4) on.
+// Sums do not depend on the order of their terms, so each lane reads adjacent elements. A lane
+// reads four of every 16 elements of a query and a key, from element 4 * (lane % 4) on. It reads
+// two of every 16 elements of a value, from element 2 * (lane / 4) on.
 //
-// Half bytes are read with an excess of 136. The sums of a key's products therefore start at the
-// negated excess times the query (DecodeRows::less). For values, another product subtracts 136
-// times the weights.
+// The nibbles of Q4_0 are converted to their value plus an excess of 136. The sums of a key's
+// products therefore start at -136 times the sum of the query (DecodeRows::less). For values,
+// another product subtracts 136 times the weights.
 
 #include "ops/attention/decode/decode_rows.cuh"
 #include "ops/attention/decode/decode_tiles.cuh"
 
 namespace longhaul::cuda {
 
-/// a * b + c for pairs of bf16.
+/// Computes a * b + c for pairs of bf16.
 __device__ __forceinline__ uint32_t multiply_add_pair(uint32_t a, uint32_t b, uint32_t c) {
   uint32_t d;
   asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
   return d;
 }
 
-/// Converts two signed bytes in the low halves of 16 bits each; the high halves are ignored. The
-/// result is 128 + the low seven bits, less 128 or, for a negative byte, 256. bf16 holds all of
-/// these exactly.
+/// Converts two signed bytes to bf16. They are the low bytes of two 16-bit words, whose high bytes
+/// are ignored. The result is 128 + (low seven bits) - 128, or - 256 for a negative byte. bf16
+/// holds all of these numbers exactly.
 __device__ __forceinline__ uint32_t bf16_of_bytes(uint32_t x) {
   const uint32_t low = masked_with(x, 0x007f007fu, 0x43004300u);
   const uint32_t high = masked_with(x, 0x00800080u, 0x43004300u);
@@ -41,8 +41,8 @@ __device__ __forceinline__ uint32_t four_bytes(uint32_t row, int at, bool betwee
   return __byte_perm(bytes.word(at - 2), bytes.word(at + 2), 0x5432);
 }
 
-/// A key's elements of one block for two products, for lane `quarter` of four: of each four
-/// elements the first and third, then the second and fourth.
+/// Elements of one block of a key for two products, for lane `quarter` of four. The first product
+/// uses the first and third of each four elements, the second product uses the second and fourth.
 template <PageType T>
 __device__ __forceinline__ void key_numbers(uint32_t row, int block, int quarter,
                                             uint32_t (&x)[4]) {
@@ -93,7 +93,7 @@ __device__ __forceinline__ void multiply_keys(const DecodeRows<D, true>& rows, u
   }
 }
 
-/// Zeroes the scales of those of 16 values that have no key, since their bytes are undefined.
+/// Sets the scales of slots without a key to zero, because their bytes are undefined.
 template <PageType T, int D>
 __device__ __forceinline__ void clear_absent(uint32_t values, const int32_t* offsets) {
   const int lane = threadIdx.x % 32;
@@ -107,14 +107,14 @@ __device__ __forceinline__ void clear_absent(uint32_t values, const int32_t* off
   __syncwarp();
 }
 
-/// rows.o += 16 values, with consecutive rows, times the weights c.
+/// Adds the products of 16 values, with consecutive rows, and of the weights c to rows.o.
 template <PageType T, int D>
 __device__ __forceinline__ void add_values(DecodeRows<D, true>& rows, uint32_t values,
                                            const float (&c)[4]) {
   constexpr int kPitch = D / 32 * kBlockBytes<T>;
   const int column = threadIdx.x % 32 / 4, quarter = threadIdx.x % 4;
   const uint32_t scaled[2] = {values + column * kPitch, values + (column + 8) * kPitch};
-  // values 2 quarter and 2 quarter + 1, and the two that are 8 further on
+  // values 2 * quarter and 2 * quarter + 1, and those 8 rows further on
   const uint32_t pairs[2] = {values + 2 * quarter * kPitch, values + (2 * quarter + 8) * kPitch};
 #pragma unroll
   for (int block = 0; block < D / 32; ++block) {
@@ -132,7 +132,7 @@ __device__ __forceinline__ void add_values(DecodeRows<D, true>& rows, uint32_t v
     }
 #pragma unroll
     for (int t = 0; t < 2; ++t) {
-      uint32_t a[4];  // elements t and 16 + t from 2 column on, for two values each
+      uint32_t a[4];  // elements t and 16 + t from 2 * column on, for two values each
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         a[i] = T == PageType::kQ8_0 ? bf16_of_bytes(bytes[i / 2][i % 2] >> (8 * t))

@@ -10,11 +10,12 @@ namespace longhaul::LH_ISA {
 #if defined(__AVX512BF16__)
 template <DType T>
 inline constexpr bool kInBlocks = T == DType::Q4_0;
-/// Bytes of 32 elements; for block formats, of a block.
+/// Bytes of 32 elements. For block formats this is the size of a block.
 template <DType T>
 inline constexpr int kBytesOf32 = kInBlocks<T> ? 18 : 64;
 
-/// bf16 of the values of half bytes, stored twice, so that bit 4 of an index does not matter.
+/// Returns a table of the values of nibbles in bf16. Values are stored twice, so that bit 4 of an
+/// index does not matter.
 static inline __m512i half_byte_numbers() {
   alignas(64) static constexpr uint16_t kNumbers[32] = {
       0xc100, 0xc0e0, 0xc0c0, 0xc0a0, 0xc080, 0xc040, 0xc000, 0xbf80,   // -8 to -1
@@ -24,7 +25,7 @@ static inline __m512i half_byte_numbers() {
   return _mm512_load_si512(kNumbers);
 }
 
-/// The 32 elements at p in bf16, without their block's scale.
+/// Returns the 32 elements at p in bf16, without the scale of their block.
 template <DType T>
 static inline __m512i load_numbers(const std::byte* p) {
   if constexpr (T == DType::BF16) {
@@ -56,13 +57,13 @@ static inline void load_number_pairs(const std::byte* first, const std::byte* se
   }
 }
 
-/// Index within a row of element t of load_number_pairs().
+/// Returns the index within a row of element t of load_number_pairs().
 static inline int pair_element(DType type, int t) {
   return type == DType::Q4_0 ? t : unpacked_element(t);
 }
 
-/// The scales of eight blocks. They are inserted one by one, because a vector load of data just
-/// stored in parts would stall.
+/// Returns the scales of eight blocks. They are inserted one by one, because a vector load of data
+/// just stored in parts would stall.
 static inline __m128i eight_scales(const std::byte* const* rows, int begin, int count, int at) {
   const auto scale = [&](int i) {
     uint16_t half;
@@ -79,8 +80,8 @@ static inline __m128i eight_scales(const std::byte* const* rows, int begin, int 
   return _mm_insert_epi16(halves, scale(7), 7);
 }
 
-/// scales[block * stride + i] of `count` rows. Entries up to the next multiple of 16 hold scales of
-/// other rows.
+/// Writes scales[block * stride + i] for rows i of `count` rows. Entries up to the next multiple of
+/// 16 hold scales of other rows.
 template <DType T>
 static inline void load_scales(const std::byte* const* rows, int count, int blocks, int stride,
                                float* scales) {

@@ -1,5 +1,6 @@
 #pragma once
-// Merges the parts of a decode unit: the thread block that arrives last adds all of them.
+// Merges the parts of a decode unit (its keys are divided among several thread blocks). The thread
+// block that finishes last adds all parts.
 
 #include "ops/attention/row_place.cuh"
 #include "ops/core/gpu/block_sum.cuh"
@@ -7,8 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// Whether this is the last of the unit's parts to arrive. All data that the others wrote is then
-/// visible.
+/// Returns whether this part of the unit is the last one to finish. All data that the other parts
+/// wrote is then visible.
 __device__ __forceinline__ bool arrives_last(const AttendArgs& a, const UnitRecord& unit) {
   __shared__ int last;
   __syncthreads();
@@ -69,9 +70,9 @@ __device__ __forceinline__ void weigh_parts(const AttendArgs& a, const UnitRecor
   }
 }
 
-/// Adds the parts of a unit in a fixed order, whichever arrived last. Parts are loaded through
-/// shared memory (`memory`, all that the thread block has), as many as fit. This waits once per
-/// batch, instead of once per few loads that fit in registers.
+/// Adds the parts of a unit in a fixed order, whichever part finished last. As many parts as fit
+/// are loaded to shared memory at once (`memory`, the whole shared memory of the thread block). A
+/// thread then waits once per batch, and not once per few loads that fit in registers.
 template <int D, int kWarps>
 __device__ __forceinline__ void merge_parts(const AttendArgs& a, const UnitRecord& unit,
                                             float* memory) {

@@ -51,7 +51,7 @@ class DecodePairs {
     add_ = pick_bf16<AddValues>(values, rows_);
   }
 
-  /// queries [rows, dim] f32.
+  /// Loads queries [rows, dim] in f32.
   void load_queries(const float* queries) {
     for (int m = 0; m < rows_; ++m) {
       uint16_t* terms = s_.queries + 2 * m * dim_;
@@ -61,8 +61,8 @@ class DecodePairs {
     }
   }
 
-  /// weights[m * kKeys + i] = query m times key i, for `count` keys. Entries up to the next
-  /// multiple of 16 are unspecified. It also prefetches the rows ahead.
+  /// Computes weights[m * kKeys + i] = query m times key i, for `count` keys. Entries up to the
+  /// next multiple of 16 are unspecified. Also prefetches rows that are read later.
   void score(const std::byte* const* key, int /*row_bytes*/, int count, float* weights,
              const RowsAhead& ahead) {
     score_({*this, key, count, weights, nullptr, ahead});
@@ -74,8 +74,8 @@ class DecodePairs {
     for (int t = 0; t < dim_; t += kLanes) store(out + t, load(out + t) * splat(factor));
   }
 
-  /// Adds weights[m * kKeys + i] * value[i] for `count` keys. Later weights up to kKeys must be
-  /// zero. It also prefetches the rows ahead.
+  /// Adds weights[m * kKeys + i] * value[i] for `count` keys. Weights from `count` to kKeys must be
+  /// zero. Also prefetches rows that are read later.
   void add_values(const std::byte* const* value, int count, const float* weights,
                   const RowsAhead& ahead) {
     add_({*this, value, count, nullptr, weights, ahead});
@@ -192,7 +192,7 @@ class DecodePairs {
     }
   };
 
-  /// The weights of row m for a value's block: high terms, then low terms.
+  /// Returns the weights of row m for a block of the values: high terms, then low terms.
   template <DType T>
   uint16_t* terms_of(int m, int block) const {
     return s_.weights + 2 * kKeys * (kInBlocks<T> ? m * (dim_ / 32) + block : m);

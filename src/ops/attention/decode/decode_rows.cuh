@@ -1,9 +1,10 @@
 #pragma once
-// One warp's eight (row, head) rows against tiles of 16 keys: the running softmax of the decode
-// kernel, with mma.sync. Keys and values are the first factors of the products (K Q^T, then V^T
-// P^T). The 16 rows of a product are then keys or elements of a value, and few are empty: a group
-// of eight heads fills all columns. A lane holds (row, head) rows 2 (lane % 4) and the next one,
-// for keys lane / 4 and lane / 4 + 8.
+// Attention of one warp in the decode kernel: eight (row, head) rows against one tile of 16 keys
+// after another, with a running softmax and mma.sync. A (row, head) row is the query of one head of
+// one row. Keys and values are the first factors of the products (K Q^T, then V^T P^T). The 16 rows
+// of a product are keys or elements of values, and its eight columns are the (row, head) rows. A
+// group of eight heads therefore leaves no column empty. Each lane holds columns 2 * (lane % 4) and
+// 2 * (lane % 4) + 1 of rows lane / 4 and lane / 4 + 8.
 
 #include "ops/attention/decode/half_bytes.h"
 #include "ops/attention/key_tile.cuh"
@@ -18,13 +19,16 @@ __device__ __forceinline__ uint32_t transposed(uint32_t pair) {
   return t;
 }
 
-/// Weights are relative to a reference logit at most this much (a factor of 2^8) below the largest.
-/// The reference and the sums then need not change with every larger logit.
+/// Weights are computed relative to a reference logit. In base 2 it may be up to kLogitSlack below
+/// the largest logit, so weights are at most 2^8. The reference and the sums need not change with
+/// every larger logit.
 inline constexpr float kLogitSlack = 8;
 
-/// kByQuarters: of every 16 elements of a query, a lane holds the four from 4 (lane % 4) on: the
-/// first and third, and the second and fourth. This is the order in which block_products.cuh
-/// multiplies keys. Otherwise a lane holds two from 2 (lane % 4) on and two that are 8 further on.
+/// State of a warp's (row, head) rows. A lane holds four of every 16 elements of a query as two
+/// pairs. With kByQuarters these are the elements from 4 * (lane % 4) on: the first pair holds the
+/// first and third of them, the second pair the second and fourth. block_products.cuh multiplies
+/// keys in this order. Otherwise the first pair begins at element 2 * (lane % 4) and the second
+/// pair 8 elements later.
 template <int D, bool kByQuarters>
 struct DecodeRows {
   uint32_t q[D / 16][2];
@@ -38,8 +42,8 @@ struct DecodeRows {
 
   static constexpr int kOwn = kByQuarters ? 4 : 2, kNext = kByQuarters ? 2 : 8;
 
-  /// Loads the queries of a unit's (row, head) rows, with `heads` heads per row. Missing rows
-  /// become zeros.
+  /// Loads the queries of the unit's (row, head) rows. `heads` is the number of heads per row in
+  /// `from`. Missing rows become zeros.
   __device__ __forceinline__ void load_queries(const float* from, const UnitRecord& unit,
                                                int heads) {
     queries = from;
@@ -59,8 +63,9 @@ struct DecodeRows {
     order_queries();
   }
 
-  /// Like load_queries(), for Hadamard-rotated keys: each 32 elements of a row are rotated likewise
-  /// (ops/core/convert.h). `room` is shared memory for eight bf16 rows of kPitch<D> bytes.
+  /// Like load_queries(), for Hadamard-rotated keys. The same transform is applied to each 32
+  /// elements of a query (ops/core/convert.h). `room` is shared memory for eight bf16 rows of
+  /// kPitch<D> bytes.
   __device__ __forceinline__ void load_hadamard_queries(const float* from, const UnitRecord& unit,
                                                         int heads, uint32_t room) {
     queries = from;
@@ -93,11 +98,13 @@ struct DecodeRows {
     __syncwarp();
   }
 
-  /// Multiplies by bf16 keys [16, D] in shared memory, kPitch<D> bytes per row.
+  /// Computes the products c of the queries and 16 bf16 keys [16, D] in shared memory, with
+  /// kPitch<D> bytes per row.
   __device__ __forceinline__ void multiply_keys(uint32_t keys, float (&c)[4]) const {
     const int lane = threadIdx.x % 32;
     const uint32_t key = keys + lane % 16 * kPitch<D> + lane / 16 * 16;
-    // Two accumulators, since a product waits for the previous one on its accumulator.
+    // Two accumulators are used in turn, since a product waits for the previous product with the
+    // same accumulator.
     float odd[4] = {0, 0, 0, 0};
 #pragma unroll
     for (int i = 0; i < 4; ++i) c[i] = 0;
@@ -111,7 +118,7 @@ struct DecodeRows {
     for (int i = 0; i < 4; ++i) c[i] += odd[i];
   }
 
-  /// o += bf16 values [16, D] times the weights that weigh() stored in c.
+  /// Adds the products of bf16 values [16, D] and of the weights that weigh() stored in c to o.
   __device__ __forceinline__ void add_values(uint32_t values, const float (&c)[4]) {
     const int lane = threadIdx.x % 32;
     const uint32_t p[2] = {transposed(bf16_pair(c[0], c[1])), transposed(bf16_pair(c[2], c[3]))};
@@ -125,7 +132,8 @@ struct DecodeRows {
   }
 
   /// Converts the products of a tile's keys to weights, and rescales previous sums if necessary.
-  /// `edge`: some row of the unit, which has `heads` heads, does not see all keys.
+  /// `edge` is true if some row of the unit does not see all keys of the tile. `heads` is the
+  /// number of heads of the unit.
   __device__ __forceinline__ void weigh(float (&c)[4], const int32_t* offsets, const TileInfo& info,
                                         int heads, bool edge, LogitForm logits) {
     const int lane = threadIdx.x % 32;
@@ -149,14 +157,15 @@ struct DecodeRows {
     }
   }
 
-  /// The index in the row's D elements that this lane's o[d][i] sums.
+  /// Returns the index, within the D elements of a row, of the element that o[d][i] of this lane
+  /// sums.
   __device__ __forceinline__ static int number_of_sum(int d, int i) {
     const int column = threadIdx.x % 32 / 4;
     if (kByQuarters) return d / 2 * 32 + 2 * column + d % 2 + i / 2 * 16;
     return 16 * d + column + i / 2 * 8;
   }
 
-  /// Reduces the rows' denominators after all tiles.
+  /// Sums the denominators over the lanes. Called after all tiles.
   __device__ __forceinline__ void finish() {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -166,7 +175,8 @@ struct DecodeRows {
   }
 
  protected:
-  /// Makes weights relative to the largest logit so far, including c, and rescales the sums.
+  /// Sets the reference logits to the largest logits so far, including those in c, and rescales the
+  /// sums.
   __device__ __forceinline__ void raise(const float (&c)[4], float scale) {
     float shrink[2];
 #pragma unroll

@@ -30,7 +30,7 @@ static inline auto pick_rows(int rows) -> decltype(&Kernel<T, 1>::run) {
   }
 }
 
-/// Kernel<type, rows>::run, for at most kDecodeRows rows and a type of stored keys.
+/// Returns Kernel<type, rows>::run, for at most kDecodeRows rows and a type of stored keys.
 template <template <DType, int> class Kernel>
 static inline auto pick(DType type, int rows) -> decltype(&Kernel<DType::F32, 1>::run) {
   switch (type) {

@@ -1,9 +1,10 @@
 #pragma once
-// Loading of tiles of 16 keys in the decode kernel. Each warp loads for itself, several tiles
-// ahead. bf16 pages are loaded as they are multiplied. Rows of other types are loaded as stored
-// bytes. Block types in stretches are multiplied as stored (block_products.cuh). All others are
-// converted to bf16 in shared memory when they are used, which keeps as many loads in flight as for
-// bf16, with fewer bytes. Cards with too little shared memory for this round while loading.
+// Loads tiles of 16 keys in the decode kernel. Each warp loads its own tiles, several tiles ahead.
+// bf16 pages are copied to shared memory and multiplied without conversion. Rows of other types are
+// copied as stored bytes. Block types in consecutive rows (stretches) are multiplied as stored
+// (block_products.cuh). All other rows are converted to bf16 in shared memory just before the
+// products, so that as many tiles are in flight as with bf16, with fewer bytes. Cards with too
+// little shared memory for this convert the rows while loading.
 
 #include "ops/attention/key_tile.cuh"
 
@@ -16,7 +17,7 @@ struct DecodeTile {
   uint4 values[kDecodeKeys * kPitch<D> / 16];
 };
 
-/// The location of a stage's rows.
+/// Location of the rows of a stage. A stage is the shared memory of one step of the ring of loads.
 struct StageRows {
   PageType type;
   bool listed;
@@ -40,8 +41,8 @@ struct RowCopy {
   PageType type;
 };
 
-/// Rows of a list begin at any even address. All 16-byte pieces that contain a part of a row are
-/// copied.
+/// Returns the bytes between rows of a list in shared memory. Rows of a list begin at any even
+/// address, so all 16-byte pieces that contain a part of a row are copied.
 LH_BOTH int pitch_of_rows(int bytes) { return (bytes + 15) / 16 * 16 + 16; }
 LH_BOTH int room_of_rows(int bytes) { return kDecodeKeys * pitch_of_rows(bytes); }
 
@@ -91,7 +92,7 @@ __device__ __forceinline__ void copy_listed(const std::byte* page, int32_t row, 
   const int wanted = page == nullptr ? 0 : (shift + copy.bytes + 15) / 16;
 #pragma unroll 1
   for (int c = lane; c < kDecodeKeys * pieces; c += 32) {
-    // All lanes with a piece take part. At the end these are the first 16.
+    // All lanes with a piece take part. In the last step only the first 16 lanes have a piece.
     const unsigned mask = kDecodeKeys * pieces - (c - lane) < 32 ? 0xffffu : ~0u;
     const int n = c / pieces, piece = c % pieces;
     const auto from = __shfl_sync(mask, first, n);
@@ -140,7 +141,8 @@ __device__ __forceinline__ void expand_rows(uint32_t from, const StageRows& rows
   const int lane = threadIdx.x % 32, pitch = rows.pitch;
   const uint8_t* const shift = rows.listed ? rows.shift : nullptr;
   with_page_type(type, [&](auto of) {
-  // Several at once with all loads before the stores, since each store waits for earlier loads.
+  // Several chunks are processed at once, with all loads before the stores, since each store waits
+  // for earlier loads.
 #pragma unroll 1
     for (int c = lane; c < kDecodeKeys * kChunks; c += 32 * kBatch) {
       uint4 eights[kBatch];
@@ -172,9 +174,9 @@ __device__ __forceinline__ void with_block_type(PageType type, Function&& f) {
 
 /// The contents of a call's tiles, which determine the kernel.
 enum class DecodeForm : uint8_t {
-  kPlain,            ///< bf16, or types that are rounded while loading
+  kPlain,            ///< bf16, or types that are converted to bf16 while loading
   kStored,           ///< stored rows, converted to bf16 in shared memory
-  kBlocks,           ///< 32-blocks in stretches without rotation, multiplied as stored
+  kBlocks,           ///< 32-blocks in consecutive rows without rotation, multiplied as stored
   kTurned,           ///< like kPlain, with RoPE on read (rope_on_read.cuh)
   kStoredRopeOnRead  ///< like kStored, with RoPE on read
 };
@@ -184,7 +186,7 @@ enum class DecodeForm : uint8_t {
 template <int D, DecodeForm F>
 class DecodeTiles;
 
-/// Tiles that are loaded as they are multiplied.
+/// Stages of bf16 tiles, which are multiplied as loaded.
 template <int D>
 class DecodeTiles<D, DecodeForm::kPlain> {
  public:
@@ -206,11 +208,12 @@ class DecodeTiles<D, DecodeForm::kPlain> {
     load_tile<D, kDecodeKeys, 32, true>(s, slot, shared_address(tile.keys),
                                         shared_address(tile.values), threadIdx.x % 32);
   }
-  /// The stage's tile. Only this warp reads it, until the next stage is requested.
+  /// Returns the tile of the stage. Only this warp reads it. It is valid until the next stage is
+  /// requested.
   __device__ __forceinline__ const DecodeTile<D>& tile(int stage) const {
     return stages_[stage].tile;
   }
-  /// Whether its keys are Hadamard-rotated, so that the queries must be, too.
+  /// Returns whether the keys are Hadamard-rotated. The queries must then be rotated as well.
   __device__ __forceinline__ bool mixed(int) const { return false; }
   __device__ __forceinline__ uint32_t spare() const { return 0; }
 
@@ -259,7 +262,7 @@ class StoredStages {
   int stage_bytes_, key_room_;
 };
 
-/// Stages of stored rows. The one that is multiplied is first converted to bf16.
+/// Stages of stored rows. A stage is converted to bf16 before it is multiplied.
 template <int D>
 class DecodeTiles<D, DecodeForm::kStored> : public StoredStages<D, sizeof(DecodeTile<D>), 1> {
   using Stages = StoredStages<D, sizeof(DecodeTile<D>), 1>;
@@ -289,7 +292,7 @@ class DecodeTiles<D, DecodeForm::kStored> : public StoredStages<D, sizeof(Decode
     copy_listed(page, at % kPageRows, this->key_copy(s, stage), h.keys);
     copy_listed(page, at % kPageRows, this->value_copy(s, stage), h.values);
   }
-  /// kMixes: keys stay Hadamard-rotated if mixed() says so.
+  /// With kMixes, keys stay Hadamard-rotated if mixed() returns true.
   template <bool kMixes = true>
   __device__ __forceinline__ const DecodeTile<D>& tile(int stage) const {
     const auto& h = this->header(stage);
@@ -303,7 +306,7 @@ class DecodeTiles<D, DecodeForm::kStored> : public StoredStages<D, sizeof(Decode
     __syncwarp();
     return tile_;
   }
-  /// Scratch for queries until tile() is called.
+  /// Returns scratch memory for queries, which is free until tile() is called.
   __device__ __forceinline__ uint32_t spare() const { return shared_address(tile_.keys); }
 
  private:
@@ -311,8 +314,8 @@ class DecodeTiles<D, DecodeForm::kStored> : public StoredStages<D, sizeof(Decode
 };
 
 /// Stages of blocks that are multiplied as stored. A stage has two tiles if memory suffices for two
-/// such stages, else one: requesting a stage of two costs half the instructions per tile. Scratch
-/// for Hadamard-rotated queries lies before the stages.
+/// such stages, otherwise one tile. With two tiles per stage, a request takes half as many
+/// instructions per tile. Scratch for Hadamard-rotated queries lies before the stages.
 inline constexpr int kMostDecodeTiles = 2;
 template <int D>
 class DecodeTiles<D, DecodeForm::kBlocks>
@@ -340,7 +343,7 @@ class DecodeTiles<D, DecodeForm::kBlocks>
   __device__ __forceinline__ uint32_t spare() const { return spare_; }
 
  private:
-  /// Like copy_stretch(); the type determines the row size at compile time.
+  /// Like copy_stretch(), with a row size that the type determines at compile time.
   __device__ __forceinline__ void copy(const std::byte* page, int32_t slot,
                                        const RowCopy& rows) const {
     with_block_type(rows.type, [&](auto type) {

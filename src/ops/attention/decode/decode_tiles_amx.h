@@ -76,8 +76,8 @@ class DecodeTiles {
     }
   }
 
-  /// weights[m * kKeys + i] = query m times key i, for `count` keys. Entries up to the next
-  /// multiple of 32 are unspecified. It also prefetches the rows ahead.
+  /// Computes weights[m * kKeys + i] = query m times key i, for `count` keys. Entries up to the
+  /// next multiple of 32 are unspecified. Also prefetches rows that are read later.
   void score(const std::byte* const* key, int row_bytes, int count, float* weights,
              const RowsAhead& ahead) {
     for (int g = 0; g < count; g += 32) {
@@ -118,8 +118,8 @@ class DecodeTiles {
     }
   }
 
-  /// Adds weights[m * kKeys + i] * value[i] for `count` keys. Later weights up to kKeys must be
-  /// zero. It also prefetches the rows ahead.
+  /// Adds weights[m * kKeys + i] * value[i] for `count` keys. Weights from `count` to kKeys must be
+  /// zero. Also prefetches rows that are read later.
   void add_values(const std::byte* const* value, int count, const float* weights,
                   const RowsAhead& ahead) {
     for (int m = 0; m < rows_; ++m) {
@@ -192,7 +192,7 @@ class DecodeTiles {
   void transpose(float* weights) const {
     for (int m = 0; m < rows_; m += 4) {
       __m512 rows[4];
-      for (int j = 0; j < 4; ++j) {  // 128-bit lane l holds key 4 l + j
+      for (int j = 0; j < 4; ++j) {  // 128-bit lane l holds key 4 * l + j
         const float* from = s_.scores + j * 16 + m;
         rows[j] = _mm512_castps128_ps512(_mm_load_ps(from));
         rows[j] = _mm512_insertf32x4(rows[j], _mm_load_ps(from + 4 * 16), 1);

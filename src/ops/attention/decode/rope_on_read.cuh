@@ -15,25 +15,27 @@
 
 namespace longhaul::cuda {
 
-/// TileInfo::rotate of tiles whose queries rotate back (1: their keys rotate one by one).
+/// Value of TileInfo::rotate for tiles whose queries rotate back. The value 1 means that keys
+/// rotate one by one.
 inline constexpr int32_t kTurns = 2;
 
 LH_BOTH constexpr bool turns(DecodeForm form) {
   return form == DecodeForm::kTurned || form == DecodeForm::kStoredRopeOnRead;
 }
 
-/// Bytes of the steps of 16 keys: cosines and sines of D / 2 pairs.
+/// Bytes of the steps of 16 keys. A step has the cosines and sines of D / 2 pairs.
 template <int D>
 inline constexpr int kStepBytes = kDecodeKeys* D * 4;
 
-/// Whether the tile is full of keys that rotate at consecutive positions.
+/// Returns whether all slots of the tile have keys, and these rotate at consecutive positions.
 __device__ __forceinline__ bool turns_whole(const SegmentRecord& s, int32_t slot) {
   return s.rotate != 0 && !s.indexed_positions && slot >= s.shift &&
          slot + kDecodeKeys <= s.shift + s.count;
 }
 
-/// Finds the first position of the first such tile over all parts of the unit. Returns false if
-/// there is none. The rotation table contains the tile's rows, since some part reads them.
+/// Finds the first tile with turns_whole() over all parts of the unit, and writes its first
+/// position. Returns false if there is no such tile. The rotation table contains the rows of this
+/// tile, since some part of the unit reads it.
 __device__ __forceinline__ bool first_turned(const SegmentRecord* segments, const UnitRecord& unit,
                                              int64_t& position) {
   for (int i = 0; i < unit.segment_count; ++i) {
@@ -93,7 +95,7 @@ __device__ __forceinline__ void copy_turn(const RotationTable& table, int64_t po
   copy_16(at + static_cast<uint32_t>(four) * to.pitch, row, true);
 }
 
-/// bf16 tiles. The table row lies in the padding of the tile's rows.
+/// Tiles in bf16. The table row lies in the padding of the tile's rows.
 template <int D>
 class DecodeTiles<D, DecodeForm::kTurned> : public DecodeTiles<D, DecodeForm::kPlain> {
   using Plain = DecodeTiles<D, DecodeForm::kPlain>;
@@ -121,8 +123,8 @@ class DecodeTiles<D, DecodeForm::kTurned> : public DecodeTiles<D, DecodeForm::kP
   }
 
  private:
-  /// Copies consecutive rows: 16 of keys and 16 of values. This takes 70 instructions per tile
-  /// instead of the 300 of load_tile().
+  /// Copies 16 consecutive rows of keys and of values. This takes 70 instructions per tile;
+  /// load_tile() takes 300.
   __device__ __forceinline__ static void copy_whole(const std::byte* page, int32_t row,
                                                     const DecodeTile<D>& tile) {
     const int lane = threadIdx.x % 32;
@@ -138,8 +140,8 @@ class DecodeTiles<D, DecodeForm::kTurned> : public DecodeTiles<D, DecodeForm::kP
   }
 };
 
-/// Stored rows. Each row of a stretch leaves 16 bytes of its memory unused. The table row lies
-/// there: cosines after the keys, sines after the values.
+/// Tiles of stored rows. In shared memory, consecutive rows leave 16 unused bytes per row. They
+/// hold the table row: cosines after the keys, sines after the values.
 template <int D>
 class DecodeTiles<D, DecodeForm::kStoredRopeOnRead> : public DecodeTiles<D, DecodeForm::kStored> {
   using Stored = DecodeTiles<D, DecodeForm::kStored>;
@@ -165,7 +167,7 @@ class DecodeTiles<D, DecodeForm::kStoredRopeOnRead> : public DecodeTiles<D, Deco
   __device__ __forceinline__ bool mixed(int) const { return false; }
 
  private:
-  /// Computes what turn() returns once the header is written.
+  /// Computes the result of turn() from the segment, before the header is written.
   __device__ __forceinline__ TurnPlace behind(const SegmentRecord& s, int stage) const {
     const auto after = [](uint32_t rows, int bytes) {
       return rows + static_cast<uint32_t>(kDecodeKeys * bytes);
@@ -175,13 +177,13 @@ class DecodeTiles<D, DecodeForm::kStoredRopeOnRead> : public DecodeTiles<D, Deco
   }
 };
 
-/// Rows whose queries rotate back for each tile. They are kept unrounded and rounded after the
-/// rotation, so that they are rounded once like other queries.
+/// Rows whose queries rotate back for each tile. The queries are kept in f32 and rounded after the
+/// rotation, so that they are rounded once, as other queries are.
 template <int D>
 struct RopeOnReadRows : DecodeRows<D, false> {
-  /// Block of eight elements j rotates with block j + kPairs.
+  /// The block of eight elements j rotates with block j + kPairs.
   static constexpr int kPairs = D / 16;
-  float2 raw[D / 8];  ///< this lane's two of every eight elements
+  float2 raw[D / 8];  ///< the two of every eight elements that this lane holds
 
   __device__ __forceinline__ void load_queries(const float* from, const UnitRecord& unit,
                                                int heads) {
