@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kWideSniffed = 4096;
 
-/// Zero bytes at each place of four.
+/// Number of zero bytes at each of four positions.
 struct ZeroCounts {
   size_t places[4] = {0, 0, 0, 0};
   size_t bytes = 0;
@@ -21,10 +21,10 @@ ZeroCounts zero_counts(std::string_view begin) {
   return zeros;
 }
 
-/// Letters in UTF-32 have one or two zero bytes at the far end of every four.
+/// Letters in UTF-32 have one or two zero bytes at the high end of every four.
 std::string unmarked_utf32(const ZeroCounts& zeros) {
   const size_t units = zeros.bytes / 4;
-  constexpr size_t kTelling = 3;  // letters; fewer may be anything
+  constexpr size_t kTelling = 3;  // letters; a smaller number is not evidence
   if (units < kTelling) return "";
   const auto nearly_all = [units](size_t count) { return 20 * count >= 19 * units; };
   const auto nearly_none = [units](size_t count) { return 10 * count <= units; };
@@ -37,12 +37,12 @@ std::string unmarked_utf32(const ZeroCounts& zeros) {
   return "";
 }
 
-/// Western text in UTF-16 is zero at every second byte, and hardly anywhere else.
+/// In UTF-16 western text has a zero in every second byte and hardly anywhere else.
 std::string unmarked_utf16(const ZeroCounts& counts) {
   const size_t zeros[2] = {counts.places[0] + counts.places[2],
                            counts.places[1] + counts.places[3]};
   const size_t side = zeros[1] > zeros[0] ? 1 : 0;
-  constexpr size_t kTelling = 6;  // bytes; fewer may be anything
+  constexpr size_t kTelling = 6;  // bytes; a smaller number is not evidence
   if (counts.bytes < kTelling) return "";
   const bool zero_by_turns = zeros[side] > 0 && 10 * zeros[1 - side] <= zeros[side];
   if (!zero_by_turns || 3 * zeros[side] < counts.bytes) return "";
@@ -59,7 +59,7 @@ struct CharsetLabel {
   std::string_view label, encoding;
 };
 
-// Labels that mean another encoding on the web than their name says (Encoding Standard, 4.2).
+// Labels that mean another encoding on the web than their name indicates (Encoding Standard, 4.2).
 constexpr CharsetLabel kLabels[] = {{"utf8", "UTF-8"},
                                     {"utf-16", "UTF-8"},
                                     {"utf-16le", "UTF-8"},
@@ -116,7 +116,7 @@ std::string encoding_of_label(std::string_view text) {
   return label;
 }
 
-/// The value behind `key` and "=" in a tag, without quotes.
+/// The value after `key` and "=" in a tag, without quotes.
 std::string_view charset_value(std::string_view tag, std::string_view key) {
   constexpr std::string_view kBlanks = " \t\r\n";
   for (size_t at = tag.find(key); at != std::string_view::npos; at = tag.find(key, at + 1)) {

@@ -7,7 +7,7 @@
 namespace longhaul {
 
 struct Charset {
-  std::string encoding;  ///< as iconv calls it; empty: unknown
+  std::string encoding;  ///< iconv's name; empty: unknown
   size_t mark = 0;       ///< bytes of the byte-order mark
 };
 
@@ -15,8 +15,8 @@ struct Charset {
 Charset wide_charset(std::string_view bytes);
 
 /// The encoding that an HTML page or XML file declares in its first bytes: <meta charset>, <meta
-/// http-equiv content> or <?xml encoding>; empty where it declares none. A label that no browser
-/// has is returned as it stands.
+/// http-equiv content> or <?xml encoding>; empty if it declares none. A label that no browser
+/// supports is returned unchanged.
 std::string declared_charset(std::string_view bytes);
 
 }  // namespace longhaul

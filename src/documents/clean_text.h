@@ -1,5 +1,5 @@
 #pragma once
-// Characters that documents use to set text, and that a model should not read.
+// Removes or replaces typographic characters of documents that a model should not read.
 
 #include <cstdint>
 #include <string>

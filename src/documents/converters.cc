@@ -33,8 +33,8 @@ bool holds(std::string_view bytes, std::string_view part) {
   return bytes.find(part) != std::string_view::npos;
 }
 
-/// ODT and EPUB name themselves in a first entry that is not compressed. The names of entries stand
-/// in every ZIP file as they are.
+/// ODT and EPUB begin with an uncompressed entry that names the format. Every ZIP file contains the
+/// names of its entries uncompressed.
 const DocumentFormat* zipped(std::string_view bytes) {
   const std::string_view begin = bytes.substr(0, 256);
   if (holds(begin, "mimetypeapplication/epub+zip")) return &kEpub;
@@ -42,8 +42,8 @@ const DocumentFormat* zipped(std::string_view bytes) {
   return holds(bytes, "word/document.xml") ? &kDocx : nullptr;
 }
 
-/// Readers of PDF accept other bytes before the header, as mail programs and servers leave them. A
-/// text about PDF is none: it has no table of contents at its end, and no binary bytes.
+/// PDF readers accept other bytes before the header, because mail programs and servers add them. A
+/// text about PDF is not a PDF: it has no table of contents at its end and no binary bytes.
 bool is_pdf(std::string_view bytes) {
   constexpr size_t kHeaderWithin = 1024, kTrailerWithin = 2048;
   if (bytes.starts_with("%PDF-")) return true;
@@ -67,8 +67,8 @@ bool has_html_ending(std::string_view name) {
          lower.ends_with(".xht");
 }
 
-/// A page, by its first tag: not any text in which a tag stands. A file with the ending of HTML may
-/// begin with any tag.
+/// Detects a page by its first tag, since any text may contain a tag. A file with the ending of
+/// HTML may begin with any tag.
 bool is_html(std::string_view bytes, std::string_view name) {
   std::string begin(bytes.substr(0, 4096));
   for (char& c : begin) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -97,7 +97,8 @@ bool is_html(std::string_view bytes, std::string_view name) {
 std::vector<std::string> command_of(const DocumentFormat& format) {
   if (&format == &kPdf)
     return {"pdftotext", "-bbox-layout", "-enc", "UTF-8", "-eol", "unix", "-", "-"};
-  // --sandbox: pandoc reads nothing but its input, whatever the document says. -s keeps the title.
+  // --sandbox: pandoc reads nothing but its input, whatever the document contains. -s keeps the
+  // title.
   return {"pandoc", "--sandbox", "-f", std::string(format.from), "-t", "html", "-s", "--wrap=none"};
 }
 
@@ -112,8 +113,8 @@ double most_seconds() {
   return seconds;
 }
 
-/// Bytes of memory that a converter may take: what --memory-limit leaves beside this process, or
-/// half of what is free.
+/// Bytes of memory that a converter may use: --memory-limit minus the memory of this process, or
+/// half of the free memory.
 size_t most_memory(size_t limit) {
   constexpr size_t kUsual = size_t{2} << 30, kLeast = size_t{32} << 20;
   if (limit == 0) return std::min(kUsual, available_memory_bytes() / 2);
@@ -150,7 +151,7 @@ bool complains_of(const Filtered& result, std::initializer_list<std::string_view
     user_error("{}: {} makes more than {} of text", name, format.program,
                format_bytes(limits.bytes));
   }
-  constexpr int kHaskellHeap = 251;  // exit status of pandoc without memory
+  constexpr int kHaskellHeap = 251;  // exit status of pandoc when it is out of memory
   if (result.status == kHaskellHeap ||
       complains_of(result, {"out of memory", "bad_alloc", "heap exhausted", "cannot allocate",
                             "unable to commit"})) {
@@ -166,7 +167,7 @@ bool complains_of(const Filtered& result, std::initializer_list<std::string_view
 
 std::string output_of(const DocumentFormat& format, std::string_view bytes,
                       const DocumentOptions& options, const std::string& name) {
-  // Places of words take many times the bytes of the words.
+  // Positions of words need many times the bytes of the words.
   constexpr size_t kBytesForAByte = 24;
   FilterLimits limits;
   limits.seconds = most_seconds();
@@ -184,7 +185,7 @@ std::string output_of(const DocumentFormat& format, std::string_view bytes,
   return std::move(result.output);
 }
 
-/// The text of a PDF from what pdftotext says of it.
+/// Builds the text of a PDF from the output of pdftotext.
 void take_pages(const std::string& output, const DocumentOptions& options, Document& document) {
   std::vector<PdfPage> pages = pages_with_boxes(output);
   if (pages.empty()) pages = plain_pages(output);

@@ -1,6 +1,6 @@
 #pragma once
-// Documents that are not plain text: PDF through pdftotext, DOCX, ODT and EPUB through pandoc where
-// they are installed, HTML and RTF by own readers.
+// Documents that are not plain text. pdftotext converts PDF; pandoc converts DOCX, ODT and EPUB, if
+// they are installed. HTML and RTF have readers in Longhaul.
 
 #include <string>
 #include <string_view>
@@ -24,10 +24,10 @@ const DocumentFormat* format_of(std::string_view bytes, std::string_view name);
 bool is_html_format(const DocumentFormat& format);
 
 /// Sets the text of `document`, its headings and `made`. Pages of a PDF begin with a line "[page
-/// 12]". HTML is given as UTF-8. Throws UserError naming the document where the program is missing
-/// (with the package that has it), fails, takes longer than LONGHAUL_CONVERT_SECONDS (300), needs
-/// more memory than options.memory, makes more text than options.limit or finds none; also where
-/// the document needs a password. Warns about pages without text.
+/// 12]". HTML must be UTF-8. Throws UserError naming the document if the program is missing (with
+/// the package that has it), fails, runs longer than LONGHAUL_CONVERT_SECONDS (300), needs more
+/// memory than options.memory, writes more text than options.limit or none; also if the document
+/// needs a password. Warns about pages without text.
 void convert_document(const DocumentFormat& format, std::string_view bytes,
                       const DocumentOptions& options, Document& document);
 

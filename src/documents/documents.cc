@@ -24,7 +24,7 @@ namespace {
 constexpr size_t kReadBytes = 1 << 20;
 constexpr size_t kSniffedBytes = 4096;
 
-/// PDF and Office files hold pictures and fonts: their bytes may exceed those of the text.
+/// PDF and Office files contain pictures and fonts, so they may be larger than their text.
 size_t most_file_bytes(std::string_view begin, const DocumentOptions& options) {
   constexpr size_t kUsual = size_t{256} << 20;
   if (!begin.starts_with("%PDF-") && !begin.starts_with("PK\3\4")) return options.limit.bytes;
@@ -75,7 +75,7 @@ struct OtherFormat {
   const char* what;
 };
 
-// Files that are often taken for texts, by their first bytes.
+// Files that are often mistaken for texts, by their first bytes.
 constexpr OtherFormat kOtherFormats[] = {
     {"PK\3\4", "a ZIP archive with no document (docx, odt, epub) in it"},
     {"\x1f\x8b", "a gzip file: gunzip it first"},
@@ -83,13 +83,13 @@ constexpr OtherFormat kOtherFormats[] = {
      "a file of an old Office: libreoffice --convert-to docx converts it"},
     {"\x89PNG\r\n", "a picture: text in it needs OCR first"},
     {"\xff\xd8\xff", "a picture: text in it needs OCR first"},
-    {{"GGUF\1\0\0", 7}, "a model, not text"},  // behind the name stands its version
+    {{"GGUF\1\0\0", 7}, "a model, not text"},  // the version follows the name
     {{"GGUF\2\0\0", 7}, "a model, not text"},
     {{"GGUF\3\0\0", 7}, "a model, not text"},
     {"LNGHULVK", "a session file: give it to --load"},
 };
 
-/// The length of a header in JSON, as 8 bytes of which the last are zero, and the header.
+/// The length of a JSON header, as 8 bytes of which the last are zero, followed by the header.
 bool is_safetensors(std::string_view text) {
   constexpr size_t kLength = 8, kLongestBytes = 4;  // the format allows headers of 100 MB
   if (!text.substr(std::min(kLength, text.size())).starts_with("{\"")) return false;
@@ -120,7 +120,7 @@ bool is_known_encoding(const std::string& encoding) {
   }
 }
 
-/// Decodes from `encoding` and says so in `made`.
+/// Decodes from `encoding` and records it in `made`.
 void decode_from(const std::string& encoding, size_t mark, Document& document) {
   size_t broken = 0;
   document.text = to_utf8(std::string_view(document.text).substr(mark), encoding.c_str(), broken);
@@ -128,7 +128,7 @@ void decode_from(const std::string& encoding, size_t mark, Document& document) {
   warn_broken(document.name, broken, encoding);
 }
 
-/// Bytes that should be UTF-8, or are in an encoding that nothing names.
+/// Bytes that should be UTF-8, or that are in an undeclared encoding.
 void decode_unmarked(Document& document) {
   std::string& text = document.text;
   if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);

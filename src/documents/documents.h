@@ -1,5 +1,5 @@
 #pragma once
-// Texts that the user hands over: files or standard input.
+// Texts from the user: files or standard input.
 
 #include <cstddef>
 #include <string>
@@ -12,35 +12,36 @@
 namespace longhaul {
 
 struct Document {
-  std::string name;               ///< the file's, or "standard input"
+  std::string name;               ///< the file's name, or "standard input"
   std::string text;               ///< valid UTF-8
   std::string made;               ///< "PDF, 12 pages, by pdftotext"; empty for a plain text
-  std::vector<Heading> headings;  ///< in the order of the text
-  bool in_paragraphs = false;     ///< converted: its lines are no lines of the original
+  std::vector<Heading> headings;  ///< headings in the order of the text
+  bool in_paragraphs = false;     ///< converted: its lines differ from those of the original
 };
 
 struct DocumentOptions {
   TextLimit limit = text_limit();
-  size_t memory = 0;  ///< bytes that a converter may take besides this process; 0: what is free
+  size_t memory = 0;  ///< bytes that a converter may use in addition to this process; 0: the free
+                      ///< memory
   PageRanges pages;   ///< pages to read; throws for documents without pages
 };
 
-/// The text of `file`, "-" for standard input, without a byte-order mark. PDF, DOCX, ODT and EPUB
-/// become text through other programs (documents/converters.h), HTML and RTF by own readers; other
-/// encodings are decoded (documents/charsets.h). Throws UserError naming the file when it cannot be
-/// read, when it or its text is longer than the limit, when it is of another format, or when the
-/// program is missing. Warns about files that look like no text, about pages without text, and
-/// about broken UTF-8, which U+FFFD replaces.
+/// The text of `file`, "-" for standard input, without a byte-order mark. Other programs convert
+/// PDF, DOCX, ODT and EPUB (documents/converters.h). HTML and RTF have readers in Longhaul, and
+/// other encodings are decoded (documents/charsets.h). Throws UserError naming the file if it
+/// cannot be read, if it or its text is longer than the limit, if it has another format, or if the
+/// program is missing. Warns about files that do not look like text, about pages without text, and
+/// about broken UTF-8, which is replaced by U+FFFD.
 Document read_document(const std::string& file, const DocumentOptions& options = {});
 
-/// All of them. One limit holds for all together.
+/// Reads all documents. One limit applies to all together.
 std::vector<Document> read_documents(const std::vector<std::string>& files,
                                      const DocumentOptions& options);
 
-/// Whether the text holds nothing but spaces, tabs and newlines.
+/// Whether the text contains only spaces, tabs and newlines.
 bool is_blank(const std::string& text);
 
-/// Warns about `count` broken UTF-8 sequences in `where`; says nothing for 0.
+/// Warns about `count` broken UTF-8 sequences in `where`, unless it is 0.
 void warn_replaced(const std::string& where, size_t count);
 
 /// Documents, then the question, with blank lines between them. Newlines at the end of a document

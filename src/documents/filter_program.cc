@@ -53,8 +53,8 @@ struct Pipe {
   }
 };
 
-/// A file without a name, at its beginning: a program that seeks in its input (PDFs are read from
-/// their end) can do so, and nobody has to feed it while it writes.
+/// Creates an unnamed file, positioned at its beginning. Programs can seek in it (PDFs are read
+/// from their end), and no thread has to feed the program while it writes.
 void hold(std::string_view input, Descriptor& file) {
   file.reset(memfd_create("document", MFD_CLOEXEC));
   while (file.get() >= 0 && !input.empty()) {
@@ -67,7 +67,7 @@ void hold(std::string_view input, Descriptor& file) {
   }
 }
 
-/// The file that a shell would run for `name`; empty where PATH has none.
+/// The file that a shell would run for `name`; empty if it is not in PATH.
 std::string program_file(const std::string& name) {
   if (name.find('/') != std::string::npos) return name;
   const char* path = std::getenv("PATH");
@@ -89,15 +89,15 @@ void limit_resource(int resource, size_t most) {
   setrlimit(static_cast<__rlimit_resource>(resource), &limit);
 }
 
-/// The part of `memory` that is left for data: a program's own file takes memory too, as far as it
-/// is read.
+/// The part of `memory` that is left for data, since the pages of the program's own file also
+/// count.
 size_t memory_for_data(const std::string& file, size_t memory) {
   std::error_code error;
   const uintmax_t size = std::filesystem::file_size(file, error);
   return memory - (error ? 0 : std::min<size_t>(static_cast<size_t>(size), memory / 3));
 }
 
-/// In the child, which calls nothing that allocates.
+/// Runs in the child and calls no function that allocates.
 [[noreturn]] void become(const char* file, char* const* arguments, const int (&ends)[3],
                          const FilterLimits& limits, size_t data, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -112,7 +112,7 @@ size_t memory_for_data(const std::string& file, size_t memory) {
   _exit(127);
 }
 
-/// The child's process id; 0 where it cannot be started.
+/// The child's process id; 0 if it cannot be started.
 pid_t start(const std::vector<std::string>& arguments, const int (&ends)[3],
             const FilterLimits& limits) {
   const std::string file = program_file(arguments.front());
@@ -128,7 +128,7 @@ pid_t start(const std::vector<std::string>& arguments, const int (&ends)[3],
   return child;
 }
 
-/// Reads what is there. False at the end.
+/// Reads the available bytes. Returns false at the end.
 bool read_some(int from, std::string& into) {
   char buffer[65536];
   const ssize_t n = read(from, buffer, sizeof buffer);
@@ -136,7 +136,7 @@ bool read_some(int from, std::string& into) {
   return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/// Until both pipes close or a limit is passed.
+/// Runs until both pipes close or a limit is exceeded.
 Filtered::End drain(int output, int errors, const FilterLimits& limits, Filtered& result) {
   const Stopwatch watch;
   pollfd pipes[] = {{output, POLLIN, 0}, {errors, POLLIN, 0}};

@@ -6,8 +6,8 @@
 
 namespace longhaul {
 
-/// The character that "amp", "#233" or "#xe9" stands for; 0 where it stands for none. Names are
-/// those of HTML 4 and "apos".
+/// The character for "amp", "#233" or "#xe9"; 0 if there is none. Names are those of HTML 4 and
+/// "apos".
 uint32_t html_character(std::string_view reference);
 
 }  // namespace longhaul

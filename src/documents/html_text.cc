@@ -24,12 +24,12 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
 
 struct HtmlTag {
   std::string name;             ///< in lower case; empty for comments and declarations
-  std::string_view attributes;  ///< as they stand
+  std::string_view attributes;  ///< unparsed
   bool closes = false;
-  size_t end = 0;  ///< byte behind it
+  size_t end = 0;  ///< position after it
 };
 
-/// The tag, comment or declaration at `at`, where a '<' stands; none where that is text.
+/// The tag, comment or declaration at a '<' at position `at`; none if it is text.
 std::optional<HtmlTag> tag_at(std::string_view html, size_t at) {
   HtmlTag tag;
   const std::string_view rest = html.substr(at);
@@ -71,7 +71,7 @@ std::optional<HtmlTag> tag_at(std::string_view html, size_t at) {
     }
     if (!is_html_blank(c)) before = c;
   }
-  if (i == rest.size() && quote != 0) {  // a quote that nothing closes
+  if (i == rest.size() && quote != 0) {  // a quote without an end
     i = std::min(rest.find('>', attributes), rest.size());
   }
   tag.attributes = rest.substr(attributes, i - attributes);
@@ -79,7 +79,7 @@ std::optional<HtmlTag> tag_at(std::string_view html, size_t at) {
   return tag;
 }
 
-/// The value of an attribute; none where it is missing. A bare attribute has an empty value.
+/// The value of an attribute; none if it is missing. A bare attribute has an empty value.
 std::optional<std::string_view> attribute_of(const HtmlTag& tag, std::string_view name) {
   std::string_view rest = tag.attributes;
   while (!rest.empty()) {
@@ -151,7 +151,7 @@ bool holds_no_text(std::string_view name) {
                           "canvas", "audio", "video", "object", "select", "textarea", "datalist"});
 }
 
-/// Elements whose content is no markup.
+/// Elements whose content is not markup.
 bool holds_raw_text(std::string_view name) {
   return is_one_of(name, {"script", "style", "title", "textarea", "iframe", "noscript"});
 }
@@ -215,8 +215,8 @@ class HtmlReader {
     bool in_cell = false;
   };
 
-  /// Tables in which headings, lists or other tables stand arrange a page; their cells are no
-  /// cells of a row.
+  /// Tables that contain headings, lists or other tables arrange a page. Their cells are not joined
+  /// to rows.
   void find_layout_tables() {
     std::vector<size_t> open;
     for (size_t at = html_.find('<'); at != std::string_view::npos; at = html_.find('<', at)) {
@@ -291,7 +291,7 @@ class HtmlReader {
     }
   }
 
-  /// Returns where reading goes on.
+  /// Returns the position at which reading continues.
   size_t open_element(const HtmlTag& tag) {
     const std::string& name = tag.name;
     const bool closed_itself = tag.attributes.ends_with('/');
@@ -384,7 +384,7 @@ class HtmlReader {
 
   void begin_item() {
     gap(Gap::kLine);
-    // Items stand on lines of their own, without blank lines between them.
+    // Items are lines of their own, without blank lines between them.
     if (!lists_.empty() && lists_.back().items++ > 0) gap_ = std::min(gap_, Gap::kLine);
     constexpr size_t kDeepest = 8;
     const size_t depth = lists_.empty() ? 0 : std::min(lists_.size() - 1, kDeepest);
@@ -418,13 +418,13 @@ class HtmlReader {
     table.first_cell = false;
   }
 
-  /// Links behind footnotes that lead back to the text.
+  /// Links after footnotes that lead back to the text.
   static bool is_back_link(const HtmlTag& tag) {
     const auto kind = attribute_of(tag, "class");
     return tag.name == "a" && kind && kind->find("footnote-back") != std::string_view::npos;
   }
 
-  /// Behind the end of an element whose content is not markup.
+  /// The position after the end of an element whose content is not markup.
   size_t behind_raw_text(const HtmlTag& tag) {
     for (size_t at = html_.find("</", tag.end); at != std::string_view::npos;
          at = html_.find("</", at + 2)) {
@@ -434,10 +434,10 @@ class HtmlReader {
     return html_.size();
   }
 
-  /// Behind the end of an element, elements of its name inside it counted. An element that nothing
-  /// closes is read instead.
+  /// The position after the end of an element, which may contain elements of the same name. An
+  /// element without an end is read as content.
   size_t behind_element(const HtmlTag& tag) {
-    constexpr size_t kMostUnclosed = 8;  // a search to the end of the page each
+    constexpr size_t kMostUnclosed = 8;  // each needs a search to the end of the page
     if (unclosed_.size() >= kMostUnclosed ||
         std::ranges::find(unclosed_, tag.name) != unclosed_.end()) {
       return tag.end;
@@ -468,9 +468,9 @@ class HtmlReader {
   size_t table_count_ = 0;
   std::optional<Heading> heading_;
   bool heading_begun_ = false;
-  bool in_reference_ = false;  ///< a number in a link: of a footnote
+  bool in_reference_ = false;  ///< inside a linked number, which refers to a footnote
   int in_pre_ = 0, anchors_ = 0;
-  std::vector<std::string> unclosed_;  ///< names of elements to skip that nothing closes
+  std::vector<std::string> unclosed_;  ///< names of elements that should be skipped and have no end
 };
 
 }  // namespace

@@ -11,11 +11,11 @@
 namespace longhaul {
 namespace {
 
-constexpr size_t kRows = 4;  // at each edge
+constexpr size_t kRows = 4;  // rows at each edge
 
 bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// The text with every number, and a text that is a Roman number alone, replaced by "#".
+/// The text with "#" in place of every number, also of a text that is a single Roman number.
 std::string without_numbers(std::string_view text) {
   const bool roman = !text.empty() && text.size() <= 8 && std::ranges::all_of(text, [](char c) {
     return std::string_view("ivxlcIVXLC").find(c) != std::string_view::npos;
@@ -108,7 +108,7 @@ class Furniture {
     }
   }
 
-  /// Odd and even pages, and chapters, may have lines of their own: a line that stands on four of
+  /// Odd and even pages, and chapters, may have different lines, so a line that occurs on four of
   /// ten pages counts.
   bool on_most(size_t count) const {
     return count >= 2 && 10 * count >= 4 * texts_ && (texts_ > 2 || count == 2);
@@ -125,8 +125,8 @@ class Furniture {
     return repeat != repeats_.end() && on_most(repeat->second);
   }
 
-  /// Marks the lines that repeat in the outermost rows, as far as a gap separates them from the
-  /// text: a line of the text may repeat by chance.
+  /// Marks the lines that repeat in the outermost rows. Only rows that a gap separates from the
+  /// text are considered, since a line of the text may repeat by chance.
   void mark_edge(size_t page, bool upper) {
     const auto& rows = edges_[page];
     std::vector<size_t> found, sure;
@@ -165,11 +165,11 @@ class Furniture {
   }
 
   std::vector<PdfPage>& pages_;
-  std::vector<std::vector<std::vector<size_t>>> edges_;  ///< by page: rows of lines
-  std::map<std::string, size_t> repeats_;                ///< pages on which a text stands
-  std::map<int64_t, std::set<size_t>> offsets_;  ///< pages on which a number stands at an edge, by
+  std::vector<std::vector<std::vector<size_t>>> edges_;  ///< per page: rows of lines
+  std::map<std::string, size_t> repeats_;                ///< pages on which a text occurs
+  std::map<int64_t, std::set<size_t>> offsets_;  ///< pages on which a number occurs at an edge, by
                                                  ///< number - page
-  size_t texts_ = 0;                             ///< pages with text
+  size_t texts_ = 0;                             ///< number of pages with text
   std::set<std::pair<size_t, size_t>> marked_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Headers, footers and page numbers, which stand at the edges of most pages.
+// Headers, footers and page numbers at the edges of most pages.
 
 #include <vector>
 
@@ -7,8 +7,8 @@
 
 namespace longhaul {
 
-/// Removes from every page the lines at its upper and lower edge that repeat on most pages, page
-/// numbers that count them included. Lines that differ in their digits alone repeat.
+/// Removes from every page the lines at its upper and lower edge that repeat on most pages,
+/// including page numbers. Lines that differ only in their digits count as equal.
 void remove_page_furniture(std::vector<PdfPage>& pages);
 
 }  // namespace longhaul

@@ -11,7 +11,7 @@
 namespace longhaul {
 namespace {
 
-/// The value of attribute `name` in a tag; 0 where it is missing or no number.
+/// The value of attribute `name` in a tag; 0 if it is missing or not a number.
 double number_in_tag(std::string_view tag, std::string_view name) {
   const size_t at = tag.find(name);
   if (at == std::string_view::npos) return 0;
@@ -20,7 +20,7 @@ double number_in_tag(std::string_view tag, std::string_view name) {
   rest.remove_prefix(2);
   double value = 0;
   std::from_chars(rest.data(), rest.data() + rest.size(), value);
-  constexpr double kFarthest = 1e6;  // points; larger values and NaN are of no page
+  constexpr double kFarthest = 1e6;  // points; larger values and NaN are not on a page
   return value > -kFarthest && value < kFarthest ? value : 0;
 }
 
@@ -62,8 +62,8 @@ double middle_of(std::vector<double> numbers) {
   return *middle;
 }
 
-/// Ligatures and dashes of TeX's fonts, which reach the text as control characters where a PDF does
-/// not say what they are (encodings T1 and OT1).
+/// Ligatures and dashes of TeX's fonts, which appear as control characters if a PDF does not define
+/// them (encodings T1 and OT1).
 std::string with_tex_ligatures(std::string_view text) {
   constexpr std::string_view kT1[] = {"ff", "fi", "fl", "ffi", "ffl"};  // from 0x1b on
   std::string plain;
@@ -87,7 +87,7 @@ void set_text(std::string_view text, PageLine& line) {
 }
 
 void add_part(std::span<const BoxedWord> words, PdfPage& page) {
-  constexpr double kSpace = 0.1;  // heights; narrower gaps are changes of font in a word
+  constexpr double kSpace = 0.1;  // heights; narrower gaps are changes of font within a word
   PageLine line;
   std::vector<double> tops, bottoms;
   line.x0 = words.front().x0;
@@ -99,7 +99,7 @@ void add_part(std::span<const BoxedWord> words, PdfPage& page) {
     line.x1 = std::max(line.x1, word.x1);
     tops.push_back(word.y0);
     bottoms.push_back(word.y1);
-    // Words of text that runs up or down the page stand above each other.
+    // Words of vertical text are above each other.
     const bool above = std::abs(word.y0 - words.front().y0) > word.y1 - word.y0;
     const bool apart = above || word.x0 - before > kSpace * (word.y1 - word.y0);
     if (!visual.empty() && apart) visual += ' ';
@@ -122,7 +122,7 @@ double wide_gap(double height) {
   return std::max(kWideGap, kOfHeight * height);
 }
 
-/// The program may take lines of two columns for one: wide gaps end a part.
+/// The program may join lines of two columns, so wide gaps end a part.
 void add_line(std::span<const BoxedWord> words, PdfPage& page) {
   for (size_t begin = 0; begin < words.size();) {
     size_t end = begin + 1;
@@ -171,7 +171,7 @@ std::vector<uint32_t> code_points_of(std::string_view text) {
   return points;
 }
 
-/// Reverses the characters in [begin, end); combining marks stay behind their letters.
+/// Reverses the characters in [begin, end); combining marks stay after their letters.
 void reverse_characters(std::vector<uint32_t>& points, size_t begin, size_t end) {
   const auto first = points.begin() + static_cast<std::ptrdiff_t>(begin);
   const auto last = points.begin() + static_cast<std::ptrdiff_t>(end);
@@ -186,7 +186,7 @@ void reverse_characters(std::vector<uint32_t>& points, size_t begin, size_t end)
 }
 
 /// Calls `run(begin, end)` for each longest run that begins and ends with a character of
-/// `direction` and holds none of the other.
+/// `direction` and contains none of the other direction.
 template <class Run>
 void for_runs(const std::vector<uint32_t>& points, Direction direction, Run&& run) {
   size_t begin = 0, end = 0;  // empty: no run is open
@@ -261,7 +261,7 @@ std::vector<PdfPage> pages_with_boxes(std::string_view xml) {
 }
 
 std::vector<PdfPage> plain_pages(std::string_view text) {
-  constexpr double kWidth = 6, kHeight = 10, kPitch = 12;  // points of a letter and a line
+  constexpr double kWidth = 6, kHeight = 10, kPitch = 12;  // points per letter and line
   std::vector<PdfPage> pages;
   while (!text.empty()) {
     const size_t page_end = std::min(text.find('\f'), text.size());

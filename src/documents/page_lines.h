@@ -1,5 +1,5 @@
 #pragma once
-// The lines of a PDF's pages with their places, as pdftotext prints them.
+// The lines of a PDF's pages with their positions, from the output of pdftotext.
 
 #include <string>
 #include <string_view>
@@ -15,9 +15,9 @@ inline constexpr double kWideGap = 7;
 struct PageLine {
   double x0 = 0, x1 = 0, y0 = 0, y1 = 0;
   double first_word = 0;     ///< width of the first word in reading direction
-  double widest_space = 0;   ///< between two of its words
+  double widest_space = 0;   ///< width of the widest space between words
   std::string text;          ///< UTF-8 in logical order, not empty
-  bool soft_hyphen = false;  ///< a word goes on in the next line
+  bool soft_hyphen = false;  ///< a word continues in the next line
 
   double height() const { return y1 - y0; }
 };
@@ -30,11 +30,12 @@ struct PdfPage {
 /// pages.
 std::vector<PdfPage> pages_with_boxes(std::string_view xml);
 
-/// The pages of plain output: one form feed ends each page. Places count characters and lines.
+/// The pages of plain output, in which a form feed ends each page. Positions count characters and
+/// lines.
 std::vector<PdfPage> plain_pages(std::string_view text);
 
-/// Text of one line as a page shows it, from left to right, in the order in which it is read:
-/// Hebrew and Arabic runs are reversed, brackets in them are mirrored, numbers keep their order.
+/// Text of one line as a page shows it, from left to right, converted to reading order: Hebrew and
+/// Arabic runs are reversed, brackets in them are mirrored, numbers keep their order.
 std::string logical_order(std::string_view visual);
 
 /// Whether more letters are written from right to left than from left to right.

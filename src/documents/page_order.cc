@@ -22,7 +22,7 @@ struct Stretch {
   double width() const { return end - begin; }
 };
 
-/// Pages with more lines are taken in the order of the program's output.
+/// Pages with more lines keep the order of the program's output.
 constexpr size_t kMostLines = 1000;
 constexpr int kMostCuts = 6;      // columns within columns
 constexpr size_t kLeastRows = 4;  // rows of columns
@@ -52,7 +52,7 @@ std::vector<PageRow> rows_of(std::vector<const PageLine*> lines) {
   return rows;
 }
 
-/// The rest of each stretch beside the parts of a row.
+/// The parts of each free stretch that a row leaves free.
 std::vector<Stretch> beside_row(const std::vector<Stretch>& free, const PageRow& row) {
   std::vector<Stretch> left;
   for (Stretch stretch : free) {
@@ -85,7 +85,7 @@ struct Side {
       rows.push_back({part.x0, part.x1, part.y0, part.text.size()});
     }
   }
-  /// Long rows that fill most of the width.
+  /// Whether it has long rows that fill most of the width.
   bool is_prose(size_t least_rows) const {
     constexpr size_t kLetters = 18;
     constexpr double kFilled = 0.6;
@@ -97,7 +97,7 @@ struct Side {
     return rows.size() >= least_rows && letters > kLetters * rows.size() &&
            2 * filled >= rows.size();
   }
-  /// Upper edges of lines behind a gap: where paragraphs, or cells of a table, begin.
+  /// Upper edges of lines after a gap, at which paragraphs or cells of a table begin.
   std::vector<double> starts() const {
     std::vector<double> pitches;
     for (size_t i = 1; i < rows.size(); ++i) pitches.push_back(rows[i].y0 - rows[i - 1].y0);
@@ -139,14 +139,14 @@ class PageReader {
 
  private:
   struct Columns {
-    size_t end = 0;  ///< row behind the last
+    size_t end = 0;  ///< row after the last one
     Stretch gutter;
   };
 
   /// Appends the lines of a region: its columns, and the rows between them.
   void region(const std::vector<const PageLine*>& lines, int depth) {
     const std::vector<PageRow> rows = rows_of(lines);
-    size_t begin = 0;  // rows that belong to no columns
+    size_t begin = 0;  // rows outside of columns
     for (size_t i = 0; i < rows.size();) {
       Columns columns;
       if (depth < kMostCuts) columns = columns_from(rows, i);
@@ -169,7 +169,7 @@ class PageReader {
     plain_rows(rows, begin, rows.size());
   }
 
-  /// Columns of prose that begin with row `from`, as many rows as go on in the same gutter.
+  /// Columns of prose that begin with row `from`, with as many rows as continue the gutter.
   Columns columns_from(const std::vector<PageRow>& rows, size_t from) const {
     constexpr double kFar = 1e7;
     constexpr double kGap = 4;  // heights of a row: columns end at a larger gap
@@ -181,7 +181,7 @@ class PageReader {
       std::vector<Stretch> open = beside_row(free, rows[i]);
       std::vector<Stretch> inner = open;
       std::erase_if(inner, [](const Stretch& s) { return s.begin <= -kFar || s.end >= kFar; });
-      // While all rows so far lie on one side, there is no gutter yet.
+      // While all rows so far are on one side, there is no gutter yet.
       if (inner.empty() && (rows[i].parts.size() > 1 || open.size() < 2)) break;
       if (inner.empty() && !gutters.empty() && !gutters.back().empty()) break;
       free = std::move(open);
@@ -200,7 +200,7 @@ class PageReader {
     return {};
   }
 
-  /// Whether columns of the page before had this gutter.
+  /// Whether columns of the previous page had this gutter.
   bool is_known(const Stretch& gutter) const {
     return gutter.begin < known_.end && gutter.end > known_.begin &&
            std::min(gutter.end, known_.end) - std::max(gutter.begin, known_.begin) >
@@ -224,7 +224,7 @@ class PageReader {
 
   static std::vector<Stretch> gaps_of(const PageRow& row) {
     std::vector<Stretch> gaps;
-    // A mark and its item are no cells.
+    // A mark and its item are not cells.
     if (row.parts.size() == 2 && is_list_mark(row.parts[0]->text)) return {};
     double narrowest = 1e9, widest = 0, space = 0;
     for (size_t i = 0; i < row.parts.size(); ++i) {
@@ -234,13 +234,13 @@ class PageReader {
       narrowest = std::min(narrowest, gaps.back().width());
       widest = std::max(widest, gaps.back().width());
     }
-    // Justified lines have equal spaces, some of them wide.
+    // Justified lines have equal spaces, some of which are wide.
     const bool justified = gaps.size() > 2 && widest < 1.1 * narrowest;
     if (justified || space > 0.7 * narrowest) return {};
     return gaps;
   }
 
-  /// Rows from `begin` on that have a gap at the same place: how many are a table.
+  /// The number of rows from `begin` on that form a table, with a gap at the same position.
   static size_t table_rows(const std::vector<PageRow>& rows, size_t begin, size_t end) {
     constexpr double kGap = 0.6, kGapOfTwo = 1.5;  // heights of a row
     std::vector<Stretch> shared = gaps_of(rows[begin]);

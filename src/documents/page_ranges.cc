@@ -20,7 +20,7 @@ int64_t page_number(std::string_view text, int64_t otherwise) {
   return parse_number(text, page) ? page : 0;
 }
 
-/// The number in a line "[page N]" at the beginning of `text`; 0: there is none.
+/// The number in a line "[page N]" at the beginning of `text`; 0 if there is none.
 int64_t page_mark(std::string_view text) {
   constexpr std::string_view kMark = "[page ";
   if (!text.starts_with(kMark)) return 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Pages by number, as --pages names them.
+// Page numbers in the form of --pages.
 
 #include <cstdint>
 #include <string>
@@ -29,8 +29,8 @@ class PageRanges {
 /// "page 7", "pages 1, 3 and 5-9". `pages` ascend.
 std::string pages_in_words(const std::vector<int64_t>& pages);
 
-/// The pages of a text in which they begin with lines "[page N]". Throws UserError naming `name`
-/// where the text has no such lines or none of the chosen pages.
+/// The selected pages of a text in which each page begins with a line "[page N]". Throws UserError
+/// naming `name` if the text has no such lines or none of the selected pages.
 std::string select_pages(const std::string& text, const PageRanges& chosen,
                          const std::string& name);
 

@@ -30,7 +30,7 @@ uint32_t last_character(std::string_view text) {
   return first_character(text.substr(begin));
 }
 
-/// Lower case in Latin, Greek or Cyrillic.
+/// Whether it is a lower-case letter in Latin, Greek or Cyrillic.
 bool is_lower(uint32_t c) {
   return (c >= 'a' && c <= 'z') || (c >= 0xdf && c <= 0xff && c != 0xf7) ||
          (c >= 0x3ac && c <= 0x3ce) || (c >= 0x430 && c <= 0x45f) ||
@@ -74,7 +74,7 @@ bool begins_item(std::string_view text) {
   return word.size() < text.size() && is_list_mark(word);
 }
 
-/// A word without marks around it, in lower case as far as it is ASCII.
+/// A word without surrounding punctuation, with ASCII letters in lower case.
 std::string bare_word(std::string_view word) {
   std::string bare;
   for (const char c : word) {
@@ -87,7 +87,7 @@ std::string bare_word(std::string_view word) {
   return bare;
 }
 
-/// Length of the hyphen at the end of a line in which a word stops; 0: it ends in none.
+/// Length of the hyphen within a word at the end of a line; 0 if there is none.
 size_t hyphen_at_end(std::string_view text) {
   const size_t length = text.ends_with("\u2010") ? 3 : text.ends_with('-') ? 1 : 0;
   if (length == 0 || text.size() == length) return 0;
@@ -100,7 +100,7 @@ struct Joint {
   int64_t page = 0;
 };
 
-/// The edges of a column, and the distance of its lines.
+/// The edges of a column, and the distance between its lines.
 struct ColumnShape {
   double left = 0, right = 0, pitch = 0;
   bool sure = false;  ///< more than one line reaches the right edge
@@ -116,7 +116,7 @@ ColumnShape column_shape(const std::vector<Joint>& lines, size_t begin, size_t e
     ends.push_back(line.x1);
     if (i > begin) pitches.push_back(line.y1 - lines[i - 1].item.line.y1);
   }
-  // Justified lines end at one place; what juts out beyond it is not the edge.
+  // Justified lines end at one position; a line beyond it does not define the edge.
   std::ranges::sort(ends);
   constexpr double kNear = 1.5;  // points
   size_t most = 0;
@@ -169,7 +169,7 @@ class PageJoiner {
   enum class Break { kNone, kLine, kParagraph };
 
   void add_words(std::string_view text) {
-    // The last word of a line may be a part, the first one as well.
+    // The last word of a line may be a part of a word, and the first one as well.
     const size_t first = text.find(' '), last = text.rfind(' ');
     if (first == std::string_view::npos || first == last) return;
     text = text.substr(first + 1, last - first - 1);
@@ -211,7 +211,7 @@ class PageJoiner {
         text_.resize(text_.size() - hyphen);
       }
     } else if (text_.ends_with("--") || text_.ends_with("—")) {
-      // A dash that stands without spaces inside lines stands so at their ends.
+      // If a dash has no spaces inside lines, it has none at their ends.
       const std::string_view before =
           std::string_view(text_).substr(0, text_.size() - (text_.ends_with("--") ? 2 : 3));
       if (before.ends_with(' ')) text_ += ' ';
@@ -221,7 +221,7 @@ class PageJoiner {
     text_ += line;
   }
 
-  /// A word that continues on page i is completed on the page before. Returns the rest of the line.
+  /// Completes a word on the previous page that continues on page i. Returns the rest of the line.
   std::string_view take_rest(size_t i, std::string_view line) {
     if (!lines_[i - 1].item.line.soft_hyphen && hyphen_at_end(text_) == 0) return line;
     if (!is_lower(first_character(line))) return line;
@@ -231,14 +231,14 @@ class PageJoiner {
     return line.substr(word.size() + 1);
   }
 
-  /// "import- und Export": the hyphen stands for a word that comes.
+  /// "import- und Export": the hyphen replaces a word that follows.
   static bool is_conjunction(std::string_view word) {
     constexpr std::string_view kWords[] = {"and", "or", "und", "oder", "bzw",
                                            "et",  "ou", "en",  "y"};
     return std::ranges::find(kWords, word) != std::end(kWords);
   }
 
-  /// Whether the hyphen at the end of the text belongs to the word that `line` goes on with.
+  /// Whether the hyphen at the end of the text belongs to the word that `line` continues.
   bool keeps_hyphen(std::string_view line) const {
     if (!is_lower(first_character(line))) return true;
     const std::string head(last_word_of(std::string_view(text_)));
@@ -258,7 +258,7 @@ class PageJoiner {
            (!first.empty() && first.back() >= '0' && first.back() <= '9');
   }
 
-  /// Whether the first word of line i would have found room at the end of the line before it.
+  /// Whether the first word of line i would have fit at the end of the previous line.
   bool had_room(size_t i) const {
     const PageLine &before = lines_[i - 1].item.line, &line = lines_[i].item.line;
     const ColumnShape& shape = shapes_[i - 1];
@@ -270,7 +270,7 @@ class PageJoiner {
     return word + space < room;
   }
 
-  /// How far a line begins inside its column, in reading direction.
+  /// Indent of a line inside its column, in reading direction.
   double indent(size_t i) const {
     const PageLine& line = lines_[i].item.line;
     return reads_leftwards(line.text) ? shapes_[i].right - line.x1 : line.x0 - shapes_[i].left;
@@ -319,14 +319,14 @@ class PageJoiner {
     return left < 2 * line.height();
   }
 
-  /// Whether a mark behind a full line begins a list, and is no number or dash of a sentence: the
-  /// line before ends a sentence or is an item too.
+  /// Whether a mark after a full line begins a list, instead of being a number or dash of a
+  /// sentence: the previous line ends a sentence or is also an item.
   bool begins_list(size_t i) const {
     const std::string& before = lines_[i - 1].item.line.text;
     return ends_sentence(before) || begins_item(before);
   }
 
-  /// First lines of paragraphs are indented, or all lines but the first are.
+  /// Whether first lines of paragraphs are indented, or all lines but the first.
   bool new_paragraph_by_indent(size_t i) const {
     const double em = 0.6 * lines_[i].item.line.height();
     const double before = indent(i - 1), here = indent(i);
@@ -343,7 +343,7 @@ class PageJoiner {
     return false;
   }
 
-  /// Whether line i begins a paragraph by its indent, so that the next one lies farther out.
+  /// Whether line i begins a paragraph by its indent, so that the next one is farther out.
   bool is_first_of_indented(size_t i) const {
     const double em = 0.6 * lines_[i].item.line.height();
     if (i == 0 || !same_column(i - 1, i)) return true;

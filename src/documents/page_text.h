@@ -1,5 +1,5 @@
 #pragma once
-// The text of a PDF's pages: lines are joined to paragraphs.
+// Converts a PDF's pages to text by joining lines to paragraphs.
 
 #include <cstdint>
 #include <string>

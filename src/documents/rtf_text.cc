@@ -20,7 +20,7 @@ struct CodePage {
   const char* encoding = nullptr;
 };
 
-// Numbers of Windows, and what iconv calls them.
+// Code page numbers of Windows, and the names that iconv uses.
 constexpr CodePage kCodePages[] = {
     {437, "CP437"},   {708, "ISO-8859-6"},  {737, "CP737"},     {775, "CP775"},   {850, "CP850"},
     {852, "CP852"},   {855, "CP855"},       {857, "CP857"},     {860, "CP860"},   {861, "CP861"},
@@ -49,11 +49,11 @@ constexpr int kSymbolCharset = 2;
 
 struct RtfState {
   bool skip = false;   ///< a destination without text
-  bool fonts = false;  ///< in the table of fonts
+  bool fonts = false;  ///< inside the table of fonts
   bool hidden = false;
   bool footnote = false;
   int font = 0;
-  int unicode_skip = 1;  ///< characters behind \u for readers without Unicode
+  int unicode_skip = 1;  ///< characters after \u for readers without Unicode
 };
 
 struct RtfWord {
@@ -71,7 +71,7 @@ bool is_skipped_destination(std::string_view name) {
   return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
-/// A character that a control word stands for; 0: none.
+/// The character of a control word; 0: none.
 uint32_t character_of(std::string_view name) {
   constexpr std::pair<std::string_view, uint32_t> kCharacters[] = {
       {"emdash", 0x2014}, {"endash", 0x2013},    {"bullet", 0x2022},    {"lquote", 0x2018},
@@ -117,7 +117,7 @@ class RtfReader {
 
   void open() {
     flush();
-    // Deeper groups share the state of the last one that is kept.
+    // Deeper groups share the state of the deepest stored one.
     constexpr size_t kDeepest = 10000;
     if (states_.size() < kDeepest) {
       states_.push_back(state_);
@@ -239,7 +239,7 @@ class RtfReader {
     }
   }
 
-  /// Control words that end paragraphs and cells, or stand for characters.
+  /// Control words that end paragraphs and cells, or represent characters.
   void layout(const RtfWord& word) {
     if (word.name == "par" || word.name == "sect" || word.name == "page") {
       end_paragraph();
@@ -349,7 +349,7 @@ class RtfReader {
     paragraphs_.push_back({row, false, true});
   }
 
-  /// Writers who separate paragraphs by empty ones end lines with single ones.
+  /// Authors who separate paragraphs by empty ones use single ones to end lines.
   HeadedText composed() {
     size_t texts = 0, between = 0;
     for (size_t i = 0; i < paragraphs_.size(); ++i) {
@@ -386,7 +386,7 @@ class RtfReader {
   bool group_begins_ = false;
   int file_page_ = 1252;
   std::map<int, int> fonts_;  ///< charsets by number of the font
-  std::string run_;           ///< bytes in the code page of the font
+  std::string run_;           ///< undecoded bytes in the code page of the font
   std::string line_;
   std::vector<std::string> cells_;
   std::vector<Paragraph> paragraphs_;

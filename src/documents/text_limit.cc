@@ -9,8 +9,8 @@
 namespace longhaul {
 namespace {
 
-// A text is held three times while it is composed, and tokenizing takes ten bytes per byte or more
-// if every byte becomes a token: 100 MB of "aaaa" took 48 bytes per byte in total.
+// A text is in memory three times while it is composed, and tokenizing needs ten bytes per byte or
+// more if every byte becomes a token: 100 MB of "aaaa" needed 48 bytes per byte in total.
 constexpr size_t kMemoryForAByte = 64;
 constexpr size_t kLeastBytes = size_t{1} << 20;
 constexpr size_t kMostBytes = size_t{2} << 30;  // the tokenizer's own limit

@@ -37,7 +37,8 @@ void Constraint::watch(std::string_view text) {
   size_t longest = 0;
   for (const std::string& start : starts_) longest = std::max(longest, start.size());
   recent_ += text;
-  // The start that ends last and within the new text; what the token has after it is checked too.
+  // The start that ends last and within the new text. The rest of the token after it is checked
+  // too.
   size_t end = std::string::npos;
   for (const std::string& start : starts_) {
     const size_t found = recent_.rfind(start);

@@ -19,7 +19,7 @@ class Determiniser {
     base_ = base;
     out_.clear();
     sets_.clear();
-    // To clear a large table takes time for each of its places, and most rules are small.
+    // Clearing a large table costs time for each entry, and most rules are small.
     if (numbers_.bucket_count() > 256) numbers_ = {};
     numbers_.clear();
     work_ = 0;

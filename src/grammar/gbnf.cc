@@ -118,7 +118,7 @@ class GbnfReader {
       if (at_ >= text_.size() || peek() == '|' || peek() == ')' || rule_begins()) break;
       Expression part = atom(depth);
       for (;;) {
-        // Blanks may stand before a repeat, but a repeat never begins a line.
+        // Blanks may precede a repeat, but a repeat never begins a line.
         while (peek() == ' ' || peek() == '\t') ++at_;
         const auto times = repeat();
         if (!times) break;

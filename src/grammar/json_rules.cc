@@ -17,7 +17,7 @@ constexpr size_t kComparedCharacters =
 
 constexpr size_t kInsertedMembers = 32;  // members of larger objects are rules, which exist once
 
-/// Characters that stand for themselves in strings.
+/// Characters that need no escape in strings.
 const CharSet& unescaped() {
   static const CharSet set = CharSet{{0, 0x1F}, {'"', '"'}, {'\\', '\\'}}.complement();
   return set;

@@ -58,7 +58,7 @@ class RangeWriter {
     return digits(static_cast<int64_t>(count), static_cast<int64_t>(count));
   }
 
-  /// The next digit is free strictly between the bounds, and at a bound the comparison goes on.
+  /// The next digit is free strictly between the bounds, and at a bound the comparison continues.
   template <class Tight, class Free>
   Expression branch(int least, int most, bool above, bool below, Tight tight, Free free) {
     if (least > most) return syntax_.nothing();

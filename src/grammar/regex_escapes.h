@@ -7,8 +7,8 @@
 
 namespace longhaul::grammar {
 
-/// Reads the escape after a backslash at `at`, and moves `at` behind it. UserError if no automaton
-/// can match it, or if it is malformed.
+/// Reads the escape after a backslash at `at`, and moves `at` past it. Throws UserError if no
+/// automaton can match it, or if it is malformed.
 CharSet read_regex_escape(std::string_view pattern, size_t& at, bool in_class);
 
 /// Reads one character at `at`. UserError if it is not UTF-8.

@@ -1,5 +1,5 @@
 #pragma once
-// Patterns as trees, for grammars. The syntax is what ECMAScript, Python and Rust have in common.
+// Patterns as trees, for grammars. The syntax is the common part of ECMAScript, Python and Rust.
 
 #include <cstdint>
 #include <functional>
@@ -28,8 +28,8 @@ struct RegexTree {
   int64_t low = 0, high = 0;  ///< counts of a repeat; high may be kUnlimited
 };
 
-/// UserError for malformed patterns, and for what no automaton can match (references to groups,
-/// assertions).
+/// Throws UserError for malformed patterns, and for constructs that no automaton can match
+/// (references to groups, assertions).
 RegexTree parse_regex(std::string_view pattern);
 
 enum class RegexSpan : uint8_t {

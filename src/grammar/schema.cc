@@ -191,7 +191,7 @@ class SchemaReader {
       std::optional<NumberBound> found;
       if (schema.contains(key)) {
         if (!schema[key].is_number()) user_error("{} is not a number", key);
-        // Draft 4 has a flag beside the bound.
+        // Draft 4 has a flag in addition to the bound.
         const bool flag = schema.contains(excluding) && schema[excluding] == true;
         found = NumberBound{parse_decimal(schema[key].dump()), flag};
       }

@@ -1,5 +1,5 @@
 #pragma once
-// Schemas as one object each: references and allOf are replaced by what they stand for.
+// Schemas as one object each: references and allOf are replaced by their contents.
 
 #include <nlohmann/json.hpp>
 #include <string>

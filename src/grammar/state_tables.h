@@ -38,7 +38,7 @@ class StateTables {
   }
   /// Whether the base may end here, so that its caller may continue.
   bool pops(uint32_t state) const { return states_[state].pops; }
-  /// A state that pops, together with what its caller does from `back`. Calls of the result are
+  /// A state that pops, together with the edges of its caller from `back`. Calls of the result are
   /// open above the caller's base.
   uint32_t unwind(uint32_t state, uint32_t back);
   /// Moves calls that are open in all items out of the items.

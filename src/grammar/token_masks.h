@@ -18,7 +18,8 @@ struct Place {
   size_t depth;
 };
 
-/// While the state may end, adds what its callers do. The innermost call is the last of `stack`.
+/// While the state may end, adds the tokens of its callers. The innermost call is the last of
+/// `stack`.
 inline Place resolved(StateTables& tables, Place place, std::span<const uint32_t> stack) {
   while (place.depth > 0 && tables.pops(place.state)) {
     --place.depth;

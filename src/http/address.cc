@@ -86,7 +86,7 @@ std::string ip_text(const sockaddr_storage& address) {
   return text;
 }
 
-/// Name and reach of a socket that is bound.
+/// Name and scope of a bound socket.
 ListeningSocket describe(int descriptor) {
   BoundAddress bound;
   bound.length = sizeof bound.storage;
@@ -128,7 +128,7 @@ ListeningSocket listen_at(const std::string& text, BoundAddress address) {
   return describe(descriptor);
 }
 
-/// A socket that a server left behind is no server: nobody accepts there.
+/// A socket file that an ended server left is not in use: no process accepts connections on it.
 void remove_stale_socket(const std::string& path, BoundAddress address) {
   struct stat status = {};
   if (lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return;

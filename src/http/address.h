@@ -1,5 +1,5 @@
 #pragma once
-// Addresses to listen on, and the sockets behind them.
+// Addresses to listen on, and their sockets.
 
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@ namespace longhaul::http {
 struct ListeningSocket {
   int descriptor = -1;
   std::string name;       ///< as a client writes it: "127.0.0.1:8080", "unix:/run/longhaul"
-  bool loopback = false;  ///< only programs of this machine reach it
+  bool loopback = false;  ///< only programs on this machine can connect
 };
 
 /// Opens "HOST:PORT", "[IPV6]:PORT", "PORT" (on 127.0.0.1), "unix:PATH", or "systemd": the sockets

@@ -10,8 +10,8 @@
 
 namespace longhaul::http {
 
-/// All calls on the loop's thread. At most one read and one write at a time; handlers are never
-/// called from within the call that gave them, and not after close().
+/// All calls run on the loop's thread. At most one read and one write are pending at a time. A
+/// handler is never called from within the call that passed it, and not after close().
 class ByteStream {
  public:
   /// `open`: false at the end of the client's bytes, and after an error.
@@ -22,17 +22,17 @@ class ByteStream {
   /// Waits for bytes, which are valid during the call.
   virtual void read(ReadHandler handler) = 0;
   virtual void write(std::string bytes, WriteHandler handler) = 0;
-  /// Says that nothing more will be written; reading goes on.
+  /// Ends writing; reading continues.
   virtual void end_writing() = 0;
   virtual void close() = 0;
 };
 
-/// Takes over the descriptor of a connected socket.
+/// Becomes the owner of the descriptor of a connected socket.
 std::shared_ptr<ByteStream> plain_stream(EventLoop& loop, int descriptor);
 
 /// Certificate and key for TLS, read from PEM files.
 class TlsIdentity;
-/// Throws UserError where the files cannot be read or do not belong together.
+/// Throws UserError if the files cannot be read or do not match.
 std::shared_ptr<TlsIdentity> read_tls_identity(const std::string& certificate,
                                                const std::string& key);
 /// TLS 1.2 or newer over a connected socket.

@@ -8,8 +8,8 @@
 namespace longhaul::http {
 namespace {
 
-constexpr size_t kPiece = 256 << 10;        // one write
-constexpr size_t kMostLingered = 64 << 20;  // bytes read and dropped behind a refusal
+constexpr size_t kPiece = 256 << 10;        // bytes of one write
+constexpr size_t kMostLingered = 64 << 20;  // bytes that are read and dropped after a refusal
 constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
 HttpResponse response_of(const Refusal& refusal) {
@@ -33,7 +33,8 @@ void Connection::start() {
   read_more();
 }
 
-/// A read is always outstanding, also while an answer is made: only so a client that goes is seen.
+/// A read is always pending, also while an answer is computed. Otherwise a closed connection would
+/// not be noticed.
 void Connection::read_more() {
   if (reading_ || closed() || input_.size() > host_.limits.pipelined_bytes) return;
   reading_ = true;
@@ -64,7 +65,7 @@ void Connection::feed_input() {
   input_.erase(0, used);
 }
 
-/// Gives the parser what it can use of `bytes`; returns how much that was.
+/// Passes `bytes` to the parser and returns how many it has used.
 size_t Connection::feed(std::string_view bytes) {
   size_t used = 0;
   while (phase_ == Phase::kReceiving && used < bytes.size()) {
@@ -80,7 +81,7 @@ size_t Connection::feed(std::string_view bytes) {
   return used;
 }
 
-/// Returns whether the request went on to its next part.
+/// Returns whether the request has reached its next part.
 bool Connection::after_put() {
   switch (parser_->state()) {
     case RequestParser::State::kHeader:
@@ -151,7 +152,7 @@ void Connection::dispatch() {
   const std::weak_ptr<Connection> weak = weak_from_this();
   EventLoop& loop = host_.loop;
   const auto token = std::make_shared<std::weak_ptr<Exchange>>();
-  // Answers come from any thread; one that is late finds another exchange, or no connection.
+  // Answers come from any thread. A late answer finds another exchange, or no connection.
   const auto on_loop = [weak, token, &loop](std::function<void(Connection&)> task) {
     loop.post([weak, token, task = std::move(task)] {
       const auto self = weak.lock();
@@ -176,7 +177,7 @@ void Connection::dispatch() {
   host_.handle(exchange_);
 }
 
-/// Answers without having read the whole request: the connection cannot go on.
+/// Answers without having read the whole request, so the connection cannot continue.
 void Connection::refuse(const HttpResponse& response) {
   record_.status = response.status;
   record_.bytes = response.body.size();
@@ -200,7 +201,7 @@ void Connection::reply(HttpResponse response) {
   record_.status = response.status;
   record_.bytes = response.body.size();
   last_answer_ = !keeps_alive();
-  if (!exchange_) {  // refused by the check of the header
+  if (!exchange_) {  // the check of the header has refused it
     response.fields.insert(response.fields.end(), reply_fields_.begin(), reply_fields_.end());
   }
   std::string bytes =
@@ -225,7 +226,7 @@ void Connection::begin_stream(HttpResponse header, std::shared_ptr<EventStream> 
   write(response_header(header, chunked_ ? -1 : -2, !last_answer_));
 }
 
-/// Writes the events that wait.
+/// Writes the queued events.
 void Connection::pump() {
   if (phase_ != Phase::kStreaming || writing_) return;
   const bool ended = events_->ended();
@@ -287,7 +288,7 @@ void Connection::after_answer() {
   read_more();
 }
 
-/// Closing at once, with bytes of the client unread, would make the system throw the answer away.
+/// If a connection is closed with unread bytes of the client, the system discards the answer.
 void Connection::linger() {
   phase_ = Phase::kLingering;
   parser_.reset();

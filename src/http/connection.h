@@ -1,6 +1,6 @@
 #pragma once
-// One client: requests in, answers out, one after the other, with a deadline for everything that
-// depends on the client. All of it runs on the loop's thread.
+// One client: requests and answers in turn, with a deadline for every step that depends on the
+// client. All of it runs on the loop's thread.
 
 #include <chrono>
 #include <functional>
@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 /// For the log and the counters.
 struct RequestRecord {
   std::string method, path, peer;
-  std::string route;  ///< the path as the router has it; empty where none fits
+  std::string route;  ///< the path as in the router; empty if no route matches
   std::string note;   ///< Exchange::note
   int status = 0;
   size_t bytes = 0;  ///< the answer's body
@@ -35,14 +35,14 @@ class Connection;
 struct ConnectionHost {
   EventLoop& loop;
   const Limits& limits;
-  /// Behind the header of each request: a refusal, before the body is read. It may set the fields
-  /// that every answer gets.
+  /// Called after the header of each request and before its body: may return a refusal, and may set
+  /// fields of the answer.
   std::function<std::optional<HttpResponse>(const HttpRequest&, Fields& reply_fields)> check;
   std::function<void(const std::shared_ptr<Exchange>&)> handle;
   std::function<void(const RequestRecord&)> done;
   std::function<void(const Connection&)> closed;
   size_t bodies_bytes = 0;  ///< bytes of requests that are not answered yet
-  bool draining = false;    ///< every answer is its connection's last
+  bool draining = false;    ///< every answer is the last of its connection
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -51,11 +51,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ~Connection();
 
   void start();
-  /// Closes what is too late, and sends pings; called several times a second.
+  /// Closes connections after their deadlines, and sends pings. It is called several times a
+  /// second.
   void sweep(Clock::time_point now);
   void close();
   bool closed() const { return phase_ == Phase::kClosed; }
-  /// Between two requests.
+  /// Whether it is between two requests.
   bool idle() const { return phase_ == Phase::kReceiving && !request_begun_; }
   const std::string& peer() const { return peer_; }
 

@@ -9,7 +9,7 @@
 namespace longhaul::http {
 namespace {
 
-/// Runs a task again and again; it lives as long as its timer waits.
+/// Runs a task repeatedly. It lives as long as its timer is pending.
 struct Repeated : std::enable_shared_from_this<Repeated> {
   Repeated(boost::asio::io_context& context, std::chrono::milliseconds wait,
            std::function<bool()> work)

@@ -15,26 +15,27 @@ class EventStream {
  public:
   explicit EventStream(size_t most_bytes) : most_(most_bytes) {}
 
-  /// Appends one event of one line of data. Returns false where the client is gone.
+  /// Appends one event with one line of data. Returns false if the client has closed the
+  /// connection.
   bool send(std::string_view data) { return push({"data: ", data, "\n\n"}, false); }
   /// Appends an event with a name.
   bool send_named(std::string_view name, std::string_view data) {
     return push({"event: ", name, "\ndata: ", data, "\n\n"}, false);
   }
-  /// A line that clients ignore and that shows that the server is there.
+  /// Sends a line that clients ignore, so that they notice a lost connection.
   bool comment(std::string_view text) { return push({": ", text, "\n\n"}, false); }
-  /// Nothing follows.
+  /// Ends the stream.
   void finish() { push({}, true); }
 
-  /// Whether as much waits as may: the maker of events should wait. More is accepted all the same.
+  /// Whether the queue is full, so that the producer should wait. The queue still accepts more.
   bool full() const;
   bool closed() const;
 
   // For the connection.
-  std::string take();  ///< everything that waits
-  bool ended() const;  ///< finish() was called, and nothing waits
-  void close();        ///< the client is gone: what waits is dropped
-  /// `wake` is called on the maker's thread whenever the queue stops being empty, or ends.
+  std::string take();  ///< everything in the queue
+  bool ended() const;  ///< finish() was called, and the queue is empty
+  void close();        ///< the client has closed the connection: drops the queue
+  /// `wake` is called on the producer's thread whenever the queue becomes nonempty, or ends.
   void on_data(std::function<void()> wake);
 
  private:

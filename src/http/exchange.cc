@@ -20,7 +20,7 @@ std::shared_ptr<EventStream> Exchange::stream() {
   header.content_type = "text/event-stream; charset=utf-8";
   header.fields = reply_fields;
   header.fields.emplace_back("Cache-Control", "no-cache");
-  header.fields.emplace_back("X-Accel-Buffering", "no");  // nginx would hold events back
+  header.fields.emplace_back("X-Accel-Buffering", "no");  // otherwise nginx buffers events
   way_.stream(std::move(header), events);
   return events;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// One request and the way to answer it, from any thread. It knows no socket: a connection, a test
-// or a fuzz target stands behind it.
+// One request and the functions that answer it, from any thread. It does not depend on sockets, so
+// connections, tests and fuzz targets can all use it.
 
 #include <atomic>
 #include <functional>
@@ -24,21 +24,21 @@ class Exchange {
 
   HttpRequest request;
   Fields reply_fields;  ///< added to the answer's header
-  std::string route;    ///< the path as the router has it, for counters; set by the handler
+  std::string route;    ///< the path as in the router, for counters; set by the handler
 
-  /// Answers. Of several answers only the first counts.
+  /// Sends an answer. Only the first of several answers counts.
   void reply(HttpResponse response);
   /// Answers with a stream of events.
   std::shared_ptr<EventStream> stream();
 
   bool closed() const { return closed_; }
-  /// `gone` is called once when the client closes its connection before the answer is complete; at
-  /// once where it already has.
+  /// `gone` is called once if the client closes its connection before the answer is complete; at
+  /// once if it already has.
   void on_close(std::function<void()> gone);
   /// For the connection.
   void close();
 
-  /// Words for the log line of this request.
+  /// A remark for the log line of this request.
   void set_note(std::string note);
   std::string note();
 

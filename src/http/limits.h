@@ -1,5 +1,5 @@
 #pragma once
-// How much one client, and all of them together, may take of the server.
+// Limits of the server's resources for one client, and for all of them together.
 
 #include <chrono>
 #include <cstddef>
@@ -15,13 +15,13 @@ struct Limits {
   size_t connections = 1024;
   size_t connections_of_address = 128;
   size_t requests_of_connection = 1000;
-  size_t stream_bytes = 256 << 10;  ///< most that waits for a client that does not read
+  size_t stream_bytes = 256 << 10;  ///< most bytes queued for a client that does not read
 
   std::chrono::milliseconds header_time{10'000};
-  std::chrono::milliseconds body_time{30'000};  ///< and a second for each 256 KiB that came
+  std::chrono::milliseconds body_time{30'000};  ///< plus a second for each 256 KiB received
   std::chrono::milliseconds idle_time{60'000};
-  std::chrono::milliseconds write_time{30'000};  ///< without a byte that the client took
-  std::chrono::milliseconds linger_time{2'000};  ///< after a refusal, to let it arrive
+  std::chrono::milliseconds write_time{30'000};  ///< without any byte accepted by the client
+  std::chrono::milliseconds linger_time{2'000};  ///< after a refusal, so that it arrives
   std::chrono::milliseconds ping_time{15'000};   ///< silence of a stream before a comment line
 };
 

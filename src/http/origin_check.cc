@@ -7,7 +7,7 @@
 namespace longhaul::http {
 namespace {
 
-/// An address in digits cannot be another page's name.
+/// A numeric address cannot be another page's name.
 bool is_ip_literal(std::string_view host) {
   unsigned char bytes[16];
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
@@ -42,7 +42,7 @@ bool OriginCheck::own_host(std::string_view host) const {
                      [&](const std::string& own) { return equal_but_case(own, name); });
 }
 
-/// The page is this server's own, or one that the user has named.
+/// Whether the page is this server's own, or one that the user has allowed.
 bool OriginCheck::allowed_origin(const HttpRequest& request) const {
   const std::string_view origin = request.field("Origin");
   if (origin.empty()) return true;
@@ -70,7 +70,7 @@ std::optional<HttpResponse> OriginCheck::refusal(const HttpRequest& request) con
 Fields OriginCheck::reply_fields(const HttpRequest& request) const {
   const std::string_view origin = request.field("Origin");
   if (origin.empty()) return {};
-  // Only what the user has named is given back, never the text of the request.
+  // Only names that the user has given are sent back, never the text of the request.
   for (const std::string& known : origins_) {
     if (known == "*" || known == origin) {
       return {{"Access-Control-Allow-Origin", known}, {"Vary", "Origin"}};

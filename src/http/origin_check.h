@@ -1,6 +1,6 @@
 #pragma once
-// Whether a browser's page may reach this server. A page whose name leads to this address (DNS
-// rebinding) sends GET requests without any Origin, so that Host is checked before anything else.
+// Decides whether a browser's page may use this server. A page whose name resolves to this address
+// (DNS rebinding) sends GET requests without any Origin, so Host is checked first.
 
 #include <optional>
 #include <string>
@@ -12,17 +12,17 @@ namespace longhaul::http {
 
 class OriginCheck {
  public:
-  /// `names`: hosts under which the server may be addressed, beside loopback and any literal IP
-  /// address. `origins`: pages of other hosts that may use it, such as "https://chat.example"; "*"
-  /// stands for any.
+  /// `names`: host names of the server, in addition to loopback and any literal IP address.
+  /// `origins`: pages of other hosts that may use it, such as "https://chat.example"; "*" means
+  /// any.
   OriginCheck(std::vector<std::string> names, std::vector<std::string> origins);
 
-  /// The refusal, or nothing.
+  /// The refusal, if any.
   std::optional<HttpResponse> refusal(const HttpRequest& request) const;
 
-  /// Fields by which the browser lets the page of this request read the reply.
+  /// Fields that permit the page of this request to read the reply.
   Fields reply_fields(const HttpRequest& request) const;
-  /// The answer to a browser's question before its request (OPTIONS).
+  /// The answer to a browser's preflight request (OPTIONS).
   HttpResponse preflight(const HttpRequest& request) const;
 
  private:

@@ -15,7 +15,7 @@ namespace {
 using boost::system::error_code;
 namespace asio = boost::asio;
 
-/// One for the loop's thread: a connection that waits has no buffer of its own.
+/// One buffer for the loop's thread, so that idle connections have none of their own.
 std::array<char, 64 << 10>& read_buffer() {
   thread_local std::array<char, 64 << 10> buffer;
   return buffer;

@@ -44,7 +44,7 @@ size_t RequestParser::put(std::string_view bytes) {
 }
 
 size_t RequestParser::put_header(std::string_view bytes) {
-  // Some clients send an empty line behind a body.
+  // Some clients send an empty line after a body.
   size_t skipped = 0;
   while (bytes.substr(std::min(skipped, bytes.size()), 2) == "\r\n") skipped += 2;
   const std::string_view text = bytes.substr(skipped);
@@ -61,8 +61,8 @@ size_t RequestParser::put_header(std::string_view bytes) {
   return state_ == State::kFailed ? bytes.size() : skipped + header.size();
 }
 
-/// Refuses what Beast would read in another way than others do: lines that end without CR, and
-/// fields that go on in the next line (obs-fold).
+/// Refuses input that Beast would read differently from others: lines that end without CR, and
+/// fields that continue in the next line (obs-fold).
 bool RequestParser::check_lines(std::string_view header) {
   size_t lines = 0;
   for (size_t i = 0; i < header.size(); ++i) {
@@ -166,7 +166,7 @@ size_t RequestParser::put_body(std::string_view bytes) {
   error_code error;
   const size_t used = parser.put(boost::asio::buffer(bytes.data(), bytes.size()), error);
   if (error == beast_http::error::need_more) {
-    // A line of a chunk, or a trailer, that never ends.
+    // A line of a chunk, or a trailer, without an end.
     if (bytes.size() - used > limits_.header_bytes) {
       fail(400, "malformed_request", "a chunk of the body has too long a line");
       return bytes.size();

@@ -1,5 +1,5 @@
 #pragma once
-// Bytes from a client to a request. No socket is involved, so that the same code is fuzzed.
+// Converts bytes from a client to a request. It uses no socket, so that the same code is fuzzed.
 
 #include <memory>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace longhaul::http {
 
-/// Why a request cannot be read, as the client gets it.
+/// The reason why a request is refused, in the form that the client receives.
 struct Refusal {
   int status = 400;
   std::string code;
@@ -24,26 +24,26 @@ class RequestParser {
   ~RequestParser();
 
   enum class State {
-    kHeader,      ///< its end has not come
-    kHeaderRead,  ///< the body has not been looked at: header() is valid, read_body() goes on
+    kHeader,      ///< the request is incomplete
+    kHeaderRead,  ///< the body has not been read: header() is valid, read_body() continues
     kBody,
-    kDone,    ///< take()
-    kFailed,  ///< refusal()
+    kDone,    ///< complete: call take()
+    kFailed,  ///< refused: see refusal()
   };
   State state() const { return state_; }
 
-  /// Returns how many bytes at the front were used up. The others belong to the next request, or
-  /// have to be given again together with the bytes that follow them.
+  /// Returns the number of bytes at the front that were used. The others belong to the next
+  /// request, or must be passed again together with the bytes that follow them.
   size_t put(std::string_view bytes);
 
   /// The header alone: method, path, query, fields.
   const HttpRequest& header() const { return request_; }
   /// Whether the client waits for "100 Continue" before it sends the body.
   bool expects_continue() const { return expects_continue_; }
-  /// Bytes that the body will have; nothing where it comes in chunks.
+  /// Length of the body; none if it arrives in chunks.
   std::optional<size_t> body_length() const { return body_length_; }
   size_t body_bytes() const;  ///< received so far
-  /// Goes on behind the header. Afterwards put() reads the body.
+  /// Continues after the header. Afterwards put() reads the body.
   void read_body();
 
   HttpRequest take();

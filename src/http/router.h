@@ -1,5 +1,5 @@
 #pragma once
-// Which function answers which method and path.
+// Maps method and path to a function.
 
 #include <functional>
 #include <memory>
@@ -15,7 +15,7 @@ using Handler = std::function<void(const std::shared_ptr<Exchange>&)>;
 
 struct Route {
   std::string method;
-  std::string path;  ///< a last "{...}" stands for the rest of a path, at least one character
+  std::string path;  ///< a final "{...}" matches the rest of a path, at least one character
   Handler handler;
   bool open = false;  ///< needs no key
 };
@@ -24,13 +24,13 @@ class Router {
  public:
   void add(Route route);
 
-  /// The route, or null. `allow` receives the methods that the path has ("GET, POST"), empty where
-  /// no route has this path. HEAD goes to GET.
+  /// The route, or null. `allow` receives the methods of the path ("GET, POST"), or is empty if no
+  /// route has this path. HEAD uses the route of GET.
   const Route* find(std::string_view method, std::string_view path, std::string& allow) const;
 
   const std::vector<Route>& routes() const { return routes_; }
 
-  /// The part of `path` that stands for the last "{...}" of the route.
+  /// The part of `path` that matches the final "{...}" of the route.
   static std::string_view rest(const Route& route, std::string_view path);
 
  private:

@@ -45,7 +45,8 @@ struct Server::Acceptor {
       }
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EAGAIN) return wait();
-      // No descriptors are left: the socket stays readable, so waiting for it would spin.
+      // The process has no free descriptors. The socket stays readable, so waiting for it would
+      // spin.
       timer.expires_after(kPauseWithoutDescriptors);
       timer.async_wait([this](const boost::system::error_code& error) {
         if (!error) wait();

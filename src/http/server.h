@@ -26,13 +26,13 @@ struct ServerOptions {
 class Server {
  public:
   explicit Server(ServerOptions options);
-  ~Server();  ///< closes what is open
+  ~Server();  ///< closes open connections
 
   /// Starts the network thread.
   void start();
-  /// Accepts no more connections, and closes those between two requests; open answers go on.
+  /// Accepts no more connections, and closes those between two requests; open answers continue.
   void drain();
-  /// Waits until no connection is left, at most so long. Returns whether none is.
+  /// Waits until no connection is left, at most this long. Returns whether none is left.
   bool await_end(std::chrono::milliseconds most);
 
   size_t connections() const { return open_connections_; }

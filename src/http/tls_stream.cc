@@ -32,7 +32,7 @@ class TlsStream : public ByteStream, public std::enable_shared_from_this<TlsStre
         identity_(std::move(identity)),
         stream_(socket_of(context, descriptor), identity_->context) {}
 
-  /// The first read shakes hands before it reads.
+  /// The first read performs the handshake.
   void read(ReadHandler handler) override {
     if (shaken_) return read_some(std::move(handler));
     stream_.async_handshake(

@@ -20,16 +20,16 @@ struct ApiKey {
 
 class ApiKeys {
  public:
-  /// Lines "NAME SHA256 [running=N] [queued=N]"; # begins a comment. Throws UserError where a line
-  /// is none of these, or where other users may read the file.
+  /// Reads lines "NAME SHA256 [running=N] [queued=N]"; # begins a comment. Throws UserError if a
+  /// line has another form, or if other users may read the file.
   static ApiKeys read(const std::filesystem::path& file);
   static ApiKeys parse(std::string_view text, const std::string& where);
 
   bool empty() const { return keys_.empty(); }
   const std::vector<ApiKey>& keys() const { return keys_; }
 
-  /// The key that the request has in `Authorization: Bearer` or `X-Api-Key`; null where it has none
-  /// or a wrong one. Takes the same time for every wrong one.
+  /// The key that the request has in `Authorization: Bearer` or `X-Api-Key`; null if it has none or
+  /// a wrong one. The check needs equal time for all wrong keys.
   const ApiKey* find(const http::HttpRequest& request) const;
 
  private:

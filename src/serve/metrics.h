@@ -1,5 +1,5 @@
 #pragma once
-// Counters in Prometheus' text form. No text of a user is in them.
+// Counters in Prometheus' text form. They contain no text of a user.
 
 #include <map>
 #include <mutex>
@@ -18,7 +18,7 @@ class Metrics {
   void observe(std::string_view name, double value);
 
   double value(std::string_view name, const std::string& labels = "") const;
-  /// `vllm`, `llamacpp`: also under the names that those servers use.
+  /// `vllm`, `llamacpp`: the value is also listed under the names that those servers use.
   std::string text(bool vllm, bool llamacpp) const;
 
  private:

@@ -9,7 +9,8 @@
 namespace longhaul::serve {
 namespace {
 
-/// Options that name files are the operator's business: a client would reach any file with them.
+/// Options that name files are reserved for the operator, because clients could read any file with
+/// them.
 std::string file_option_in(const std::string& text) {
   for (const MethodInfo& info : attention_methods()) {
     const OptionSet set = info.describe();
@@ -68,7 +69,7 @@ MethodSpec method_of_request(const ServedModel& model, const std::string& named_
         std::find(model.adapters.begin(), model.adapters.end(), adapter) != model.adapters.end();
     if (known) name.resize(plus);
   }
-  // Programs that cannot be told a model's name send one of their own.
+  // Programs whose model name cannot be configured send one of their own.
   const bool accepted = name.empty() || name == model.name || name == "default";
   if (!accepted) {
     throw ApiError(

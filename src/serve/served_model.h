@@ -1,5 +1,5 @@
 #pragma once
-// The model that a server answers with, and how.
+// The model that a server uses, and its settings.
 
 #include <memory>
 #include <string>
@@ -13,15 +13,15 @@
 namespace longhaul::serve {
 
 struct ServedModel {
-  std::string name;  ///< as clients see it
+  std::string name;  ///< name for clients
   std::string path;
   std::shared_ptr<const Engine> engine;
-  SessionOptions session;          ///< options of every sequence, but for its method
+  SessionOptions session;          ///< options of every sequence, except for its method
   std::vector<MethodSpec> offers;  ///< further methods that clients may name; empty: any that
                                    ///< needs no file
   std::vector<std::string> adapters;
-  std::optional<ChatTemplate> chat;  ///< none: chat requests are refused
-  std::string chat_problem;          ///< why there is none
+  std::optional<ChatTemplate> chat;  ///< null: chat requests are refused
+  std::string chat_problem;          ///< the reason why there is none
   SamplerOptions sampler;            ///< defaults of requests
   std::string kv_type, kernels;
   std::string sandbox;
@@ -33,11 +33,11 @@ struct ServedModel {
   std::unique_ptr<Scheduler> scheduler;
 
   int64_t trained() const { return engine->model().shape.trained_context; }
-  /// The limit that clients are told: --ctx, or else the trained length.
+  /// The limit that clients see: --ctx, or else the trained length.
   int64_t told_context() const { return context > 0 ? context : trained(); }
 };
 
-/// The method that a request asks for by `attention` and by its model's name (NAME, NAME@METHOD,
+/// The method that a request names by `attention` and by its model's name (NAME, NAME@METHOD,
 /// NAME+ADAPTER). Throws ApiError for an unknown name or method, and for methods that are not
 /// offered.
 MethodSpec method_of_request(const ServedModel& model, const std::string& named_model,

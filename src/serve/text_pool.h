@@ -1,5 +1,5 @@
 #pragma once
-// Threads that read JSON, render templates and cut texts into tokens, beside the network's and the
+// Threads that parse JSON, render templates and tokenize texts, separate from the network's and the
 // engine's thread.
 
 #include <condition_variable>
@@ -16,7 +16,7 @@ class TextPool {
   TextPool(int threads, size_t most_waiting);
   ~TextPool();
 
-  /// Returns false where too many tasks wait already. Tasks do not throw.
+  /// Returns false if too many tasks are queued already. Tasks do not throw.
   bool add(std::function<void()> task);
 
  private:

@@ -77,7 +77,7 @@ class JsonCallReader : public CallReader {
     key_ = text_of_json(text_);
     const bool expected = key_ == "name" || key_ == "id" || key_ == "type" || is_arguments() ||
                           (key_ == "function" && depth_ == 1);
-    // An object with other members is no call, unless a mark stands before it.
+    // An object with other members is not a call, unless a mark precedes it.
     if (!expected && known_ != nullptr) return Result::kBroken;
     state_ = State::kColon;
     return Result::kMore;
@@ -110,7 +110,7 @@ class JsonCallReader : public CallReader {
     return result == JsonScanner::Result::kBefore ? after_value(c) : Result::kMore;
   }
 
-  /// An object of arguments is passed on at once, everything else at its end.
+  /// An object of arguments is passed on at once. Any other value is passed on at its end.
   void add(char c) {
     text_ += c;
     if (!is_arguments() || text_[0] != '{') return;
@@ -134,7 +134,7 @@ class JsonCallReader : public CallReader {
     } else if (key_ == "id") {
       if (!named_) sink_.id(text_of_json(text_));
     } else if (is_arguments() && text_[0] != '{') {
-      // A text that holds JSON.
+      // A text that contains JSON.
       const std::string inner = text_[0] == '"' ? text_of_json(text_) : text_;
       has_arguments_ = true;
       if (named_) {

@@ -11,7 +11,7 @@ class JsonScanner {
     kMore,
     kDone,    ///< this byte ends the value
     kBefore,  ///< the value ended before this byte
-    kBroken,  ///< no value begins or goes on with this byte
+    kBroken,  ///< this byte cannot begin or continue a value
   };
   Result push(char c);
 

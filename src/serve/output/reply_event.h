@@ -13,7 +13,7 @@ enum class EventKind : uint8_t {
   kArguments,  ///< a piece of the call's arguments, which are JSON
   kCallEnd,    ///< `complete` is false if the arguments are not JSON or were cut
   kMarkup,     ///< tags and blanks around the other parts, which a client does not see
-  kWarning,    ///< `text` says what did not parse
+  kWarning,    ///< `text` is the part that could not be parsed
 };
 
 struct ReplyEvent {

@@ -40,7 +40,7 @@ std::optional<std::string> rendered(const ChatTemplate& chat, const ChatRequest&
 std::optional<std::string> with_call(const ChatTemplate& chat, bool as_text, bool answered) {
   const Json arguments = {{"zqkey", "zqvalue"}};
   const Json call = {
-      {"id", "zq0000001"},  // Mistral's templates demand nine characters
+      {"id", "zq0000001"},  // Mistral's templates require nine characters
       {"type", "function"},
       {"function",
        {{"name", kCalled}, {"arguments", as_text ? Json(arguments.dump()) : arguments}}}};
@@ -93,7 +93,7 @@ CallFamily find_family(const ChatTemplate& chat) {
   return CallFamily::kNone;
 }
 
-/// Marks of reasoning, by the text that a template puts around a thought or behind a prompt.
+/// Marks of reasoning, found by the text that a template adds around a thought or after a prompt.
 void find_reasoning(const ChatTemplate& chat, ReplyFormat& format) {
   constexpr std::pair<std::string_view, std::string_view> kMarks[] = {
       {"<think>", "</think>"},

@@ -1,5 +1,5 @@
 #pragma once
-// How a model writes tool calls and reasoning.
+// The forms in which a model writes tool calls and reasoning.
 
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -26,7 +26,7 @@ std::string_view name_of(CallFamily family);
 
 struct ReplyFormat {
   CallFamily family = CallFamily::kNone;
-  std::string reasoning_open = "<think>", reasoning_close = "</think>";  ///< empty: none
+  std::string reasoning_open = "<think>", reasoning_close = "</think>";  ///< may be empty
   bool begins_in_reasoning = false;  ///< the prompt has opened it already
   /// Control tokens carry the marks, so that the reply's text must include them.
   bool needs_control_texts() const {
@@ -48,7 +48,7 @@ class OfferedTools {
 
   bool empty() const { return text_parameters_.empty(); }
   bool has(std::string_view name) const;
-  /// Whether the parameter is a text, or nothing is known of it.
+  /// Whether the parameter is a text, or its type is unknown.
   bool is_text(std::string_view name, std::string_view parameter) const;
 
  private:

@@ -83,7 +83,7 @@ void ReplyParser::show_in(EventKind kind, bool trims) {
   set_marks();
 }
 
-/// The marks that may come where the parser is.
+/// The marks that are possible in the parser's state.
 void ReplyParser::set_marks() {
   marks_.clear();
   if (format_.family == CallFamily::kChannels) {
@@ -257,7 +257,7 @@ void ReplyParser::end_call(bool complete) {
   if (in_list_) state_ = State::kList;
 }
 
-/// Bytes that were read as a call become text. A call that has begun ends where it does not parse.
+/// Bytes that were read as a call become text. A call that has begun ends if it cannot be parsed.
 void ReplyParser::give_up_call() {
   const std::string raw = std::exchange(call_raw_, "");
   const bool bare = std::exchange(bare_, false);

@@ -13,13 +13,14 @@
 namespace longhaul::serve {
 
 /// The events do not depend on how the bytes are divided, except that texts and arguments come in
-/// more pieces (joined_events()). What does not parse as a call is text, and a warning follows it.
+/// more pieces (joined_events()). A part that cannot be parsed as a call is text, and a warning
+/// follows it.
 class ReplyParser : private CallSink {
  public:
   ReplyParser(ReplyFormat format, OfferedTools tools);
 
   void push(std::string_view bytes, std::vector<ReplyEvent>& events);
-  /// The end of the reply. `cut`: a limit ended it, so that an open call is incomplete.
+  /// Ends the reply. `cut`: a limit ended it, so that an open call is incomplete.
   void finish(bool cut, std::vector<ReplyEvent>& events);
 
  private:

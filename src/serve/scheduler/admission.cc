@@ -1,4 +1,5 @@
-// Which waiting request starts: by memory, by the number that runs, in order of arrival.
+// Decides which waiting request starts: by memory, by the number of running requests, in order of
+// arrival.
 
 #include <fmt/format.h>
 
@@ -48,7 +49,7 @@ MemoryBudget Scheduler::budget() const {
   return budget;
 }
 
-/// Why a request could not run even alone.
+/// The reason why a request could not run even alone.
 std::optional<JobError> Scheduler::refusal_of(const Job& job, size_t bytes) const {
   const int64_t context = options_.context;
   const int64_t prompt = std::ssize(job.prompt);
@@ -82,7 +83,8 @@ bool Scheduler::key_is_busy(const std::string& key) const {
   return running >= limits->second.running;
 }
 
-/// Whether everybody who waits before `job` may be passed once more; counts it where so.
+/// Whether `job` may overtake all requests that wait before it. If so, counts that for each of
+/// them.
 bool Scheduler::may_overtake(Jobs::iterator job) {
   for (auto ahead = jobs_.begin(); ahead != job; ++ahead) {
     const bool waits = ahead->state == RunningJob::State::kWaiting && !key_is_busy(ahead->job->key);
@@ -145,7 +147,7 @@ void Scheduler::admit() {
   }
 }
 
-/// For a reply without a limit that has used up what was reserved for it.
+/// Called for a reply without a limit that has used up its reserved memory.
 bool Scheduler::extend_reservation(RunningJob& job) {
   const int64_t longer = job.reply_reserved + options_.open_reply;
   const size_t bytes = static_cast<size_t>(job.job->choices) *

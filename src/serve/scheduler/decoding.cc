@@ -1,4 +1,4 @@
-// One token for every reply at a time.
+// Decodes one token of every reply at a time.
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ void Scheduler::decode_if_due() {
   if (engine_.now() - last_decode_ >= options_.token_interval) decode();
 }
 
-/// Returns false where no reply can go on.
+/// Returns false if no reply can continue.
 bool Scheduler::decode() {
   std::vector<DecodedChoice> who;
   std::vector<DecodeEntry> entries;

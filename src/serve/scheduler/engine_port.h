@@ -1,6 +1,6 @@
 #pragma once
-// The engine as the scheduler sees it. The real one is behind it, or a mock with a clock of its
-// own (mock_engine.h), so that hours of traffic are simulated in seconds.
+// The scheduler's interface to the engine. It is implemented by the real engine, and by a mock with
+// a clock of its own (mock_engine.h), so that tests simulate hours of traffic in seconds.
 
 #include <cstdint>
 #include <functional>
@@ -15,8 +15,8 @@ namespace longhaul::serve {
 
 struct SequenceFacts {
   size_t kv_bytes = 0;           ///< with the method's index
-  double pairs_share = 1;        ///< attention pairs computed, relative to dense attention
-  double attention_seconds = 0;  ///< since the sequence began
+  double pairs_share = 1;        ///< computed attention pairs, relative to dense attention
+  double attention_seconds = 0;  ///< seconds since the sequence began
 };
 
 /// Tokens of one conversation with their keys and values.
@@ -27,18 +27,19 @@ class ServedSequence {
   /// [vocab] after the last token.
   virtual std::span<const float> logits() const = 0;
   virtual SequenceFacts facts() const = 0;
-  /// Keeps the longest common prefix with `prompt` that the method can go back to, or nothing.
+  /// Keeps the longest common prefix with `prompt` to which the method can rewind, or nothing.
   /// Returns its length. If it is all of `prompt`, logits() are valid.
   virtual int64_t reuse_prefix(std::span<const int32_t> prompt) = 0;
-  /// A second sequence with the same contents; null where the engine cannot make one.
+  /// A second sequence with the same contents; null if the engine cannot copy it.
   virtual std::unique_ptr<ServedSequence> clone() const = 0;
 };
 
 struct ServedPrefillHooks {
   const CancelFlag* cancel = nullptr;
-  /// Logits of rows, [rows, vocab], with the first row's index in the tokens of this prefill.
+  /// Receives the logits of rows, [rows, vocab], with the first row's index in the tokens of this
+  /// prefill.
   std::function<void(int64_t first, int64_t rows, const float* logits)> all_logits;
-  int64_t instruction = 0;  ///< how many tokens at the end are the question
+  int64_t instruction = 0;  ///< length of the question at the end, in tokens
   int64_t reply = 0;        ///< most tokens of the reply
 };
 
@@ -49,19 +50,19 @@ class ServedPrefill {
  public:
   virtual ~ServedPrefill() = default;
   /// Computes the next group of rows. Between two layers it calls `yield`, which may compute other
-  /// sequences. Throws where the engine fails; the sequence is empty then.
+  /// sequences. Throws if the engine fails; the sequence is empty then.
   virtual Advance step(const std::function<void()>& yield) = 0;
   virtual int64_t total() const = 0;
-  virtual int64_t done() const = 0;  ///< tokens, also within a step
+  virtual int64_t done() const = 0;  ///< finished tokens, also within a step
 };
 
 struct DecodeEntry {
   ServedSequence* sequence = nullptr;
   int32_t token = 0;
-  std::string error;  ///< set where this sequence failed; the others are not affected
+  std::string error;  ///< set if this sequence failed; the others are not affected
 };
 
-/// Which buffers a prefill uses: a short one may run between the layers of a long one.
+/// The buffers that a prefill uses. A short prefill may run between the layers of a long one.
 enum class PrefillLane : uint8_t { kLong, kShort };
 
 class EnginePort {
@@ -69,16 +70,16 @@ class EnginePort {
   virtual ~EnginePort() = default;
   virtual double now() const = 0;  ///< seconds
   virtual std::unique_ptr<ServedSequence> begin(const MethodSpec& attention) = 0;
-  /// Throws UserError where the method refuses the prompt.
+  /// Throws UserError if the method refuses the prompt.
   virtual std::unique_ptr<ServedPrefill> prefill(ServedSequence& sequence,
                                                  std::span<const int32_t> tokens,
                                                  const ServedPrefillHooks& hooks,
                                                  PrefillLane lane) = 0;
   /// Reads one token into each sequence.
   virtual void decode(std::span<DecodeEntry> entries) = 0;
-  /// Most bytes of a sequence of so many tokens, beside what all share.
+  /// Most bytes of a sequence of this many tokens, without the memory that all sequences share.
   virtual size_t most_bytes(const MethodSpec& attention, int64_t prompt, int64_t reply) const = 0;
-  /// Weights, activations and the process: what does not depend on the number of sequences.
+  /// Bytes of weights, activations and the process, which do not depend on the number of sequences.
   virtual size_t fixed_bytes() const = 0;
   virtual int64_t vocab() const = 0;  ///< logits of a token
 };

@@ -5,7 +5,7 @@
 namespace longhaul::serve {
 namespace {
 
-constexpr int64_t kLeastShared = 16;  // fewer tokens are read anew as quickly
+constexpr int64_t kLeastShared = 16;  // a prefill of fewer tokens is as fast
 
 }  // namespace
 
@@ -16,7 +16,7 @@ int64_t common_prefix(std::span<const int32_t> a, std::span<const int32_t> b) {
 void KeptSequences::keep(Owner owner, std::unique_ptr<ServedSequence> sequence, double now) {
   const auto tokens = sequence->tokens();
   if (std::ssize(tokens) < kLeastShared) return;
-  // Without a name a conversation is what begins with the same tokens.
+  // Without a name a sequence belongs to the same conversation if it begins with the same tokens.
   std::erase_if(entries_, [&](const Entry& entry) {
     if (entry.owner != owner) return false;
     const auto others = entry.sequence->tokens();

@@ -20,12 +20,12 @@ class KeptSequences {
     bool operator==(const Owner&) const = default;
   };
 
-  /// Takes in the sequence of a finished request; one of the same conversation goes.
+  /// Adds the sequence of a finished request and drops an older one of the same conversation.
   void keep(Owner owner, std::unique_ptr<ServedSequence> sequence, double now);
-  /// A sequence that continues with `prompt`: it, or a copy of it, holds the common prefix only.
-  /// Null where none shares enough.
+  /// Returns a sequence that continues with `prompt`: a kept one or a copy, cut to the common
+  /// prefix. Null if no common prefix is long enough.
   std::unique_ptr<ServedSequence> take(const Owner& owner, std::span<const int32_t> prompt);
-  /// Drops the one that was used least recently. Returns its bytes; 0 where none is left.
+  /// Drops the least recently used sequence. Returns its bytes, or 0 if there is none.
   size_t evict();
 
   size_t bytes() const;
@@ -42,7 +42,7 @@ class KeptSequences {
   std::list<Entry> entries_;  ///< least recently used first
 };
 
-/// How many tokens at the front are equal.
+/// Length of the common prefix in tokens.
 int64_t common_prefix(std::span<const int32_t> a, std::span<const int32_t> b);
 
 }  // namespace longhaul::serve

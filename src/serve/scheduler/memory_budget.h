@@ -1,5 +1,5 @@
 #pragma once
-// Which requests fit into memory together.
+// Decides which requests fit into memory together.
 
 #include <cstddef>
 
@@ -13,7 +13,7 @@ struct MemoryBudget {
   size_t fixed = 0;      ///< weights, activations, the process
   size_t in_use = 0;     ///< sum over all sequences
   size_t evictable = 0;  ///< part of it: sequences that only wait for a next turn
-  size_t reserved = 0;   ///< by which running requests may still grow
+  size_t reserved = 0;   ///< bytes by which running requests may still grow
 
   /// A request that needs `bytes` at most.
   Admission decide(size_t bytes) const {
@@ -21,7 +21,7 @@ struct MemoryBudget {
     const size_t needed = fixed + (in_use - evictable) + reserved + bytes;
     return needed <= limit ? Admission::kAdmit : Admission::kWait;
   }
-  /// How many evictable bytes have to go before `bytes` more fit.
+  /// Evictable bytes that must be freed before `bytes` more fit.
   size_t to_evict(size_t bytes) const {
     const size_t needed = fixed + in_use + reserved + bytes;
     return needed > limit ? needed - limit : 0;

@@ -1,6 +1,6 @@
 #pragma once
-// An engine that computes nothing: its clock advances by what layers would cost. Its replies are
-// the tokens that its test gives it.
+// An engine that computes nothing. Its clock advances by the cost of layers, and its replies are
+// tokens that the test provides.
 
 #include <chrono>
 #include <functional>
@@ -13,17 +13,17 @@ struct MockSettings {
   bool virtual_time = true;  ///< otherwise it sleeps
   int layers = 12;
   int64_t chunk = 512;
-  double layer_seconds = 1e-3;        ///< cost of a group of rows: this ...
-  double layer_seconds_depth = 1e-7;  ///< ... and this for every token before it
-  double decode_seconds = 2e-3;       ///< cost of a decode step: this ...
-  double decode_seconds_row = 2e-4;   ///< ... and this for every row
+  double layer_seconds = 1e-3;        ///< fixed cost of a group of rows
+  double layer_seconds_depth = 1e-7;  ///< additional cost for every token before it
+  double decode_seconds = 2e-3;       ///< fixed cost of a decode step
+  double decode_seconds_row = 2e-4;   ///< additional cost for every row
   size_t bytes_per_token = 1024;
   size_t fixed = 0;
   int64_t vocab = 256;
   bool clones = true;
   /// The token that follows the sequence; by default a letter that depends on its length.
   std::function<int32_t(std::span<const int32_t> tokens)> next;
-  /// Throws where the step shall fail.
+  /// Throws if the step shall fail.
   std::function<void(std::span<const int32_t> tokens)> fault;
 };
 
@@ -41,7 +41,7 @@ class MockEngine : public EnginePort {
   size_t fixed_bytes() const override { return settings_.fixed; }
   int64_t vocab() const override { return settings_.vocab; }
 
-  void pass(double seconds);  ///< lets time go by
+  void pass(double seconds);  ///< advances the clock
   const MockSettings& settings() const { return settings_; }
   size_t live_bytes() const { return live_; }  ///< sum over all sequences that exist
 

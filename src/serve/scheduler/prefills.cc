@@ -1,4 +1,4 @@
-// Whose prompt is computed next, and what happens between its layers.
+// Selects the prompt that is computed next, and runs other work between its layers.
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@ namespace longhaul::serve {
 namespace {
 
 constexpr double kProgressSeconds = 0.250;
-constexpr double kRemembered = 1.0;  // seconds of the past by which time is shared
+constexpr double kRemembered = 1.0;  // length of the past, in seconds, by which time is shared
 
 JobError engine_failed(const std::string& what) {
   return {500, "server_error", "engine_failed", what};
@@ -72,7 +72,7 @@ void Scheduler::make_prefill(RunningJob& job) {
   tell_progress(job, true);
 }
 
-/// The one that has had less time, among the two that came first.
+/// The one of the two oldest long prefills that has had less time.
 RunningJob* Scheduler::pick_long() {
   RunningJob* best = nullptr;
   int seen = 0;
@@ -123,7 +123,7 @@ void Scheduler::advance(RunningJob& job, const std::function<void()>& yield) {
   if (state == Advance::kDone) prefill_done(job);
 }
 
-/// Other requests' work, for at most as much time as the prefill has had itself.
+/// Runs work of other requests, for at most as much time as the prefill has had itself.
 void Scheduler::between_layers() {
   const double began = engine_.now();
   own_seconds_ += began - side_ended_;
@@ -162,7 +162,7 @@ void Scheduler::prefill_done(RunningJob& job) {
     if (job.state != RunningJob::State::kEnded) add_choice(job, std::move(copy));
   }
   if (job.state == RunningJob::State::kEnded) return;
-  if (job.prefilled_choices < job.job->choices) {  // the engine makes no copies: read once more
+  if (job.prefilled_choices < job.job->choices) {  // no copies: read once more
     job.sequence = engine_.begin(job.job->attention);
     return make_prefill(job);
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Logits to tokens to text: one reply of one request. It never gives out a part of a character, nor
-// what may become a stop string.
+// Converts logits to tokens and text: one reply of one request. It never returns a part of a
+// character, nor text that may become a stop string.
 
 #include <deque>
 #include <optional>
@@ -18,10 +18,10 @@ class ReplyMaker {
  public:
   ReplyMaker(const Tokenizer& tokenizer, const ReplyOptions& options);
 
-  /// Chooses the next token from logits [vocab]; `history`: the sequence's tokens. The piece ends
-  /// the reply where it says so. Throws UserError when no logit is finite.
+  /// Samples the next token from logits [vocab]; `history`: the sequence's tokens. The returned
+  /// piece may end the reply. Throws UserError if no logit is finite.
   ReplyPiece take(std::span<const float> logits, std::span<const int32_t> history);
-  /// Ends the reply for a reason of the caller's.
+  /// Ends the reply for the caller's reason.
   ReplyPiece end(Finish reason);
 
   int32_t last_token() const { return last_; }  ///< to be decoded next

@@ -1,5 +1,5 @@
 #pragma once
-// A job with what the scheduler holds for it.
+// A job and the scheduler's state of it.
 
 #include <memory>
 #include <optional>
@@ -17,9 +17,9 @@ struct RunningJob {
   State state = State::kWaiting;
 
   double arrived = 0, admitted = 0, prefill_began = 0, prefill_ended = 0, last_progress = -1;
-  int overtaken = 0;           ///< by shorter ones, while it waited
+  int overtaken = 0;           ///< times that shorter jobs overtook it while it waited
   double computed = 0;         ///< seconds of its prefill
-  size_t most_bytes = 0;       ///< admitted with
+  size_t most_bytes = 0;       ///< most bytes at admission
   int64_t reply_reserved = 0;  ///< tokens of the reply that most_bytes counts
   PrefillLane lane = PrefillLane::kLong;
   bool stepping = false;      ///< its prefill is on the stack

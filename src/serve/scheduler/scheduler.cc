@@ -74,7 +74,8 @@ void Scheduler::run() {
   while (!stopping_) {
     if (turn()) continue;
     std::unique_lock lock(mutex_);
-    // Jobs are here although there was nothing to do: a client does not read, or has gone.
+    // Jobs exist although there was nothing to do: a client does not read, or has closed its
+    // connection.
     const auto wait = std::chrono::milliseconds(jobs_here_ > 0 ? 5 : 1000);
     changed_.wait_for(lock, wait, [this] { return stopping_ || !commands_.empty(); });
   }
@@ -141,7 +142,8 @@ bool Scheduler::turn() {
   return worked;
 }
 
-/// Jobs whose clients have gone. One whose prefill is on the stack sees the flag itself.
+/// Removes jobs whose clients have closed their connections. A job whose prefill is on the stack
+/// checks the flag itself.
 void Scheduler::cancel_requested() {
   for (RunningJob& job : jobs_) {
     const bool active = job.state != RunningJob::State::kEnded && !job.stepping;
@@ -152,7 +154,7 @@ void Scheduler::cancel_requested() {
 void Scheduler::cancel(RunningJob& job) {
   metrics_.add("longhaul_cancelled_total", phase_of(job.state));
   job.prefill.reset();
-  // As far as the prompt was read, the same request continues when it comes again.
+  // If the client repeats the request, it continues after the part of the prompt that was read.
   if (job.state == RunningJob::State::kPrefilling && job.sequence && job.job->reuse) {
     kept_.keep({job.job->key, job.job->conversation, job.job->attention.text()},
                std::move(job.sequence), engine_.now());

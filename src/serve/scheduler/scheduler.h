@@ -1,6 +1,6 @@
 #pragma once
-// The engine's thread: which requests run, whose prompt is computed next, and when replies get
-// their next token.
+// The engine's thread. It decides which requests run, which prompt is computed next, and when
+// replies get their next token.
 
 #include <atomic>
 #include <condition_variable>
@@ -28,14 +28,14 @@ struct SchedulerOptions {
   int running = 8;
   int queued = 64;
   double token_interval = 0.020;  ///< seconds between two decode steps beside a prefill
-  int64_t short_prompt = 256;     ///< tokens left to read that run between the layers of others
+  int64_t short_prompt = 256;     ///< most tokens of a prompt in the short lane
   int64_t open_reply = 1024;      ///< tokens reserved for a reply without a limit
   size_t kept = 32;               ///< sequences that wait for a next turn
   struct KeyLimits {
     int running = 0, queued = 0;  ///< 0: no limit of its own
   };
   std::map<std::string, KeyLimits> keys;
-  std::vector<MethodSpec> offers;  ///< methods that a refusal for want of memory may name
+  std::vector<MethodSpec> offers;  ///< methods that a refusal because of memory may name
 };
 
 class Scheduler {
@@ -44,22 +44,22 @@ class Scheduler {
             Metrics& metrics);
   ~Scheduler();
 
-  /// Hands a job over; from any thread. Refusals come through the job's sink, on the engine's
-  /// thread, but for a full queue, which is told here and now.
+  /// Queues a job; callable from any thread. Refusals come through the job's sink on the engine's
+  /// thread, except for a full queue, which is reported to the caller at once.
   std::optional<JobError> submit(std::shared_ptr<Job> job);
 
-  /// The engine's thread: works until stop().
+  /// Runs the engine's thread until stop().
   void run();
   /// Ends run(). Jobs that are not done fail with shutting_down.
   void stop();
-  /// No new jobs; those that are here go on.
+  /// Accepts no new jobs; existing ones continue.
   void drain() { draining_ = true; }
   bool idle() const { return jobs_here_ == 0; }
 
-  /// One round: returns false when there was nothing to do. For simulations and run().
+  /// Runs one round. Returns false if there was nothing to do. For simulations and run().
   bool turn();
 
-  /// Seconds of the engine's clock since the loop last went round; for /health/live.
+  /// Seconds of the engine's clock since the last round of the loop; for /health/live.
   double seconds_since_turn() const;
 
   struct Slot {
@@ -125,7 +125,7 @@ class Scheduler {
   std::vector<Slot> slots_;
 
   double last_decode_ = -1;
-  /// Beside a long prefill: seconds of other work and of its own, older ones halved.
+  /// During a long prefill: seconds of other work and of its own; older seconds are halved.
   double side_seconds_ = 0, own_seconds_ = 0, side_ended_ = 0;
   int shorts_in_row_ = 0;
 };

@@ -76,7 +76,7 @@ class EnginePrefill : public ServedPrefill {
     return made;
   }
 
-  int64_t within_ = 0;  ///< tokens done, as the last layer reported them
+  int64_t within_ = 0;  ///< finished tokens as of the last layer
   ModelRunner& runner_;
   Prefill prefill_;
 };

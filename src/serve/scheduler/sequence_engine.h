@@ -1,6 +1,6 @@
 #pragma once
-// The engine behind the scheduler: sequences that share three model runners, one for long prompts,
-// one for short prompts between the layers of long ones, and one for replies.
+// The engine for the scheduler: sequences that share three model runners, one for long prompts, one
+// for short prompts between the layers of long ones, and one for replies.
 
 #include <memory>
 
@@ -13,7 +13,7 @@ namespace longhaul::serve {
 
 class SequenceEngine : public EnginePort {
  public:
-  /// `options`: of every sequence, but for its method.
+  /// `options`: those of every sequence, except for its method.
   SequenceEngine(std::shared_ptr<const Engine> engine, SessionOptions options);
 
   double now() const override { return since_start_.seconds(); }
