@@ -78,11 +78,10 @@ class MethodSpec {
 };
 
 /// Checks a method before any work is done, for programs that run several methods or one for hours.
-/// It makes the method for the model and lets it plan `prompt`, a prompt that it will be given,
-/// without reading it. It throws the UserError that a session with these settings would: options
-/// and files that do not fit the model, an unsupported type of stored rows, a refused prompt (no
-/// instruction, too long). Longer prompts may still be refused later. prompt.chunk = 0 means the
-/// engine's default.
+/// It makes the method for the model and plans `prompt`, which the method will read later. It
+/// throws the UserError that a session with these settings would: options and files that do not fit
+/// the model, an unsupported type of stored rows, a refused prompt (no instruction, too long).
+/// Longer prompts may still be refused later. prompt.chunk = 0 means the engine's default.
 void check_method(const MethodSpec& method, const ModelShape& shape, const KvType& kv_type,
                   PromptFacts prompt);
 

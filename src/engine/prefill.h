@@ -48,11 +48,11 @@ class Prefill {
   Prefill(Prefill&&) noexcept;
 
   /// Computes the next group of passes: at most Sequence::chunk() rows. `yield` is called between
-  /// any two layers (of a team: never), and within layers if a layer is predicted to take more than
+  /// any two layers (never in a team), and within layers if a layer is predicted to take more than
   /// 250 ms at the end of the context. It may compute other sequences in other runners; it must not
-  /// throw. When the step is cancelled, finished passes stay. The group in progress is taken
-  /// back, or finished if the method cannot take it back. If a pass throws, the sequence forgets
-  /// everything. Call it again only after kMore.
+  /// throw. When the step is cancelled, finished passes are kept. The group in progress is taken
+  /// back, or finished if the method cannot take it back. If a pass throws, the sequence is reset.
+  /// Call it again only after kMore.
   PrefillStep step(ModelRunner& runner, const std::function<void()>& yield = {});
 
   int64_t tokens() const;  ///< number of tokens in the prompt

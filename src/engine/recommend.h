@@ -29,7 +29,7 @@ using FitsInMemory = std::function<bool(const std::string& attention, const std:
 /// At most `most` methods, best first, in a fixed order (docs/methods/README.md): those that `fit`,
 /// given as values of --attention and --kv-type, and whose rows stay within the trained length.
 /// Dense attention comes first, then methods that keep all of the text, then methods that look up
-/// parts of it. Methods that forget the middle of a text are never recommended.
+/// parts of it. Methods that evict the middle of a text are never recommended.
 std::vector<Recommendation> recommendations(const ModelShape& shape, int64_t tokens, int chunk,
                                             const std::string& kv_type, const FitsInMemory& fits,
                                             size_t most);

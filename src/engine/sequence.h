@@ -109,23 +109,23 @@ class Sequence {
   /// memory that weights and keys of this process use already.
   size_t memory_limit() const;
 
-  /// Forgets everything.
+  /// Removes all tokens.
   void reset();
   /// Copies all pages that other sequences share (for measurements).
   void unshare_pages();
   /// Keeps the longest common prefix of `tokens` and this sequence, if the method can rewind to it
   /// and the RoPE angles stay the same (for scalings that depend on the length: in a context of
-  /// tokens.size() tokens). Otherwise forgets everything. Returns the number of tokens kept; the
+  /// tokens.size() tokens). Otherwise resets the sequence. Returns the number of tokens kept; the
   /// caller prefills the rest. If all of `tokens` are kept, logits() are valid.
   int64_t reuse_prefix(std::span<const int32_t> tokens);
 
   /// The contents of a sequence with dense attention, which shares its pages with the copy.
   ContextCopy copy_context() const;
-  /// For an empty sequence: takes from `copy` the first tokens of `prompt` that this sequence's
-  /// method would read exactly as dense attention does (AttentionDriver::dense_prefix), as far as
-  /// the copy goes. Returns the number of tokens taken, at most prompt.size() - 1; the caller
-  /// prefills the rest. The copy must come from the same engine with the same KV type, compute and
-  /// chunk.
+  /// For an empty sequence: copies from `copy` the first tokens of `prompt` that this sequence's
+  /// method would read exactly as dense attention does (AttentionDriver::dense_prefix),
+  /// limited to the tokens of the copy. Returns the number of copied tokens, at most prompt.size()
+  /// - 1; the caller prefills the rest. The copy must come from the same engine with the same KV
+  /// type, compute and chunk.
   int64_t begin_with(const ContextCopy& copy, std::span<const int32_t> prompt,
                      int64_t instruction = 0);
 

@@ -39,8 +39,8 @@ struct Sequence::State {
 
   bool is_root() const { return options.queue.rank() == 0; }
   /// Calls work(state) for the leader and the other members, each in a thread of its own. Rethrows
-  /// the first exception. If the states no longer have the same text after that, all of them
-  /// forget everything.
+  /// the first exception. If the states no longer have the same text after that, all of them are
+  /// reset.
   void together(const std::function<void(State&)>& work);
   template <class Work>
   void for_each(Work&& work) const {
@@ -55,7 +55,7 @@ struct Sequence::State {
   /// any change.
   void all_agree(const std::function<void()>& check);
   KvStore make_store(const AttentionDriver& for_method) const;
-  /// Takes the RoPE angles of a context of this many tokens.
+  /// Sets the RoPE angles of a context of this many tokens.
   void set_angles(int64_t tokens_in_all);
   /// Throws UserError if that is more than the context or the memory limit allows.
   MemoryForecast check_fits(int64_t new_tokens, int64_t reply) const;
@@ -85,7 +85,7 @@ struct Sequence::State {
     decoder.logits(hidden, 1, logits.data());
     expect_finite_logits(logits);
   }
-  /// Lets the method end a pass, and adds the pass's tokens to the sequence.
+  /// Calls the method at the end of a pass, and adds the pass's tokens to the sequence.
   void finish_pass(const ForwardPass& forward);
   /// Whether passes that have not reached all layers can be undone.
   bool can_undo(std::span<const ForwardPass> group) const;

@@ -223,8 +223,8 @@ void linear_swiglu(LinearInput& x, const SwigluWeights& weights, LinearInput& in
 }
 
 size_t linear_scratch_bytes(int64_t rows, int64_t most_cols, Compute compute) {
-  // oneDNN's code as it is used, code that it makes and its packing. With nano 0 to 14 MiB were
-  // taken beyond the rest, by chance.
+  // Covers oneDNN's own code, the code that it generates, and its packing. With nano these needed 0
+  // to 14 MiB, varying from run to run.
   constexpr size_t kLibrary = size_t{16} << 20;
   const PanelGemmKernels* kernels = panel_kernels(compute);
   const int64_t panel = kernels != nullptr

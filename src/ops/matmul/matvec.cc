@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMinChunkBytes = 8 * 1024;    // about half a microsecond of one core's bandwidth
 constexpr size_t kMaxChunkBytes = 256 * 1024;  // stays in L2 when x has several rows
-constexpr size_t kChunksPerThread = 12;        // so that a core that was interrupted is made up for
+constexpr size_t kChunksPerThread = 12;        // compensates for an interrupted core
 
 const MatvecTable& kernels() {
 #ifndef LH_GENERIC_ONLY
@@ -24,7 +24,7 @@ const MatvecTable& kernels() {
 
 int64_t chunk_rows(const MatvecJob& job, size_t chunk_bytes) {
   const auto rows = static_cast<int64_t>(chunk_bytes / std::max<size_t>(1, job.weight.row_bytes()));
-  return std::max<int64_t>(1, rows / 4) * 4;  // kernels may take four at a time
+  return std::max<int64_t>(1, rows / 4) * 4;  // kernels may process four at a time
 }
 
 int64_t chunks_of(const MatvecJob& job, size_t chunk_bytes) {

@@ -17,7 +17,7 @@ struct RunningJob {
   State state = State::kWaiting;
 
   double arrived = 0, admitted = 0, prefill_began = 0, prefill_ended = 0, last_progress = -1;
-  int overtaken = 0;           ///< times that shorter jobs overtook it while it waited
+  int overtaken = 0;           ///< how often shorter jobs overtook it
   double computed = 0;         ///< seconds of its prefill
   size_t most_bytes = 0;       ///< most bytes at admission
   int64_t reply_reserved = 0;  ///< tokens of the reply that most_bytes counts
