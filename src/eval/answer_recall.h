@@ -1,8 +1,8 @@
 #pragma once
-// Recall of a method: the share of the answer's tokens in the text that were visible to the rows
-// which generate the reply, layer by layer (as Ltri-LLM measures the recall of its look-ups,
-// arXiv:2412.04757). A wrong reply with a high recall is due to the model, one with a low recall to
-// the method.
+// Computes the recall of a method in each layer. The recall is the share of the answer's tokens in
+// the text that are visible to the rows which generate the reply. Ltri-LLM measures the recall of
+// its look-ups in the same way (arXiv:2412.04757). If a reply is wrong although the recall is high,
+// the cause is the model. If the recall is low, the cause is the method.
 
 #include <cstdint>
 #include <span>
@@ -14,11 +14,11 @@
 
 namespace longhaul {
 
-/// The prompt's context as spelled by its tokens.
+/// The text of the prompt's context, decoded from its tokens.
 struct ContextText {
   ContextText(const Tokenizer& tokenizer, const ComposedPrompt& prompt);
 
-  /// Position, in the prompt, of the token that contains a byte of `text`.
+  /// Returns the position in the prompt of the token that contains a byte of `text`.
   int64_t token_at(size_t byte) const;
   const TokenSpan& span_of(int64_t token) const {
     return spans[static_cast<size_t>(token - begin)];
@@ -29,9 +29,9 @@ struct ContextText {
   std::string text;
 };
 
-/// Tokens of the context that contain an answer, ascending. Empty if the answers do not occur word
-/// for word, are too short to identify a place (fewer than 3 bytes), or occupy more than 256
-/// tokens.
+/// Returns the tokens of the context that contain an answer, in ascending order. The result is
+/// empty if the answers do not occur word for word, are too short to identify a place (fewer than 3
+/// bytes), or occupy more than 256 tokens.
 std::vector<int64_t> answer_tokens(const ContextText& context,
                                    std::span<const std::string> answers);
 std::vector<int64_t> answer_tokens(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
@@ -43,15 +43,16 @@ class AnswerRecall {
   /// only from rows from the prompt's last one on, so earlier rows are ignored.
   AnswerRecall(std::vector<int64_t> answer, int layers, int64_t prompt_tokens);
 
-  /// For Session::observe.
+  /// Receives the observations of Session::observe.
   void observe(const LayerStep& step, std::span<const AttendTask> tasks);
 
-  /// Per layer, 0..1: the share visible to at least one head, averaged over the rows. Empty without
-  /// an answer in the text or without observed rows.
+  /// Returns for each layer the share of answer tokens (0..1) that are visible to at least one
+  /// head, averaged over the rows. The result is empty without an answer in the text or without
+  /// observed rows.
   std::vector<double> by_layer() const;
 
  private:
-  /// The visibility in a layer; an attention call of a row may come in several parts.
+  /// Counts of one layer. The attention of a row may come in several calls of observe().
   struct Layer {
     std::vector<bool> seen;  ///< tokens visible to the present row
     int64_t row = -1;        ///< position of the present row

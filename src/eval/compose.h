@@ -14,7 +14,8 @@
 namespace longhaul {
 
 struct ComposedPrompt : PromptTokens {
-  int64_t generated = 0;  ///< tokens at the end that are read one by one like generated ones
+  int64_t generated =
+      0;  ///< tokens at the end that are processed one by one, like generated tokens
   int64_t context_begin = 0, context_end = 0;  ///< tokens that contain only context
   std::vector<int64_t> answer;    ///< context tokens that contain the answer, if it was searched
   std::vector<int64_t> evidence;  ///< context tokens that block look-ups must find
@@ -27,16 +28,18 @@ class PromptComposer {
   PromptComposer(const Tokenizer& tokenizer, std::optional<ChatTemplate> chat)
       : tokenizer_(tokenizer), chat_(std::move(chat)) {}
 
-  /// Builds system message, context, separator and question in the chat template. With `opening` it
-  /// adds the reply's first words after the assistant mark; in bare text after `before_opening`,
-  /// unless the question ends with them. With a template, text of a sample never becomes a control
-  /// token. UserError if the prompt is empty.
+  /// Builds a prompt from system message, context, separator and question with the chat template.
+  /// With `opening`, the reply's first words are added after the assistant mark. Bare text has no
+  /// assistant mark, so they are added after `before_opening`, unless the question already ends
+  /// with them. With a template, text of a sample never becomes a control token. Throws UserError
+  /// if the prompt is empty.
   ComposedPrompt compose(const Sample& sample, bool opening) const;
 
-  /// Whether the sample's opening changes the result of compose().
+  /// Returns whether the sample's opening changes the result of compose().
   bool opens(const Sample& sample) const;
 
-  /// Tokens of the sample's longest prompt: with its opening, if it has one.
+  /// Returns the number of tokens of the sample's longest prompt, which includes the opening if
+  /// there is one.
   int64_t most_tokens(const Sample& sample) const;
 
   /// Computes compose(sample, true) from compose(sample, false). Text before the template's last
@@ -53,19 +56,19 @@ class PromptComposer {
   std::optional<ChatTemplate> chat_;
 };
 
-/// The prompt without the middle of its context, so that `tokens` tokens remain (or without any
-/// context, if the rest alone is longer).
+/// Removes the middle of the prompt's context, so that `tokens` tokens remain. If the rest of the
+/// prompt alone is longer, the whole context is removed.
 ComposedPrompt cut_middle(const ComposedPrompt& prompt, int64_t tokens);
 
-/// The sample's question without any context.
+/// Returns the sample with its question but without context.
 Sample without_context(const Sample& sample);
 
-/// Hex xxh3 of all texts of a sample that compose() uses. It shows without tokenizing whether a
-/// prompt has changed. The text before an opening in a bare prompt is not included; prompt_hash()
-/// covers it.
+/// Returns the hex xxh3 of all texts of a sample that compose() uses. The hash shows whether a
+/// prompt has changed, without tokenizing. The text before an opening in a bare prompt is not
+/// included; prompt_hash() covers it.
 std::string sample_hash(const Sample& sample, bool opening);
 
-/// Hex xxh3 of the ids.
+/// Returns the hex xxh3 of the token ids.
 std::string prompt_hash(const std::vector<int32_t>& tokens);
 
 }  // namespace longhaul

@@ -1,5 +1,6 @@
 #pragma once
-// The texts for tasks: files of the project (data/, compressed) and of a user's folder (--data).
+// Finds and reads the texts for tasks. They are files of the project (data/, compressed) and of a
+// user's folder (--data).
 
 #include <filesystem>
 #include <map>
@@ -12,13 +13,13 @@ namespace longhaul {
 
 class EvalData {
  public:
-  /// Searches `extra` first (--data DIR; empty for none), then data_folders(). UserError if `extra`
-  /// is not a folder.
+  /// Files are searched in `extra` first (--data DIR; empty for none), then in data_folders().
+  /// Throws UserError if `extra` is not a folder.
   explicit EvalData(const std::filesystem::path& extra = {});
 
-  /// The text of a file such as "books/frankenstein.txt"; NAME.gz is found as well. It is read once
-  /// and kept. UserError names the file and --data if it is missing, or describes its problem. For
-  /// one thread.
+  /// Returns the text of a file such as "books/frankenstein.txt". NAME.gz is found as well. A file
+  /// is read once and kept in memory. Throws UserError that names the file and --data if the file
+  /// is missing, or that describes the problem. Not thread-safe.
   const std::string& text(std::string_view name) const;
   bool has(std::string_view name) const;
 
@@ -29,12 +30,12 @@ class EvalData {
   mutable std::map<std::string, std::unique_ptr<std::string>, std::less<>> texts_;
 };
 
-/// $LONGHAUL_DATA; `data` in the folders above the program (a source tree); `share/longhaul/data`
-/// beside its bin folder (an installation).
+/// Returns the folders to search: $LONGHAUL_DATA, `data` in the folders above the program (in a
+/// source tree), and `share/longhaul/data` beside its bin folder (in an installation).
 std::vector<std::filesystem::path> data_folders();
 
-/// Reads a whole file and unpacks it if it is a gzip file. UserError if it is unreadable, damaged,
-/// or larger than 1 GiB when unpacked.
+/// Reads a whole file and unpacks it if it is a gzip file. Throws UserError if it is unreadable,
+/// damaged, or larger than 1 GiB when unpacked.
 std::string read_packed_file(const std::filesystem::path& path);
 
 }  // namespace longhaul

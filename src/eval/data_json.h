@@ -1,5 +1,5 @@
 #pragma once
-// JSON in untrusted data files: every message names the file, the entry and the key.
+// Reads JSON from untrusted data files. Every error message names the file, the entry and the key.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -17,17 +17,18 @@ struct DataValue {
   std::string where;
 };
 
-/// Reads a whole file. UserError if missing, not JSON, nested deeper than 64, or more than 64 MiB.
+/// Reads a whole file. Throws UserError if it is missing, is not JSON, is nested deeper than 64
+/// levels, or has more than 64 MiB.
 DataValue data_json(const EvalData& data, std::string_view name);
 
-/// A file of JSON lines whose objects are parsed on access, so that a task that uses a few of many
-/// does not parse the others. `data` must outlive it.
+/// A file of JSON lines whose objects are parsed on access, so that a task that uses only some
+/// objects does not parse the others. `data` must outlive it.
 class DataJsonLines {
  public:
-  /// UserError if missing, or without any line. Empty lines are skipped.
+  /// Throws UserError if the file is missing or has no lines. Empty lines are skipped.
   DataJsonLines(const EvalData& data, std::string_view name);
   size_t size() const { return lines_.size(); }
-  /// The limits of data_json() apply to every line.
+  /// Parses an object. The limits of data_json() apply to every line.
   DataValue at(size_t index) const;
 
  private:
@@ -39,24 +40,24 @@ class DataJsonLines {
   std::vector<Line> lines_;
 };
 
-/// The objects of a file of JSON lines; at most the first `count` (-1: all).
+/// Returns the objects of a file of JSON lines, at most the first `count` (-1: all).
 std::vector<DataValue> data_json_lines(const EvalData& data, std::string_view name,
                                        int64_t count = -1);
 
-/// The lines of a text file, without carriage returns and empty lines.
+/// Returns the lines of a text file, without carriage returns and empty lines.
 std::vector<std::string_view> data_lines(const EvalData& data, std::string_view name);
 
-// These throw UserError if the key is missing or has another type.
+// The functions below throw UserError if the key is missing or has another type.
 
-/// The value of a key, of any type.
+/// Returns the value of a key, of any type.
 DataValue member(const DataValue& value, std::string_view key);
-/// A text, or a number as text.
+/// Returns a text, or a number as text.
 std::string text_member(const DataValue& value, std::string_view key);
-/// A whole number from 1 to 2^31 - 1.
+/// Returns a whole number from 1 to 2^31 - 1.
 int count_member(const DataValue& value, std::string_view key);
-/// A text, a number, or a list of these.
+/// Returns the texts of a value that is a text, a number, or a list of texts and numbers.
 std::vector<std::string> texts_member(const DataValue& value, std::string_view key);
-/// A list's elements, or those of a member list.
+/// Returns the elements of a list, or of a list that is the value of a key.
 std::vector<DataValue> elements(const DataValue& list);
 std::vector<DataValue> elements(const DataValue& value, std::string_view key);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Location, in a prompt, of the sentence that contains the answer.
+// Finds the sentences of a prompt that contain the answer.
 
 #include <cstdint>
 #include <span>
@@ -17,19 +17,19 @@ struct TokenRange {
   bool operator==(const TokenRange&) const = default;
 };
 
-/// The sentences of the prompt's context that contain an answer word for word, each from the end of
-/// the previous sentence or line to its own. Ascending, without duplicates. Empty if
-/// answer_tokens() finds none.
+/// Returns the sentences of the prompt's context that contain an answer word for word. A sentence
+/// begins at the end of the previous sentence or line. The result is in ascending order, without
+/// duplicates. It is empty if answer_tokens() finds nothing.
 std::vector<TokenRange> evidence_in(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
                                     std::span<const std::string> answers);
 
-/// The tokens of these sentences, ascending.
+/// Returns the tokens of the sentences of evidence_in(), in ascending order.
 std::vector<int64_t> evidence_tokens(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
                                      std::span<const std::string> answers);
 
-/// The first token of the block of `block` tokens, counted from token `init` on, that contains most
-/// of the range. -1 if the range begins before `init`, or the block is not complete within
-/// `tokens`.
+/// Returns the first token of the block that contains most of the range. Blocks have `block` tokens
+/// and begin at token `init`. Returns -1 if the range begins before `init`, or if the block is not
+/// complete within `tokens` tokens.
 int64_t block_of(const TokenRange& range, int64_t init, int64_t block, int64_t tokens);
 
 }  // namespace longhaul

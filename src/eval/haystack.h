@@ -1,6 +1,7 @@
 #pragma once
-// Long texts with hidden sentences: parts of public-domain books (or of the user's essays) and
-// lines of noise, cut so that the finished prompt has the requested length.
+// Makes long texts (haystacks) with hidden sentences (needles). The texts are parts of
+// public-domain books, of the user's essays, or lines of noise. They are cut so that the finished
+// prompt has the requested length.
 
 #include <cstdint>
 #include <functional>
@@ -14,29 +15,31 @@
 
 namespace longhaul {
 
-/// "The grass is green. The sky is blue. ...": RULER's and the passkey prompts' noise.
+/// The line of noise in RULER and in passkey prompts: "The grass is green. The sky is blue. ...".
 extern const std::string_view kNoiseLine;
 
-/// Approximate bytes per token of English prose, the starting point when searching for a text of
-/// some length, and the fewest bytes of text in a prompt.
+/// Approximate bytes per token of English prose; the search for a text of a given length starts
+/// with this estimate. kLeastBytes is the smallest number of bytes of text in a prompt.
 inline constexpr double kBytesPerToken = 3.6;
 inline constexpr int64_t kLeastBytes = 64;
 
-/// Paul Graham's essays in RULER's public form, essays/PaulGrahamEssays.json with the key "text".
-/// They have no free licence, so they come only from a user's own --data folder; null without it.
-/// UserError for a file of another form or without text.
+/// Returns Paul Graham's essays from essays/PaulGrahamEssays.json, in the format of RULER (an
+/// object with the key "text"). The essays have no free licence, so they are read only from the
+/// user's --data folder. Returns null if the file does not exist. Throws UserError if the file has
+/// another format or no text.
 std::shared_ptr<const std::string> graham_essays(const EvalData& data);
-/// Hex xxh3 of that file's text; empty if there is none.
+/// Returns the hex xxh3 of the essays' text, or an empty string if there are no essays.
 std::string essays_hash(const EvalData& data);
 
-/// A position in the books of data/books from which any amount of text can be read. It continues in
-/// the next book at the end of one, and from the first again.
+/// A position in the books of data/books, from which any amount of text can be read. At the end of
+/// a book, reading continues with the next book, and after the last book with the first.
 class BookStretch {
  public:
-  /// Begins at a sentence. `essays`, unless null, replace the books.
+  /// Chooses a random position at the start of a sentence. If `essays` is not null, the essays are
+  /// used and not the books.
   BookStretch(const EvalData& data, Random& random,
               std::shared_ptr<const std::string> essays = nullptr);
-  /// The next `bytes` bytes, cut back to the end of a word.
+  /// Returns the next `bytes` bytes, shortened to the end of a word.
   std::string text(size_t bytes) const;
 
  private:
@@ -45,30 +48,30 @@ class BookStretch {
   size_t book_ = 0, offset_ = 0;
 };
 
-/// The beginning of the last sentence that begins at or before `at`.
+/// Returns the start of the last sentence that begins at or before `at`.
 size_t sentence_start(std::string_view text, size_t at);
 
 struct Hidden {
   std::string text;  ///< a sentence or more
-  double depth = 0;  ///< 0..1 of the haystack's characters
+  double depth = 0;  ///< place in the haystack: 0 is its beginning, 1 is its end
 };
 
-/// Inserts every hidden text at the sentence border before its depth (1: at the end), enclosed by
-/// `before` and `after`.
+/// Returns the haystack with every hidden text inserted, enclosed by `before` and `after`. A text
+/// is inserted at the last start of a sentence before its depth, or at the end if its depth is 1.
 std::string hide(std::string_view haystack, std::vector<Hidden> hidden,
                  std::string_view before = "", std::string_view after = " ");
 
-/// Depth of sample i: ten evenly spaced points from 0 to 1, each once in any ten consecutive
-/// samples.
+/// Returns the depth of a sample, which is one of ten evenly spaced points from 0 to 1. Any ten
+/// consecutive samples have ten different depths.
 double grid_depth(int sample);
 
-/// Fills `sample` with `fill(sample, units)` (bytes of text, lines, pairs) so that prompt and reply
-/// come as close to request.length as units allow, without exceeding it. UserError if not even
-/// `least` units fit. `units_per_token` is an estimate.
+/// Finds the largest number of units with which prompt and reply do not exceed request.length, and
+/// calls fill(sample, units) with it. A unit is a byte of text, a line or a pair, as `fill` defines
+/// it. `units_per_token` is an estimate. Throws UserError if not even `least` units fit.
 void fit_to_length(const TaskRequest& request, Sample& sample, double units_per_token,
                    int64_t least, const std::function<void(Sample&, int64_t units)>& fill);
 
-/// Variant for a context of book text.
+/// Variant of fit_to_length() for book text: `context` makes the sample's context from the text.
 void fit_book_text(const TaskRequest& request, Sample& sample, const BookStretch& stretch,
                    const std::function<std::string(std::string_view text)>& context);
 

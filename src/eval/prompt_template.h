@@ -1,5 +1,7 @@
 #pragma once
-// Published prompts with names in braces: "Read this.\n{context}\nQuestion: {input}".
+// Fills in published prompts with names in braces: "Read this.
+// {context}
+// Question: {input}".
 
 #include <span>
 #include <string>
@@ -13,7 +15,7 @@ namespace longhaul {
 
 using PromptField = std::pair<std::string_view, std::string_view>;
 
-/// Replaces every {name} that is a field, without recursion; other braces are unchanged.
+/// Replaces every {name} that is a field, without recursion. Other braces do not change.
 std::string fill_in(std::string_view text, std::span<const PromptField> fields);
 
 /// Sets context, separator and question so that they form `text` with {context} and the fields

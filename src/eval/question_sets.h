@@ -1,5 +1,6 @@
 #pragma once
-// Questions and a common pool of paragraphs that answer them, for multi-document tasks.
+// Questions with a common pool of paragraphs, for multi-document tasks. Some paragraphs answer a
+// question, and the others are distractors.
 
 #include <cstdint>
 #include <string>
@@ -28,15 +29,15 @@ struct QuestionSet {
   std::vector<Question> questions;          ///< in file order
 };
 
-/// SQuAD 1.1 questions from qa/xquad.en.json.
+/// Returns SQuAD 1.1 questions from qa/xquad.en.json.
 QuestionSet xquad(const EvalData& data);
-/// HotpotQA questions with ten paragraphs each from qa/hotpotqa.json; the paragraphs of
-/// qa/hotpotqa_paragraphs.json are in the pool too.
+/// Returns HotpotQA questions with ten paragraphs each from qa/hotpotqa.json. The pool also
+/// contains the paragraphs of qa/hotpotqa_paragraphs.json.
 QuestionSet hotpotqa(const EvalData& data);
-/// Natural Questions from qa/nq_open.jsonl, one passage each.
+/// Returns Natural Questions from qa/nq_open.jsonl, with one passage each.
 QuestionSet natural_questions(const EvalData& data);
 
-/// Documents that are not in `without`, in random order.
+/// Returns documents that are not in `without`, in random order.
 std::vector<size_t> distractors(const QuestionSet& set, const std::vector<size_t>& without,
                                 Random& random);
 

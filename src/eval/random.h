@@ -24,7 +24,8 @@ class Random {
 
   uint64_t bits() { return numbers_.next(); }
 
-  /// From 0 to count - 1; the bias of the remainder is below 2^-32 for every count in use.
+  /// Returns a number from 0 to count - 1. The bias of the remainder is below 2^-32 for every count
+  /// in use.
   uint64_t below(uint64_t count) {
     LH_ASSERT(count > 0);
     return bits() % count;
@@ -46,14 +47,14 @@ class Random {
     }
   }
 
-  /// "4082716": the first digit is not 0.
+  /// Returns a number with `count` digits, the first of which is not 0: "4082716".
   std::string digits(int count) {
     std::string text(1, static_cast<char>('1' + below(9)));
     while (static_cast<int>(text.size()) < count) text += static_cast<char>('0' + below(10));
     return text;
   }
 
-  /// Version 4, lower case.
+  /// Returns a UUID of version 4 in lower case.
   std::string uuid() {
     constexpr std::string_view kHex = "0123456789abcdef";
     std::string text;

@@ -1,7 +1,7 @@
 #pragma once
-// One answered sample: a line of DIR/samples.jsonl, written as soon as it is available. A run
-// directory contains run.json (the request and the machine) and samples.jsonl (read by
-// record_file.h).
+// A record of one answered sample. It is a line of DIR/samples.jsonl, which is written as soon as
+// the answer is available. A run directory contains run.json (the request and the machine) and
+// samples.jsonl (read by record_file.h).
 //
 // The keys of run.json that `longhaul report` uses; it lists every other key unchanged:
 //   "version": "0.1.0"       "build": "c1d3045"      "seed": 1     "started": "ISO 8601"
@@ -22,8 +22,8 @@ namespace longhaul {
 
 /// Prefix of the names of baselines.
 inline constexpr std::string_view kControlPrefix = "control:";
-/// Whether a method of that name is a baseline, which reads a part of the prompt or is shown the
-/// place of the answer.
+/// Returns whether `method` is the name of a baseline. Baselines read a part of the prompt, or are
+/// shown the place of the answer.
 inline bool of_control(std::string_view method) { return method.starts_with(kControlPrefix); }
 
 struct Record {
@@ -46,9 +46,9 @@ struct Record {
   std::vector<std::string> expected;
   double score = 0;  ///< 0..1; for metric "nll" the mean negative log-likelihood, nats per token
   std::string metric = "score";  ///< "score" (higher is better) or "nll" (lower is better)
-  /// For nll: number of text tokens before the stretch whose mean this record holds (over
-  /// `reply_tokens` tokens). Stretches of one text share `group`, and each has its own id
-  /// ("emma@4096").
+  /// For nll only. A record holds the mean over a stretch (a range) of `reply_tokens` tokens of the
+  /// text, and `position` is the number of tokens before the stretch. Stretches of one text share
+  /// `group`, and each has its own id ("emma@4096").
   std::optional<int64_t> position;
   int64_t reply_tokens = 0;
   double first_token_seconds = 0;
@@ -60,30 +60,31 @@ struct Record {
   /// Per layer, the share of the answer's tokens that were visible to the reply's rows
   /// (eval/answer_recall.h); empty if unknown.
   std::vector<double> recall;
-  /// Rank of the answer's passage among those used by the reply, 1 being the first; 0: not among
-  /// them (source_rank() in eval/ask.cc). None if not requested, if the answer is not in the text,
-  /// or if the method moves its keys.
+  /// Rank of the answer's passage among the passages used by the reply (source_rank() in
+  /// eval/ask.cc). 1 is the first; 0 means that the answer's passage is not among them. Empty if
+  /// the rank was not requested, if the answer is not in the text, or if the method moves its keys.
   std::optional<int64_t> source_rank;
-  /// Share of the attention on the context that the first passage has; none as source_rank, but
-  /// also known where the answer is not in the text.
+  /// Share of the attention on the context that goes to the passage with rank 1. Empty in the cases
+  /// of source_rank, except that the answer need not be in the text.
   std::optional<double> source_share;
   std::string error;  ///< why there is no reply (score 0); empty if there is one
 
   /// False for the second and later stretches of a text: the first one represents its answer.
   bool begins_answer() const { return position.value_or(0) == 0; }
-  /// The sample's id: `id` without the stretch's position.
+  /// Returns the sample's id, which is `id` without the position of the stretch.
   std::string sample_id() const;
-  /// The cell's fields as one text.
+  /// Returns the fields of the cell as one text.
   std::string key() const;
-  /// key() without the method: records with equal values answer one prompt.
+  /// Returns key() without the method. Records with equal values answer the same prompt.
   std::string prompt_key() const;
 };
 
-/// Number of answers in the records: all stretches of one predicted text count as one answer.
+/// Returns the number of answers in the records. All stretches of one predicted text count as one
+/// answer.
 int64_t count_answers(std::span<const Record> records);
 
-/// Conversion to and from one line of JSON, without the newline. from_json throws UserError with
-/// the key.
+/// Converts a record to one line of JSON, without the newline, and back. from_json() throws
+/// UserError with the key.
 std::string to_json(const Record& record);
 Record record_from_json(const std::string& line);
 

@@ -17,7 +17,8 @@ namespace longhaul {
 /// The prompt of a sample according to its records (with or without opening words).
 struct FoundPrompt {
   std::string sample_hash;  ///< empty: written by a program version without it
-  std::string prompt_hash;  ///< hash of the whole prompt as read by methods; empty: baselines only
+  std::string prompt_hash;  ///< hash of the whole prompt as methods read it; empty: only baselines
+                            ///< have answered
   int64_t prompt_tokens = 0;  ///< tokens of the whole prompt
 };
 
@@ -25,9 +26,9 @@ class RecordWriter {
  public:
   /// Locks the folder's file against other runs and reads its contents without changing them. If
   /// there is none, it creates an empty file, which is removed again unless begin() follows.
-  /// Records with an error are skipped and will be computed again, because there may be more memory
-  /// now. UserError if the file is locked, damaged or not writable, or holds answers to different
-  /// prompts of one sample.
+  /// Records with an error are skipped and computed again, because more memory may be available
+  /// now. Throws UserError if the file is locked, damaged or not writable, or holds answers to
+  /// different prompts of one sample.
   explicit RecordWriter(const std::filesystem::path& folder);
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;
@@ -37,13 +38,13 @@ class RecordWriter {
   /// first add().
   void begin();
 
-  /// Whether the file has a record with the same (task, opening, length, id, method).
+  /// Returns whether the file has a record with the same (task, opening, length, id, method).
   bool has(const Record& record) const;
-  /// The prompt that the file had, when opened, for the record's (task, opening, length, id); null
-  /// if it had none of its answers. Thread-safe.
+  /// Returns the prompt for the record's (task, opening, length, id) that the file contained when
+  /// it was opened, or null if it contained no such record. Thread-safe.
   const FoundPrompt* found_prompt(const Record& record) const;
-  /// Adds the records of one sample, except those already in the file; they are on disk when it
-  /// returns. Thread-safe.
+  /// Adds the records of one sample, except records that are already in the file. The records are
+  /// on disk when it returns. Thread-safe.
   void add(const std::vector<Record>& records);
 
   /// Records of this run and of earlier ones. Do not call while threads add.

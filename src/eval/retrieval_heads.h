@@ -1,8 +1,9 @@
 #pragma once
-// Retrieval heads: the query heads that attend to the text copied by the reply (Wu et al.,
-// arXiv:2404.15574; Ltri-LLM, arXiv:2412.04757, selects its heads by them). For every generated
-// token a head gains 1 / (tokens of the answer in the text) if the key to which the newest row
-// attends most is that very token, inside the answer.
+// Finds retrieval heads, which are the query heads that attend to the text that the reply copies
+// (Wu et al., arXiv:2404.15574). Ltri-LLM (arXiv:2412.04757) uses them. The score of a head grows
+// with each generated token that it copies: the key with the most attention of the newest row is in
+// the answer, and its token is the generated token. The growth is 1 / (number of tokens of the
+// answer in the text).
 
 #include <cstdint>
 #include <functional>
@@ -23,14 +24,15 @@ namespace longhaul {
 /// [layer][query head], from 0 to (generated tokens) / (tokens of the answer)
 using HeadScores = std::vector<std::vector<double>>;
 
-/// The keys to which each query head of the decoded tokens attends most; for Session::observe of a
-/// dense session. In layers with the model's own sliding window, only keys within it count.
+/// Collects the keys to which each query head of the decoded tokens attends most. It is used with
+/// Session::observe of a dense session. In layers with the model's own sliding window, only keys
+/// within it count.
 class StrongestKeys {
  public:
   explicit StrongestKeys(const ModelShape& shape);
 
   void observe(const LayerStep& step);
-  /// The key for decoded token `row` (from 0), as a position in the context.
+  /// Returns the key for decoded token `row` (from 0), as a position in the context.
   int32_t at(size_t row, size_t layer, size_t head) const {
     const auto layers = static_cast<size_t>(layers_), heads = static_cast<size_t>(heads_);
     return keys_[(row * layers + layer) * heads + head];
@@ -42,13 +44,14 @@ class StrongestKeys {
   Array<float> rotated_;
 };
 
-/// Score of a head for the keys to which it attends.
+/// Computes the score of a head from the keys to which it attends.
 class CopyScore {
  public:
   /// `answer`: positions of the answer's tokens in the prompt, ascending, at least one.
   CopyScore(std::span<const int32_t> prompt, std::span<const int64_t> answer);
 
-  /// Score of a row that attended most to `strongest` when `token` was generated from it.
+  /// Returns the score of a row from which `token` was generated. `strongest` is the key with the
+  /// most attention of the row.
   double of(int64_t strongest, int32_t token) const;
   /// Adds the scores of a whole reply; token i was generated from decoded token i.
   void add(const StrongestKeys& strongest, std::span<const int32_t> reply,
@@ -59,13 +62,13 @@ class CopyScore {
   std::span<const int64_t> answer_;
 };
 
-/// Whether a row at `position` would no longer see the key at `key` in a streaming head of duo,
-/// with duo's default numbers of first and recent tokens.
+/// Returns whether a streaming head of duo would have evicted the key at `key` before a row at
+/// `position`, with duo's default numbers of first and recent tokens.
 bool beyond_streaming(int64_t key, int64_t position);
 
 struct HeadSearch {
   std::vector<int64_t> lengths;  ///< tokens of a prompt and its reply
-  int samples = 10;              ///< samples per length: facts at as many depths of books
+  int samples = 10;              ///< samples per length: facts at different depths of books
   uint64_t seed = 1;
   SessionOptions session;            ///< its method must be dense
   std::optional<ChatTemplate> chat;  ///< without one, prompts end with the reply's first words
@@ -75,8 +78,8 @@ struct HeadSearch {
 
 struct FoundHeads {
   HeadScores scores;  ///< mean over the counted replies
-  /// Share of the tokens of these replies for which the key with most attention is no longer
-  /// visible to duo's streaming heads. It distinguishes heads that copy nothing.
+  /// Share of the tokens of the counted replies for which duo's streaming heads would have evicted
+  /// the key with the most attention. It orders heads that copy nothing.
   HeadScores distant;
   int asked = 0;
   int counted = 0;  ///< replies with more than half of the answers' words
@@ -89,11 +92,12 @@ class HeadCount {
   /// Uses `session`, `chat` and `cancel` of a search, which must outlive this object.
   HeadCount(std::shared_ptr<const Engine> engine, const HeadSearch& search);
 
-  /// The prompt of the sample: with the reply's first words if there is no chat template.
+  /// Returns the prompt of the sample. If there is no chat template, it ends with the reply's first
+  /// words.
   ComposedPrompt compose(const Sample& sample) const;
   const PromptComposer& composer() const { return composer_; }
-  /// Runs the prompt. `watch` sees every layer of the prompt before its last token. Returns false
-  /// if cancelled; nothing has then been counted.
+  /// Runs the prompt. `watch` is called for every layer of the prompt before the last token.
+  /// Returns false if cancelled; nothing is counted in that case.
   bool ask(const Sample& sample, const ComposedPrompt& prompt,
            const std::function<void(const LayerStep&)>& watch = {});
 

@@ -1,6 +1,6 @@
 #pragma once
-// The answers in a run's folder: which cells exist, and whether they belong to the prompts of this
-// run.
+// Checks the answers in the folder of a run: which answers exist, and whether they belong to the
+// prompts of this run.
 
 #include <filesystem>
 #include <memory>
@@ -12,31 +12,31 @@
 
 namespace longhaul {
 
-/// The common beginning of all records of a sample, with or without opening.
+/// Returns the fields that all records of a sample share, with or without opening.
 Record cell_of(const QueuedSample& queued, bool opening);
 
 class RunAnswers {
  public:
-  /// Begins the folder with run_json()'s `run`, or continues it. Before any change it performs all
-  /// checks that are possible at once. These are the run's conditions, the samples that `queue` has
-  /// planned, and for every length with answers in the folder the first sample (which `queue` makes
-  /// for this purpose). Warns if the answers come from another build of the program.
+  /// Begins the folder with run_json()'s `run`, or continues it. Before any change it checks
+  /// everything that can be checked at this point: the conditions of the run, the samples that
+  /// `queue` has planned, and the first sample of every length with answers in the folder (`queue`
+  /// makes it for this check). Warns if the answers come from another build of the program.
   RunAnswers(const std::filesystem::path& folder, const nlohmann::ordered_json& run,
              SampleQueue& queue, const PromptComposer& composer, Openings openings);
 
-  /// The folder's prompt for a cell when it was opened; null if there was none. UserError if it was
-  /// another sample. This can happen because samples with their own length are cut to --lengths or
-  /// the model's, and texts come from --data, and neither is among the run's conditions.
+  /// Returns the prompt of a cell that the folder contained when it was opened, or null. Throws
+  /// UserError if that prompt was made from another sample. This can happen because --data and
+  /// --lengths (to which samples with their own length are cut) may differ between runs.
   const FoundPrompt* found_prompt(const Sample& sample, Record cell) const;
-  /// Checks by the prompt's tokens, for records without a sample hash.
+  /// Checks the prompt by its tokens, for records without a sample hash.
   void check_prompt(const FoundPrompt& found, const Record& cell,
                     const std::vector<int32_t>& tokens) const;
-  /// Whether the cell, including its method, is present; for a predicted text, whether every
-  /// stretch is.
+  /// Returns whether the cell, including its method, has a record. For a predicted text, every
+  /// stretch must have a record.
   bool answered(const Sample& sample, const Record& cell, const FoundPrompt& found) const;
 
-  /// Notes in run.json that everything has been answered, unless an earlier run left something open
-  /// that this one did not request.
+  /// Records in run.json that all answers exist, unless answers are missing that an earlier run
+  /// requested and this run did not.
   void finish();
 
   RecordWriter& writer() { return *writer_; }

@@ -16,11 +16,12 @@ class RunProgress {
   RunProgress(const std::vector<TestedMethod>& tested_methods, int64_t answers, double work,
               const EvalHooks& hooks);
 
-  /// Adds an answer of an earlier run: it counts in the running score, and its `work` is not left
-  /// to do (0: this run does not request it). Call before the first count().
+  /// Adds an answer of an earlier run. It counts in the running score, and its `work` is subtracted
+  /// from the remaining work (0: this run does not request the answer). Call before the first
+  /// count().
   void add_found(const Record& record, double work);
-  /// Adds one more answer with its new records (none if an earlier run had it) and the engine's
-  /// seconds for it. Thread-safe.
+  /// Adds an answer with its new records and the engine's seconds for it. There are no new records
+  /// if an earlier run has the answer. Thread-safe.
   void count(double work, const std::vector<Record>& records, double engine_seconds);
 
   /// Adds the engine's seconds for an answer that was cancelled. Thread-safe.
@@ -30,7 +31,7 @@ class RunProgress {
   double engine_seconds() const { return engine_seconds_; }
 
  private:
-  bool add_score(const Record& record);  ///< false: the method is not requested
+  bool add_score(const Record& record);  ///< returns false if the method is not requested
 
   const EvalHooks& hooks_;
   double work_;       ///< work of all requested answers that have not been passed yet

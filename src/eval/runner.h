@@ -1,7 +1,7 @@
 #pragma once
-// A run of `longhaul eval`: every sample of every task with every method. Lengths ascend and
-// methods form the innermost loop, so that the results are comparable after an early end. Continues
-// where an earlier run in the same folder stopped.
+// Runs `longhaul eval`: every sample of every task with every method. Lengths ascend and methods
+// form the innermost loop, so that the results are comparable after an early end. Continues where
+// an earlier run in the same folder stopped.
 
 #include <filesystem>
 #include <functional>
@@ -25,15 +25,17 @@ struct EvalProgress {
   int64_t done = 0, total = 0;  ///< answers: (sample, opening, method)
   // Work, estimated from lengths:
   double fresh = 0;  ///< work of the answers given by this run
-  double left = 0;   ///< work of its remaining answers; answers of earlier runs are in neither
+  double left = 0;   ///< work of the remaining answers; answers of earlier runs count neither here
+                     ///< nor in `fresh`
   std::vector<Method> methods;
 };
 
-/// Remaining time at the speed of this run so far (`seconds`); negative: too early to estimate.
+/// Returns the remaining seconds at the present speed. `seconds` is the time of this run so far.
+/// The result is negative if it is too early for an estimate.
 double seconds_left(const EvalProgress& progress, double seconds);
 
 struct EvalHooks {
-  /// Called after every answer; from any thread, one at a time.
+  /// Called after every answer, from any thread, but never by two threads at once.
   std::function<void(const EvalProgress& progress)> progress;
   const CancelFlag* cancel = nullptr;
 };
@@ -48,14 +50,16 @@ struct EvalOutcome {
   double idle_seconds = 0;    ///< waiting without a sample while others still worked
 };
 
-/// The registry's tasks and "jsonl:FILE". UserError for an unknown name or an invalid line of a
-/// file. A family's name ("ruler") stands for its tasks; those without data are skipped with a
-/// warning, unless none remain. `data` is the folder of --data.
+/// Returns the tasks with these names, which are names of the registry or "jsonl:FILE". The name of
+/// a family ("ruler") stands for all its tasks. Tasks of a family whose data are missing are
+/// skipped with a warning, unless none would remain. Throws UserError for an unknown name or an
+/// invalid line of a file. `data` is the folder of --data.
 std::vector<PlannedTask> plan_tasks(std::span<const std::string> names,
                                     const std::filesystem::path& data = {});
 
-/// UserError if the folder contains another run or answers to other prompts, if data are missing,
-/// if a method is impossible, or if a length is too short for a task.
+/// Runs the settings and stores the records in the folder. Throws UserError if the folder contains
+/// another run or answers to other prompts, if data are missing, if the model does not support a
+/// method, or if a length is too short for a task.
 EvalOutcome run_eval(const std::shared_ptr<const Engine>& engine, const EvalSettings& settings,
                      std::span<const PlannedTask> tasks, const std::filesystem::path& folder,
                      const EvalHooks& hooks = {});

@@ -1,6 +1,6 @@
 #pragma once
-// One question about a text with its expected answers: the result of every task and the input of
-// the runner.
+// A sample is a question about a text with its expected answers. Tasks make samples, and the runner
+// runs them.
 
 #include <cstdint>
 #include <optional>
@@ -23,7 +23,7 @@ struct Sample {
   /// The reply's first words, placed after the chat template's assistant mark when openings are on
   /// ("The special magic number for K mentioned in the provided text is"). May be empty.
   std::string opening;
-  /// Text before the opening if there is no assistant mark: in bare text.
+  /// Text before the opening in bare text, which has no assistant mark.
   std::string before_opening = " ";
   std::string system;             ///< system message; may be empty
   std::vector<SampleTurn> turns;  ///< between the system message and the question
@@ -39,10 +39,10 @@ struct Sample {
   /// Tokens removed from the context's middle so that prompt and reply fit `cut_to`; both 0 if it
   /// is whole.
   int64_t cut_tokens = 0, cut_to = 0;
-  /// There is no question: the context's own tokens are predicted and scored by position (metric
-  /// nll).
+  /// If true, there is no question. The tokens of the context are predicted and scored by position
+  /// (metric nll).
   bool perplexity = false;
-  /// The sample before or after it has the same context, whose prefill they can share.
+  /// If true, the previous or next sample has the same context, and both can share its prefill.
   bool shares_context = false;
 };
 

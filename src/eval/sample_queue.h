@@ -1,5 +1,5 @@
 #pragma once
-// All samples of a run in order, made on demand.
+// Provides all samples of a run in order. Samples are made on demand.
 
 #include <condition_variable>
 #include <cstdint>
@@ -34,28 +34,30 @@ class SampleQueue {
 
   /// Also makes the first sample of the wanted lengths of tasks. Call before next().
   void plan_first(const std::function<bool(const PlannedTask& task, int64_t length)>& wanted);
-  /// The samples made so far. Call before next().
+  /// Returns the samples made so far. Call before next().
   std::vector<QueuedSample> planned() const;
-  /// Tasks without any sample with opening words, in order. Call before next().
+  /// Returns the tasks that have no sample with opening words, in order. Call before next().
   std::vector<std::string_view> unopened() const;
-  /// Whether this run requests the record's answer, ignoring the number of samples. Call before
-  /// next().
+  /// Returns whether this run requests the record's answer, ignoring the number of samples. Call
+  /// before next().
   bool asks(const Record& record) const;
 
-  /// The next sample; none after the last. Thread-safe. With several threads, one of them makes the
-  /// samples of the next length or task while the others still have some. If samples cannot be
-  /// made, the error is thrown when their turn comes.
+  /// Returns the next sample, or nothing after the last one. Thread-safe. With several threads, one
+  /// thread makes the samples of the next length or task while other threads still work on earlier
+  /// samples. If samples cannot be made, the error is thrown when their turn comes.
   std::optional<QueuedSample> next();
-  /// Seconds that all threads have waited in next() for samples made by another thread. Do not call
-  /// while threads take samples.
+  /// Returns the seconds that all threads have waited in next() for samples made by another thread.
+  /// Do not call while threads take samples.
   double waited_seconds() const { return waited_seconds_; }
 
-  /// Work of the record's answer; 0 if this run does not request it. Call before next().
+  /// Returns the work of the record's answer, or 0 if this run does not request it. Call before
+  /// next().
   double work_of(const Record& record) const;
 
-  /// Number of answers for a sample: methods times ways of asking.
+  /// Returns the number of answers for a sample: number of methods times number of openings (with
+  /// and without).
   int64_t answers_of(const Sample& sample) const;
-  /// Work of one answer, in tokens read.
+  /// Returns the work of one answer, in tokens read.
   double work_of(const QueuedSample& queued) const;
   int64_t answers() const { return answers_; }  ///< total of the run
   double work() const { return work_; }
@@ -65,8 +67,8 @@ class SampleQueue {
     const PlannedTask* task = nullptr;
     int64_t length = 0;
     bool made = false;           ///< all samples are made; otherwise at most the first
-    bool making = false;         ///< by some thread
-    std::exception_ptr failure;  ///< why they cannot be made
+    bool making = false;         ///< a thread is making the samples
+    std::exception_ptr failure;  ///< why the samples cannot be made
     std::vector<bool> ways;      ///< requested openings; empty: each sample's own
     bool opened = false;         ///< at least one known sample has opening words
     std::vector<std::shared_ptr<const Sample>> samples;
@@ -90,8 +92,8 @@ class SampleQueue {
   double work_ = 0;
 };
 
-/// The requested openings of a sample: without its opening words, with them, or both; only one if
-/// both would give the same prompt.
+/// Returns the requested variants of a sample: without its opening words, with them, or both. If
+/// both would give the same prompt, only one is returned.
 std::vector<bool> openings_of(const Sample& sample, Openings openings,
                               const PromptComposer& composer);
 

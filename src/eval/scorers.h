@@ -1,6 +1,6 @@
 #pragma once
-// Scoring of replies in 0..1: the rules of the published benchmarks, each following its reference
-// definition. tools/make_score_goldens.py computes the expected values of the tests.
+// Scores replies from 0 to 1 by the rules of the published benchmarks. Each rule follows its
+// reference definition. tools/make_score_goldens.py computes the expected values of the tests.
 
 #include <span>
 #include <string>
@@ -11,12 +11,14 @@
 
 namespace longhaul {
 
-/// The score of a reply by sample.rule; the best over the answers unless the rule says otherwise.
-/// UserError for an unknown rule or an invalid regular expression.
+/// Returns the score of a reply by sample.rule. It is the best score over all answers, unless the
+/// rule defines something else. Throws UserError for an unknown rule or an invalid regular
+/// expression.
 double score_reply(const Sample& sample, std::string_view reply);
 
-/// Checks before a run all conditions of score_reply(): answers exist, the rule is known, patterns
-/// are valid, numeric answers are numbers. UserError; the caller adds the location of the sample.
+/// Checks all conditions of score_reply() before a run: answers exist, the rule is known, patterns
+/// are valid, numeric answers are numbers. Throws UserError; the caller adds the location of the
+/// sample.
 void check_scorable(const Sample& sample);
 
 /// A rule that Sample::rule may name.
@@ -24,35 +26,37 @@ struct ScoreRule {
   std::string_view name;
   std::string_view help;  ///< one line
   double (*score)(const Sample& sample, std::string_view reply);
-  /// UserError for an answer that no reply could match; null if every answer is valid.
+  /// Throws UserError for an answer that no reply could match. Null if every answer is valid.
   void (*check)(const std::string& answer) = nullptr;
 };
-/// Also available as "first-line+NAME", which uses only the reply's first non-empty line, and as
-/// "after-7+NAME", which ignores the first seven words of reply and answers (CItruS, appendix G:
-/// they repeat the question).
+/// Returns all rules. Each rule NAME is also available as "first-line+NAME", which uses only the
+/// reply's first non-empty line, and as "after-7+NAME", which ignores the first seven words of
+/// reply and answers, because they repeat the question (CItruS, appendix G).
 std::span<const ScoreRule> score_rules();
 
 // --- single rules ---
 
-/// 0 or 1: whether the trimmed reply equals the answer; whether the reply contains it, ignoring
-/// case.
+/// exact_score() is 1 if the trimmed reply equals the answer. The next function gives 1 if the
+/// reply contains the answer, ignoring case.
 double exact_score(std::string_view answer, std::string_view reply);
 double contains_score(std::string_view answer, std::string_view reply);
-/// The first run of ASCII digits is the answer (passkey, InfiniteBench).
+/// 1 if the reply's first run of ASCII digits is the answer (passkey, InfiniteBench).
 double first_integer_score(std::string_view answer, std::string_view reply);
-/// The last number ("1,234.50") equals the answer as a number (GSM8K).
+/// 1 if the reply's last number ("1,234.50") equals the answer as a number (GSM8K).
 double last_number_score(std::string_view answer, std::string_view reply);
 
 /// F1 of two bags of words; 0 if they share none.
 double bag_f1(std::span<const std::string> answer, std::span<const std::string> reply);
 /// SQuAD's word F1; Chinese F1 with every character a word (InfiniteBench's rule).
 double squad_f1(std::string_view answer, std::string_view reply);
-/// The answer's words occur in the reply in this form (lost in the middle's best subspan match).
+/// 1 if the reply contains the answer, both normalised as in SQuAD (the best subspan match of "Lost
+/// in the middle").
 double squad_contains(std::string_view answer, std::string_view reply);
 double chinese_f1(std::string_view answer, std::string_view reply);
 
-/// ROUGE as in Google's rouge-score (no stemming): F of n-grams, of the longest common subsequence,
-/// and of the summary-level one, where sentences are lines.
+/// ROUGE as in Google's rouge-score, without stemming. The functions return the F measure of
+/// n-grams, of the longest common subsequence, and of the summary-level longest common subsequence,
+/// in which every line is a sentence.
 double rouge_n(int n, std::string_view answer, std::string_view reply);
 double rouge_l(std::string_view answer, std::string_view reply);
 double rouge_lsum(std::string_view answer, std::string_view reply);

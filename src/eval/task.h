@@ -1,6 +1,6 @@
 #pragma once
-// Registry of all tasks by name: question, scoring and sources of the texts. A new task needs one
-// source file and one line in task_registry.cc.
+// Registry of all tasks by name. An entry describes the question, the scoring and the sources of
+// the texts. A new task needs one source file and one line in task_registry.cc.
 
 #include <cstdint>
 #include <functional>
@@ -36,8 +36,8 @@ struct TaskInfo {
   std::vector<Sample> (*samples_of)(const TaskRequest& request) = nullptr;
   bool essays = false;  ///< reads Graham's essays instead of books if the data include them
 
-  /// Deterministic in (length, samples, seed): sample i does not depend on `samples`. UserError
-  /// names the missing data file and --data.
+  /// Makes the samples. They depend only on length and seed, and sample i does not depend on
+  /// `samples`. Throws UserError that names a missing data file and --data.
   std::vector<Sample> make(TaskRequest request) const {
     request.task = name;
     return samples_of(request);
@@ -45,9 +45,9 @@ struct TaskInfo {
 };
 
 std::span<const TaskInfo> eval_tasks();
-/// UserError lists the closest names.
+/// Returns the task with this name. Throws UserError that lists the closest names if there is none.
 const TaskInfo& eval_task(std::string_view name);
-/// The task of that name, or all tasks of a family: "ruler" means every "ruler/...".
+/// Returns the task with this name, or all tasks of a family: "ruler" means every "ruler/...".
 std::vector<const TaskInfo*> eval_tasks_named(std::string_view name);
 
 }  // namespace longhaul

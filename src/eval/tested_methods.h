@@ -1,5 +1,5 @@
 #pragma once
-// The methods and baselines that a run compares.
+// Lists the methods and baselines that a run compares.
 
 #include <span>
 #include <string>
@@ -10,30 +10,30 @@
 
 namespace longhaul {
 
-/// A method, or dense attention on a modified prompt.
+/// A tested method: a method, or a baseline, which is dense attention on a modified prompt.
 struct TestedMethod {
   enum class Reads { kWhole, kQuestionOnly, kWithoutMiddle };
   std::string name;
   SessionOptions options;
   Reads reads = Reads::kWhole;
   bool dense = false;
-  bool shares = false;  ///< begins like dense attention
+  bool shares = false;  ///< prefills as dense attention does, so the prefill can be shared
   bool shown_evidence = false;
 };
 
-/// The settings with each method resolved by this model's profiles, and with default lengths if
-/// none were given. UserError for a method given twice, or one that cannot even read a prompt of
-/// the shortest length (a few tokens, if every task has its own lengths). Failures with longer
-/// prompts are stored in their records.
+/// Returns the settings with each method resolved by the model's profiles, and with default lengths
+/// if none were given. Throws UserError if a method is given twice, or if a method cannot read a
+/// prompt of the shortest length. If every task has its own lengths, the shortest length is a few
+/// tokens. If a method fails with longer prompts, the failures are stored in the records.
 EvalSettings for_model(EvalSettings settings, const ModelShape& shape,
                        std::span<const PlannedTask> tasks);
 
-/// For the result of for_model(): dense attention, whose prefills others share, then the other
-/// methods in order, then the baselines.
+/// Returns the tested methods for settings from for_model(). Dense attention comes first, because
+/// other methods continue from its prefills. The other methods follow in order, then the baselines.
 std::vector<TestedMethod> tested_methods_of(const EvalSettings& settings, const ModelShape& shape);
 
-/// Whether the contender runs this sample. Baselines skip perplexity samples, because these have no
-/// question.
+/// Returns whether the tested method runs this sample. Baselines skip perplexity samples, because
+/// perplexity samples have no question.
 bool concerns(const TestedMethod& tested_method, const Sample& sample);
 
 }  // namespace longhaul

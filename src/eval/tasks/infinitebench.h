@@ -15,7 +15,8 @@ struct InfinitePrompt {
   int max_tokens = 0;
 };
 
-/// The prompt for chat models, or with `base` for base models ("yarn_mistral_templates").
+/// Returns the prompt for chat models, or with `base` the prompt for base models
+/// ("yarn_mistral_templates").
 InfinitePrompt infinite_prompt(const EvalData& data, std::string_view name, bool base = false);
 
 /// Sets the reply length and score rule of a sample.

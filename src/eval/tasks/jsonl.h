@@ -1,5 +1,5 @@
 #pragma once
-// The user's own cases, one JSON object per line.
+// Reads the user's own cases, one JSON object per line.
 
 #include <cstdint>
 #include <filesystem>
@@ -15,11 +15,11 @@ namespace longhaul {
 /// "role" and "content" that end with the user's, or "context" and "question"); "answers" (a text
 /// or several); and optionally "match" (contains, contains_all, exact, regex, f1, rouge, rouge1,
 /// rouge2, edit, number), "max_tokens", "group", "system", "opening", "stop", "depth" (0..1). Empty
-/// lines are skipped. UserError "line N: key ..." for anything else.
+/// lines are skipped. Throws UserError "line N: key ..." for anything else.
 std::vector<Sample> parse_jsonl(std::string_view text);
 
-/// A task "jsonl:NAME" with all samples of a file, which may be gzipped. UserError names file and
-/// line.
+/// Returns a task "jsonl:NAME" with all samples of a file, which may be gzipped. Throws UserError
+/// that names file and line.
 PlannedTask jsonl_task(const std::filesystem::path& file);
 
 }  // namespace longhaul

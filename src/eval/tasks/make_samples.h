@@ -39,7 +39,7 @@ constexpr std::array<TaskInfo, n> tasks_of_sets(const Set (&sets)[n],
   return tasks;
 }
 
-/// The set that belongs to a request.
+/// Returns the set that belongs to a request.
 template <class Set, size_t n>
 const Set& requested_set(const Set (&sets)[n], const TaskRequest& request) {
   const Set* set = std::ranges::find(sets, request.task, &Set::name);

@@ -10,15 +10,16 @@
 
 namespace longhaul {
 
-/// "The pass key is 71432. Remember it. 71432 is the pass key."
+/// Returns "The pass key is 71432. Remember it. 71432 is the pass key."
 std::string passkey_line(std::string_view key);
 
-/// `lines` lines of noise with `hidden` after a share `depth` of them, separated by `between`.
+/// Returns `lines` lines of noise, separated by `between`, with `hidden` inserted after the share
+/// `depth` of the lines.
 std::string noise_with(std::string_view hidden, int64_t lines, double depth,
                        std::string_view between);
 
-/// Fills `sample` with `place(sample, noise)`, where the noise hides a line at sample.depth, to the
-/// length of fit_to_length().
+/// Calls place(sample, noise) with as much noise as fit_to_length() allows. The noise hides a line
+/// at sample.depth.
 void fit_noise(const TaskRequest& request, Sample& sample, std::string_view hidden,
                std::string_view between,
                const std::function<void(Sample&, const std::string& noise)>& place);
