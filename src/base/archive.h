@@ -1,6 +1,6 @@
 #pragma once
-// One function both writes a state and reads it back: the values that it lists are written to a
-// file or read from one.
+// An archive saves or loads the state of an object. One function of the object lists its values,
+// and the archive writes them to a file or reads them from a file.
 
 #include <cstdint>
 #include <string_view>
@@ -17,7 +17,7 @@ class Archive {
   explicit Archive(ByteWriter& out) : out_(&out) {}
   explicit Archive(ByteReader& in) : in_(&in) {}
 
-  /// Whether the state is being read; check the values in that case.
+  /// Whether the state is being loaded. Loaded values must be checked.
   bool loading() const { return in_ != nullptr; }
   ByteReader& in() { return *in_; }
   ByteWriter& out() { return *out_; }
@@ -30,7 +30,7 @@ class Archive {
       out_->number(value);
     }
   }
-  /// Stored as one byte.
+  /// Stores a flag as one byte.
   void flag(bool& value) {
     uint8_t byte = value ? 1 : 0;
     number(byte);
@@ -45,7 +45,7 @@ class Archive {
     }
   }
 
-  /// Refuses the file: "FILE: damaged: WHAT".
+  /// Throws UserError "FILE: damaged: WHAT".
   [[noreturn]] void damaged(std::string_view what) const {
     user_error("{}: damaged: {}", in_->path().string(), what);
   }

@@ -1,6 +1,7 @@
 #pragma once
-// Arrays with a location. A View is a handle that is passed between operations. It cannot be read
-// by mistake, because only host() gives access to the values, and only in host memory.
+// Arrays with a location, in host or device memory. Operations pass a View, which is a handle to an
+// array. Code on the host can access the values only through host(), and only if they are in host
+// memory, so device memory is never read by mistake.
 
 #include <cstdint>
 #include <span>
@@ -17,7 +18,7 @@ template <class T>
 class View {
  public:
   View() = default;
-  /// `size` values at `data`, in memory of `place`.
+  /// A view of `size` values at `data`, in memory of `place`.
   View(T* data, int64_t size, Place place = {}) : data_(data), size_(size), place_(place) {}
   /// A view of host memory.
   View(std::span<T> numbers) : View(numbers.data(), static_cast<int64_t>(numbers.size())) {}
@@ -27,13 +28,14 @@ class View {
   int64_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   Place place() const { return place_; }
-  /// Values [first, first + count).
+  /// Returns values [first, first + count).
   View part(int64_t first, int64_t count) const {
     LH_ASSERT(first >= 0 && count >= 0 && first + count <= size_);
     return {data_ + first, count, place_};
   }
   View from(int64_t first) const { return part(first, size_ - first); }
-  /// The address at that place, for kernels and for comparing views.
+  /// Returns the address of the first value, for kernels and for comparing views. On the host,
+  /// device memory cannot be read there.
   T* address() const { return data_; }
 
  private:
@@ -42,7 +44,8 @@ class View {
   Place place_;
 };
 
-/// The values of a view of host memory: the only way to read or write them on the host.
+/// Returns the values of a view of host memory. This is the only way to read or write them on the
+/// host.
 template <class T>
 std::span<T> host(const View<T>& view) {
   LH_ASSERT(view.place().host());

@@ -28,14 +28,14 @@ class Buffer {
     return *this;
   }
 
-  /// Contents are lost if it must grow. Throws std::bad_alloc.
+  /// Resizes the buffer. If it must grow, its contents are lost. Throws std::bad_alloc.
   void resize(size_t count) {
     if (count > capacity_) {
       std::free(memory_);
       data_ = nullptr;
       capacity_ = 0;
-      // Aligns manually. glibc before 2.38 can hardly reuse memory that was allocated aligned, and
-      // a program with many sessions would grow without bound.
+      // Aligns manually. glibc before 2.38 can hardly reuse memory that waddress returned by
+      // malloc() aligned, and a program with many sessions would grow without bound.
       memory_ = std::malloc(count * sizeof(T) + kAlignment);
       if (memory_ == nullptr) throw std::bad_alloc();
       const uintptr_t from = reinterpret_cast<uintptr_t>(memory_) + kAlignment - 1;
@@ -56,7 +56,7 @@ class Buffer {
   static constexpr size_t kAlignment = 64;  // bytes
 
   void* memory_ = nullptr;  ///< as allocated
-  T* data_ = nullptr;       ///< its first aligned byte
+  T* data_ = nullptr;       ///< first aligned byte of memory_
   size_t size_ = 0;
   size_t capacity_ = 0;
 };

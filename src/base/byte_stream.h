@@ -1,7 +1,7 @@
 #pragma once
-// Checksummed binary files, in which sessions are saved, and the same contents in memory, with
-// which sequences are cloned. Numbers are little-endian as in memory. Every file ends with the XXH3
-// hash of all bytes before it; contents in memory have no hash.
+// Binary files with a checksum, in which sessions are saved. Contents in the same format can also
+// be kept in memory, which is used to clone sequences. Numbers are little-endian. A file ends with
+// the XXH3 hash of all bytes before it. Contents in memory have no hash.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace longhaul {
 
-/// Writes to a file beside `path` (base/part_file.h) and renames it in finish(), so that a full
-/// disk leaves nothing behind. Throws a UserError that names the file, also if `path` exists and is
-/// not a regular file.
+/// Writes a file. It is written under a temporary name (base/part_file.h) and renamed to `path` in
+/// finish(), so that a full disk leaves no incomplete file. Throws UserError naming the file on
+/// errors, and also if `path` exists and is not a regular file.
 class ByteWriter {
  public:
   ByteWriter();  ///< writes to memory
@@ -39,7 +39,7 @@ class ByteWriter {
     number<uint64_t>(values.size());
     bytes(values.data(), values.size_bytes());
   }
-  /// Adds the hash and puts the file in place.
+  /// Appends the hash and renames the file to its path.
   void finish();
   /// The bytes that were written to memory.
   std::vector<std::byte> take();

@@ -4,7 +4,7 @@
 
 namespace longhaul {
 
-/// Seconds since construction or the last restart().
+/// Measures the seconds since construction or the last restart().
 class Stopwatch {
  public:
   double seconds() const {

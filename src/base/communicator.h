@@ -1,6 +1,7 @@
 #pragma once
-// Devices that share one model's heads (tensor parallelism). Each has its own thread. All take the
-// same steps in the same order and synchronise at sums over all heads.
+// Connects devices that share the heads of one model (tensor parallelism). Each device is a rank
+// with its own thread. All ranks take the same steps in the same order, and synchronise when they
+// sum over all heads.
 
 #include <atomic>
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace longhaul {
 
-/// Thrown to the ranks when another one has failed, because they cannot continue without it.
+/// Thrown in all other ranks when a rank has failed, because they cannot continue without it.
 struct CommunicatorAborted : std::exception {
   const char* what() const noexcept override { return "another device gave up"; }
 };
@@ -36,29 +37,30 @@ class Communicator {
   /// All-gather: writes the ranks' words in order to all [ranks * count], on the rank's
   /// device.
   virtual void all_gather(int rank, const int32_t* own, int64_t count, int32_t* all);
-  /// Whether `says` is true for any rank.
+  /// Returns whether `says` is true for any rank.
   bool any(int rank, bool says);
   /// All-gather on the host: the values of all ranks, [ranks, own.size()].
   std::vector<int64_t> all_gather(int rank, std::span<const int64_t> own);
 
-  /// Marks a failed rank: CommunicatorAborted is thrown to all ranks that wait or will wait for it.
+  /// Called by a rank that has failed. CommunicatorAborted is then thrown in all ranks that wait
+  /// for it now or later.
   virtual void give_up() noexcept;
   /// Resets the communicator when no rank works.
   virtual void begin_anew();
 
-  // A step is one common request to all ranks. If a rank synchronises more often than the
-  // others, which is an internal error, CommunicatorAborted is thrown to it when another rank has
-  // ended its step.
+  // A step is one common request to all ranks. It is an internal error if a rank synchronises more
+  // often than the others in a step. CommunicatorAborted is then thrown in this rank when another
+  // rank has ended its step.
   void begin_step() { left_.store(0); }  ///< call before any rank works
   void end_step();                       ///< called by each rank
 
  protected:
-  /// Barrier: returns when all ranks have arrived, either for all of them or for none.
+  /// Waits until all ranks have arrived. It either succeeds for all ranks or throws for all ranks.
   void barrier();
 
  private:
-  /// Data that a rank publishes. It alternates between two buffers: when a rank writes to one
-  /// again, all have synchronised since and have read it.
+  /// Data that a rank publishes. A rank alternates between two buffers. When it writes to a buffer
+  /// again, all ranks have synchronised in between, so they have read the buffer's previous data.
   struct Shown {
     std::vector<int64_t> says[2];
     std::vector<float> numbers[2];

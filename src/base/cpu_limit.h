@@ -10,20 +10,20 @@
 
 namespace longhaul {
 
-/// Applies to the calling thread from construction to destruction. Work calls check() where it can
-/// stop. Work that never calls it (a library in one long call) ends the program some seconds later
-/// with the same line and exit status 2, because it cannot be stopped otherwise. If limits of a
-/// thread are nested, the inner one applies.
+/// A limit for the calling thread, from construction to destruction. Work calls check() wherever it
+/// can stop. Work that never calls check() (such as one long call of a library) cannot be stopped,
+/// so some seconds after the limit the program ends with the same line and exit status 2. If limits
+/// of a thread are nested, the inner limit applies.
 class CpuLimit {
  public:
-  /// `line` is the message: one line with the file and the limit. `grace` is the time in seconds
-  /// between the first throwing check() and the program's end.
+  /// `line` is the message, one line with the file and the limit. `grace` is the time in seconds
+  /// from the limit to the end of the program.
   CpuLimit(double seconds, const std::string& line, double grace = 10);
   ~CpuLimit();
   CpuLimit(const CpuLimit&) = delete;
   CpuLimit& operator=(const CpuLimit&) = delete;
 
-  /// Throws UserError with the line when the innermost limit of this thread is used up. Cheap.
+  /// Throws UserError with the line if the innermost limit of this thread is used up. It is cheap.
   static void check();
 
   /// Multiplies later limits of this thread by `share`, and their grace by `share_of_grace`. Tests

@@ -40,7 +40,7 @@ enum class DType : uint8_t {
 inline constexpr int kDTypeCount = 26;
 
 struct DTypeTraits {
-  std::string_view name;  ///< as GGUF tools print it, e.g. "Q4_K"
+  std::string_view name;  ///< the name that GGUF tools print, e.g. "Q4_K"
   int block_size;         ///< elements in a block; 1 for plain types
   int block_bytes;
 };
@@ -50,10 +50,10 @@ const DTypeTraits& traits(DType type);
 inline std::string_view name_of(DType type) { return traits(type).name; }
 inline bool is_block_type(DType type) { return traits(type).block_size > 1; }
 
-/// Bytes of `count` elements; `count` must be a multiple of the block size.
+/// Returns the bytes of `count` elements. `count` must be a multiple of the block size.
 size_t bytes_of(DType type, int64_t count);
 
-/// Case-insensitive; empty if the name is unknown.
+/// Returns the type with this name in upper or lower case, or nothing if the name is unknown.
 std::optional<DType> dtype_from_name(std::string_view name);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Files that survive a power failure, not only the end of the process.
+// Writes files so that they survive a power failure.
 
 #include <filesystem>
 #include <string>
@@ -13,15 +13,16 @@ namespace longhaul {
 void write_all(int file, std::string_view text, const std::filesystem::path& path);
 /// Waits until the written data is on the disk.
 void sync_file(int file, const std::filesystem::path& path);
-/// Waits for the entries of a folder, after a file was created or renamed in it. An empty path is
-/// the current folder, as the parent of a bare name.
+/// Waits until the entries of a folder are on the disk, after a file was created or renamed in it.
+/// An empty path means the current folder, because the parent path of a bare file name is empty.
 void sync_folder(const std::filesystem::path& folder);
 /// Replaces the contents of the file by `text`. At any moment either the old or the new file
-/// exists. It first writes a file beside it (base/part_file.h), which it removes on failure.
+/// exists. The text is first written to a temporary file (base/part_file.h), which is removed on
+/// failure.
 void replace_file(const std::filesystem::path& path, std::string_view text);
 
-/// Refuses, before any work, paths that certainly cannot be written: a folder, or a file in a
-/// folder that does not exist or is not writable.
+/// Checks a path before any work. Throws if the path certainly cannot be written, because it is a
+/// folder, or because its folder does not exist or is not writable.
 void expect_writable(const std::filesystem::path& path);
 
 /// Throws "PATH: cannot be written: " with errno's reason.

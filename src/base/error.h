@@ -1,6 +1,6 @@
 #pragma once
-// Two kinds of errors: the user's (an exception with one clear line, exit code 2) and internal ones
-// (an assertion that stops the program).
+// There are two kinds of errors. Errors that the user can correct are exceptions with one clear
+// line, and lead to exit code 2. Internal errors are assertions that stop the program.
 
 #include <fmt/format.h>
 

@@ -11,9 +11,10 @@
 
 namespace longhaul {
 
-/// Gives access to the values of views during its lifetime. For host memory these are the values
-/// themselves. For device memory it is a copy, which is written back at the end if it may have been
-/// modified. Views must not overlap, except for parts of a view requested before.
+/// Gives the host access to the values of views, as long as the object exists. For views of host
+/// memory it gives the values themselves. For views of device memory it gives a copy. The
+/// destructor writes a copy back if it may have been modified. Views must not overlap, but a view
+/// may be a part of a view that was requested earlier.
 class HostStage {
  public:
   explicit HostStage(Queue& queue) : queue_(&queue) {}
@@ -30,12 +31,12 @@ class HostStage {
                                 static_cast<size_t>(view.size()) * sizeof(T), !std::is_const_v<T>);
     return {static_cast<T*>(numbers), view.size()};
   }
-  /// Bytes at a device address, read-only.
+  /// Returns a read-only copy of the bytes at a device address.
   const std::byte* bytes(const std::byte* device, size_t count) {
     return static_cast<const std::byte*>(bring(const_cast<std::byte*>(device), count, false));
   }
 
-  /// Writes modified copies back now; the copies stay valid.
+  /// Writes modified copies back now. The copies stay valid.
   void write_back();
 
  private:

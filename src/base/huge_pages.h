@@ -1,6 +1,7 @@
 #pragma once
-// Memory that every token reads from end to end. Hardware prefetching stops at the end of an
-// operating-system page, so such memory should use huge pages.
+// Allocates memory in huge pages. Memory that is read from end to end for every token (such as keys
+// and values) is read faster from huge pages, because hardware prefetching stops at the end of a
+// page of the operating system.
 
 #include <cstddef>
 #include <memory>
@@ -9,13 +10,15 @@ namespace longhaul {
 
 inline constexpr size_t kHugePageBytes = size_t{2} << 20;
 
-/// Zeroed memory of `bytes`, rounded up and aligned to whole huge pages. With `huge` false it has
-/// pages of the usual size, for memory that may stay almost empty, since touching a byte allocates
-/// a whole page. Throws std::bad_alloc. Release it with unmap_pages() and the same `bytes`.
+/// Returns zeroed memory of `bytes` bytes. The size is rounded up to whole huge pages, and the
+/// memory is aligned to a huge page. The first access to a page allocates the whole page, so memory
+/// that may stay almost empty should be requested with `huge` false; it then has pages of the usual
+/// size. Throws std::bad_alloc. Release the memory with unmap_pages() and the same `bytes`.
 std::byte* map_pages(size_t bytes, bool huge);
 void unmap_pages(std::byte* pages, size_t bytes);
 
-/// For a std::vector that may become large: uses huge pages from the size of one on.
+/// Allocator for a std::vector that may become large. Allocations of at least one huge page use
+/// huge pages.
 template <class T>
 struct HugePageAllocator {
   using value_type = T;

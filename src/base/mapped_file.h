@@ -10,8 +10,8 @@ namespace longhaul {
 
 struct WatchedMapping;
 
-/// Reading the mapping of a file that has been truncated ends the program with a line that names
-/// the file (base/shrunk_file.h), because it cannot continue.
+/// A mapped file. If the file is truncated later, reading the mapping ends the program with a line
+/// that names the file (base/shrunk_file.h).
 class MappedFile {
  public:
   /// Throws UserError (file, reason) if the file cannot be opened, is a folder or cannot be mapped.

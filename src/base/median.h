@@ -6,7 +6,8 @@
 
 namespace longhaul {
 
-/// The median; for an even number of values, the mean of the two middle ones; 0 without values.
+/// Returns the median. For an even number of values it is the mean of the two middle values.
+/// Without values it is 0.
 inline double median_of(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());

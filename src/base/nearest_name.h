@@ -8,11 +8,12 @@
 
 namespace longhaul {
 
-/// The candidate with the fewest edits from `name`, ignoring case. Empty unless these are few
-/// enough for a typing error (at most a third of the letters).
+/// Returns the candidate with the fewest edits from `name`, ignoring case. The result is empty if
+/// there are more edits than a typing error would cause (a third of the letters).
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
-/// "; did you mean 'dense'?" to append to an error message; empty if no candidate is close.
+/// Returns "; did you mean 'dense'?" to append to an error message, or an empty string if no
+/// candidate is close.
 std::string nearest_name_hint(std::string_view name, std::span<const std::string_view> candidates);
 std::string nearest_name_hint(std::string_view name, const std::vector<std::string>& candidates);
 

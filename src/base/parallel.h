@@ -1,5 +1,6 @@
 #pragma once
-// The only place that distributes work over cores: one thread pool for the whole process.
+// Distributes work over the cores with one thread pool for the whole process. No other code does
+// this.
 
 #include <algorithm>
 #include <atomic>
@@ -9,8 +10,8 @@
 
 namespace longhaul {
 
-/// Number of threads of parallel_for, at least 1. Defaults to the cores on which this process may
-/// run.
+/// Number of threads of parallel_for(), at least 1. The default is the number of cores on which
+/// this process may run.
 int thread_count();
 void set_thread_count(int count);
 
@@ -20,9 +21,10 @@ void run_parallel(int64_t count, Body body, void* context);
 }  // namespace detail
 
 /// Calls body(index, thread) once for each index in [0, count), in ascending order, with thread in
-/// [0, thread_count()). Returns when all calls are done. An exception of a body (out of memory) is
-/// rethrown to the caller, and indices not begun by then are skipped. Inside another parallel_for,
-/// or while another thread's loop runs, the calling thread does all the work (as thread 0).
+/// [0, thread_count()). Returns when all calls are done. If a body throws (out of memory), the
+/// exception is rethrown to the caller, and indices that have not begun are skipped. Inside another
+/// parallel_for, or while another thread's loop runs, the calling thread does all the work (as
+/// thread 0).
 template <class Body>
 void parallel_for(int64_t count, Body&& body) {
   using Plain = std::remove_reference_t<Body>;

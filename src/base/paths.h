@@ -6,7 +6,8 @@
 
 namespace longhaul {
 
-/// A path that cannot be examined counts as existing: opening it will report the reason.
+/// Returns whether the path exists. A path that cannot be examined counts as existing, because
+/// opening it will report the reason.
 inline bool is_there(const std::filesystem::path& path) {
   std::error_code unreadable;
   return std::filesystem::exists(path, unreadable) || unreadable;
@@ -17,7 +18,7 @@ inline bool is_folder(const std::filesystem::path& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
-/// Whether it is a regular file, or a link to one.
+/// Returns whether the path is a regular file or a link to a regular file.
 inline bool is_file(const std::filesystem::path& path) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(path, ignored);

@@ -1,5 +1,5 @@
 #pragma once
-// Location of memory and of work: the host, or a device by its number.
+// Location of memory or of work, which is the host or a device.
 
 #include <cstdint>
 

@@ -6,8 +6,8 @@
 
 namespace longhaul {
 
-/// `share/longhaul` of an installation, then the folders above the program (a build folder is
-/// inside the source tree), nearest first. Existence is not checked.
+/// Returns `share/longhaul` of an installation, and then the folders above the program, nearest
+/// first, since a build folder is inside the source tree. The folders need not exist.
 std::vector<std::filesystem::path> program_folders();
 
 }  // namespace longhaul

@@ -13,7 +13,7 @@
 
 namespace longhaul {
 
-/// A handle: copies refer to the same queue.
+/// A handle of a queue. Copies refer to the same queue.
 class Queue {
  public:
   Queue() = default;  ///< the host's queue
@@ -25,24 +25,24 @@ class Queue {
   Place place() const { return device_ == nullptr ? Place{} : device_->place(); }
   bool operator==(const Queue&) const = default;
   bool on_host() const { return device_ == nullptr; }
-  /// Not for the host's queue.
+  /// Returns the device queue. Must not be called for the host's queue.
   DeviceQueue& device() const { return *device_; }
   const std::shared_ptr<DeviceQueue>& shared_device() const { return device_; }
-  /// Null: the device works alone.
+  /// Null if the device works alone.
   const std::shared_ptr<Communicator>& communicator() const { return communicator_; }
-  /// rank within the communicator; 0 is the root, or a device that works alone
+  /// Rank within the communicator. 0 is the root, or a device that works alone.
   int rank() const { return rank_; }
   int ranks() const { return communicator_ == nullptr ? 1 : communicator_->size(); }
-  /// Whether `says` is true for any rank of the communicator; all ranks must call it.
+  /// Returns whether `says` is true for any rank of the communicator. All ranks must call it.
   bool any_member(bool says) const {
     return communicator_ == nullptr ? says : communicator_->any(rank_, says);
   }
-  /// The minimum over all ranks; all ranks must call it.
+  /// Returns the minimum over all ranks. All ranks must call it.
   int64_t least_of_members(int64_t own) const {
     if (communicator_ == nullptr) return own;
     return std::ranges::min(communicator_->all_gather(rank_, {&own, 1}));
   }
-  /// The sum over all ranks; all ranks must call it.
+  /// Returns the sum over all ranks. All ranks must call it.
   int64_t sum_of_members(int64_t own) const {
     if (communicator_ == nullptr) return own;
     int64_t sum = 0;

@@ -1,6 +1,7 @@
 #pragma once
-// A persistent array, also saved in session files: values are appended at the end and removed at
-// the front. It is located on the device (or host) of the queue of the last append.
+// An array to which values are appended at the end and from which values are removed at the front.
+// Session files save such arrays. The array is located on the device (or host) of the queue of the
+// last append.
 
 #include <algorithm>
 #include <span>
@@ -20,10 +21,10 @@ class RollingArray {
  public:
   int64_t size() const { return held_ + std::ssize(numbers_); }
   bool empty() const { return size() == 0; }
-  /// Bytes of the values, without spare room.
+  /// Returns the bytes of the values, without spare room.
   size_t bytes() const { return static_cast<size_t>(size()) * sizeof(T); }
 
-  /// Valid until values are added or removed.
+  /// Returns a view of all values. It is valid until values are added or removed.
   View<T> view() { return {data(), size(), place()}; }
   View<const T> view() const { return {data(), size(), place()}; }
   Place place() const { return device_.empty() ? Place{} : device_.queue()->place(); }

@@ -1,6 +1,6 @@
 #pragma once
-// Drops, for the rest of the process, all rights that reading a model and answering do not need,
-// with Linux's Landlock (files) and seccomp (system calls).
+// Drops rights for the rest of the process, with Linux's Landlock (files) and seccomp (system
+// calls). Only the rights to read a model and to compute replies remain.
 
 #include <filesystem>
 #include <string>
@@ -9,26 +9,27 @@
 namespace longhaul {
 
 struct Sandbox {
-  bool files = false;  ///< Landlock: nothing is written, made, removed or run but where it may be
-  bool calls = false;  ///< seccomp: only the calls that reading a model and answering need
+  bool files = false;  ///< Landlock is active: files are written, created, removed or run only in
+                       ///< permitted folders
+  bool calls = false;  ///< seccomp is active: only the necessary system calls are permitted
   double seconds = 0;  ///< time of the set-up
 
-  /// "landlock and seccomp, set up in 0.1 ms".
+  /// Returns a text such as "landlock and seccomp, set up in 0.1 ms".
   std::string description() const;
 };
 
 /// Rights beyond reading files and computing.
 struct SandboxRights {
-  /// For servers: sockets opened before may accept connections, receive and send. New sockets,
-  /// connect, bind and listen stay refused.
+  /// For servers. Sockets that are already open may accept connections, receive and send. New
+  /// sockets, connect, bind and listen are refused.
   bool connections = false;
   bool gpus = false;  ///< ioctl of NVIDIA's driver, and connections between its processes
 };
 
-/// Must be called before any thread is started and before the model is opened. Files may then be
-/// read everywhere, and written only in the folders `written` and the temporary folder. System
-/// calls that are not on the list of sandbox.cc fail with EPERM, or with ENOSYS if the C library
-/// has a replacement. Mechanisms that the kernel lacks are left out.
+/// Enters the sandbox. Must be called before any thread is started and before the model is opened.
+/// Afterwards files may be read everywhere, but written only in the folders `written` and in the
+/// temporary folder. System calls that are not on the list of sandbox.cc fail with EPERM, or with
+/// ENOSYS if the C library has a replacement. Mechanisms that the kernel lacks are left out.
 Sandbox enter_sandbox(const std::vector<std::filesystem::path>& written,
                       const SandboxRights& rights = {});
 

@@ -12,9 +12,10 @@
 namespace longhaul {
 
 struct Document {
-  std::string name;               ///< the file's name, or "standard input"
-  std::string text;               ///< valid UTF-8
-  std::string made;               ///< "PDF, 12 pages, by pdftotext"; empty for a plain text
+  std::string name;  ///< the file's name, or "standard input"
+  std::string text;  ///< valid UTF-8
+  std::string
+      made;  ///< origin of the text, such as "PDF, 12 pages, by pdftotext"; empty for a plain text
   std::vector<Heading> headings;  ///< headings in the order of the text
   bool in_paragraphs = false;     ///< converted: its lines differ from those of the original
 };
@@ -23,7 +24,7 @@ struct DocumentOptions {
   TextLimit limit = text_limit();
   size_t memory = 0;  ///< bytes that a converter may use in addition to this process; 0: the free
                       ///< memory
-  PageRanges pages;   ///< pages to read; throws for documents without pages
+  PageRanges pages;   ///< pages to read; must be empty for documents without pages
 };
 
 /// The text of `file`, "-" for standard input, without a byte-order mark. Other programs convert
@@ -44,11 +45,11 @@ bool is_blank(const std::string& text);
 /// Warns about `count` broken UTF-8 sequences in `where`, unless it is 0.
 void warn_replaced(const std::string& where, size_t count);
 
-/// Documents, then the question, with blank lines between them. Newlines at the end of a document
-/// are dropped. Empty documents are left out.
+/// Joins the documents and the question to one text, with blank lines between them. Newlines at the
+/// end of a document are removed. Empty documents are left out.
 std::string join_documents(const std::vector<std::string>& documents, const std::string& question);
 
-/// The texts of the documents.
+/// Returns the texts of the documents.
 std::vector<std::string> texts_of(const std::vector<Document>& documents);
 
 }  // namespace longhaul

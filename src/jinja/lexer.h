@@ -1,6 +1,6 @@
 #pragma once
-// Converts a template's text to tokens. White space is removed as in jinja2 with the settings of
-// Hugging Face transformers: trim_blocks and lstrip_blocks.
+// Converts the text of a template to tokens. White space is removed as by jinja2 with the settings
+// trim_blocks and lstrip_blocks, which Hugging Face transformers uses.
 
 #include <cstdint>
 #include <string>
@@ -25,17 +25,19 @@ enum class TokenKind : uint8_t {
 
 struct Token {
   TokenKind kind = TokenKind::end;
-  std::string text;  ///< for strings without quotes and escapes
+  std::string text;  ///< source text of the token; for strings, the value without quotes and with
+                     ///< escapes replaced
   int line = 0;
 };
 
-/// A syntax error in a template's text, with its line. Template turns it into a UserError.
+/// A syntax error in the text of a template, with its line number. Class Template converts it to a
+/// UserError.
 struct SyntaxError {
   std::string message;
   int line;
 };
 
-/// Throws SyntaxError. The last token is of kind `end`.
+/// Returns the tokens of `source`. The last token is of kind `end`. Throws SyntaxError.
 std::vector<Token> tokens_of(std::string_view source);
 
 }  // namespace longhaul::jinja

@@ -1,6 +1,6 @@
 #pragma once
-// Splits text into words, across which no merges happen. It is a list of splits, each applied to
-// every piece from the previous one.
+// Splits text into words before tokenization. A token never extends over two words. A pre-tokenizer
+// is a list of splits; each split is applied to every piece that the previous split gave.
 
 #include <string>
 #include <string_view>
@@ -10,31 +10,33 @@
 
 namespace longhaul {
 
-/// Treatment of the ranges that a split's pattern matches (names of Hugging Face tokenizers).
+/// Treatment of the ranges that a split's pattern matches. The names are those of Hugging Face
+/// tokenizers.
 enum class SplitBehaviour {
   removed,
-  isolated,  ///< each match is a piece
+  isolated,  ///< each match becomes a piece
   merged_with_previous,
   merged_with_next,
-  contiguous,  ///< neighbouring matches are one piece
+  contiguous,  ///< adjacent matches become one piece
 };
 
 struct Split {
   Regex pattern;
   SplitBehaviour behaviour = SplitBehaviour::isolated;
-  bool invert = false;  ///< text between matches counts as matched
+  bool invert = false;  ///< text between matches counts as matched, and matches do not
 };
 
 class PreTokenizer {
  public:
   void add(Split split) { splits_.push_back(std::move(split)); }
-  /// Also split before every blank that follows another character. Only for vocabularies whose
-  /// tokens cannot cross such a place: it then changes no result and makes words short.
+  /// Also splits before every space that follows another character. It keeps words short. It must
+  /// be used only if no token of the vocabulary has a space after another character, because the
+  /// result is then the same.
   void cut_before_blanks() { cut_before_blanks_ = true; }
 
   const std::vector<Split>& splits() const { return splits_; }
 
-  /// Non-empty pieces in order; views into `text`, which must be valid UTF-8.
+  /// Returns the non-empty pieces in order. They are views into `text`, which must be valid UTF-8.
   std::vector<std::string_view> split(std::string_view text) const;
 
  private:
@@ -42,20 +44,21 @@ class PreTokenizer {
   bool cut_before_blanks_ = false;
 };
 
-/// GPT-2's pattern, also that of tokenizer.json's ByteLevel.
+/// The pattern of GPT-2, which ByteLevel in a tokenizer.json also uses.
 inline constexpr std::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-/// Meaning of llama.cpp's `tokenizer.ggml.pre` names.
+/// A pre-tokenizer that the key `tokenizer.ggml.pre` of a GGUF file names, as in llama.cpp.
 struct NamedPreTokenizer {
-  std::string_view names;  ///< separated by blanks
+  std::string_view names;  ///< all its names, separated by spaces
   std::vector<std::string_view> patterns;
-  bool ignore_merges = false;  ///< a word that is a token is not split further
-  bool add_bos = false;        ///< if the file does not specify it
-  bool nfc = false;            ///< the model's own tokenizer normalizes to NFC
+  bool ignore_merges = false;  ///< a word that is a token becomes this token without merges
+  bool add_bos = false;        ///< default if the file does not specify it
+  bool nfc = false;            ///< the model's original tokenizer normalizes text to NFC
 };
 
-/// Throws UserError (with `where` and the known names) for an unknown name.
+/// Returns the pre-tokenizer with this name. Throws UserError with `where` and the known names if
+/// the name is unknown.
 const NamedPreTokenizer& named_pre_tokenizer(std::string_view name, std::string_view where);
 PreTokenizer make_pre_tokenizer(const NamedPreTokenizer& named);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The optimiser for gates.
+// Optimiser for the training of gates.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,8 @@
 namespace longhaul {
 
 /// AdamW without weight decay (Kingma and Ba 2015, arXiv:1412.6980; Loshchilov and Hutter 2019,
-/// arXiv:1711.05101), as torch computes it: decay of the means 0.9 and 0.999, epsilon 1e-8.
+/// arXiv:1711.05101). The results equal those of torch with its default settings: decay rates 0.9
+/// and 0.999 of the two running means, epsilon 1e-8.
 class Adam {
  public:
   explicit Adam(size_t count) : mean_(count), square_(count) {}
@@ -17,7 +18,7 @@ class Adam {
 
   void step(const std::vector<double>& gradient, double rate, std::vector<double>& x);
 
-  // State for saving and restoring.
+  // The state, for saving and restoring.
   const std::vector<double>& mean() const { return mean_; }
   const std::vector<double>& square() const { return square_; }
   int64_t steps() const { return steps_; }
@@ -27,9 +28,10 @@ class Adam {
   int64_t steps_ = 0;
 };
 
-/// Fraction of the highest learning rate in step `step` (from 0) of `steps`: a linear rise over the
-/// first fifth and a linear fall over the last, never below a tenth (DuoAttention, section 3.1:
-/// 2,000 steps).
+/// Returns the learning rate in step `step` (from 0) of `steps`, as a fraction of the highest rate.
+/// The rate rises linearly during the first fifth of the steps and falls linearly during the last
+/// fifth. It is never below a tenth of the highest rate (DuoAttention, section 3.1, with 2,000
+/// steps).
 double learning_rate_share(int64_t step, int64_t steps);
 
 }  // namespace longhaul

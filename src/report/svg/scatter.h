@@ -1,6 +1,6 @@
 #pragma once
-// Quality against a cost or a saving: one labelled point per method, with the Pareto frontier of
-// the points that no other one beats in both, or with curves through the settings of each method.
+// Draws a scatter chart of quality against a cost or a saving, with one labelled point per method.
+// The chart can show the Pareto frontier, or curves that join the settings of each method.
 
 #include <string>
 #include <utility>
@@ -17,23 +17,24 @@ struct ScatterPoint {
   double x = 0;      ///< the cost or saving; positive on a logarithmic axis
   double y = 0;      ///< the quality: higher is better
   std::string tooltip;
-  std::string family;  ///< points of one family are joined by ascending x; "": not joined
+  std::string family;  ///< points with the same family are joined in order of x; "": not joined
 };
 
 struct Scatter {
   std::string title, x_title, y_title;
   Unit x_unit = Unit::kPlain, y_unit = Unit::kPercent;
   bool log_x = false;
-  bool frontier = false;                               ///< x is a cost: lower is better
+  bool frontier = false;  ///< draws the Pareto frontier; x must be a cost (lower is better)
   std::vector<std::pair<std::string, double>> levels;  ///< labelled dashed horizontal lines
   std::vector<ScatterPoint> points;
 };
 
-/// Indices, by ascending cost, of the points that no other point equals or beats in both and beats
-/// in one. Of equal points the first is kept.
+/// Returns the indices of the points on the Pareto frontier, in order of ascending cost. A point is
+/// on the frontier unless another point is at least as good in both cost and quality and better in
+/// one of them. Of several equal points only the first is returned.
 std::vector<size_t> pareto_frontier(const std::vector<ScatterPoint>& points);
 
-/// Requires at least one point.
+/// Draws the chart. It must have at least one point.
 Svg draw(const Scatter& chart);
 
 }  // namespace longhaul
