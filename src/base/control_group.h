@@ -11,13 +11,14 @@
 
 namespace longhaul {
 
-/// A folder of a control group. The function returns the folders of the groups in which
-/// `controller` (memory or pids) limits this process, innermost first. `proc` is the folder with
-/// the files `cgroup` and `mountinfo` of this process (/proc/self).
+/// The folder of a control group.
 struct ControlGroup {
   std::filesystem::path folder;
   bool v2 = false;
 };
+/// Returns the folders of the groups in which `controller` (memory or pids) limits this process,
+/// innermost first. `proc` is the folder with the files `cgroup` and `mountinfo` of this process
+/// (/proc/self).
 std::vector<ControlGroup> control_groups(const std::string& controller,
                                          const std::filesystem::path& proc = "/proc/self");
 

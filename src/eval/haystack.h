@@ -18,9 +18,10 @@ namespace longhaul {
 /// The line of noise in RULER and in passkey prompts: "The grass is green. The sky is blue. ...".
 extern const std::string_view kNoiseLine;
 
-/// Approximate bytes per token of English prose; the search for a text of a given length starts
-/// with this estimate. kLeastBytes is the smallest number of bytes of text in a prompt.
+/// Approximate bytes per token of English prose. The search for a text of a given length starts
+/// with this estimate.
 inline constexpr double kBytesPerToken = 3.6;
+/// The smallest number of bytes of text in a prompt.
 inline constexpr int64_t kLeastBytes = 64;
 
 /// Returns Paul Graham's essays from essays/PaulGrahamEssays.json, in the format of RULER (an

@@ -16,9 +16,9 @@ std::string to_utf8(std::u32string_view characters);
 /// Converts the text to lower case, character by character (Unicode's simple mapping).
 std::string lower_case(std::string_view text);
 
-/// Returns the text without white space at both ends. split_words() returns the words between white
-/// space.
+/// Returns the text without white space at both ends.
 std::string_view trim(std::string_view text);
+/// Returns the words of the text, which are separated by white space.
 std::vector<std::string> split_words(std::string_view text);
 
 /// Replaces every byte of the text that occurs in `bytes` by a space. `bytes` must be ASCII, so

@@ -36,9 +36,9 @@ std::span<const ScoreRule> score_rules();
 
 // --- single rules ---
 
-/// exact_score() is 1 if the trimmed reply equals the answer. The next function gives 1 if the
-/// reply contains the answer, ignoring case.
+/// 1 if the trimmed reply equals the answer, otherwise 0.
 double exact_score(std::string_view answer, std::string_view reply);
+/// 1 if the reply contains the answer, ignoring case, otherwise 0.
 double contains_score(std::string_view answer, std::string_view reply);
 /// 1 if the reply's first run of ASCII digits is the answer (passkey, InfiniteBench).
 double first_integer_score(std::string_view answer, std::string_view reply);

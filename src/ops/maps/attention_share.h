@@ -1,6 +1,6 @@
 #pragma once
-// Share of a query head's attention that falls on a subset of the keys (the search of MInference,
-// arXiv:2407.02490).
+// Computes the share of a query head's attention that a subset of the keys receives. The search of
+// MInference uses it (arXiv:2407.02490).
 
 #include <span>
 
@@ -8,7 +8,7 @@
 
 namespace longhaul {
 
-/// For each of shares.size() heads, shares[h] is the mean over rows [first, rows) of
+/// Computes shares[h] for each of shares.size() heads. It is the mean over rows [first, rows) of
 ///   exp(lse[r, h] - all[r, h])
 /// `lse` and `all`, [rows, heads], are the logs of the softmax denominators over the subset and
 /// over all keys. Waits until the result has been read back.

@@ -1,6 +1,6 @@
 #pragma once
-// The running best keys of a lane's two query rows, with scores in mma.sync fragments. Of equal
-// scores the lower key wins.
+// Keeps the best keys so far of a lane's two query rows, with scores in mma.sync fragments. Of keys
+// with equal scores the lower key wins.
 
 #include <cstdint>
 
@@ -29,7 +29,7 @@ __device__ __forceinline__ ScoredKey best_of_lanes(ScoredKey x) {
   return x;
 }
 
-/// K keys, best first. All indices are constants, so the list stays in registers.
+/// A list of K keys, best first. All indices are constants, so the list stays in registers.
 template <int K>
 struct BestList {
   ScoredKey at[K];
@@ -88,7 +88,7 @@ struct BestOfRows {
       best[r].offer_next(x);
     }
   }
-  /// Ends a tile of TopRule::kTile: its best key becomes a candidate, equal in all lanes.
+  /// Ends a tile of TopRule::kTile. The best key of the tile becomes a candidate in all lanes.
   __device__ __forceinline__ void end_tile() {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {

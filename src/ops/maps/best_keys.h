@@ -1,5 +1,5 @@
 #pragma once
-// The best keys of a query row so far, updated with the scores of one tile after the other. For
+// Keeps the best keys of query rows while the scores of one tile after another are offered. For
 // *.isa.cc only.
 
 #include "ops/core/isa/simd.h"
@@ -24,7 +24,7 @@ struct BestKeys {
     for (int i = 0; i < flat_rows * unit.k; ++i) unit.scores[i] = kNoScore, unit.keys[i] = -1;
   }
 
-  /// Threshold that a score must exceed to enter the list of row f.
+  /// Returns the threshold that a score must exceed to enter the list of row f.
   float worst(int f) const { return unit.scores[f * unit.k + unit.k - 1]; }
 
   /// Offers scores of keys first, first + 1, ... for row f. There are `padded` scores, a multiple

@@ -16,24 +16,25 @@ struct MassArgs {
   int32_t block;  ///< keys
 };
 
-/// Number of tiles of 128 keys.
+/// Returns the number of tiles of 128 keys.
 LH_BOTH int32_t mass_tiles(const ScoreJob& job) {
   return (job.keys.count + kScoreKeys - 1) / kScoreKeys;
 }
 
-/// The largest logits of a (row, head) row per tile, [mass_tiles()], in base 2.
+/// Returns the address of the largest logits of a (row, head) row per tile, [mass_tiles()], in base
+/// 2.
 __device__ __forceinline__ float* tops_of(const MassArgs& a, const ScoreJob& job, int f) {
   return a.score.room + job.partial + static_cast<int64_t>(f) * mass_tiles(job);
 }
 
-/// (row, head) row f of the job, in bf16.
+/// Returns (row, head) row f of the job, in bf16.
 __device__ __forceinline__ const uint16_t* flat_row(const MassArgs& a, const ScoreJob& job, int f) {
   const int64_t row = job.row_begin + f / job.head_count;
   return job.queries + (row * a.score.heads + job.head_begin + f % job.head_count) * a.width;
 }
 
-/// Whether any of 128 (row, head) rows from `flat` on sees any of `keys` keys. Offsets ascend, so
-/// the first and last key decide.
+/// Returns whether any of 128 (row, head) rows from `flat` on sees any of `keys` keys. Offsets
+/// ascend, so it checks only the first and the last key.
 __device__ __forceinline__ bool any_seen(const ScoreJob& job, int flat, const int32_t* offsets,
                                          int keys) {
   const int first = flat / job.head_count;
@@ -42,8 +43,8 @@ __device__ __forceinline__ bool any_seen(const ScoreJob& job, int flat, const in
 }
 
 /// Writes the sums of a warp's rows over a tile's keys. `flat` is the thread block's first (row,
-/// head) row. at(g, i) is the logit of the warp's row lane / 4 + 8 (i / 2) of 16 and the tile's key
-/// 8 g + 2 (lane % 4) + i % 2. `offsets` are the offsets of the tile's keys.
+/// head) row. at(g, i) is the logit of row lane / 4 + 8 * (i / 2) of the warp's 16 rows and key 8 *
+/// g + 2 * (lane % 4) + i % 2 of the tile. `offsets` are the offsets of the tile's keys.
 template <class Logits>
 __device__ __forceinline__ void write_sums(const MassArgs& a, const ScoreJob& job, int flat,
                                            int tile, const int32_t* offsets, Logits&& at) {
@@ -93,7 +94,8 @@ inline constexpr int kWideKeys = 256;
 LH_BOTH int32_t wide_tiles(const ScoreJob& job) {
   return (job.keys.count + kWideKeys - 1) / kWideKeys;
 }
-/// Whether the wgmma kernel runs the job. Its start and end are slow, so it needs long rows.
+/// Returns whether the wgmma kernel runs the job. The kernel's start and end are slow, so it needs
+/// long rows.
 inline bool takes_sm90(const ScoreJob& job, int width) {
   return job.keys.key_type == PageType::kBF16 && width % 64 == 0 && width >= 512;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Attention probability of a row for every block of keys: the softmax map summed over ranges of
-// `block` keys, in one pass over the keys. The map itself is never stored.
+// Computes the attention probability of a row for every block of keys. The softmax map is summed
+// over ranges of `block` keys in one pass over the keys, and is never stored.
 //
 //   mass[r, h, b] = sum over keys j of block b that row r sees of softmax_j(scale * q[r, h] . k[j])
 
@@ -10,7 +10,7 @@
 
 namespace longhaul {
 
-/// Number of blocks for `keys` keys; the last one may be shorter.
+/// Returns the number of blocks for `keys` keys. The last block may be shorter.
 inline int64_t block_count(int64_t keys, int64_t block) { return (keys + block - 1) / block; }
 
 /// Writes masses[i] [row_count, head_count, blocks] for tasks[i], whose only segment is divided

@@ -1,6 +1,6 @@
 #pragma once
-// Loading of query rows for the wgmma kernel of column sums. The (row, head) rows that see any of
-// the thread block's keys come in steps of 128, in swizzled shared memory.
+// Loads query rows for the wgmma kernel of column sums. The (row, head) rows that see any of the
+// thread block's keys are loaded in steps of 128 to swizzled shared memory.
 
 #include "ops/maps/score_tile.cuh"
 
@@ -24,8 +24,8 @@ struct FlatStretch {
   __device__ __forceinline__ int steps() const {
     return end > first ? (end - first + kSm90StepRows - 1) / kSm90StepRows : 0;
   }
-  /// f / heads without a division, since every copy needs it. The error is below f / 2^31, so the
-  /// result is exact while f * heads < 2^31.
+  /// Returns f / heads without a division, since every copy needs it. The error is below f / 2^31,
+  /// so the result is exact while f * heads < 2^31.
   __device__ __forceinline__ uint32_t row(int f) const {
     return __umulhi(2 * static_cast<uint32_t>(f), per_head);
   }
@@ -48,7 +48,7 @@ struct ColumnsSm90Shared {
   int32_t list, part, tile;
 };
 
-/// The part's whole steps of rows that see any of the thread block's keys.
+/// Returns the rows of the part that see any of the thread block's keys, in whole steps.
 template <class Shared>
 __device__ __forceinline__ FlatStretch stretch_of(const Shared& shared) {
   const ScoreJob& job = shared.job;
@@ -98,7 +98,7 @@ __device__ __forceinline__ void ask_rows(const ScoreArgs& a, int step, int stage
   commit_copies();
 }
 
-/// A thread's duty in every step: the denominator of one of its rows.
+/// The row of every step whose denominator a thread loads.
 struct RowOfStep {
   float lse = -INFINITY;
 

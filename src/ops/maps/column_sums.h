@@ -1,8 +1,8 @@
 #pragma once
-// Column sums of the softmax map of a completed attention: the probability that every key received
-// from a block of query rows. They take a second pass over the keys with the known softmax
-// denominators; the map itself is never stored. With sums over the rows r that see key j and the
-// heads h of a list:
+// Computes column sums of the softmax map of a completed attention, which are the probabilities
+// that every key received from a block of query rows. This takes a second pass over the keys with
+// the known softmax denominators. The map itself is never stored. In these formulas r are the rows
+// that see key j, and h are the heads of a list:
 //
 //   p[r, h, j] = exp(scale * q[r, h] . k[j] - lse[r, h])
 //   sums[j]    += sum over r of sum over h of p[r, h, j]
@@ -14,7 +14,7 @@
 
 namespace longhaul {
 
-/// Targets of the sums of one task. Keys are numbered through the task's concatenated segments.
+/// Targets of the sums of one task. Keys are numbered consecutively over all segments of the task.
 struct ColumnTarget {
   View<float> sums;       ///< [keys], or [head_count, keys] with `per_head`
   View<float> squares;    ///< shape of sums; may be empty

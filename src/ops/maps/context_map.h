@@ -1,7 +1,8 @@
 #pragma once
-// The attention maps of blocks (Ltri-LLM, arXiv:2412.04757, 3.2): attention of every token to the
-// earlier tokens of its block. Rows are stored until the block leaves the remainder of its context
-// and is divided into spans.
+// Attention maps of blocks (Ltri-LLM, arXiv:2412.04757, 3.2). A map has the attention of every
+// token of a block to the earlier tokens of the block. The remainder of a context is its last part,
+// which is not yet divided into spans. Rows of the map are stored while their block is in the
+// remainder.
 
 #include "ops/attention/sliding_rows.h"
 #include "ops/attention/window_rows.h"
@@ -24,15 +25,15 @@ class ContextMap {
 
   /// Adds rows that follow the present ones.
   void add(const WindowRows& rows, MapMemory& memory);
-  /// The maps of `blocks` blocks from token `first` on, [blocks, block, block]. `tokens` is the
-  /// length of the context before the rows added last. Valid until drop().
+  /// Returns the maps of `blocks` blocks from token `first` on, [blocks, block, block]. `tokens` is
+  /// the length of the context before the rows added last. Valid until drop().
   View<const float> of(int64_t first, int64_t blocks, int64_t tokens);
   /// Drops the blocks that leave the remainder when a context grows from `before` to `after`
   /// tokens.
   void drop(int64_t before, int64_t after);
 
   void archive(Archive& archive) { map_.archive(archive); }
-  /// Whether the map belongs to a context of `tokens` tokens.
+  /// Returns whether the map belongs to a context of `tokens` tokens.
   bool fits(int64_t tokens) const { return map_.numbers() == tokens_of(tokens) * sizes_.block; }
 
  private:
@@ -43,8 +44,8 @@ class ContextMap {
   SlidingRows map_;  ///< [tokens from first_token() on, block]
 };
 
-/// The maps of the rows among themselves, `block` rows at a time: [rows, block]. The result lives
-/// in `memory`.
+/// Returns the maps of the rows: the attention of each row to the rows of its block of `block`
+/// rows, [rows, block]. The result is stored in `memory`.
 View<const float> maps_of_rows(const WindowRows& rows, int block, MapMemory& memory);
 
 }  // namespace longhaul

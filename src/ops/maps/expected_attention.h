@@ -1,7 +1,7 @@
 #pragma once
-// Expected attention of future queries (Expected Attention, arXiv:2510.00636, as in kvpress).
-// Future queries are assumed to be normally distributed, with the mean and covariance of the
-// queries seen so far. For a query head with mean m and covariance C, both rotated by R, the
+// Scores keys by the expected attention of future queries (Expected Attention, arXiv:2510.00636, as
+// in kvpress). Future queries are assumed to be normally distributed, with the mean and covariance
+// of the queries seen so far. For a query head with mean m and covariance C, both rotated by R, the
 // average rotation of the future positions:
 //
 //   logit[j] = scale * <R m, key[j]> + scale^2 / 2 * key[j]^T (R C R^T) key[j]
@@ -28,13 +28,13 @@ struct QueryMoments {
   Array<double> products;  ///< [heads, head_dim, head_dim]; empty without `covariance`
 
   int64_t width() const { return int64_t{heads} * head_dim; }
-  /// Bytes of the sums once rows have been added.
+  /// Returns the bytes of the sums after rows have been added.
   size_t most_bytes() const {
     return static_cast<size_t>(width() * (covariance ? head_dim + 1 : 1)) * sizeof(double);
   }
 };
 
-/// Adds the rows of q [rows, heads, head_dim], not rotated.
+/// Adds the rows of q [rows, heads, head_dim]. They must not be rotated.
 void add_query_moments(Queue& queue, View<const float> q, QueryMoments& moments);
 
 /// The queries of a prompt, for every layer.
@@ -50,7 +50,7 @@ class SeenQueries {
   void add(Queue& queue, int layer, View<const float> q) {
     add_query_moments(queue, q, nth(layers_, layer));
   }
-  /// Valid for the state after rows of every layer have been added.
+  /// Returns the bytes of the sums of all layers, after rows of every layer have been added.
   size_t most_bytes() const { return layers_.size() * layers_.front().most_bytes(); }
 
  private:
@@ -72,13 +72,14 @@ struct ExpectedQueries {
   int64_t first = 0;      ///< position of the first future query
   int64_t positions = 0;  ///< number of positions averaged over, at least 1
   float scale = 0;        ///< factor of the logits
-  bool values = true;     ///< weighs keys by the length of their values
+  bool values = true;     ///< multiplies scores by the length of the values
   double epsilon = 0;     ///< added to the probability if `values` is set
 };
 
-/// Scores stored rows [first_row, first_row + scores.size()) of one KV head's list, with keys
-/// rotated as stored, for its query heads [head_begin, head_begin + head_count). The softmax is
-/// over these rows. Sums are f32; the result does not depend on the number of threads.
+/// Scores stored rows [first_row, first_row + scores.size()) of the list of one KV head, for its
+/// query heads [head_begin, head_begin + head_count). Keys are used as stored, with their rotation.
+/// The softmax is over these rows. Sums are f32; the result does not depend on the number of
+/// threads.
 void expected_attention(Queue& queue, const ExpectedQueries& queries, const PagedRows& rows,
                         int64_t first_row, int head_begin, int head_count, View<float> scores);
 

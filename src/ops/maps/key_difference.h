@@ -1,5 +1,6 @@
 #pragma once
-// KeyDiff's score (arXiv:2504.15364): dissimilarity of a key and the mean direction of its list.
+// Computes KeyDiff's score (arXiv:2504.15364), which is the dissimilarity of a key and the mean
+// direction of its list.
 //
 //   anchor    = mean over the rows j of key[j] / |key[j]|
 //   score[i]  = -cos(key[i], anchor),   keys as they are stored

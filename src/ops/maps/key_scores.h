@@ -1,6 +1,6 @@
 #pragma once
-// Scores of decode queries with the keys of one tile on the matrix unit, with keys directly from
-// their pages. For *.isa.cc only.
+// Computes scores of decode queries with the keys of one tile on the matrix unit. Keys are read
+// directly from their pages. For *.isa.cc only.
 
 #include "ops/attention/decode/decode_rows.h"
 #include "ops/core/isa/amx_tiles.h"
@@ -22,7 +22,7 @@ class KeyScores {
   }
   static void end() { _tile_release(); }
 
-  /// Rounds queries [rows, dim] f32 to bf16; they stay in the tile registers until end().
+  /// Rounds queries [rows, dim] from f32 to bf16. They stay in the tile registers until end().
   void load_queries(const float* queries, int rows, int dim) {
     dim_ = dim;
     std::memset(queries_, 0, sizeof queries_);
@@ -55,7 +55,7 @@ class KeyScores {
     return best;
   }
 
-  /// The scores of query m with the first `count` keys of the tile.
+  /// Writes the scores of query m with the first `count` keys of the tile.
   void column(int m, int count, float* out) const {
     for (int i = 0; i < count; ++i) out[i] = scores_[16 * i + m];
   }
@@ -80,7 +80,8 @@ class KeyScores {
     }
   }
 
-  /// Returns 16 contiguous keys: in place, or copied at the end of a page or list.
+  /// Returns 16 contiguous keys. They are read in place, or copied if a page or the list ends among
+  /// them.
   const std::byte* together(const KeySegment& s, int stride, int64_t at, int keys) {
     const int64_t row = row_of(s, at), page = s.rows.page_rows;
     const StoredRows stored = keys_of(s.rows);

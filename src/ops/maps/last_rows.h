@@ -1,6 +1,7 @@
 #pragma once
-// Attention of the last rows of a pass to every key and at every distance. Sparse prefill methods
-// select keys by it (MInference, arXiv:2407.02490; FlexPrefill, arXiv:2502.20766).
+// Computes the attention of the last rows of a pass, summed by key and by distance between row and
+// key. Sparse prefill methods select keys by these sums (MInference, arXiv:2407.02490; FlexPrefill,
+// arXiv:2502.20766).
 
 #include <vector>
 
@@ -15,13 +16,13 @@ class LastRows {
   /// the same rows.
   void look(AttendCall call, std::span<const AttendTask> tasks, int64_t keys);
 
-  /// Bytes used by look() for `rows` rows and `keys` keys.
+  /// Returns the bytes used by look() for `rows` rows and `keys` keys.
   static size_t bytes_for(int heads, int64_t rows, int64_t keys);
 
   int rows() const { return rows_; }
-  /// [keys], for a query head.
+  /// Returns the sums by key [keys] of a query head.
   View<const float> columns(int head) const { return columns_.view().part(head * keys_, keys_); }
-  /// [keys], by distance between row and key, for a query head.
+  /// Returns the sums by distance between row and key [keys] of a query head.
   View<const float> diagonals(int head) const {
     return diagonals_.view().part(head * keys_, keys_);
   }

@@ -8,7 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// Like column_sums() of this folder, for line_sums(). Also returns false for more than 2,048 rows.
+/// Like column_sums() (column_sums.gpu.h), for line_sums(). Also returns false for more than 2,048
+/// rows.
 bool line_sums(Stream stream, const AttendCall& call, std::span<const AttendTask> tasks,
                std::span<const LineSums> sums, ScoreScratch& scratch);
 

@@ -1,6 +1,7 @@
 #pragma once
-// Mean vectors of key blocks and of query rows: the coarse attention map from which blocks are
-// selected (MInference, arXiv:2407.02490; FlexPrefill, arXiv:2502.20766).
+// Computes mean vectors of key blocks and of query rows. Their products form a coarse attention
+// map, from which blocks are selected (MInference, arXiv:2407.02490; FlexPrefill,
+// arXiv:2502.20766).
 
 #include <cstdint>
 #include <span>
@@ -10,8 +11,8 @@
 
 namespace longhaul {
 
-/// out [blocks, head_dim]: means of stored keys [0, count) by blocks of `block` keys; the last
-/// block may be shorter.
+/// Writes the means of stored keys [0, count), in blocks of `block` keys, to out [blocks,
+/// head_dim]. The last block may be shorter.
 void mean_keys(Queue& queue, const PagedRows& rows, int64_t count, int block, View<float> out);
 
 /// Mean keys of every list, by the blocks of a grid.
@@ -20,7 +21,7 @@ class KeyMeans {
   /// Averages the keys up to the grid's last row, for lists marked in `only` (empty: all).
   void average(Queue& queue, std::span<const PagedRows> lists, std::span<const uint8_t> only,
                const TileGrid& grid);
-  /// [grid.blocks(), head_dim]
+  /// Returns the means of a list, [grid.blocks(), head_dim].
   View<const float> of(int list) const { return means_.view().part(list * each_, each_); }
 
  private:
@@ -33,11 +34,11 @@ class KeyMeans {
 void mean_query(Queue& queue, View<const float> q, int heads, int head_dim, int head, int64_t begin,
                 int64_t end, View<float> out);
 
-/// scores[b] = scale * query . means[b] for b in [0, blocks).
+/// Computes scores[b] = scale * query . means[b] for b in [0, blocks).
 void mean_scores(Queue& queue, View<const float> query, View<const float> means, int64_t blocks,
                  int head_dim, float scale, View<float> scores);
 
-/// Softmax in place.
+/// Replaces the scores by their softmax.
 void softmax_of(Queue& queue, View<float> scores);
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// The observation window of one layer: the last query rows of a text, stored until the keys are
-// scored, and their attention to every key.
+// Observation window of one layer. It stores the last query rows of a text until the keys are
+// scored, and computes their attention to every key.
 
 #include <span>
 #include <vector>
@@ -12,21 +12,23 @@ namespace longhaul {
 
 class ObservedRows {
  public:
-  /// Bytes for `rows` rows, including a copy made when rows move.
+  /// Returns the bytes for `rows` rows, including a copy that is made when rows move.
   static size_t bytes_for(int64_t rows, int heads, int head_dim) {
     return 2 * static_cast<size_t>(rows * heads * (head_dim + 1)) * sizeof(float);
   }
 
-  /// Stores `rows` rows from position `begin` on: the first form of the call's queries, and
-  /// `lse_in`, the denominators from attention. Only the last `most` rows are kept. Stored rows
-  /// from `begin` on are replaced, because their pass was cancelled.
+  /// Stores the queries (first query form) and `lse_in` of `rows` rows from position `begin` on.
+  /// `lse_in` has the softmax denominators of attention. Only the last `most` rows are kept. If
+  /// rows from `begin` on are already stored, their pass was cancelled, and the new rows replace
+  /// them.
   void add(const AttendCall& call, int64_t begin, int64_t rows, int64_t most);
 
   int64_t count() const { return queries_.rows(); }
 
-  /// Adds to paid[i] [lists[i].count] the probability that the keys of a list received from the
-  /// observed rows of its query heads, summed. The observed rows must be the list's last ones, and
-  /// no key that they saw may have been evicted. The queries of `call` are not used.
+  /// Adds the probability that each key of lists[i] received from the observed rows, summed over
+  /// the list's query heads, to paid[i] [lists[i].count]. The observed rows must be the last rows
+  /// of the list, and no key that they saw may have been evicted. The queries of `call` are not
+  /// used.
   void attention_received(AttendCall call, std::span<const KeySegment> lists,
                           std::span<const View<float>> paid);
 

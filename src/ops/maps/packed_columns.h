@@ -1,5 +1,6 @@
 #pragma once
-// The keys of a column unit, packed once for all tiles of rows. For *.isa.cc only.
+// Packs the keys of a column unit (the keys whose columns one thread sums) once for all tiles of
+// rows. For *.isa.cc only.
 
 #include "ops/attention/flat_rows.h"
 #include "ops/maps/column_kernels.h"
@@ -8,7 +9,7 @@ namespace longhaul::LH_ISA {
 
 static constexpr TileCounts kColumnCounts = {kTileRows, kColumnBlocks, 1};
 
-/// Call Gemm::begin and Gemm::end around score().
+/// The packed keys. Call Gemm::begin before and Gemm::end after calls of score().
 template <class Gemm>
 class PackedColumns {
  public:
@@ -35,8 +36,8 @@ class PackedColumns {
     rows.load_queries(form, f, f + kTileRows, dim_, s_.queries);
   }
 
-  /// Scores [kTileRows, kTileKeys] of the rows loaded last, at f, with block b; kLowest if a row
-  /// does not see a key.
+  /// Returns scores [kTileRows, kTileKeys] of the rows that were loaded last, which begin at flat
+  /// row f, with key block b. A score is kLowest if the row does not see the key.
   const float* score(const FlatRows& rows, int f, int b) const {
     Gemm::run(kTileRows, blocks_[b].padded_keys, dim_, s_.queries, dim_, keys_of(b), kTileKeys,
               s_.scores, kTileKeys, false);

@@ -1,12 +1,12 @@
 #pragma once
-// Softmax maps of few rows, as in decoding. The rows and heads of a job are together the columns of
+// Computes softmax maps of few rows, as in decode. All (row, head) rows of a job are the columns of
 // one product with 128 keys. Keys are then read once for all heads that share them.
 
 #include "ops/maps/score_call.cuh"
 
 namespace longhaul::cuda {
 
-/// Whether the task has few enough rows and heads.
+/// Returns whether the task has few enough rows and heads.
 inline bool has_decode_rows(const AttendTask& task) {
   return int64_t{task.row_count} * task.head_count <= kStepRows;
 }
@@ -92,7 +92,7 @@ __device__ __forceinline__ const float* flat_map(const ScoreArgs& a, ScoreShared
   return map;
 }
 
-/// Sum over all heads of a row of their attention to a key.
+/// Returns the attention of a row to a key, summed over all heads.
 __device__ __forceinline__ float sum_of_heads(const float* map, const ScoreJob& job, int key,
                                               int row) {
   float sum = 0;

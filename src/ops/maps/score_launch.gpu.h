@@ -7,7 +7,7 @@
 
 namespace longhaul::cuda {
 
-/// Whether a whole key of this head dimension fits in a warp's registers.
+/// Returns whether a whole key of this head dimension fits in a warp's registers.
 bool has_score_tile(int head_dim);
 
 /// The form in which the kernels read query rows.

@@ -38,14 +38,14 @@ struct ScoreJob {
 };
 static_assert(sizeof(ScoreJob) == 152);
 
-/// Overhead of parts as shares of the undivided time: once if there are several, and for each part
-/// after the first.
+/// Overhead of parts as shares of the time without division. There is an overhead if there are
+/// several parts, and an overhead for each part after the first.
 struct PartCost {
   double once = 0, each = 0;
 };
 
-/// Number of parts, up to `most`, into which each of `blocks` thread blocks is divided. It is
-/// chosen so that few processors are idle in the last wave of blocks.
+/// Returns the number of parts, at most `most`, into which each of `blocks` thread blocks is
+/// divided. It is chosen so that few processors are idle in the last wave of thread blocks.
 int64_t parts_that_fill(int64_t blocks, int64_t processors, int64_t most, const PartCost& cost);
 
 /// Number of jobs that fit into a launch's arguments. All cards support 4 KiB.
@@ -63,8 +63,8 @@ struct QueryRows {
   int64_t count() const { return end > first ? end - first : 0; }
 };
 
-/// Whether the kernels can read such pages. The list of pages must be in device memory. Rows have
-/// multiples of 16 elements, of any type.
+/// Returns whether the kernels can read these pages. The list of pages must be in device memory.
+/// Rows have multiples of 16 elements, of any type.
 bool can_read(const PagedRows& rows);
 
 /// Converts a segment to a record. Addresses are device addresses, also `index` if it is in device
@@ -125,14 +125,14 @@ class PlanBytes {
   size_t last_list_ = kNone;  ///< index into parts_
 };
 
-/// The jobs of one call. Reused across calls.
+/// The jobs of one call. The object is reused across calls.
 class ScoreJobs {
  public:
   void clear();
   /// Adds a job for a segment and notes its list of keys. Returns null if the kernels do not
   /// support it.
   ScoreJob* add(const AttendCall& call, const AttendTask& task, const KeySegment& segment);
-  /// Assigns thread blocks to each job that has any. Call after all jobs are added.
+  /// Assigns numbers of thread blocks to all jobs. Call after all jobs are added.
   void number_blocks();
 
   std::vector<ScoreJob>& all() { return jobs_; }
@@ -143,7 +143,7 @@ class ScoreJobs {
   /// Sets the query rows of the jobs: the call's own, and their bf16 copies at `queries`, one form
   /// after the other.
   void name_queries(const AttendCall& call, const uint16_t* queries);
-  /// Whether host lists must be uploaded with the jobs.
+  /// Returns whether host lists must be uploaded with the jobs.
   bool have_lists() const;
   /// Bytes of the jobs and their lists. write() stores them at `host`; their addresses are valid
   /// once they lie at `device`.

@@ -1,7 +1,7 @@
 #pragma once
 // Probabilities of a softmax map with known denominators. A thread block holds 128 keys, 16 of them
-// in the registers of each warp. Query rows stream past them, 32 rows of one head at a time. A lane
-// holds its warp's keys lane / 4 and lane / 4 + 8.
+// in the registers of each warp. The query rows are loaded 32 rows of one head at a time and
+// multiplied by all keys. A lane holds keys lane / 4 and lane / 4 + 8 of its warp.
 
 #include "ops/attention/key_tile.cuh"
 #include "ops/core/gpu/early_launch.cuh"
@@ -48,7 +48,7 @@ struct ScoreArgs {
   __device__ __forceinline__ const ScoreJob* jobs() const { return sent == nullptr ? own : sent; }
 };
 
-/// Finds this thread block's job and its part of it. A kernel must call this first.
+/// Finds this thread block's job and its part of the job. A kernel must call this first.
 template <class Shared>
 __device__ __forceinline__ void find_job(const ScoreArgs& a, Shared& shared) {
   await_turn();
@@ -64,7 +64,7 @@ __device__ __forceinline__ void find_job(const ScoreArgs& a, Shared& shared) {
   __syncthreads();
 }
 
-/// Address of a key in its page.
+/// Returns the address of a key in its page.
 __device__ __forceinline__ const std::byte* key_row(const SegmentRecord& s, int page_shift,
                                                     int row_bytes, int32_t key) {
   const int32_t row = s.index == nullptr ? s.shift + key : __ldg(s.index + key);
@@ -84,8 +84,8 @@ __device__ __forceinline__ void load_keys(const ScoreArgs& a, const SegmentRecor
   const PageType type = s.key_type;
   const int bytes = stored_bytes(type, D);
   const int32_t count = s.count - first;
-  // Looks up all addresses together. If each piece of a row did, each look-up would wait for the
-  // previous one.
+  // All addresses are looked up at once. If each copy of a piece looked up its address, each
+  // look-up would wait for the previous one.
   if (thread < kScoreKeys) {
     shared.rows[thread] = key_row(s, page_shift, bytes, first + (thread < count ? thread : 0));
     shared.offsets[thread] = key_offset(s, s.shift + first + thread, row_position);
@@ -114,7 +114,7 @@ __device__ __forceinline__ void load_keys(const ScoreArgs& a, const SegmentRecor
   }
 }
 
-/// This warp's 16 of the keys in shared memory.
+/// The 16 keys of this warp, loaded from shared memory.
 template <int D>
 struct KeyFragments {
   uint32_t a[D / 16][4];
@@ -139,7 +139,8 @@ struct RowsOfStep {
   }
 };
 
-/// Rows of the job that see any of the first `present` keys, whose offsets ascend.
+/// Returns the rows of the job that see any of the first `present` keys. The offsets of the keys
+/// ascend.
 __device__ __forceinline__ RowsOfStep seeing_rows(const ScoreJob& job, const int32_t* offsets,
                                                   int present) {
   RowsOfStep rows{0, job.row_count, 0, 0};
@@ -177,8 +178,8 @@ __device__ __forceinline__ void stage_step(const ScoreArgs& a, const ScoreJob& j
   }
 }
 
-/// Computes logits p[g][i] of a step, for key lane / 4 + 8 * (i / 2) of the warp and row 8 g + 2
-/// (lane % 4) + i % 2 of the step.
+/// Computes logits p[g][i] of a step, for key lane / 4 + 8 * (i / 2) of the warp and row 8 * g + 2
+/// * (lane % 4) + i % 2 of the step.
 template <int D>
 __device__ __forceinline__ void step_logits(const ScoreArgs& a, const KeyFragments<D>& keys,
                                             const ScoreShared<D>& shared, int stage,
@@ -205,7 +206,7 @@ __device__ __forceinline__ void step_logits(const ScoreArgs& a, const KeyFragmen
   bend_logits(p, a.logits.bend);
 }
 
-/// The amount, in base 2, to subtract from the logits of a row with this log-sum-exp.
+/// Returns the amount, in base 2, to subtract from the logits of a row with this log-sum-exp.
 __device__ __forceinline__ float denominator_of(float lse) {
   return lse > -1e30f ? lse * kLog2OfE : 1e30f;  // rows that saw no key get probabilities of zero
 }
@@ -240,9 +241,10 @@ __device__ __forceinline__ void probabilities(const ScoreArgs& a, const ScoreJob
   }
 }
 
-/// Walks over the rows: for each 32 rows all heads in turn. Calls `ending.add(p, first row)` for
-/// every step and `ending.rows_done()` after the last head. The steps overwrite the keys in shared
-/// memory, so all warps must have loaded their fragments before the call.
+/// Walks over the rows. It takes 32 rows at a time and processes all heads for them. Calls
+/// `ending.add(p, first row)` for every step and `ending.rows_done()` after the last head. The
+/// steps overwrite the keys in shared memory, so all warps must have loaded their fragments before
+/// the call.
 template <int D, class Ending>
 __device__ __forceinline__ void over_rows(const ScoreArgs& a, const KeyFragments<D>& keys,
                                           const RowsOfStep& rows, ScoreShared<D>& shared,
@@ -268,7 +270,7 @@ __device__ __forceinline__ void over_rows(const ScoreArgs& a, const KeyFragments
   wait_copies<0>();
 }
 
-/// The whole row tiles of part `part` of `parts`.
+/// Returns the rows of part `part` of `parts`, in whole tiles of rows.
 __device__ __forceinline__ RowsOfStep part_of(RowsOfStep rows, int part, int parts) {
   const int64_t tiles = rows.tiles();
   const int begin = rows.begin + static_cast<int>(tiles * part / parts) * kStepRows;

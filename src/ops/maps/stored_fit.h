@@ -1,6 +1,6 @@
 #pragma once
-// Shares a processor's shared memory in the search of decode rows over keys that are not bf16
-// (top_keys_stored.cu). Host code without CUDA.
+// Divides the shared memory of a processor among warps, for the search of decode rows over keys
+// that are not bf16 (top_keys_stored.cu). Host code without CUDA.
 
 #include <algorithm>
 #include <cstddef>
@@ -9,14 +9,15 @@
 
 namespace longhaul::cuda {
 
-/// (row, head) rows per thread block: for block-type keys, which are multiplied as stored, and for
-/// keys that are first converted to bf16.
+/// (row, head) rows per thread block. The first number is for block-type keys, which are multiplied
+/// as stored. The second number is for keys that are first converted to bf16.
 inline constexpr int kBlockFlatRows = kDecodeUnitRows, kExpandedFlatRows = 16;
 
 constexpr int stored_warps(int head_dim, int flat_rows) {
   return flat_rows == kExpandedFlatRows && head_dim > 128 ? 2 : 4;
 }
-/// Bytes of a warp beside its ring: 16 keys as bf16, or eight Hadamard-rotated queries.
+/// Returns the bytes of a warp in addition to its ring of loads: 16 keys as bf16, or eight
+/// Hadamard-rotated queries.
 constexpr int stored_own_bytes(int head_dim, int flat_rows) {
   return flat_rows * (2 * head_dim + 16);
 }

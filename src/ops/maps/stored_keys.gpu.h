@@ -1,16 +1,18 @@
 #pragma once
-// Means of stored keys, and the distance of keys from the mean of their directions: mean_keys() of
-// ops/maps/mean_keys.h and key_difference() of ops/maps/key_difference.h on a CUDA device.
+// Computes means of stored keys, and the distance of keys from the mean of their directions:
+// mean_keys() of ops/maps/mean_keys.h and key_difference() of ops/maps/key_difference.h on a CUDA
+// device.
 
 #include "ops/attention/attention.h"
 #include "ops/maps/score_scratch.gpu.h"
 
 namespace longhaul::cuda {
 
-/// out is [blocks, head_dim]. Returns false for pages without a list in device memory.
+/// Writes the means to out [blocks, head_dim]. Returns false for pages without a list in device
+/// memory.
 bool mean_keys(Stream stream, const PagedRows& rows, int64_t count, int block, View<float> out);
 
-/// Returns false in the same case, and for head dimensions above 1,024.
+/// Returns false for pages without a list in device memory, and for head dimensions above 1,024.
 bool key_difference(Stream stream, const PagedRows& rows, View<float> scores,
                     ScoreScratch& scratch);
 

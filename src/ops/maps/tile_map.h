@@ -1,6 +1,6 @@
 #pragma once
-// Parts of the softmax map, summed over the query heads: the diagonal tiles in which a block of
-// tokens attends to itself (Ltri-LLM, arXiv:2412.04757, 3.2).
+// Computes diagonal tiles of the softmax map, summed over the query heads. In a diagonal tile, a
+// block of tokens attends to itself (Ltri-LLM, arXiv:2412.04757, 3.2).
 //
 //   map[r, j] += sum over heads h of exp(scale * q[r, h] . k[j] - lse[r, h])
 //
@@ -15,9 +15,9 @@ namespace longhaul {
 /// Most keys of a tile.
 inline constexpr int kMostTileKeys = 512;
 
-/// Rows [row_begin, +row_count) of the call, with the first at row_position, against the keys of
-/// one segment per KV head. Query heads are assigned to the segments in contiguous groups. All
-/// segments have the same number of keys, at most kMostTileKeys.
+/// A tile: rows [row_begin, row_begin + row_count) of the call against the keys of one segment per
+/// KV head. The first row is at position row_position. Query heads are assigned to the segments in
+/// contiguous groups. All segments have the same number of keys, at most kMostTileKeys.
 struct MapTile {
   int row_begin = 0, row_count = 0;
   int64_t row_position = 0;

@@ -8,7 +8,7 @@
 
 namespace longhaul::cuda {
 
-/// Like column_sums() of this folder, for tile_maps(). Heads are summed in their order.
+/// Like column_sums() (column_sums.gpu.h), for tile_maps(). Heads are summed in ascending order.
 bool tile_maps(Stream stream, const AttendCall& call, std::span<const MapTile> tiles,
                ScoreScratch& scratch);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Shared parts of the top_keys() kernels: the lists of best keys that thread blocks write, and that
-// one kernel merges.
+// Shared parts of the top_keys() kernels. Thread blocks write lists of best keys, which a last
+// kernel merges.
 
 #include "ops/maps/best_keys.cuh"
 #include "ops/maps/score_call.cuh"
@@ -17,7 +17,8 @@ struct TopArgs {
   float* scores;  ///< may be null
 };
 
-/// Address of part `list` of the best keys of (row, head) row f: [(row, head) rows][lists][k].
+/// Returns the address of list `list` of (row, head) row f in an array [(row, head)
+/// rows][lists][k].
 __device__ __forceinline__ ScoredKey* part_of_row(const TopArgs& a, const ScoreJob& job, int f,
                                                   int list, int lists) {
   return reinterpret_cast<ScoredKey*>(a.score.room + job.partial) +
@@ -41,8 +42,8 @@ void launch_top_keys_stored(Stream stream, const TopArgs& args, const StoredFit&
 
 inline constexpr int kTopSm90Rows = 256;  ///< (row, head) rows per thread block of the wgmma kernel
 
-/// Computes TopRule::kTile over stretches of bf16 pages, for heads of up to 128 elements. The
-/// stretches' first rows in their pages must be multiples of the map's boxes.
+/// Computes TopRule::kTile over consecutive rows of bf16 pages, for heads of up to 128 elements.
+/// The first row of a segment within its page must be a multiple of `box_rows`.
 void launch_top_keys_sm90(Stream stream, const TopArgs& args, const PageMap& pages, int box_rows,
                           int blocks, int head_dim);
 

@@ -9,10 +9,10 @@
 
 namespace longhaul::cuda {
 
-/// Like column_sums() of this folder, for top_keys(). Queries are rounded to bf16, whatever
-/// `compute` says. Keys are, too, except for up to 8 (row, head) rows over block-type keys, which
-/// are multiplied as stored. `pages` are those that Hopper's copy engine can read; empty on other
-/// cards.
+/// Like column_sums() (column_sums.gpu.h), for top_keys(). Queries are rounded to bf16 for every
+/// value of `compute`. Keys are rounded to bf16 as well, except that block-type keys are multiplied
+/// as stored if there are at most 8 (row, head) rows. `pages` are the pages that Hopper's copy
+/// engine can read. It is empty on other cards.
 bool top_keys(Stream stream, const TopKeysCall& call, std::span<const TopKeysTask> tasks,
               const PageRange& pages, ScoreScratch& scratch);
 

@@ -1,6 +1,7 @@
 #pragma once
-// The k keys with the highest score for each query row: a second, unscaled pass over the keys that
-// stores scores of only one tile (ReAttention's selection; arXiv:2407.15176).
+// Finds the k keys with the highest scores for each query row. This is a pass over the keys apart
+// from attention, with scores that are not scaled. It stores the scores of only one tile at a time.
+// ReAttention selects keys by it (arXiv:2407.15176).
 //
 //   score[r, h, j] = q[r, h] . key[j],   keys and queries as they are stored
 
@@ -17,11 +18,13 @@ inline constexpr int kTopTile = 128;  ///< keys per tile with TopRule::kTile
 
 enum class TopRule : uint8_t {
   kExact,  ///< the best k of all keys
-  kTile,   ///< candidates are the best of every kTopTile consecutive keys; the best k of these
+  kTile,   ///< the best key of every kTopTile consecutive keys is a candidate; the result is the
+           ///< best k candidates
 };
 
-/// Query heads [head_begin, +head_count) of rows [row_begin, +row_count) score all stored rows
-/// [begin, +count), whatever their positions.
+/// A task: query heads [head_begin, head_begin + head_count) of rows [row_begin, row_begin +
+/// row_count) score the stored rows [begin, begin + count). Positions are ignored, so every row
+/// sees all keys.
 struct TopKeysTask {
   int head_begin = 0, head_count = 0;
   int row_begin = 0, row_count = 0;
@@ -37,13 +40,15 @@ struct TopKeysCall {
   int k = 1;  ///< 1 .. kMostTopKeys
   TopRule rule = TopRule::kExact;
   AttendCompute compute = AttendCompute::kBest;
-  View<int32_t> keys;  ///< [rows, heads, k] 0 .. count - 1, best first; -1 after the last one
+  View<int32_t> keys;  ///< [rows, heads, k] key numbers from 0 to count - 1, best first; -1 if
+                       ///< there are fewer than k keys
   View<float> scores;  ///< [rows, heads, k] scores of `keys`; may be empty
 };
 
-/// Ties go to the lower key. Tasks must not overlap in (row, head). With up to 8 rows times heads
-/// the keys are streamed once; with more, packed tiles are multiplied. Sums are f32. kBest rounds
-/// queries to bf16 if the CPU has bf16 products.
+/// Runs the tasks. Of keys with equal scores the lower key wins. Tasks must not overlap in (row,
+/// head). If a task has at most 8 (row, head) pairs, the keys are streamed once. Otherwise they are
+/// packed to tiles and multiplied. Sums are f32. kBest rounds queries to bf16 if the CPU has bf16
+/// products.
 void top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks);
 
 }  // namespace longhaul

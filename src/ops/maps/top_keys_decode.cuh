@@ -12,8 +12,8 @@ inline constexpr int kDecodeWarps = 2, kDecodeStep = 16;
 template <int D>
 inline constexpr int kDecodeStages = D > 128 ? 4 : 8;
 
-/// Addresses of keys lane, lane + 32, ... of a tile. They are looked up together, since each
-/// look-up takes as long as the keys themselves.
+/// Addresses of keys lane, lane + 32, ... of a tile. They are looked up together, since a look-up
+/// takes as long as loading the keys.
 struct TileRows {
   const std::byte* own[kTopTile / 32];
 
@@ -25,7 +25,7 @@ struct TileRows {
       own[i] = key_row(job.keys, job.page_shift, row_bytes, key < job.keys.count ? key : first);
     }
   }
-  /// Address of key n of step `step` of the tile. All lanes must call it.
+  /// Returns the address of key n of step `step` of the tile. All lanes must call it.
   __device__ __forceinline__ const std::byte* row(int step, int n) const {
     static_assert(kTopTile == 4 * 32 && kDecodeStep == 16);
     // Selected by bits: with a variable index the compiler would put the addresses on a stack.
@@ -60,7 +60,7 @@ struct DecodeShared {
   int32_t index, list, part, tile;
 };
 
-/// 16 (row, head) rows against a part of the keys. Each warp reads its own tiles.
+/// Kernel for 16 (row, head) rows against a part of the keys. Each warp reads its own tiles.
 template <int D, int K>
 __global__ void __launch_bounds__(32 * kDecodeWarps, 2)
     top_keys_decode(const __grid_constant__ TopArgs a) {

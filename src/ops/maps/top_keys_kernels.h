@@ -21,7 +21,7 @@ inline constexpr float kNoScore = -1e30f;
 struct TopKeysKernels {
   size_t (*tile_scratch_bytes)(const HostCall& call, int flat_rows);
   void (*tile)(const TopKeysUnit& unit, std::byte* scratch);
-  /// At most kDecodeRows rows.
+  /// Kernel for at most kDecodeRows rows.
   size_t (*decode_scratch_bytes)(const HostCall& call);
   void (*decode)(const TopKeysUnit& unit, std::byte* scratch);
 };

@@ -1,5 +1,6 @@
 #pragma once
-// Sixteen (row, head) rows of a warp against keys in shared memory, and the best keys of each.
+// Multiplies sixteen (row, head) rows of a warp by keys in shared memory and keeps the best keys of
+// each row.
 
 #include "ops/maps/top_keys.cuh"
 

@@ -1,5 +1,6 @@
 #pragma once
-// (row, head) rows of a warp against 16 stored keys in shared memory, and the best keys of each.
+// Multiplies (row, head) rows of a warp by 16 stored keys in shared memory and keeps the best keys
+// of each row.
 
 #include "ops/attention/decode/block_products.cuh"
 #include "ops/maps/stored_fit.h"
@@ -33,7 +34,8 @@ struct ExpandedRows {
   }
   __device__ __forceinline__ void end_tile() { rows.end_tile(); }
   __device__ __forceinline__ ScoredKey pop(int r) { return rows.best.pop(r); }
-  /// The thread block's (row, head) row that pop(r) refers to. One of its lanes writes the list.
+  /// Returns the (row, head) row of the thread block that pop(r) refers to. One lane of this row
+  /// writes the list.
   __device__ __forceinline__ static int flat_row(int r) { return threadIdx.x % 32 / 4 + 8 * r; }
   __device__ __forceinline__ static bool writes() { return threadIdx.x % 4 == 0; }
 };

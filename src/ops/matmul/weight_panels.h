@@ -10,9 +10,9 @@
 
 namespace longhaul {
 
-/// Returns the number of tiles of `side` elements that are needed for `n` elements. pad_to_tiles()
-/// returns the number of elements in these tiles.
+/// Returns the number of tiles of `side` elements that are needed for `n` elements.
 inline int64_t count_tiles(int64_t n, int64_t side) { return (n + side - 1) / side; }
+/// Returns the number of elements in these tiles: `n` rounded up to a multiple of `side`.
 inline int64_t pad_to_tiles(int64_t n, int64_t side) { return count_tiles(n, side) * side; }
 
 /// Returns the number of floats between rows of the job's y.
