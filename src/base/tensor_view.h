@@ -1,5 +1,5 @@
 #pragma once
-// A tensor owned elsewhere, usually weights in a mapped file.
+// A view of a tensor that something else owns, usually a mapped file with weights.
 
 #include <array>
 #include <cstddef>
@@ -26,7 +26,7 @@ struct TensorView {
   size_t bytes() const { return static_cast<size_t>(rows()) * row_bytes(); }
   const std::byte* row(int64_t r) const { return data + static_cast<size_t>(r) * row_bytes(); }
 
-  /// Rows [begin, begin + count) of a matrix, e.g. the query part of a fused projection.
+  /// Returns rows [begin, begin + count) of a matrix, such as the query part of a fused projection.
   TensorView slice_rows(int64_t begin, int64_t count) const {
     TensorView part = *this;
     part.data = row(begin);

@@ -19,8 +19,8 @@ class WorkerGroup {
   WorkerGroup(const WorkerGroup&) = delete;
   WorkerGroup& operator=(const WorkerGroup&) = delete;
 
-  /// Calls work(rank) for all ranks. Returns the exception of each, or null. A rank that
-  /// throws calls failed() first, so that the others need not wait for it.
+  /// Calls work(rank) for all ranks. Returns the exception of each rank, or null. If work(rank)
+  /// throws, failed() is called at once, so that the other ranks need not wait for this rank.
   std::vector<std::exception_ptr> run(const std::function<void(int rank)>& work,
                                       const std::function<void()>& failed);
 

@@ -1,6 +1,6 @@
 #pragma once
-// The results of `longhaul calibrate` for a model as one page, with inline charts and without
-// requests or scripts.
+// Writes the results of `longhaul calibrate` for a model as one HTML page, with inline charts and
+// without scripts. The page loads nothing from the network.
 
 #include <string>
 #include <vector>
@@ -25,7 +25,7 @@ struct CalibrationPage {
   std::vector<CalibrationSection> sections;
 };
 
-/// A whole document. All texts are escaped.
+/// Returns the whole HTML document. All texts are escaped.
 std::string html_calibration(const CalibrationPage& page);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Short names of methods for charts.
+// Makes short names of methods for charts.
 
 #include <cstddef>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace longhaul {
 
-/// A unique name for each series, of at most `most` characters. Labels that would be equal after
-/// cutting are shortened to the options in which they differ; if that is not enough, they are
+/// Returns a unique name of at most `most` characters for each series. Labels that would be equal
+/// after cutting are reduced to the options in which they differ. If that is not enough, they are
 /// numbered.
 std::vector<std::string> chart_labels(const Results& results, size_t most);
 

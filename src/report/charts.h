@@ -1,5 +1,5 @@
 #pragma once
-// The charts of a report, made from its cells.
+// Makes the charts of a report from its cells.
 
 #include <string>
 #include <vector>
@@ -15,18 +15,20 @@ struct NamedChart {
   std::string method = {};  ///< label of the method, if it shows only one
 };
 
-/// Length by depth of the needle, one picture per method; none for tasks without depths.
+/// Returns one picture per method with the scores by length and by depth of the needle. There is
+/// none for tasks without depths.
 std::vector<NamedChart> heat_maps(const Results& results, size_t variant);
 
-/// At one length: quality against time to the first token. If dense attention has results, also
-/// quality against the saved share of its KV bytes, as in kvpress's leaderboard (settings of one
-/// method are joined).
+/// Returns charts for one length: quality against time to the first token and, if dense attention
+/// has results, quality against the share of its KV bytes that a method saves, as in kvpress's
+/// leaderboard. In the second chart the settings of one method are joined.
 std::vector<NamedChart> cost_frontiers(const Results& results, int64_t length);
 
-/// Time to the first token, decode speed and KV bytes by length; none for a single length.
+/// Returns charts of the time to the first token, the decode speed and the KV bytes by length.
+/// There is none for a single length.
 std::vector<NamedChart> cost_charts(const Results& results);
 
-/// Mean negative log-likelihood by position in the text, one picture per length.
+/// Returns one picture per length with the mean negative log-likelihood by position in the text.
 std::vector<NamedChart> nll_charts(const Results& results, size_t variant);
 
 std::vector<NamedChart> all_charts(const Results& results);

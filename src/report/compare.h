@@ -1,5 +1,5 @@
 #pragma once
-// Statistical comparison: the same samples answered by two methods, or by one method in two runs.
+// Compares the answers of two methods, or of one method in two runs, to the same samples.
 
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@ struct Difference {
   double p_holm = 1;               ///< corrected for all differences in its list
   int64_t only_a = 0, only_b = 0;  ///< samples missing on the other side: not counted
   int64_t other_prompts = 0;  ///< pairs with different prompts: another seed, template or tokenizer
-  /// Significant: below 5 % after the correction.
+  /// Whether the difference is significant, with p below 5 % after the correction.
   bool real() const { return p_holm < 0.05; }
 };
 
@@ -27,21 +27,22 @@ struct Comparison {
   std::vector<Difference> by_length;     ///< additionally per length
 };
 
-/// `pairs` are pairs of series (a, b). Cells without common samples give no row.
+/// Compares the pairs (a, b) of series. Cells without common samples give no row.
 Comparison compare_series(const Results& results,
                           const std::vector<std::pair<size_t, size_t>>& pairs);
 
-/// Every method of every run paired with the one called `method` in it ("dense", a label or a
-/// canonical text), without baselines. UserError if no run has it.
+/// Pairs every method of a run, except baselines, with the method `method` of the same run
+/// ("dense", a label or a canonical text). Throws UserError if no run has this method.
 std::vector<std::pair<size_t, size_t>> pairs_against(const Results& results,
                                                      const std::string& method);
-/// Pairs with dense attention, for the runs that have it.
+/// Returns the pairs with dense attention, for the runs that have it.
 std::vector<std::pair<size_t, size_t>> pairs_against_dense(const Results& results);
-/// The series called `a` and `b` in every run that has both.
+/// Returns the pair of series `a` and `b` for every run that has both.
 std::vector<std::pair<size_t, size_t>> pairs_of_methods(const Results& results,
                                                         const std::string& a, const std::string& b);
-/// Equal methods of the first and the second run, or the only one of each; then their baselines.
-/// UserError if both have methods but no pair.
+/// Pairs equal methods of the first and the second run. If each run has only one method, these two
+/// are a pair. Pairs of baselines follow. Throws UserError if both runs have methods but there is
+/// no pair.
 std::vector<std::pair<size_t, size_t>> pairs_of_runs(const Results& results);
 
 }  // namespace longhaul

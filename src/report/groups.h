@@ -1,6 +1,6 @@
 #pragma once
-// A task's answers by Record::group: subjects, buckets of lengths, or names from the user's own
-// cases.
+// Divides the answers of a task by Record::group. A group is a subject, a range of lengths, or a
+// name from the user's own cases.
 
 #include <cstdint>
 #include <map>
@@ -23,15 +23,15 @@ struct GroupTable {
   std::vector<GroupRow> rows;  ///< numbers in the names sort by value: "2 calls" before "10 calls"
 };
 
-/// A table for each length at which the answers belong to more than one group.
+/// Returns a table for each length at which the answers belong to more than one group.
 std::vector<GroupTable> group_tables(const Results& results, size_t variant);
 
-/// The sentence that replaces a table with too many groups; none for other tables.
+/// Returns the sentence that replaces a table with too many groups, or nothing for other tables.
 std::optional<std::string> too_many_groups(const GroupTable& table);
 
-/// "By group, 4K tokens"; "By group" for own lengths.
+/// Returns a title such as "By group, 4K tokens", or "By group" for samples with their own lengths.
 std::string group_title(const GroupTable& table);
-/// The group's name in tables.
+/// Returns the name of the group in tables.
 std::string group_label(const GroupRow& row);
 
 }  // namespace longhaul

@@ -1,5 +1,6 @@
 #pragma once
-// The report as one page: a verdict first, inline charts, no requests.
+// Writes the report as one HTML page. It begins with a verdict and has inline charts. The page
+// loads nothing from the network.
 
 #include <string>
 
@@ -7,7 +8,7 @@
 
 namespace longhaul {
 
-/// A whole document. All texts of runs and records are escaped.
+/// Returns the whole HTML document. All texts of runs and records are escaped.
 std::string html_report(const Results& results);
 
 /// Parts of the page, in html_sections.cc: the first one, and the parts after the navigation.

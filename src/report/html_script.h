@@ -6,7 +6,7 @@
 
 namespace longhaul {
 
-/// Contains no '<' or '&', so that the page stays well-formed XML.
+/// Returns the script. It contains no '<' or '&', so that the page is well-formed XML.
 std::string_view page_script();
 
 }  // namespace longhaul

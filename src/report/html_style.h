@@ -4,7 +4,7 @@
 
 namespace longhaul {
 
-/// The page's style; colours are chart_css()'s variables.
+/// Returns the style sheet of the page. Its colours are variables of chart_css().
 std::string_view page_css();
 
 }  // namespace longhaul

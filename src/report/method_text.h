@@ -1,6 +1,7 @@
 #pragma once
-// Names of methods in records and run.json: "snapkv:capacity=64,window=8", "control:no-context".
-// Nothing is validated here: any text is a name (attention/method_spec.h validates before a run).
+// Parses names of methods in records and run.json: "snapkv:capacity=64,window=8",
+// "control:no-context". Names are not validated here, so any text is a name;
+// attention/method_spec.h validates names before a run.
 
 #include <span>
 #include <string>
@@ -9,14 +10,14 @@
 
 namespace longhaul {
 
-/// The name without options; a baseline's whole text.
+/// Returns the name without options. For a baseline it is the whole text.
 std::string_view method_name(std::string_view method);
 
-/// The options "key=value" in text order; none for a baseline.
+/// Returns the options "key=value" in the order of the text. A baseline has none.
 std::vector<std::string_view> method_options(std::string_view method);
 
-/// Short form for tables: the name with the options that not every method of that name in `all`
-/// has; a baseline without "control:".
+/// Returns a short name for tables. It has only the options that differ among the methods with this
+/// name in `all`. For a baseline it is the text without "control:".
 std::string short_method(std::string_view method, std::span<const std::string> all);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// The kind of a task's numbers, and their formatting in all output formats.
+// The kind of numbers that score a task, and how all output formats print them.
 
 #include <optional>
 #include <string>
@@ -18,9 +18,10 @@ struct Metric {
   std::string text(double value) const;             ///< "96"; "2.310"
   std::string text_with_unit(double value) const;   ///< "95.7 %"; "2.3104"
   std::string difference_text(double value) const;  ///< points: "+4"; "+0.012"
-  /// "+1 to +7"; empty if there is none.
+  /// Returns an interval such as "+1 to +7", or an empty string if there is none.
   std::string interval_text(const std::optional<Interval>& of_difference) const;
-  /// The scoring rule as a sentence: from run.json, or a general one for the metric.
+  /// Returns the scoring rule as a sentence. It is the rule recorded in run.json, or a general
+  /// sentence about the metric.
   std::string rule_text(const std::string& recorded) const;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Records grouped into cells, the data for every format of the report.
+// Groups records into cells. All formats of the report print these data.
 
 #include <cstdint>
 #include <map>
@@ -18,13 +18,13 @@ namespace longhaul {
 struct Series {
   size_t run = 0;
   std::string method;  ///< canonical text
-  /// Shortest unique name: the method's name and the options in which its settings differ, followed
-  /// by the run's name if several runs have it.
+  /// The shortest unique name. It has the method's name and the options in which the series of this
+  /// method differ. The run's name follows if several runs have the method.
   std::string label;
   bool control = false;
 };
 
-/// A task in one form: with the answer's opening words at the prompt's end, or without.
+/// A task with or without the answer's opening words at the end of the prompt.
 struct TaskVariant {
   std::string task;
   bool opening = false;
@@ -59,8 +59,9 @@ struct CellKey {
   auto operator<=>(const CellKey&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// Everything in display order: methods as in run.json (dense first), baselines last; tasks as in
-/// run.json; lengths ascending, 0 (the samples' own) first.
+/// All results in display order. Methods are in the order of run.json (dense attention first) and
+/// baselines are last. Tasks are in the order of run.json. Lengths ascend; 0 stands for samples
+/// with their own lengths.
 class Results {
  public:
   /// Keeps pointers into `runs`, which must outlive it.
@@ -70,14 +71,15 @@ class Results {
   const std::vector<Series>& series() const { return series_; }
   const std::vector<TaskVariant>& variants() const { return variants_; }
   const std::vector<int64_t>& lengths() const { return lengths_; }
-  /// Lengths for which the variant has a record.
+  /// Returns the lengths for which the variant has a record.
   std::vector<int64_t> lengths_of(size_t variant) const;
   const Cell* cell(size_t variant, int64_t length, size_t series) const;  ///< null: none
   const std::map<CellKey, Cell>& cells() const { return cells_; }
-  /// Whether a run was stopped or is running, or some method lacks samples that another one has.
+  /// Returns whether a run was stopped or is running, or whether a method lacks samples that
+  /// another method has.
   bool unfinished() const;
   int64_t answers() const { return answers_; }  ///< including failed ones
-  /// Dense attention of the run; none if not requested.
+  /// Returns the series of dense attention in a run, or nothing if the run did not request it.
   std::optional<size_t> dense_of(size_t run) const;
 
  private:
@@ -94,9 +96,10 @@ class Results {
   int64_t answers_ = 0;
 };
 
-/// One number per sample. Stretches of one text (metric nll: "emma@512", "emma@1024", ...) form one
-/// sample with their token-weighted mean, because they are not independent. A missing answer is 0;
-/// with nll, and with `drop_failed`, it is excluded.
+/// Returns one number per sample. With metric nll, a text has several records, one for each range
+/// of positions ("emma@512", "emma@1024", ...). They are not independent, so they count as one
+/// sample with their token-weighted mean. A missing answer counts as 0. With nll or `drop_failed`
+/// it is excluded.
 std::map<std::string, double> scores_by_sample(std::span<const Record* const> records,
                                                bool drop_failed);
 

@@ -11,25 +11,25 @@
 namespace longhaul {
 
 struct RunFolder {
-  std::string name;             ///< the folder's name, or its path if names of several are equal
+  std::string name;  ///< the folder's name, or its path if several folders have this name
   nlohmann::ordered_json info;  ///< run.json (record.h lists the keys); an object
   std::vector<Record> records;
   bool torn = false;  ///< the last line is incomplete: the run was killed, or is still running
 };
 
-/// UserError if there is no run.json, it is not an object, or samples.jsonl has an invalid line
-/// (named by number and key).
+/// Reads a folder. Throws UserError if run.json is missing or is not an object, or if samples.jsonl
+/// has an invalid line, which is named by number and key.
 RunFolder read_run(const std::filesystem::path& folder);
 
-/// Reads several folders with unique names. UserError if a folder is given twice.
+/// Reads several folders and gives them unique names. Throws UserError if a folder is given twice.
 std::vector<RunFolder> read_runs(const std::vector<std::filesystem::path>& folders);
 
-/// All command lines of the run: run.json's "commands", or "command" of runs that store only one.
-/// Empty if neither is a text.
+/// Returns all command lines of the run. They are "commands" in run.json, or "command" in runs that
+/// store only one. The result is empty if neither exists.
 std::vector<std::string> commands_of(const RunFolder& run);
 
-/// A value of run.json as text, in any form: numbers and lists are formatted for people, other
-/// types as JSON; "" if there is none.
+/// Returns a value of run.json as text. Numbers and lists are formatted for people, other types as
+/// JSON. The result is "" for null.
 std::string info_text(const nlohmann::ordered_json& value);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Title and subtitle with which every format of the report begins.
+// Makes the title and the subtitle with which every format of the report begins.
 
 #include <span>
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace longhaul {
 
-/// "Evaluation of nano", with the models of all runs.
+/// Returns a title with the models of all runs, such as "Evaluation of nano".
 std::string run_title(std::span<const RunFolder> runs);
 
-/// Machine, version, build, seed and date, if run.json contains them.
+/// Returns machine, version, build, seed and date, as far as run.json contains them.
 std::string run_subtitle(std::span<const RunFolder> runs);
 
 }  // namespace longhaul

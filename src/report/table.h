@@ -1,5 +1,5 @@
 #pragma once
-// A table of the report before formatting: HTML and Markdown print the same cells.
+// A table of the report before it is formatted. HTML and Markdown print the same cells.
 
 #include <optional>
 #include <string>
@@ -35,10 +35,11 @@ struct ReportTable {
   std::vector<TableRow> rows;
 };
 
-/// Rows can be sorted by a click on a column's head (html_script.h).
+/// Returns the table in HTML. Rows can be sorted by a click on a column's head (html_script.h).
 std::string html_table(const ReportTable& table);
 
-/// Columns are aligned, so that the source is readable as a table; followed by an empty line.
+/// Returns the table in Markdown, followed by an empty line. Columns are aligned, so that the
+/// source is readable as a table.
 std::string markdown_table(const ReportTable& table);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// The report's tables for HTML and Markdown.
+// Makes the tables of the report for HTML and Markdown.
 
 #include <cstdint>
 
@@ -11,17 +11,18 @@
 
 namespace longhaul {
 
-/// Every method: its mean score at every length, and its costs at `costs_at`.
+/// A row per method, with its mean score at every length and its costs at length `costs_at`.
 ReportTable glance_table(const Results& results, int64_t costs_at);
-/// Every method with answers at this length: its mean, its score in every task, its costs.
+/// A row per method with answers at this length, with its mean score, its score in every task and
+/// its costs.
 ReportTable length_table(const Results& results, int64_t length);
-/// Every method's scores in a task, with intervals, by length.
+/// A row per method, with its scores in a task by length, with intervals.
 ReportTable task_table(const Results& results, size_t variant);
-/// Groups as rows, methods as columns.
+/// A row per group and a column per method.
 ReportTable group_table(const Results& results, size_t variant, const GroupTable& groups);
-/// Layers as columns.
+/// A row per method and a column per layer.
 ReportTable layer_table(const Results& results, const RecallTable& recall);
-/// Differences from dense attention, tasks as columns (Comparison::over_lengths).
+/// Differences from dense attention, with a column per task (Comparison::over_lengths).
 ReportTable difference_table(const Results& results, const Comparison& comparison);
 
 /// The first `most` missing answers; `count` is the total.

@@ -1,5 +1,5 @@
 #pragma once
-// Texts of the report: escaping, and number formats of its tables and axes.
+// Escapes texts of the report, and formats numbers of its tables and axes.
 
 #include <cstdint>
 #include <string>
@@ -7,22 +7,24 @@
 
 namespace longhaul {
 
-/// For XML and HTML, in texts and attributes: & < > " ' are escaped; invalid UTF-8 and characters
+/// Escapes a text for XML and HTML texts and attributes (& < > " '). Invalid UTF-8 and characters
 /// outside XML 1.0 become U+FFFD.
 std::string escape_xml(std::string_view text);
 
-/// One field of RFC 4180: quoted if necessary. Spreadsheet formulas (= + - @ at the start of a text
-/// that is not a number) get an apostrophe in front, so that they are not executed.
+/// Returns a field of a CSV file (RFC 4180), quoted if necessary. Spreadsheet formulas (= + - @ at
+/// the start of a text that is not a number) get an apostrophe in front, so that they are not
+/// executed.
 std::string csv_field(std::string_view text);
 
-/// A cell of a Markdown table: pipes and HTML escaped, line breaks replaced by spaces.
+/// Returns a cell of a Markdown table. Pipes and HTML are escaped, and line breaks become spaces.
 std::string markdown_cell(std::string_view text);
 
-/// At most `most` characters (code points), with "…" in place of the rest; line breaks become
+/// Shortens a text to at most `most` code points, with "…" in place of the rest. Line breaks become
 /// spaces.
 std::string shortened(std::string_view text, size_t most);
 
-/// Only letters, digits, '.' and single '-', at most 120: a part of a file name; "chart" if empty.
+/// Converts a text to a part of a file name, which has only letters, digits, '.' and single '-',
+/// and at most 120 characters. The result is "chart" if nothing remains.
 std::string file_part(std::string_view text);
 
 /// Adds a full stop at the end if there is none; sentence() also begins with a capital letter.

@@ -1,5 +1,5 @@
 #pragma once
-// The report for other programs and for terminals.
+// Writes the report in formats for other programs and for terminals.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -9,11 +9,13 @@
 
 namespace longhaul {
 
-/// Tables only, readable without rendering.
+/// Returns the report in Markdown. It has only tables and is readable without rendering.
 std::string markdown_report(const Results& results);
 
-/// RFC 4180, one line per cell (run, task, opening, length, method), with a header; \n at line
-/// ends. Column "group" is empty for the whole cell; the groups follow after all cells (groups.h).
+/// Returns the report as CSV (RFC 4180, with
+/// at line ends). It has a header and a line per cell (run, task, opening, length, method), in
+/// which the column "group" is empty. Lines for the groups of cells follow after all cells
+/// (groups.h).
 std::string csv_report(const Results& results);
 
 /// [{"task", "opening", "length", "method", "n", "mean", "low", "high", ...}, ...]; null without
@@ -24,12 +26,13 @@ nlohmann::ordered_json json_cells(const Results& results);
 /// against dense)}.
 nlohmann::ordered_json json_report(const Results& results);
 
-/// A comparison in words and tables, and as an array of rows. `what` is its title: "A against B".
+/// Returns a comparison in words and tables. `what` is the title, such as "A against B".
 std::string markdown_comparison(const Results& results, const Comparison& comparison,
                                 const std::string& what);
+/// Returns the comparison as a JSON array of rows.
 nlohmann::ordered_json json_comparison(const Results& results, const Comparison& comparison);
 
-/// Notes on the comparison: samples missing on one side, prompts that differ.
+/// Returns notes on the comparison, about samples that one side lacks and prompts that differ.
 std::vector<std::string> comparison_notes(const Comparison& comparison);
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// How well the attention on the first passage separates right replies from wrong ones
-// (Record::source_share).
+// Measures how well the attention on the first passage (Record::source_share) separates right
+// replies from wrong replies.
 
 #include <cstdint>
 #include <vector>
@@ -22,8 +22,9 @@ struct UnfoundedReplies {
   double recall() const;
 };
 
-/// Methods whose records have shares, except baselines. least_share maximises the sum of the wrong
-/// replies found, as a fraction, and the right replies kept, as a fraction.
+/// Returns the results of all methods whose records have shares, except baselines. least_share
+/// maximises the sum of two fractions: the wrong replies with a warning, as a fraction of all wrong
+/// replies, and the right replies without a warning, as a fraction of all right replies.
 std::vector<UnfoundedReplies> unfounded_replies(const Results& results);
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// Summary for the reader: the fastest and the smallest method, and the methods that answer as well
-// as dense attention.
+// Makes a summary for the reader. It names the fastest and the smallest method, and the methods
+// that answer as well as dense attention.
 
 #include <cstdint>
 #include <string>
@@ -21,9 +21,9 @@ struct Verdict {
                                 methods within the measure's interval; then these methods */
 };
 
-/// One for each run with a method besides the reference (costs.h, measure_at). "Within the
-/// interval" means that the mean over tasks is not below the lower end of the reference's 95 %
-/// interval.
+/// Returns a verdict for each run that has a method besides the reference (measure_at() in
+/// costs.h). "Within the interval" means that the mean over tasks is not below the lower end of the
+/// reference's 95 % interval.
 std::vector<Verdict> verdicts(const Results& results, int64_t length);
 
 }  // namespace longhaul

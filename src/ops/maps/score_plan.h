@@ -132,7 +132,7 @@ class ScoreJobs {
   /// Adds a job for a segment and notes its list of keys. Returns null if the kernels do not
   /// support it.
   ScoreJob* add(const AttendCall& call, const AttendTask& task, const KeySegment& segment);
-  /// Assigns numbers of thread blocks to all jobs. Call after all jobs are added.
+  /// Assigns a range of thread block numbers to each job. Call after all jobs are added.
   void number_blocks();
 
   std::vector<ScoreJob>& all() { return jobs_; }

@@ -1,5 +1,5 @@
 #pragma once
-// A mean with its 95 % interval.
+// Estimates a mean with its 95 % interval.
 
 #include <cstdint>
 #include <optional>
@@ -11,8 +11,8 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-/// Wilson's score interval of a proportion (Wilson 1927), without continuity correction; n > 0. It
-/// stays within 0..1 and is also valid if all or none succeed.
+/// Returns Wilson's score interval of a proportion (Wilson 1927), without continuity correction. n
+/// must be above 0. The interval lies within 0..1, and is also valid if all or none succeed.
 Interval wilson_interval(int64_t successes, int64_t n);
 
 struct Estimate {
@@ -21,8 +21,8 @@ struct Estimate {
   std::optional<Interval> interval;  ///< none: one value that is neither 0 nor 1, or no value
 };
 
-/// With only zeros and ones: Wilson's interval. Otherwise Student's t interval of the mean; with
-/// `share`, values are in 0..1 and the interval is clipped to it.
+/// Returns the mean. If all values are 0 or 1, the interval is Wilson's. Otherwise it is Student's
+/// t interval. With `share`, values must be in 0..1 and the interval is clipped to 0..1.
 Estimate estimate_mean(std::span<const double> values, bool share);
 
 double mean_of(std::span<const double> values);  ///< 0 without values

@@ -1,5 +1,5 @@
 #pragma once
-// Tests for a difference between two ways of answering the same samples. Every test is paired and
+// Tests whether two ways of answering the same samples differ. Every test is paired and
 // deterministic.
 
 #include <cstdint>
@@ -16,7 +16,8 @@ struct PairedDifference {
   int64_t n = 0;  ///< pairs
   double mean_a = 0, mean_b = 0;
   double difference = 0;  ///< mean of b - a
-  /// 95 %, for the difference; none: a single pair that is not 0 or 1
+  /// 95 % interval of the difference; there is none for a single pair with values other than 0 and
+  /// 1
   std::optional<Interval> interval;
   double p = 1;           ///< two-sided
   int64_t higher = 0;     ///< pairs with b above a
@@ -24,19 +25,21 @@ struct PairedDifference {
   std::string_view test;  ///< name of the test that gave p
 };
 
-/// a[i] and b[i] belong to the same sample; sizes are equal and above 0. With only zeros and ones:
-/// McNemar's exact test and Newcombe's paired score interval (1998, method 10). Otherwise the
-/// sign-flip permutation test of the mean (sign_flip.h) and, for 10 pairs or more, the percentile
-/// bootstrap of the mean with seeded resamples. For fewer pairs a bootstrap would be too narrow, so
-/// Student's t interval is used.
+/// Compares a and b, in which a[i] and b[i] belong to the same sample. Their sizes must be equal
+/// and above 0. If all values are 0 or 1, it uses McNemar's exact test and Newcombe's paired score
+/// interval (1998, method 10). Otherwise it uses the sign-flip permutation test of the mean
+/// (sign_flip.h) and, for 10 pairs or more, the percentile bootstrap of the mean with seeded
+/// resamples. With fewer pairs a bootstrap interval would be too narrow, so Student's t interval is
+/// used.
 PairedDifference paired_difference(std::span<const double> a, std::span<const double> b,
                                    uint64_t seed = 1);
 
-/// Parts of it, for tests. `both`: pairs with 1 in both; `only_a`, `only_b`: in one; `neither`.
+/// Parts of paired_difference(), declared for tests. `both`, `only_a`, `only_b` and `neither` are
+/// the numbers of pairs with the value 1 in both, only in a, only in b, and in neither.
 Interval newcombe_paired_interval(int64_t both, int64_t only_b, int64_t only_a, int64_t neither);
 Interval bootstrap_mean_interval(std::span<const double> values, uint64_t seed);
 
-/// Holm's step-down correction: adjusted p values, in the order given.
+/// Returns p values adjusted by Holm's step-down correction, in the given order.
 std::vector<double> holm_adjusted(std::span<const double> p);
 
 }  // namespace longhaul

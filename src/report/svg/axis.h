@@ -1,5 +1,5 @@
 #pragma once
-// Mapping from values to positions in a picture, and placement of ticks.
+// Maps values to positions in a picture, and places ticks.
 
 #include <string>
 #include <vector>
@@ -20,8 +20,8 @@ struct Axis {
   double at(double value) const;
 };
 
-/// An axis over `values` (at least one; positive if `log`) with round ends and about `count` ticks.
-/// Percent axes stay within 0..1. Logarithmic ones get a margin factor at both ends.
+/// Returns an axis over `values` (at least one; positive if `log`) with round ends and about
+/// `count` ticks. Percent axes stay within 0..1. Logarithmic axes have a margin at both ends.
 Axis make_axis(const std::vector<double>& values, Unit unit, bool log, int count);
 
 std::string tick_text(double value, Unit unit);

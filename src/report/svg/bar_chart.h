@@ -1,5 +1,5 @@
 #pragma once
-// Bars for named numbers, such as one for every layer of a model.
+// Draws bars for named numbers, such as a bar for every layer of a model.
 
 #include <string>
 #include <vector>

@@ -16,15 +16,15 @@ inline constexpr double kFontSize = 12.5;  ///< for labels, in the picture's uni
 /// lightened until text in them is readable on the page.
 std::string_view chart_css();
 
-/// Style 0 is dense attention's: the text colour.
+/// Returns the class of a series. Style 0 is for dense attention and has the colour of text.
 std::string series_class(size_t style);
-/// Path commands for the series' marker around a point.
+/// Returns path commands for the series' marker around a point.
 std::string marker_path(size_t style, Point at, double radius);
-/// "" or a stroke-dasharray.
+/// Returns a stroke-dasharray, or "" for a solid line.
 std::string dashes(size_t style);
 
-/// The fill for a score in 0..1, as class and opacity: from orange (lost) through the page's own
-/// colour to blue (found).
+/// The fill for a score in 0..1, as class and opacity. It runs from orange (0) through the page's
+/// background colour to blue (1).
 struct ScoreFill {
   std::string_view classes;
   double opacity = 0;

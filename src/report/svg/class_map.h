@@ -1,5 +1,6 @@
 #pragma once
-// A grid of cells with one of a few kinds each, such as the pattern of every head of every layer.
+// Draws a grid of cells. Each cell has one of a few kinds, such as the pattern of a head in a
+// layer.
 
 #include <string>
 #include <vector>

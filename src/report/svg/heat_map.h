@@ -1,5 +1,5 @@
 #pragma once
-// Scores over two axes: context length by the depth of the needle.
+// Draws scores over two axes, such as context length and depth of the needle.
 
 #include <optional>
 #include <string>
@@ -19,7 +19,7 @@ struct HeatMap {
   std::vector<std::string> x_labels, y_labels;  ///< left to right, top to bottom
   /// [row * x_labels.size() + column]; none: no samples there.
   std::vector<std::optional<HeatCell>> cells;
-  bool one_sided = false;  ///< 0 has no colour instead of that of a loss
+  bool one_sided = false;  ///< score 0 has no colour, instead of the colour of a lost answer
 };
 
 Svg draw(const HeatMap& map);

@@ -1,5 +1,5 @@
 #pragma once
-// Placement of point labels that cover neither points nor each other.
+// Places labels of points so that they cover neither points nor each other.
 
 #include <string>
 #include <vector>
@@ -15,14 +15,15 @@ struct PlacedLabel {
   bool far = false;  ///< needs a line from the point to the text
 };
 
-/// One position per point, within the frame if there is room; greedy, isolated points first.
-/// `lines` are horizontal and vertical strokes that labels should avoid.
+/// Returns one position per point, within the frame if there is room. The algorithm is greedy and
+/// begins with isolated points. `lines` are horizontal and vertical strokes that labels should
+/// avoid.
 std::vector<PlacedLabel> place_labels(const std::vector<Point>& points,
                                       const std::vector<std::string>& texts, const Frame& frame,
                                       const std::vector<std::pair<Point, Point>>& lines = {});
 
-/// Baselines of labels in a column, as close to `wanted` as the spacing `gap` and the two ends
-/// allow.
+/// Returns the baselines of labels in a column, as close to `wanted` as the spacing `gap` and the
+/// two ends allow.
 std::vector<double> spread_labels(const std::vector<double>& wanted, double gap, double top,
                                   double bottom);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Curves with their names at the right end.
+// Draws curves with their names at the right end.
 
 #include <string>
 #include <vector>
@@ -28,7 +28,7 @@ struct LineChart {
   std::vector<LineSeries> series;
 };
 
-/// Requires at least one series.
+/// Draws the chart. It must have at least one series.
 Svg draw(const LineChart& chart);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Labels below and beside a map of cells: its columns' labels and the names of both axes.
+// Draws the labels of a map of cells: the labels of its columns and the names of both axes.
 
 #include <string>
 #include <string_view>
@@ -15,7 +15,7 @@ struct MapPlace {
   double cell = 0;  ///< a cell's width
 };
 
-/// Labels that would overlap the previous one are omitted.
+/// Draws the labels. A label that would overlap the previous label is omitted.
 void draw_map_axes(Svg& svg, const MapPlace& place, const std::vector<std::string>& columns,
                    std::string_view x_title, std::string_view y_title);
 

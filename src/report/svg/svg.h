@@ -34,12 +34,12 @@ class Svg {
 
   double width() const { return width_; }
   double height() const { return height_; }
-  /// An element for an HTML page that includes chart_css() itself.
+  /// Returns an element for an HTML page that includes chart_css().
   std::string element() const;
-  /// A separate file with name space, style and background.
+  /// Returns the contents of a separate file with name space, style and background.
   std::string file() const;
 
-  /// Approximate width of a text, in the picture's units.
+  /// Returns the approximate width of a text, in the picture's units.
   static double text_width(std::string_view text, double font_size);
 
  private:
@@ -52,7 +52,7 @@ class Svg {
   std::string body_;
 };
 
-/// "12.5", without trailing zeros.
+/// Formats a number without trailing zeros: "12.5".
 std::string svg_number(double value);
 
 }  // namespace longhaul

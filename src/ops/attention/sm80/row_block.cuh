@@ -1,6 +1,7 @@
 #pragma once
-// One warp's sixteen (row, head) rows against tiles of keys: the running softmax of the tile
-// kernel, with mma.sync. A lane holds rows lane / 4 and lane / 4 + 8.
+// Attention of one warp in the tile kernel: sixteen (row, head) rows against one tile of keys after
+// another, with a running softmax and mma.sync. A (row, head) row is the query of one head of one
+// row. A lane holds rows lane / 4 and lane / 4 + 8.
 
 #include "ops/attention/key_tile.cuh"
 
@@ -28,7 +29,7 @@ struct RowBlock {
     }
   }
 
-  /// Loads (row, head) rows flat, ..., flat + 15 of the unit.
+  /// Loads the queries of (row, head) rows flat to flat + 15 of the unit.
   __device__ __forceinline__ void load_queries(const float* from, const UnitRecord& unit, int heads,
                                                int flat) {
     queries = from;
@@ -62,7 +63,7 @@ struct RowBlock {
   }
 
   /// Adds a tile with keys [N, D] and values in shared memory to (row, head) rows flat, ..., flat +
-  /// 15 of a unit with `heads` heads. `edge`: some row does not see all keys.
+  /// 15 of a unit with `heads` heads. `edge` is true if some row does not see all keys.
   __device__ __forceinline__ void add_tile(uint32_t keys, uint32_t values, const int32_t* offsets,
                                            const TileInfo& info, int flat, int heads, bool edge,
                                            LogitForm logits) {
@@ -126,7 +127,7 @@ struct RowBlock {
     }
   }
 
-  /// Reduces the rows' denominators after all tiles.
+  /// Sums the denominators over the lanes. Called after all tiles.
   __device__ __forceinline__ void finish() {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -136,7 +137,8 @@ struct RowBlock {
   }
 
  private:
-  /// Converts logits to weights. Returns the factors of earlier sums for the two rows.
+  /// Converts logits to weights. Returns the factors by which the earlier sums of the two rows must
+  /// be multiplied.
   __device__ __forceinline__ float2 soften(float (&c)[N / 8][4], float scale) {
     float shrink[2];
 #pragma unroll

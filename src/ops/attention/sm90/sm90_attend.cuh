@@ -1,10 +1,11 @@
 #pragma once
 // Attention of 128 (row, head) rows on Hopper over tiles of bf16 pages, with wgmma from shared
 // memory that the copy engine fills. Heads of 80, 96 and 112 elements run as 128 with zero columns.
-// One warpgroup loads. Two compute 64 (row, head) rows each and take turns, so that the softmax of
-// one overlaps with the products of the other. The next tile's products with keys start before this
-// tile's products with values. Heads of 256 elements leave memory for tiles of one page of 64 keys.
-// Their warpgroups take no turns, since their products take twice as long with an equal softmax.
+// One warpgroup loads. Two warpgroups compute 64 (row, head) rows each and take turns, so that the
+// softmax of one warpgroup overlaps with the products of the other. The next tile's products with
+// keys start before this tile's products with values. With heads of 256 elements, memory suffices
+// only for tiles of one page of 64 keys. The warpgroups then take no turns, since the products take
+// twice as long and the softmax takes as long as with smaller heads.
 //
 // `Seen<D>` defines the tiles and their visibility. Each computing warpgroup constructs one:
 //
@@ -77,7 +78,7 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
   Rows64<D> rows;
 #pragma unroll
   for (int i = 0; i < D / 2; ++i) rows.o[i] = 0;
-  // While the first keys are loaded; usually this is the only query form.
+  // Queries are loaded while the first keys are in flight. Usually this is the only query form.
   if (unit.segment_count > 0) {
     loaded = a.segments[unit.first_segment].queries;
     store_queries<D, 8>(a, loaded, unit, group, all_queries);

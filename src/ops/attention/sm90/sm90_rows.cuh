@@ -1,6 +1,6 @@
 #pragma once
-// Work of a warpgroup of the wgmma kernel on its 64 (row, head) rows: it loads their queries,
-// multiplies tiles of keys and values in shared memory, and keeps the running softmax.
+// Attention of one warpgroup in the wgmma kernel for 64 (row, head) rows. It loads the queries,
+// multiplies them by tiles of keys and values in shared memory, and keeps the running softmax.
 
 #include "ops/attention/row_place.cuh"
 #include "ops/core/gpu/hopper.cuh"
@@ -8,20 +8,21 @@
 namespace longhaul::cuda {
 
 inline constexpr int kBlockRows = 128;  ///< (row, head) rows per thread block
-/// Bytes of 64 columns of all rows: rows of 128 bytes, swizzled.
+/// Bytes of 64 columns of all rows. A row has 128 bytes of them, swizzled.
 inline constexpr int kRowHalf = kBlockRows * 128;
 
 /// Parameters for heads of D elements.
 template <int D>
 struct Sm90Form {
   static constexpr int kKeys = D <= 128 ? 128 : 64;  ///< keys per tile: whole pages
-  static constexpr int kHalf = kKeys * 128;          ///< bytes of 64 of a tile's columns
+  static constexpr int kHalf = kKeys * 128;          ///< bytes of 64 columns of a tile
   static constexpr int kTile = D / 64 * kHalf;
-  /// Number of tiles of keys, and of values, in shared memory. Three gained nothing.
+  /// Number of tiles of keys, and also number of tiles of values, in shared memory. Three were not
+  /// faster than two.
   static constexpr int kStages = D == 64 ? 4 : 2;
   static constexpr bool kTurns = D <= 128;
-  /// Whether queries stay in registers. From shared memory they would be a third of what a product
-  /// with keys reads there. Heads of 256 have no registers for them.
+  /// Whether queries stay in registers. In shared memory they would be a third of the data that a
+  /// product with keys reads from there. Heads of 256 elements leave no registers for them.
   static constexpr bool kQueriesHere = D <= 128;
   static constexpr int kPages = kKeys / kPageRows;
 };
@@ -39,7 +40,7 @@ struct Sm90Shared {
   uint64_t values_full[F::kStages], values_empty[F::kStages];
   Note notes[F::kStages];  ///< notes on the tiles of keys
 
-  /// One thread calls this.
+  /// Initialises the barriers. One thread calls it.
   __device__ __forceinline__ void make_barriers() {
     for (int s = 0; s < F::kStages; ++s) {
       barrier_init(shared_address(&keys_full[s]), 1);
@@ -68,9 +69,9 @@ __device__ __forceinline__ void copy_pages(uint8_t* to, uint64_t* full, const Pa
   }
 }
 
-/// Stores the 64 (row, head) rows of a warpgroup as bf16. The threads that will multiply them call
-/// it. Columns past head_dim are zeros. Each thread requests `kMost` times 8 elements before it
-/// waits.
+/// Stores the 64 (row, head) rows of a warpgroup as bf16. The threads that multiply these rows
+/// later call it. Columns past head_dim are zeros. Each thread requests `kMost` times 8 elements
+/// before it waits.
 template <int D, int kMost>
 __device__ __forceinline__ void store_queries(const AttendArgs& a, const float* queries,
                                               const UnitRecord& unit, int group, uint32_t to) {
@@ -201,7 +202,7 @@ __device__ __forceinline__ void clear_value(uint32_t values, int n, bool is_clea
   named_sync<128>(3 + group);
 }
 
-/// Starts from the rows' results over other keys, as if these were a single key.
+/// Starts the sums with the rows' results over other keys, as if the other keys were a single key.
 template <int D>
 __device__ __forceinline__ void join_rows(const AttendArgs& a, const UnitRecord& unit, int flat,
                                           Rows64<D>& rows) {
@@ -226,7 +227,8 @@ __device__ __forceinline__ void join_rows(const AttendArgs& a, const UnitRecord&
   }
 }
 
-/// Writes the unit's rows, or its part of them, after all tiles.
+/// Writes the results of the unit's rows, or the partial results if the unit is a part. Called
+/// after all tiles.
 template <int D>
 __device__ __forceinline__ void write_rows(const AttendArgs& a, const UnitRecord& unit, int flat,
                                            Rows64<D>& rows) {
