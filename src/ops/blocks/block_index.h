@@ -1,8 +1,9 @@
 #pragma once
-// InfLLM's index for looking up blocks (Xiao et al. 2024, 3.2): per block and query head, vectors
-// that represent the block's keys. Every token reads the index of the whole text. On the host a
-// look-up therefore reads a 4-bit copy, and then the exact vectors of the best blocks by that copy.
-// It reads a quarter of the bytes and finds the blocks that the exact vectors alone would find.
+// InfLLM's index for looking up blocks (Xiao et al. 2024, 3.2). For each block and query head it
+// has vectors that represent the block's keys. Every token reads the index of the whole text. On
+// the host, a look-up therefore reads a 4-bit copy of the vectors first, and then the exact vectors
+// of the blocks with the best scores. It reads a quarter of the bytes and finds the same blocks as
+// the exact vectors alone.
 
 #include <cstddef>
 #include <cstdint>
@@ -41,16 +42,16 @@ class BlockIndex {
   /// Whether blocks of this type may be added.
   bool takes(DType type) const { return vectors_.takes(type); }
 
-  /// The k blocks with the highest scores, ascending (all, if there are fewer); ties go to the
-  /// lower block. The score is the sum over heads of the largest <query, vector>. query: [heads,
-  /// head_dim]. The result lives in `memory`.
+  /// Returns the k blocks with the highest scores in ascending order, or all blocks if there are
+  /// fewer. Of equal scores the lower block wins. The score is the sum over heads of the largest
+  /// <query, vector>. query is [heads, head_dim]. The result is stored in `memory`.
   RowList top(Queue& queue, View<const float> query, int64_t k, BlockSearch& memory);
   BlockVectors vectors() const {
     return {vectors_.stored(), vectors_.type(), heads_, count_, head_dim_};
   }
 
   size_t bytes() const { return vectors_.bytes() + copy_.bytes(); }
-  /// Bytes of an index with `blocks` blocks.
+  /// Returns the bytes of an index with `blocks` blocks.
   size_t bytes_for(int64_t blocks, DType type) const;
 
   void archive(Archive& archive);  ///< throws UserError if the file is invalid

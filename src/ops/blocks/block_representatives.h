@@ -1,6 +1,6 @@
 #pragma once
-// The keys that represent a block in InfLLM's look-ups (Xiao et al. 2024, 3.2): per query head, the
-// keys of the tokens that received most attention from that head.
+// Chooses the keys that represent a block in InfLLM's look-ups (Xiao et al. 2024, 3.2). For each
+// query head these are the keys of the tokens that received most attention from the head.
 
 #include <span>
 

@@ -1,22 +1,23 @@
 #pragma once
-// Lists of row numbers made from lists of blocks, and lists stored from step to step.
+// Makes lists of row numbers from lists of blocks, and stores lists from step to step.
 
 #include "base/rolling_array.h"
 #include "ops/core/row_list.h"
 
 namespace longhaul {
 
-/// Rows [0, first), then the rows of `blocks`: block b is rows [begin + b * block, + block). The
-/// result lives in `memory`, on the device of the block list.
+/// Returns rows [0, first), then the rows of `blocks`. Block b has `block` rows from begin + b *
+/// block on. The result is stored in `memory`, on the device of the block list.
 RowList block_rows(Queue& queue, int64_t first, const RowList& blocks, int64_t block, int64_t begin,
                    Array<int32_t>& memory);
 
-/// `list`, then [begin, end), which follows its rows. The result lives in `memory`, or is the list.
+/// Returns `list` followed by rows [begin, end), which must be higher than the rows of the list.
+/// The result is stored in `memory`, or is the list itself.
 RowList with_run(Queue& queue, const RowList& list, int64_t begin, int64_t end,
                  Array<int32_t>& memory);
 
-/// Union of `list` and `more`, ascending. The result lives in `memory`, or is the list. On a device
-/// it waits, unless `more` is empty.
+/// Returns the union of `list` and `more` in ascending order. The result is stored in `memory`, or
+/// is the list itself. On a device the function waits, unless `more` is empty.
 RowList with_rows(Queue& queue, const RowList& list, std::span<const int32_t> more,
                   Array<int32_t>& memory);
 

@@ -1,12 +1,12 @@
 #pragma once
-// Selection of blocks by several heads together (Ltri-LLM, arXiv:2412.04757, 3.5): each head adds
-// its weight to the blocks that it would select itself.
+// Selects blocks by the votes of several heads (Ltri-LLM, arXiv:2412.04757, 3.5). Each head adds
+// its weight to the blocks with the best scores of this head.
 
 #include "ops/core/row_list.h"
 
 namespace longhaul {
 
-/// weights[i] += weight for each i of `chosen`.
+/// Adds `weight` to weights[i] for each i of `chosen`.
 void add_weight(Queue& queue, const RowList& chosen, float weight, View<float> weights);
 
 /// Memory of a vote, reused from call to call.
@@ -14,8 +14,9 @@ struct BlockVote {
   Array<int32_t> order;
 };
 
-/// The k blocks with the largest weight, ascending (all, if there are fewer). Ties go to the higher
-/// score, then to the lower block. The result lives in `memory`.
+/// Returns the k blocks with the largest weight in ascending order, or all blocks if there are
+/// fewer. Of equal weights the higher score wins, then the lower block. The result is stored in
+/// `memory`.
 RowList most_weighted(Queue& queue, View<const float> weights, View<const float> scores, int64_t k,
                       BlockVote& memory);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Division of a long context into first tokens, blocks and a remainder that contains the window
+// Divides a long context into first tokens, blocks, and a remainder that contains the window
 // (InfLLM, arXiv:2402.04617).
 
 #include <algorithm>
@@ -19,8 +19,8 @@ struct ContextSizes {
   int64_t block = 128;   ///< tokens per block
 };
 
-/// Depends on the number of tokens only. The initial part is filled first, with tokens older than
-/// the window.
+/// Divides a context. The result depends only on the number of tokens. Tokens older than the window
+/// fill the initial part first.
 inline ContextSplit split_context(const ContextSizes& sizes, int64_t tokens) {
   ContextSplit split;
   const int64_t old = std::max<int64_t>(0, tokens - sizes.local);

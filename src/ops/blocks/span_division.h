@@ -1,6 +1,6 @@
 #pragma once
-// Division of a block of tokens into spans that attend to themselves (Ltri-LLM, arXiv:2412.04757,
-// 3.2 and 3.3). Spans are triangles along the diagonal of the block's attention map whose entries
+// Divides a block of tokens into spans that attend to themselves (Ltri-LLM, arXiv:2412.04757, 3.2
+// and 3.3). Spans are triangles along the diagonal of the block's attention map whose entries
 // exceed a threshold.
 
 #include <cstdint>

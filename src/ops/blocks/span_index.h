@@ -1,6 +1,6 @@
 #pragma once
-// The index of one layer's blocks: every block is a list of spans, every span a list of vectors
-// (Ltri-LLM, arXiv:2412.04757, 3.3 and 3.4).
+// The index of the blocks of one layer (Ltri-LLM, arXiv:2412.04757, 3.3 and 3.4). A block is a list
+// of spans, and a span is a list of vectors.
 
 #include <cstdint>
 #include <vector>

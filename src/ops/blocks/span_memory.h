@@ -78,7 +78,7 @@ struct QuantileShared {
   uint32_t bins[1 << kDigit];
   ScanShared scan;
   uint32_t prefix;  ///< known digits of the key
-  uint32_t rank;    ///< rank of the key among those with the prefix
+  uint32_t rank;    ///< rank of the key among the keys with the prefix
   uint32_t same;    ///< number of keys with the prefix
 };
 

@@ -1,9 +1,9 @@
 #pragma once
-// XAttention's selection of key blocks (arXiv:2503.16428), which scores blocks by their
-// antidiagonals. S queries in reverse order, concatenated, times S concatenated keys give the sum
-// of S products on an antidiagonal. A block's score is the softmax over such groups of keys, summed
-// over the block. Every tile of rows then takes the best blocks until they hold a share of its
-// scores. Blocks are as long as tiles.
+// Selects key blocks as XAttention does (arXiv:2503.16428), which scores blocks by their
+// antidiagonals. The product of S concatenated queries, in reverse order, and S concatenated keys
+// is the sum of S products on an antidiagonal. A block's score is the softmax over such groups of
+// keys, summed over the block. Every tile of rows then takes the best blocks until they hold a
+// share of its scores. Blocks are as long as tiles.
 
 #include <span>
 #include <vector>

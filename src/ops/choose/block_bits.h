@@ -54,12 +54,12 @@ LH_EVERYWHERE void take_nibbles(const Word4& packed, int k, uint32_t* q) {
   for (int i = 0; i < 4; ++i) q[i] = packed.w[i] >> (4 * k) & 0x0f0f0f0fu;
 }
 
-/// Takes bit pair k of each byte.
+/// Returns bit pair k of each byte.
 LH_EVERYWHERE void take_pairs(const Word4& packed, int k, uint32_t* q) {
   for (int i = 0; i < 4; ++i) q[i] = packed.w[i] >> (2 * k) & 0x03030303u;
 }
 
-/// Digit n (0 to 4) of four bytes that encode base-3 fractions of 256.
+/// Returns digit n (0 to 4) of four bytes. A byte b stands for the fraction b / 256 in base 3.
 LH_EVERYWHERE uint32_t base3_digits(uint32_t bytes, int n) {
   const uint32_t power = ((n & 1) != 0 ? 3u : 1u) * ((n & 2) != 0 ? 9u : 1u) * (n > 3 ? 81u : 1u);
   const uint32_t even = (bytes & 0x00ff00ffu) * power & 0x00ff00ffu;
@@ -67,30 +67,33 @@ LH_EVERYWHERE uint32_t base3_digits(uint32_t bytes, int n) {
   return (3 * even >> 8 & 0x00030003u) | (3 * odd & 0x03000300u);
 }
 
-/// Moves the bits of each byte that start at `bit` to `to`, and ORs those in `mask` into q.
+/// Moves bit `bit` of each byte, and the bits above it, to bit `to`. ORs the bits that are in
+/// `mask` into q.
 LH_EVERYWHERE void add_bits(const Word4& high, int bit, int to, uint32_t mask, uint32_t* q) {
   for (int i = 0; i < 4; ++i) q[i] |= rotated_left(high.w[i], (to - bit) & 31) & mask;
 }
 
-/// Bits 0 to 15 of `bits` become bit 4 of 16 bytes. A multiplication spreads four bits over a word.
+/// Moves bits 0 to 15 of `bits` to bit 4 of 16 bytes. A multiplication spreads four bits over a
+/// word.
 LH_EVERYWHERE void add_fifth_bits(uint32_t bits, uint32_t* q) {
   for (int i = 0; i < 4; ++i) {
     q[i] |= ((bits >> (4 * i) & 15u) * 0x00204081u & 0x01010101u) << 4;
   }
 }
 
-/// The signed bytes that the 16 values of a half byte stand for, four per word.
+/// The levels of the 16 values of a nibble as signed bytes, four per word.
 struct Levels {
   uint32_t of[4];
 };
 /// Levels of IQ4_NL and IQ4_XS.
 LH_EVERYWHERE Levels iq4_levels() { return {{0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u}}; }
-/// Twice the 4-bit floats (E2M1) of MXFP4 and NVFP4: 0 to 12, then the negative ones.
+/// The 4-bit floats (E2M1) of MXFP4 and NVFP4, multiplied by two: 0 to 12, then the negative
+/// numbers.
 LH_EVERYWHERE Levels fp4_levels() { return {{0x03020100u, 0x0c080604u, 0xfdfeff00u, 0xf4f8fafcu}}; }
 
-/// Levels of the low (k = 0) or high halves of four bytes. The halves serve directly as selector
-/// digits. Each step selects levels for two bytes from the lower and the upper table, then picks
-/// between the two.
+/// Returns the levels of the low (k = 0) or high nibbles of four bytes. The nibbles serve directly
+/// as selector digits. Each step selects levels for two bytes from the lower and the upper table,
+/// then picks between the two.
 LH_EVERYWHERE uint32_t levels_of_word(const Levels& levels, uint32_t packed, int k) {
   const uint32_t in_half = packed & 0x77777777u;
   const uint32_t which = (packed & 0x88888888u) >> 1 | 0x32103210u;
@@ -107,8 +110,8 @@ LH_EVERYWHERE void take_levels(const Levels& levels, const Word4& packed, int k,
   for (int i = 0; i < 4; ++i) q[i] = levels_of_word(levels, packed.w[i], k);
 }
 
-/// Half of an unsigned E4M3, the scale of NVFP4. It is halved because the levels are twice the
-/// values.
+/// Returns half of the scale of NVFP4, which is an unsigned E4M3. It is halved because the levels
+/// are twice the values.
 LH_EVERYWHERE float half_of_e4m3(uint32_t x) {
   if (x == 0x7f) return 0.0f;
   const uint32_t exponent = x >> 3 & 15u;
@@ -117,7 +120,8 @@ LH_EVERYWHERE float half_of_e4m3(uint32_t x) {
   return (1.0f + mantissa / 8.0f) * float_of((exponent + 119u) << 23);
 }
 
-/// Factors (in bits 0-7 and 8-15) and minima of sub-blocks 2 pair and 2 pair + 1 of Q4_K and Q5_K.
+/// Returns factors (in bits 0 to 7 and 8 to 15) and minima of sub-blocks 2 * pair and 2 * pair + 1
+/// of Q4_K and Q5_K.
 struct PairScales {
   uint32_t factors, minima;
 };

@@ -1,9 +1,9 @@
 #pragma once
-// FlexPrefill's selection of key blocks (arXiv:2502.20766). A query head whose columns can be
-// predicted from mean vectors (with a small Jensen-Shannon distance) takes pairs of a tile and a
-// block by the product of their means. It takes the best pairs of all its tiles until they hold a
-// share of the attention. The other heads take columns and diagonals of the last rows' attention
-// until these hold that share. Blocks are as long as tiles.
+// Selects key blocks as FlexPrefill does (arXiv:2502.20766). For some query heads, mean vectors
+// predict the attention to the columns well (the Jensen-Shannon distance is small). Such a head
+// selects pairs of a tile and a block by the product of their means, from the best pair of all its
+// tiles on, until the pairs hold a share of the attention. Other heads select columns and diagonals
+// of the last rows' attention until these hold the share. Blocks are as long as tiles.
 
 #include <span>
 #include <vector>

@@ -1,6 +1,5 @@
 #pragma once
-// Derivation of the KV heads that keep everything from trained gates (DuoAttention,
-// arXiv:2410.10819, 2.3).
+// Selects the KV heads that keep all keys by trained gates (DuoAttention, arXiv:2410.10819, 2.3).
 
 #include <cstdint>
 #include <span>
@@ -13,9 +12,10 @@ using HeadGates = std::vector<std::vector<double>>;
 /// Per layer and KV head: 1 keeps everything (a retrieval head), 0 streams.
 using FullHeads = std::vector<std::vector<uint8_t>>;
 
-/// Selects all heads of the model except a share `sparsity` of those with the lowest gates: as many
-/// as lie at or above the linear quantile of distinct gates. Among equal gates the lower layer
-/// comes first, then the lower head. 0: all heads, 1: none.
+/// Selects all heads of the model except the share `sparsity` with the lowest gates. The number of
+/// selected heads is the number of heads at or above the linear quantile of distinct gates. Among
+/// equal gates the lower layer comes first, then the lower head. A sparsity of 0 selects all heads,
+/// 1 selects none.
 FullHeads full_by_sparsity(const HeadGates& gates, double sparsity);
 
 /// Selects heads with a gate of at least `threshold`.

@@ -1,7 +1,7 @@
 #pragma once
-// Selection of the columns and diagonals of an attention map with which a query head reads a
-// prompt: those with most attention from its last rows (MInference's vertical-slash pattern,
-// arXiv:2407.02490).
+// Selects the columns and diagonals of an attention map with which a query head reads a prompt
+// (MInference's vertical-slash pattern, arXiv:2407.02490). The columns and diagonals with most
+// attention from the last rows are selected.
 
 #include <span>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Number of best scores that hold a share of the total (FlexPrefill, arXiv:2502.20766; XAttention,
-// arXiv:2503.16428).
+// Finds how many of the best scores hold a share of the total (FlexPrefill, arXiv:2502.20766;
+// XAttention, arXiv:2503.16428).
 
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
 #pragma once
-// Selection of the key blocks whose mean is closest to a tile's mean query (MInference's
+// Selects the key blocks whose mean has the largest product with a tile's mean query (MInference's
 // block-sparse pattern, arXiv:2407.02490).
 
 #include <span>

@@ -1,8 +1,8 @@
 #pragma once
 // Lists the pages in which two tiles of 64 rows see rows by lines (ops/choose/tile_lists.h), in
 // phases (block.h). Covers the same rows as list_tile_keys() of tile_phases.h, plus the tiles' own
-// rows. A column that no run is near is seen in a gathered copy of all columns, since a page for it
-// alone would cost as much as 64 columns.
+// rows. A column far from all runs is read from a gathered copy of all columns, since a page for
+// this column alone would cost as much as 64 columns.
 
 #include "ops/choose/tile_phases.h"
 

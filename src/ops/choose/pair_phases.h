@@ -1,5 +1,5 @@
 #pragma once
-// Selects the rows with the largest weights, and among equal weights those with the higher score
+// Selects the rows with the largest weights, and among equal weights the rows with the higher score
 // (ops/blocks/block_votes.h), by one thread block in phases (block.h).
 
 #include "ops/choose/select_phases.h"
@@ -34,7 +34,7 @@ LH_PHASES void copy_equals(const Block& block, SelectShared& s, const PairTask& 
   }
 }
 
-/// Writes the rows above the cuts and as many of their equals as fit.
+/// Writes the rows above the cuts, and as many rows equal to the cuts as fit.
 template <class Block>
 LH_PHASES void write_pairs(const Block& block, SelectShared& s, const PairTask& task,
                            uint32_t weight, uint32_t score, uint32_t equals) {

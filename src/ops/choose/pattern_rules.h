@@ -1,7 +1,7 @@
 #pragma once
-// Keys visible to the tiles of a prompt's rows according to the patterns of their query heads
-// (MInference, arXiv:2407.02490). A pattern gives the number of columns, diagonals or blocks, and
-// the rows determine which ones.
+// Finds the keys that the tiles of a prompt's rows see according to the patterns of their query
+// heads (MInference, arXiv:2407.02490). A pattern gives the numbers of columns, diagonals or
+// blocks. The attention of the rows determines which columns, diagonals or blocks are selected.
 
 #include <span>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// PyramidKV's distribution of a budget over the layers (arXiv:2406.02069).
+// Distributes a budget over the layers as PyramidKV does (arXiv:2406.02069).
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Scores that rank rows at random: chance, the baseline of every method that evicts.
+// Scores that rank rows at random, as a baseline of methods that evict.
 
 #include <cstdint>
 

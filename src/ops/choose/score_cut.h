@@ -1,7 +1,7 @@
 #pragma once
-// The threshold between the best k of a list of scores and the rest, and the indices of the best in
-// ascending order. Ties go to the lower index. NaN, which damaged weights or keys cause, counts as
-// minus infinity.
+// Finds the threshold between the best k of a list of scores and the rest, and the indices of the
+// best scores in ascending order. Of equal scores the lower index wins. NaN, which damaged weights
+// or keys cause, counts as minus infinity.
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,8 @@
 
 namespace longhaul {
 
-/// Scores above `score` are among the best, and so are the first `equal` of those equal to it.
+/// A threshold. The best scores are all scores above `score`, and the first `equal` scores that
+/// equal `score`.
 template <class T>
 struct ScoreCut {
   T score{};
@@ -26,7 +27,7 @@ inline float ordered_score(float x) {
 }
 inline int32_t ordered_score(int32_t x) { return x; }
 
-/// The threshold after the best k of `scores`, which contain no NaN and are reordered.
+/// Returns the threshold after the best k of `scores`. They must contain no NaN, and are reordered.
 template <class T>
 ScoreCut<T> cut_reordering(std::span<T> scores, int64_t k) {
   using Limits = std::numeric_limits<T>;
@@ -56,7 +57,7 @@ ScoreCut<T> cut_by_heap(std::span<const T> scores, std::span<T> heap) {
   return {heap.front(), std::count(heap.begin(), heap.end(), heap.front())};
 }
 
-/// The threshold after the best k of `scores`; `scratch` is reused from call to call.
+/// Returns the threshold after the best k of `scores`. `scratch` is reused from call to call.
 template <class T>
 ScoreCut<T> cut_after(std::span<const T> scores, int64_t k, Array<T>& scratch) {
   // a heap is faster if there are more than 16 times as many scores as are selected

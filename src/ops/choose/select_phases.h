@@ -1,7 +1,7 @@
 #pragma once
 // Selects the rows of a list with the highest scores, by one thread block in phases (block.h). A
-// radix search finds the lowest score that is kept. Then the rows above it are written, and as many
-// of its equals as fit. ops/choose/score_cut.h defines the order and ties.
+// radix search finds the lowest score that is kept. Then the rows above this score are written, and
+// as many rows with this score as fit. ops/choose/score_cut.h defines the order and ties.
 
 #include "ops/core/gpu/block.h"
 #include "ops/core/gpu/numbers.h"

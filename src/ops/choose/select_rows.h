@@ -1,7 +1,7 @@
 #pragma once
-// Selection of the rows of a list to keep, with protected ends and scores for the rows in between
-// (H2O, arXiv:2306.14048; SnapKV, arXiv:2404.14469), and budget allocation among several lists
-// (AdaKV, arXiv:2407.11550).
+// Selects the rows of a list to keep, with protected ends and scores for the rows in between (H2O,
+// arXiv:2306.14048; SnapKV, arXiv:2404.14469), and budget allocation among several lists (AdaKV,
+// arXiv:2407.11550).
 
 #include <vector>
 
@@ -10,8 +10,8 @@
 
 namespace longhaul {
 
-/// Keeps the first `first` rows, the last `last`, and those with the highest scores in between;
-/// `count` in total, at least first + last.
+/// Rule: keeps the first `first` rows, the last `last` rows, and the rows with the highest scores
+/// in between. `count` is the total number, at least first + last.
 struct RowsToKeep {
   int64_t first = 0, last = 0, count = 0;
 };
@@ -23,9 +23,9 @@ struct RowSelection {
   ScoreCut<float> sure;  ///< scratch of select_rows_dealt()
 };
 
-/// The rows of `scores` [rows] to keep, ascending: all, if there are no more than `count`. Ties go
-/// to the lower row; NaN counts as minus infinity. Scores of the ends are ignored. The result lives
-/// in `selection`.
+/// Returns the rows of `scores` [rows] to keep, in ascending order. If there are at most `count`
+/// rows, all are kept. Of equal scores the lower row wins. NaN counts as minus infinity. Scores of
+/// the ends are ignored. The result is stored in `selection`.
 RowList select_rows(Queue& queue, View<const float> scores, const RowsToKeep& keep,
                     RowSelection& selection);
 
@@ -39,13 +39,13 @@ void select_rows(Queue& queue, std::span<const View<const float>> scores, const 
 /// its rows if it is too short. The remaining budget goes to the highest scores of all lists. Ties
 /// go to the lower list, then to the lower row. `scores`, `selections` and `kept` have one element
 /// per list; kept[l] lives in selections[l]. The guaranteed rows must fit into the budget. On a
-/// device the host does not learn the number of kept rows per list. The device writes these to
-/// `counts` [lists], in its memory, and kept[l].count is one element of it.
+/// device, the numbers of kept rows per list stay on the device. They are written to `counts`
+/// [lists], and kept[l].count is a view of one element.
 void select_rows_dealt(Queue& queue, std::span<const View<const float>> scores,
                        const RowsToKeep& keep, int64_t sure, std::span<RowSelection> selections,
                        std::span<RowList> kept, View<int32_t> counts);
 
-/// The counts of the lists, for the host. Waits if a device wrote them.
+/// Returns the counts of the lists for the host. Waits if a device wrote them.
 std::vector<int32_t> read_counts(Queue& queue, View<const int32_t> counts);
 
 }  // namespace longhaul

@@ -1,6 +1,7 @@
 #pragma once
-// RoCo's scores of a list (arXiv:2402.06262). Among the rows whose attention varies least between
-// rows of the text, those with the least attention on average are evicted. The others are kept.
+// Computes RoCo's scores of a list (arXiv:2402.06262). Steady rows are the rows whose received
+// attention varies least between the rows of the text. The steady rows with the least attention on
+// average are evicted. All other rows are kept.
 
 #include <span>
 
@@ -21,7 +22,8 @@ struct AttentionSoFar {
 struct SteadyRule {
   int64_t sink = 0;      ///< first rows, not scored
   int64_t settling = 0;  ///< last rows: seen by too few rows to be scored
-  int64_t feasible = 0;  ///< most rows that are scored: those with the smallest variance
+  int64_t feasible =
+      0;  ///< largest number of scored rows; rows with the smallest variance are scored
 };
 
 struct SteadyList {
@@ -30,9 +32,9 @@ struct SteadyList {
   View<float> scores;  ///< [rows]: result
 };
 
-/// Scores of every list: the mean attention of the `feasible` rows between the ends with the
-/// smallest variance, infinity for all others. The lowest scores are evicted. Variance that
-/// rounding alone causes for equal numbers counts as zero.
+/// Scores every list. The `feasible` rows with the smallest variance between the ends get their
+/// mean attention as score, and all other rows get infinity. The lowest scores are evicted.
+/// Variance that rounding alone causes for equal numbers counts as zero.
 void steady_scores(Queue& queue, std::span<const SteadyList> lists, Array<float>& scratch);
 
 }  // namespace longhaul

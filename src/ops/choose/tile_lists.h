@@ -51,7 +51,7 @@ struct CopiedColumns {
 
 /// Pages of 64 rows and the rows of them visible to each of two tiles.
 struct MaskedPages {
-  View<int32_t> pages;   ///< capacity for all pages; lists those with visible rows, ascending
+  View<int32_t> pages;   ///< capacity for all pages; lists the pages with visible rows, ascending
   View<uint64_t> masks;  ///< [pages][2]
   View<int32_t> keys;    ///< [1]: 64 times the number of listed pages
 };

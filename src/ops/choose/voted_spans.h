@@ -12,7 +12,7 @@ namespace longhaul {
 
 struct SpanVote {
   int k = 4;           ///< votes of a query head of a row, 1 .. kMostTopKeys
-  int64_t clip = 127;  ///< most selected keys: those with most votes
+  int64_t clip = 127;  ///< largest number of selected keys, which are the keys with most votes
   int64_t span = 32;   ///< rows selected around each key, including itself
 };
 

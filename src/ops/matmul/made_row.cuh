@@ -38,7 +38,7 @@ class MadeRow {
       begin_copy(norm_ + i, a.norm + 4 * i, true);
   }
 
-  /// Calls f(i, elements 4 i to 4 i + 3, whether they exist) with all lanes of a warp at once.
+  /// Calls f(i, elements 4 * i to 4 * i + 3, whether they exist) with all lanes of a warp at once.
   template <int kThreads, class Function>
   __device__ __forceinline__ void make(const MatvecArgs& a, Function&& f) const {
     const auto* const x = static_cast<const float*>(a.x);

@@ -92,7 +92,8 @@ LH_EVERYWHERE uint32_t count_ones(uint32_t x) {
 #endif
 }
 
-/// Picks four of the eight bytes in b:a by the selector's four low half bytes (0 to 7).
+/// Picks four of the eight bytes in b:a. The four low nibbles of the selector (0 to 7) are the
+/// numbers of the bytes.
 LH_EVERYWHERE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
 #ifdef __CUDA_ARCH__
   return __byte_perm(a, b, selector);

@@ -278,7 +278,7 @@ static inline Vec load_i8(const void* p) {
 #endif
 }
 
-/// Loads kLanes values from -8 to 7: the low or high halves of as many bytes, minus 8.
+/// Loads kLanes values from -8 to 7. They are the low or the high nibbles of kLanes bytes, minus 8.
 static inline Vec load_i4(const void* p, bool low) {
 #if defined(__AVX512F__)
   const __m512i q = _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
