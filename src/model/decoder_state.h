@@ -1,7 +1,7 @@
 #pragma once
-// The state of a decoder, and the order of its arithmetic (decoder.cc), which is the same
-// everywhere. Its steps are virtual: those of the host are in host_decoder.h, those of a device in
-// device_decoder.h.
+// The state of a decoder. decoder.cc defines the order of its steps, which is the same on the host
+// and on devices. The steps are virtual functions. host_decoder.h has the steps on the host,
+// device_decoder.h has the steps on a device.
 
 #include <memory>
 #include <span>

@@ -35,9 +35,10 @@ struct DeviceLayer {
   Array<float> sinks;                                    ///< [heads]
   DeviceWeight q, k, v, output;
   DeviceWeight gate, up, down;
-  DeviceWeight experts_gate, experts_up, experts_down;  ///< all experts', concatenated by rows
-  DeviceWeight router;                                  ///< for experts
-  Array<float> choice_bias;                             ///< for their scores
+  DeviceWeight experts_gate, experts_up,
+      experts_down;          ///< matrices of all experts, concatenated by rows
+  DeviceWeight router;       ///< for experts
+  Array<float> choice_bias;  ///< for the scores of experts
 
   const Array<float>& norm(RowNorm which) const { return nth(norms, static_cast<int>(which)); }
 };

@@ -1,17 +1,17 @@
 #pragma once
-// Addition of residuals and biases.
+// Adds residuals and biases.
 
 #include <cstdint>
 
 namespace longhaul {
 
-/// y[r, i] += x[r, i] (+ bias[i] unless null); [rows, n] packed.
+/// Adds x[r, i], and bias[i] unless `bias` is null, to y[r, i]. x and y are [rows, n], packed.
 void add(float* y, const float* x, int64_t rows, int64_t n, const float* bias = nullptr);
 
-/// y[i] += scale * x[i] for `count` numbers.
+/// Adds scale * x[i] to y[i] for `count` numbers.
 void add_scaled(float* y, const float* x, int64_t count, float scale);
 
-/// y[r, i] += bias[i], rows of y `stride` floats apart.
+/// Adds bias[i] to y[r, i]. Rows of y are `stride` floats apart.
 void add_bias(float* y, const float* bias, int64_t rows, int64_t n, int64_t stride);
 
 }  // namespace longhaul

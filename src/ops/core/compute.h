@@ -8,7 +8,7 @@
 namespace longhaul {
 
 enum class Compute : uint8_t {
-  kBest,  ///< bf16 if the CPU has it (AVX512-BF16, AMX), else int16 (AVX2), else f32
+  kBest,  ///< bf16 if the CPU supports it (AVX512-BF16, AMX), otherwise int16 (AVX2), otherwise f32
   kInt8,  ///< prefill rounds weights and activations to int8 where that is faster, else kBest
   kF32,   ///< f32 products; for reference
   kFp8,   ///< prefill on a GPU uses 8-bit floats (ops/matmul/fp8_rows.gpu.h); not on the host

@@ -1,6 +1,6 @@
 #pragma once
-// Conversion of arrays of f32 to and from 16-bit floats, to and from Q8_0, and to Q4_0: the block
-// formats of the KV store. 16-bit results equal base/float_types.h bit by bit, except for the
+// Converts arrays of f32 to and from 16-bit floats and Q8_0, and to Q4_0. Q8_0 and Q4_0 are the
+// block formats of the KV store. 16-bit results equal base/float_types.h bit by bit, except for the
 // payload of NaNs. dequantize.h reads all of these types.
 
 #include <cstddef>
@@ -15,13 +15,15 @@ void bf16_to_f32(const bf16_t* x, int64_t count, float* y);
 void f32_to_f16(const float* x, int64_t count, f16_t* y);
 void f16_to_f32(const f16_t* x, int64_t count, float* y);
 
-/// GGUF's Q8_0: per 32 values an f16 scale (amax / 127) and 32 int8, 34 bytes. `count` is a
-/// multiple of 32; `y` has count / 32 * 34 bytes. Values are rounded to nearest, ties to even.
+/// Converts to GGUF's Q8_0. A block of 32 values has an f16 scale (amax / 127) and 32 int8, in 34
+/// bytes. `count` is a multiple of 32; `y` has count / 32 * 34 bytes. Values are rounded to
+/// nearest, ties to even.
 void quantize_q8_0(const float* x, int64_t count, std::byte* y);
 
-/// GGUF's Q4_0: per 32 values an f16 scale (the value of largest size / -8) and 32 half bytes,
-/// value i beside value i + 16, 18 bytes. `count` is a multiple of 32; `y` has count / 32 * 18
-/// bytes. Values are rounded to nearest, ties to even.
+/// Converts to GGUF's Q4_0. A block of 32 values has an f16 scale (the value with the largest
+/// magnitude / -8) and 16 bytes, in 18 bytes. Byte i holds value i in the low nibble and value i +
+/// 16 in the high nibble. `count` is a multiple of 32; `y` has count / 32 * 18 bytes. Values are
+/// rounded to nearest, ties to even.
 void quantize_q4_0(const float* x, int64_t count, std::byte* y);
 
 /// Replaces every 32 values by their Walsh-Hadamard transform scaled by 1 / sqrt(32), which is its

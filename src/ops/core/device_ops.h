@@ -69,7 +69,7 @@ struct DeviceExperts {
     const DeviceMatrix* weight = nullptr;
     View<const float> bias;  ///< one number per row of `weight`; empty: none
   };
-  int count = 0, used = 0;  ///< number of all experts, and of those used by each row
+  int count = 0, used = 0;  ///< number of experts, and number of experts used by each row
   ExpertRule rule;          ///< its bias lies on the device
   Gating gating;
   Role gate, up;  ///< [count * ffn, hidden]
@@ -188,7 +188,7 @@ class DeviceOps {
                          View<float> /*cosine*/, View<float> /*sine*/) {
     return false;
   }
-  /// Rotates row r to position + r * step.
+  /// Rotates row r to position `position` + r * step.
   virtual bool rotate(const Rotations&, int64_t /*position*/, int64_t /*step*/, View<const float>,
                       int64_t /*rows*/, int /*heads*/, int /*head_dim*/, View<float>) {
     return false;
@@ -300,7 +300,7 @@ class DeviceOps {
   virtual bool add_weight(View<const int32_t> /*chosen*/, float, View<float> /*weights*/) {
     return false;
   }
-  /// The rows with the largest weights, ascending; there are more weights than rows.
+  /// Writes the rows with the largest weights in ascending order. There are more weights than rows.
   virtual bool most_weighted(View<const float> /*weights*/, View<const float> /*scores*/,
                              View<int32_t> /*rows*/) {
     return false;
@@ -311,7 +311,8 @@ class DeviceOps {
   virtual bool keep_rows(std::span<const KeptRows>, std::span<const KeptNumbers>) { return false; }
 
   // The model.
-  /// Concatenates matrices of one type and width by rows. Null: the type is not supported.
+  /// Concatenates matrices of one type and width by rows. Returns null if the type is not
+  /// supported.
   virtual std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView>) {
     return nullptr;
   }
@@ -319,7 +320,7 @@ class DeviceOps {
   virtual std::unique_ptr<DeviceInput> input(Compute = Compute::kBest) { return nullptr; }
   /// Multiplies the input's rows by several matrices.
   virtual void linear(const DeviceInput&, std::span<const DeviceLinear>) {}
-  /// x [tokens, cols] = rows of the table for `tokens`, times `scale`.
+  /// Writes the rows of the table for `tokens`, multiplied by `scale`, to x [tokens, cols].
   virtual void embed(const DeviceMatrix& /*table*/, std::span<const int32_t> /*tokens*/,
                      float /*scale*/, View<float>) {}
   /// With one head it normalises whole rows.
@@ -327,17 +328,17 @@ class DeviceOps {
                               int64_t /*rows*/, int /*heads*/, int /*head_dim*/) {}
   virtual void grow_queries(View<float> /*q*/, int64_t /*rows*/, int64_t /*n*/, int64_t /*first*/,
                             const QueryGrowth&) {}
-  /// x [rows, n] += scale * y, with each row of y normalised first unless `weight` is empty.
+  /// Adds scale * y to x [rows, n]. Each row of y is normalised first, unless `weight` is empty.
   virtual void add_scaled(View<const float> /*y*/, View<const float> /*weight*/, float /*eps*/,
                           float /*scale*/, int64_t /*rows*/, int64_t /*n*/, View<float> /*x*/) {}
   virtual void scale_and_cap(View<float> /*x*/, float /*scale*/, float /*cap*/) {}
-  /// y [rows, hidden] = output of the experts for the input's rows, or added to y. `logits` [rows,
-  /// count] select the experts.
+  /// Writes the output of the experts for the input's rows to y [rows, hidden], or adds it to y.
+  /// `logits` [rows, count] select the experts.
   virtual void mix_experts(const DeviceInput&, View<const float> /*logits*/, const DeviceExperts&,
                            View<float> /*y*/, bool /*add*/) {}
 
   // Gradients, for training/.
-  /// dx [rows, cols] = dy W for the input rows [rows, outputs], or added to dx.
+  /// Computes dx [rows, cols] = dy W for the input rows [rows, outputs], or adds it to dx.
   virtual bool linear_back(const DeviceInput& /*dy*/, const DeviceMatrix&, bool /*add*/,
                            View<float> /*dx*/) {
     return false;

@@ -1,5 +1,5 @@
 #pragma once
-// The devices of this machine that can run operations.
+// Finds the devices of this machine that can run operations.
 
 #include <string>
 #include <string_view>
@@ -28,13 +28,14 @@ struct Devices {
 /// Queries the machine again.
 Devices find_devices();
 
-/// Path of the library for collectives between GPUs; empty: not found.
+/// Returns the path of the library for collectives between GPUs, or an empty path if it is not
+/// found.
 std::string find_collectives();
 
 /// Opens a queue by name. "cpu" is the host. "cuda" or "cuda:N" is that GPU; throws UserError
 /// naming the missing part. "cuda:N,M,..." means GPUs that share a model's heads
-/// (base/communicator.h); the result is the first one's queue. "auto" is the first usable GPU, else
-/// the host.
+/// (base/communicator.h); the result is the first one's queue. "auto" is the first usable GPU, or
+/// the host if there is none.
 Queue open_device(std::string_view name);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Filling, copying and summing values on the host or a device.
+// Fills, copies and sums values on the host or a device.
 
 #include <span>
 
@@ -15,8 +15,8 @@ void copy(Queue& queue, View<const float> from, View<float> to);
 void copy_lists(Queue& queue, std::span<const View<const float>> from,
                 std::span<const View<float>> to);
 
-/// out[i] = sum over lists l of x[l * n + i], for i in [0, n), n = out.size(), in the order of the
-/// lists. add_lists() adds the sum to out.
+/// Writes the sum of x[l * n + i] over all lists l, in their order, to out[i], with n = out.size().
+/// add_lists() adds the sum to out[i].
 void sum_lists(Queue& queue, View<const float> x, View<float> out);
 void add_lists(Queue& queue, View<const float> x, View<float> out);
 

@@ -18,13 +18,13 @@ class HostCopies {
   View<T> operator()(const View<T>& view) {
     return stage_(view);
   }
-  /// The call on the host's queue.
+  /// Returns the call on the host's queue.
   AttendCall operator()(const AttendCall& call);
-  /// Tasks with their segments. Counts are resolved and page lists become row lists.
+  /// Returns the tasks with their segments. Counts are resolved, and page lists become row lists.
   std::span<const AttendTask> operator()(std::span<const AttendTask> tasks);
   std::span<const KeySegment> operator()(std::span<const KeySegment> segments);
   KeySegment operator()(const KeySegment& segment);
-  /// Rows [begin, end), with unchanged row numbers.
+  /// Returns rows [begin, end), with unchanged row numbers.
   PagedRows operator()(const PagedRows& rows, int64_t begin, int64_t end);
 
  private:

@@ -25,12 +25,14 @@ class LogitScratch {
   int64_t rows_ = 0;
 };
 
-/// best[r] = number of the largest of logits [rows, n], or -1 if there is no candidate. One launch.
+/// Writes the number of the largest of logits [rows, n] of each row r to best[r], or -1 if there is
+/// no candidate. Takes one launch.
 void argmax(Stream stream, const float* logits, int64_t rows, int64_t n,
             const LogitScratch& scratch, int32_t* best);
 
-/// Writes the `count` best of logits [n], best first, to ids [count] and values [count]. After the
-/// last candidate come -1 and -infinity. count is at most kMostBestLogits. Two launches.
+/// Writes the `count` best of logits [n], best first, to ids [count] and values [count]. Entries
+/// after the last candidate are -1 and -infinity. count is at most kMostBestLogits. Takes two
+/// launches.
 void best_logits(Stream stream, const float* logits, int64_t n, int count,
                  const LogitScratch& scratch, int32_t* ids, float* values);
 

@@ -4,7 +4,8 @@
 
 namespace longhaul {
 
-/// out [width] = mean of x [rows, width], with width = out.size(), summed in the order of the rows.
+/// Writes the mean of x [rows, width] over the rows to out [width], with width = out.size(). Rows
+/// are summed in order.
 void mean_rows(Queue& queue, View<const float> x, View<float> out);
 
 }  // namespace longhaul

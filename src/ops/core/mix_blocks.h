@@ -1,6 +1,7 @@
 #pragma once
-// The Walsh-Hadamard transform of 32 values, scaled to preserve lengths and products; it is its own
-// inverse. Keys in Q4_0 are stored transformed (ops/attention/stored_key.h). For *.isa.cc only.
+// Computes the Walsh-Hadamard transform of 32 values, scaled so that lengths and products do not
+// change. The transform is its own inverse. Keys in Q4_0 are stored transformed
+// (ops/attention/stored_key.h). For *.isa.cc only.
 
 #include "ops/core/isa/simd.h"
 

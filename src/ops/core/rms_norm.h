@@ -7,13 +7,14 @@
 
 namespace longhaul {
 
-/// y[r, i] = x[r, i] / sqrt(mean over i of x[r, i]^2 + eps) * weight[i]; all [rows, n] packed,
-/// weight [n]. y may be x.
+/// Computes y[r, i] = x[r, i] / sqrt(mean over i of x[r, i]^2 + eps) * weight[i]. x and y are
+/// [rows, n], packed; weight is [n]. y may be x.
 void rms_norm(const float* x, const float* weight, float eps, int64_t rows, int64_t n, float* y);
 void rms_norm(const float* x, const float* weight, float eps, int64_t rows, int64_t n, bf16_t* y);
 
-/// Per-head query or key norm, in place: x[token, head, i] with tokens `token_stride` floats apart
-/// (>= heads * head_dim, so x may be a part of a fused projection); weight [head_dim].
+/// Normalises each head of the queries or keys x[token, head, i] in place. Tokens are
+/// `token_stride` floats apart; this may exceed heads * head_dim, so x may be a part of a fused
+/// projection. weight is [head_dim].
 void rms_norm_heads(float* x, const float* weight, float eps, int64_t tokens, int64_t heads,
                     int64_t head_dim, int64_t token_stride);
 

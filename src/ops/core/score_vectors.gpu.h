@@ -10,14 +10,14 @@
 
 namespace longhaul::cuda {
 
-/// out [width] = the mean of x [rows, width] over rows.
+/// Writes the mean of x [rows, width] over the rows to out [width].
 void mean_rows(Stream stream, const float* x, int64_t rows, int64_t width, float* out);
-/// out [head_dim] = the mean of query head `head` over rows [begin, end) of q [rows, heads,
-/// head_dim].
+/// Writes the mean of query head `head` over rows [begin, end) of q [rows, heads, head_dim] to out
+/// [head_dim].
 void mean_query(Stream stream, const float* q, int heads, int head_dim, int head, int64_t begin,
                 int64_t end, float* out);
-/// out[i] = the average or the largest of `width` scores around i. For averages, places past the
-/// ends count as zeros.
+/// Writes the average or the maximum of `width` scores around i to out[i]. For averages, scores
+/// past the ends count as zeros.
 void pool_scores(Stream stream, const float* scores, int64_t count, int width, bool largest,
                  float* out);
 struct SeenColumn {
@@ -26,12 +26,12 @@ struct SeenColumn {
 };
 /// numbers[i] += the number of the last `rows` rows that see row i of `count`, for every column.
 void add_seen(Stream stream, int64_t rows, std::span<const SeenColumn> columns);
-/// to [columns, rows] += x [rows, columns].
+/// Adds the transpose of x [rows, columns] to `to` [columns, rows].
 void add_transposed(Stream stream, const float* x, int64_t rows, int64_t columns, float* to);
-/// scores[b] = scale * query . means[b]
+/// Computes scores[b] = scale * query . means[b].
 void mean_scores(Stream stream, const float* query, const float* means, int64_t blocks,
                  int head_dim, float scale, float* scores);
-/// Softmax in place.
+/// Replaces the scores by their softmax.
 void softmax_of(Stream stream, float* scores, int64_t count);
 
 }  // namespace longhaul::cuda

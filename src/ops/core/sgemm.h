@@ -1,5 +1,5 @@
 #pragma once
-// General products of f32 matrices through the GEMM library, on the calling thread.
+// Computes products of f32 matrices through the GEMM library, on the calling thread.
 
 #include <cstdint>
 
@@ -12,7 +12,8 @@ struct Factor {
   bool transposed = false;
 };
 
-/// c[m, n] = a[m, k] b[k, n], or += with `add`; rows of c are c_stride floats apart.
+/// Computes c[m, n] = a[m, k] * b[k, n], or adds the product to c with `add`. Rows of c are
+/// c_stride floats apart.
 void sgemm(int64_t m, int64_t n, int64_t k, Factor a, Factor b, float* c, int64_t c_stride,
            bool add = false);
 

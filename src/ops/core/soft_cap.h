@@ -5,7 +5,7 @@
 
 namespace longhaul {
 
-/// x[i] = scale * x[i], then cap * tanh(x[i] / cap) if cap > 0, in place.
+/// Multiplies x[i] by `scale` in place. If cap > 0, x[i] then becomes cap * tanh(x[i] / cap).
 void scale_and_cap(float* x, int64_t count, float scale, float cap);
 
 }  // namespace longhaul

@@ -18,15 +18,15 @@ struct Gating {
 
   bool operator==(const Gating&) const = default;
 };
-/// The tanh form of GELU (Hendrycks and Gimpel 2016, arXiv:1606.08415): 0.5 (1 + tanh x) is
-/// sigmoid(2 x).
+/// The tanh form of GELU (Hendrycks and Gimpel 2016, arXiv:1606.08415). It is a case of gated(),
+/// because 0.5 * (1 + tanh(x)) equals sigmoid(2 * x).
 inline constexpr Gating kGeluGating = {.slope = 1.5957691216f, .cubic = 0.044715f};
 /// gpt-oss (arXiv:2508.10925; `swiglu_limit` of its config.json).
 inline constexpr Gating kClampedGating = {.slope = 1.702f, .limit = 7, .shift = 1};
 
-/// y[r, i] = gated(gate[r, i], up[r, i]). Rows of gate and up are `stride` floats apart (>= n; both
-/// may lie in one fused projection). y is [rows, n] packed. With stride == n, y may alias gate or
-/// up.
+/// Computes y[r, i] = gated(gate[r, i], up[r, i]). y is [rows, n], packed. Rows of gate and up are
+/// `stride` floats apart; if stride exceeds n, both may lie in one fused projection. If stride
+/// equals n, y may alias gate or up.
 void swiglu(const float* gate, const float* up, int64_t rows, int64_t n, int64_t stride, float* y,
             const Gating& gating = {});
 void swiglu(const float* gate, const float* up, int64_t rows, int64_t n, int64_t stride, bf16_t* y,

@@ -24,7 +24,7 @@ __device__ __forceinline__ void let_next_kernel_begin() {
 #endif
 }
 
-/// Both calls, for a kernel that has no work before its turn.
+/// Makes both calls, for a kernel that has no work before the wait.
 __device__ __forceinline__ void await_turn() {
   wait_for_earlier_kernels();
   let_next_kernel_begin();

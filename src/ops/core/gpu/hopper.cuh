@@ -63,8 +63,8 @@ __device__ __forceinline__ uint64_t matrix_at(uint32_t address, uint32_t leading
          (1ull << 62);
 }
 
-/// Descriptor of the matrix `bytes` further on. An addition suffices while the address field does
-/// not overflow.
+/// Returns the descriptor of the matrix that begins `bytes` later. An addition suffices while the
+/// address field does not overflow.
 __device__ __forceinline__ uint64_t matrix_behind(uint64_t matrix, uint32_t bytes) {
   uint32_t low, high;
   asm("mov.b64 {%0, %1}, %2;" : "=r"(low), "=r"(high) : "l"(matrix));
@@ -73,8 +73,9 @@ __device__ __forceinline__ uint64_t matrix_behind(uint64_t matrix, uint32_t byte
   return matrix;
 }
 
-/// Loads a warp's 16 of a warpgroup's 64 rows of D elements from the 128-byte swizzle, as the first
-/// factor of products in registers. `half`: bytes between groups of 64 columns.
+/// Loads the warp's 16 rows of the 64 rows of a warpgroup, with D elements each, from the 128-byte
+/// swizzle. They become the first factor of products in registers. `half` is the number of bytes
+/// between groups of 64 columns.
 template <int D>
 __device__ __forceinline__ void load_rows(uint32_t* fragments, uint32_t rows, uint32_t half) {
   const uint32_t row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 16;

@@ -16,7 +16,7 @@ __device__ __forceinline__ float exp2_of(float x) {
   return y;
 }
 
-/// The relative error is at most 2^-11, a quarter of that of a product of bf16 values.
+/// The relative error is at most 2^-11, a quarter of the error of a product of bf16 values.
 __device__ __forceinline__ float tanh_of(float x) {
   float y;
   asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -37,7 +37,7 @@ __device__ __forceinline__ void bend_logits(float (&x)[N][4], float bend) {
   for (int g = 0; g < N; ++g) bend_logits(x[g], bend);
 }
 
-/// Two values as bf16, the first in the lower half.
+/// Converts two values to bf16. The first is in the low 16 bits of the result.
 __device__ __forceinline__ uint32_t bf16_pair(float low, float high) {
   uint32_t r;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
@@ -62,7 +62,7 @@ __device__ __forceinline__ void load_transposed(uint32_t (&r)[4], uint32_t addre
                : "memory");
 }
 
-/// c [16, 8] += a [16, 16] b [16, 8].
+/// Computes c [16, 8] += a [16, 16] * b [16, 8].
 __device__ __forceinline__ void multiply(float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
                                          uint32_t b1) {
   asm volatile(

@@ -48,7 +48,7 @@ class Uploads {
       size_ += part.end - part.first;
     }
   }
-  /// Index in the upload of element `element` of the array at `from`.
+  /// Returns the index in the upload of element `element` of the array at `from`.
   int64_t place_of(const T* from, int64_t element) const {
     const auto part =
         std::lower_bound(parts_.begin(), parts_.end(), from,

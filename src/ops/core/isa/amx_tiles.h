@@ -60,8 +60,8 @@ struct TilePair {
   int64_t step;
 };
 
-/// C[32, 32] = A B, or +=, over `k_tiles` tiles of 32 k. It computes two by two tiles of C, so that
-/// each loaded tile of A and B is used twice. Rows of C are `c_bytes` apart.
+/// Computes C[32, 32] = A B, or adds A B to C, over `k_tiles` tiles of 32 k. It computes two by two
+/// tiles of C, so that each loaded tile of A and B is used twice. Rows of C are `c_bytes` apart.
 static inline void multiply_tile_pairs(int k_tiles, TilePair a, TilePair b, float* c,
                                        int64_t c_bytes, bool accumulate) {
   float* c1 = c + 4 * c_bytes;  // offset of 16 rows, in floats
