@@ -17,7 +17,7 @@ class Archive {
   explicit Archive(ByteWriter& out) : out_(&out) {}
   explicit Archive(ByteReader& in) : in_(&in) {}
 
-  /// Whether the state is being loaded. Loaded values must be checked.
+  /// Returns whether the state is being loaded. Loaded values must be checked.
   bool loading() const { return in_ != nullptr; }
   ByteReader& in() { return *in_; }
   ByteWriter& out() { return *out_; }

@@ -20,7 +20,7 @@ struct DocumentFormat {
 /// fragments of HTML by the ending of its name; null for other files.
 const DocumentFormat* format_of(std::string_view bytes, std::string_view name);
 
-/// Whether the format is HTML, whose bytes may be in any encoding.
+/// Returns whether the format is HTML, whose bytes may be in any encoding.
 bool is_html_format(const DocumentFormat& format);
 
 /// Sets the text of `document`, its headings and `made`. Pages of a PDF begin with a line "[page

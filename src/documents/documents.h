@@ -39,7 +39,7 @@ Document read_document(const std::string& file, const DocumentOptions& options =
 std::vector<Document> read_documents(const std::vector<std::string>& files,
                                      const DocumentOptions& options);
 
-/// Whether the text contains only spaces, tabs and newlines.
+/// Returns whether the text contains only spaces, tabs and newlines.
 bool is_blank(const std::string& text);
 
 /// Warns about `count` broken UTF-8 sequences in `where`, unless it is 0.

@@ -38,7 +38,7 @@ std::vector<PdfPage> plain_pages(std::string_view text);
 /// Arabic runs are reversed, brackets in them are mirrored, numbers keep their order.
 std::string logical_order(std::string_view visual);
 
-/// Whether more letters are written from right to left than from left to right.
+/// Returns whether more letters are written from right to left than from left to right.
 bool reads_leftwards(std::string_view text);
 
 }  // namespace longhaul

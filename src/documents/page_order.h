@@ -24,7 +24,8 @@ struct Gutter {
 /// columns are found, it becomes that of this page.
 std::vector<OrderedLine> in_reading_order(const PdfPage& page, Gutter& gutter);
 
-/// Whether the text is a mark or number that begins an item of a list: "•", "-", "(a)", "12.".
+/// Returns whether the text is a mark or number that begins an item of a list: "•", "-", "(a)",
+/// "12.".
 bool is_list_mark(std::string_view word);
 
 }  // namespace longhaul

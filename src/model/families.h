@@ -86,7 +86,7 @@ struct Family {
 const Family* find_family(CheckpointFormat format, std::string_view name);
 /// The supported names, for messages.
 std::string family_names(CheckpointFormat format);
-/// Whether a file of either kind may use both names for one family.
+/// Returns whether a file of either kind may use both names for one family.
 bool same_family(std::string_view one, std::string_view other);
 
 }  // namespace longhaul

@@ -47,7 +47,8 @@ class LoraFile {
   /// Matrices that replace matrices of the model (PEFT's modules_to_save), by matrix name without
   /// .weight. Their biases have the name with .bias.
   const std::map<std::string, TensorView>& whole() const { return whole_; }
-  /// Whether the embedding and the output matrix remain one tensor, if they are one in the model.
+  /// Returns whether the embedding and the output matrix remain one tensor, if they are one in the
+  /// model.
   bool keeps_tied() const { return keeps_tied_; }
   size_t bytes() const;
 

@@ -28,11 +28,11 @@ struct RopeSpec {
   std::vector<float> divisors;  ///< [rotary_dim / 2] from a file (GGUF's rope_freqs), or empty
   std::vector<float> short_factors, long_factors;  ///< longrope, [rotary_dim / 2]
 
-  /// Whether the angles depend on the length of the context.
+  /// Returns whether the angles depend on the length of the context.
   bool depends_on_length() const {
     return scaling == RopeScaling::kDynamic || scaling == RopeScaling::kLongRope;
   }
-  /// Whether contexts of these two lengths use the same angles.
+  /// Returns whether contexts of these two lengths use the same angles.
   bool same_angles(int64_t one_length, int64_t other_length) const;
 };
 

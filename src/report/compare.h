@@ -18,7 +18,7 @@ struct Difference {
   double p_holm = 1;               ///< corrected for all differences in its list
   int64_t only_a = 0, only_b = 0;  ///< samples missing on the other side: not counted
   int64_t other_prompts = 0;  ///< pairs with different prompts: another seed, template or tokenizer
-  /// Whether the difference is significant, with p below 5 % after the correction.
+  /// Returns whether the difference is significant, with p below 5 % after the correction.
   bool real() const { return p_holm < 0.05; }
 };
 

@@ -47,7 +47,7 @@ class ChatTemplate {
   /// If there is none, UserError names `--chat-template NAME` and `--raw`.
   static ChatTemplate of(const Checkpoint& checkpoint);
 
-  /// Whether the template supports a system message.
+  /// Returns whether the template supports a system message.
   bool holds_system() const { return holds_system_; }
 
   /// Sets the template's date. Without this call a prompt does not depend on the day, so that a

@@ -19,7 +19,7 @@ TokenizerJsonStyle find_style(const JsonField& root);
 void add_normalizer(TokenizerModel& model, const JsonField& step, const TokenizerJsonStyle& style);
 void add_pre_tokenizer(TokenizerModel& model, const JsonField& step);
 void add_post_processor(TokenizerModel& model, const JsonField& step);
-/// Whether decoding removes one space from the beginning of a text.
+/// Returns whether decoding removes one space from the beginning of a text.
 bool decoder_drops_first_space(const JsonField& decoder);
 
 }  // namespace longhaul

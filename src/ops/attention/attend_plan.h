@@ -54,7 +54,8 @@ class AttendPlan {
   Stored stored() const { return all_bf16_ ? Stored{0, 0, false} : stored_; }
   bool turns() const { return turns_; }  ///< some keys rotate at consecutive positions
 
-  /// Whether the plan has only segments and decode units and uploads nothing else from host memory.
+  /// Returns whether the plan has only segments and decode units and uploads nothing else from host
+  /// memory.
   bool decode_alone() const;
   /// Byte offsets of the parts of a packed plan.
   struct Layout {

@@ -39,7 +39,7 @@ class BlockIndex {
   /// change.
   void append(Queue& queue, View<const float> added, DType type);
   int64_t blocks() const { return vectors_.elements() / width(); }
-  /// Whether blocks of this type may be added.
+  /// Returns whether blocks of this type may be added.
   bool takes(DType type) const { return vectors_.takes(type); }
 
   /// Returns the k blocks with the highest scores in ascending order, or all blocks if there are

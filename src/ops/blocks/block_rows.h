@@ -30,7 +30,8 @@ class StoredList {
   RowList list() const { return {rows_.view(), {}}; }
 
   void archive(Archive& archive) { rows_.archive(archive); }
-  /// Whether the list from a file is valid: at most `most` numbers from 0 to end - 1, ascending.
+  /// Returns whether the list from a file is valid: at most `most` numbers from 0 to end - 1,
+  /// ascending.
   bool makes_sense(int64_t most, int64_t end) const;
 
  private:

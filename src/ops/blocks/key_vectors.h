@@ -48,7 +48,7 @@ class KeyVectors {
   /// Reads out.size() elements from `first` on, as f32. Not supported for Q4_0, nor on a device.
   void read(int64_t first, std::span<float> out) const;
   DType type() const { return type_; }
-  /// Whether elements of the type may be appended.
+  /// Returns whether elements of the type may be appended.
   bool takes(DType type) const { return bytes_.empty() || type == type_; }
   /// The stored elements, in their present memory.
   View<const uint8_t> stored() const { return bytes_.view(); }

@@ -6,8 +6,8 @@
 
 namespace longhaul::cuda {
 
-/// The places at, at + step, at + 2 step + growth, ...: each step is `growth` longer than the
-/// previous one.
+/// A walk over the places at, at + step, at + 2 * step + growth, .... Each step is `growth` longer
+/// than the previous step.
 struct Walk {
   int at, step, growth = 0;
 
@@ -39,7 +39,7 @@ LH_PHASES void in_order(int count, Walk walk, const float* numbers, Add&& add) {
 /// Walks down column x of a triangle from the diagonal on.
 LH_BOTH Walk column_of(int x) { return {row_start(x) + x, x + 1, 1}; }
 
-/// scores[x, y] = scores[x, y - 1] + the sum of row y over columns [x, y]. The result is stored in
+/// Computes scores[x, y] = scores[x, y - 1] + sum of row y over columns [x, y], and stores it in
 /// `sums` at (y, x).
 template <class Block>
 LH_PHASES void find_scores(const Block& block, int n, float threshold, const float* triangle,
@@ -62,7 +62,8 @@ LH_PHASES void find_scores(const Block& block, int n, float threshold, const flo
   });
 }
 
-/// Whether a precedes b among the spans of a midpoint. Of equal ones the shortest comes first.
+/// Returns whether a precedes b among the spans of a midpoint. Of equal spans the shortest comes
+/// first.
 LH_BOTH bool better_of_midpoint(const SpanRecord& a, const SpanRecord& b) {
   return b.end == 0 || a.score > b.score || (a.score == b.score && a.begin > b.begin);
 }

@@ -11,8 +11,8 @@
 
 namespace longhaul {
 
-/// One key per span, reused from call to call: the mean of all its tokens' keys, assigned to the
-/// span's first token.
+/// One key per span, which is the mean of the keys of all tokens of the span. It is assigned to the
+/// span's first token. The memory is reused from call to call.
 struct SpanMeans {
   SpanTokens tokens;  ///< one token per span
   Array<float> keys;  ///< [blocks, spans, width], zeros after the last span
@@ -47,11 +47,11 @@ class SpanIndex {
   int64_t blocks() const { return blocks_; }
   int64_t vectors() const;  ///< only on the host
   size_t bytes() const;     ///< bytes of the vectors
-  /// Whether vectors of the type may be added.
+  /// Returns whether vectors of the type may be added.
   bool takes(DType type) const;
 
-  /// scores [blocks()]: for every block the largest value over its spans and over the queries. The
-  /// value of a span is the sum or the largest of <query, vector> over its vectors.
+  /// Writes to scores [blocks()] for every block the largest value over its spans and over the
+  /// queries. The value of a span is the sum or the largest of <query, vector> over its vectors.
   void scores(Queue& queue, const VectorList& queries, SpanSimilarity rule, SpanSearch& memory,
               View<float> scores);
 

@@ -9,7 +9,7 @@
 
 namespace longhaul::cuda {
 
-/// rows[i] -= row[i % width]
+/// Subtracts row[i % width] from rows[i].
 void subtract_row(Stream stream, const float* row, int64_t width, float* rows, int64_t count);
 
 /// The device form of SlottedSpans.
@@ -22,10 +22,10 @@ struct SpanTable {
   int64_t slots = 0;
   const float* common = nullptr;  ///< subtracted from the vectors; null: none
 };
-/// scores [blocks] = the largest value over a block's spans and the `*count` queries [count,
-/// width]. A span's value is the sum (or, without `sum`, the largest) of <query, vector> over its
-/// vectors. Supports F32, BF16 and Q4_0 with multiples of four elements. Returns false for other
-/// types.
+/// Writes to scores [blocks] the largest value over the spans of a block and over the `*count`
+/// queries [count, width]. The value of a span is the sum of <query, vector> over its vectors, or
+/// the largest <query, vector> without `sum`. Supports F32, BF16 and Q4_0 with multiples of four
+/// elements. Returns false for other types.
 bool span_scores(Stream stream, const SpanTable& index, const float* queries, const int32_t* count,
                  bool sum, float* scores);
 

@@ -32,7 +32,7 @@ class SpanSlots {
   void append(Queue& queue, const SpanTokens& tokens, View<float> vectors, DType type);
   SlottedSpans view() const;
 
-  /// All blocks in host memory, for access one by one.
+  /// Returns all blocks in host memory, for access one by one.
   struct OnHost {
     std::vector<int32_t> records;
     std::vector<uint8_t> vectors;

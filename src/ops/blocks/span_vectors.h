@@ -122,9 +122,9 @@ void choose_span_tokens(Queue& queue, const DividedTokens& blocks, const SpanTok
 View<float> gather_span_keys(Queue& queue, std::span<const PagedRows> lists, int64_t first,
                              int block, const SpanTokens& tokens, Array<float>& memory);
 
-/// Queries of look-ups. A row's query is that of one head, or the sum of the queries of each KV
-/// head's query heads, concatenated over KV heads. <query, key> is then the head's raw score, or
-/// the sum of all heads' scores.
+/// Queries of look-ups. The query of a row is the query of one head, or the sums of the queries of
+/// each KV head's query heads, concatenated over KV heads. <query, key> is then the score of the
+/// head without scale, or the sum of the scores of all heads.
 struct SpanQueries {
   View<const float> q;  ///< [rows, heads, head_dim]
   int heads = 0, kv_heads = 0;

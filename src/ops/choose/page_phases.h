@@ -68,7 +68,7 @@ struct MaskedTiles {
   LH_BOTH bool there(int g) const { return tiles[g].own_keys > 0; }
   LH_BOTH LineKeys lines(int g) const { return LineKeys(tiles[g], first_run[g]); }
 
-  /// Whether one of the tiles sees a run or its own rows in the page.
+  /// Returns whether one of the tiles sees a run or its own rows in the page.
   LH_BOTH bool reaches(int64_t page) const {
     bool seen = false;
     for_both([&](int g) {

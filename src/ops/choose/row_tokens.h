@@ -11,7 +11,7 @@ struct RowTokens {
   int64_t behind = 0;
 };
 
-/// A copy that the host can read.
+/// Returns a copy that the host can read.
 inline RowTokens on_host(HostStage& stage, const RowTokens& tokens) {
   return {stage(tokens.listed), tokens.behind};
 }

@@ -103,7 +103,7 @@ class RuleJudgement {
   LH_PHASES int64_t token_of(int64_t row) const {
     return row < task_.listed ? task_.tokens[row] : row + task_.behind;
   }
-  /// Whether a rule keeps the row because of its token's class.
+  /// Returns whether a rule keeps the row because of its token's class.
   LH_PHASES bool named(int64_t row, bool punctuation) const {
     const int64_t token = token_of(row);
     const int is = token < task_.known ? task_.classes[token] : 0;

@@ -123,7 +123,7 @@ struct LineKeys {
     return low;
   }
 
-  /// Whether a run has a key in [begin, behind).
+  /// Returns whether a run has a key in [begin, behind).
   LH_BOTH bool reaches(int64_t begin, int64_t behind) const {
     const int32_t run = run_behind(begin);
     return begin < behind && run < *task.run_count && begin_of(run) < behind;

@@ -27,8 +27,9 @@ struct Vote {
   VoteCount* memory = nullptr;  ///< separate for each vote
 };
 
-/// For every vote the k most frequent numbers, ascending, without duplicates; ties go to the lower
-/// number. If fewer than k numbers have votes, the result is shorter (RowList::count).
+/// Returns for every vote the k most frequent numbers in ascending order, without duplicates. Of
+/// equally frequent numbers the lower wins. If fewer than k numbers have votes, the result is
+/// shorter (RowList::count).
 void most_voted(Queue& queue, std::span<const Vote> votes, int64_t k);
 RowList most_voted(Queue& queue, View<const int32_t> votes, int64_t numbers, int64_t k,
                    VoteCount& memory);

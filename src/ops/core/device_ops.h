@@ -208,7 +208,7 @@ class DeviceOps {
   }
   virtual bool deal_rows(const DealtRows&) { return false; }
   virtual bool steady_scores(std::span<const SteadyList>) { return false; }
-  /// Whether the next two functions are implemented.
+  /// Returns whether the next two functions are implemented.
   virtual bool judges_rules() const { return false; }
   /// Writes the verdict on each list to `verdicts` [lists, 2]: rule and number of rows.
   virtual void judge_rules(const HybridRules&, std::span<const JudgedList>,
@@ -227,7 +227,7 @@ class DeviceOps {
   virtual bool list_tile_keys(int /*tile*/, int /*page_rows*/, std::span<const DeviceTile>) {
     return false;
   }
-  /// Whether attend() supports masks for these rows' pages (KeySegment::masks).
+  /// Returns whether attend() supports masks for these rows' pages (KeySegment::masks).
   virtual bool reads_masks(const PagedRows&) const { return false; }
   /// For rows with masks: copies columns, valid until the next call (false: not enough room), and
   /// lists pages.

@@ -35,15 +35,16 @@ struct AttentionTrace {
 void attention_backward(Queue& queue, const TextAttention& shape, const AttentionTrace& trace,
                         View<float> dq, View<float> dk, View<float> dv);
 
-/// Contribution of a set of (row, key) pairs to the quantity of which d_out is the gradient. `sum`
-/// adds P_ij (d_out_i . v_j) over all query heads; it is the derivative by a factor on those
-/// weights. `magnitude` adds the absolute values.
+/// Contribution of a set of (row, key) pairs to the quantity whose gradient is d_out. `sum` is the
+/// sum of P_ij * (d_out_i . v_j) over the pairs and all query heads. It is the derivative with
+/// respect to a common factor of these weights. `magnitude` is the sum of the absolute values.
 struct PairSums {
   double sum = 0, magnitude = 0;
 };
 
-/// TriangleMix's regions of the causal pairs (2025, section 3): j <= sink or i - j <= window; of
-/// the other pairs, those of the last `last` rows; and the remaining pairs.
+/// The regions into which TriangleMix (2025, section 3) divides the causal pairs. The first region
+/// has the pairs with j <= sink or i - j <= window. The second region has the other pairs of the
+/// last `last` rows. The third region has the remaining pairs.
 struct ProbedRegions {
   int64_t sink = 64, window = 128, last = 128;
 };

@@ -14,7 +14,7 @@ struct PairGradient {
   float weight, d_score;
 };
 
-/// Whether row `row` sees key `key` (TextAttention).
+/// Returns whether row `row` sees key `key` (TextAttention).
 LH_EVERYWHERE bool sees(int64_t row, int64_t key, int64_t sink, int64_t window) {
   return key <= row && (key < sink || row - key < window);
 }

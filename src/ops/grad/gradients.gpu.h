@@ -15,8 +15,8 @@ namespace longhaul::cuda {
 /// x * out over each head.
 void pack_heads(Stream stream, const TextAttention& shape, int64_t room, const float* x,
                 const float* out, uint16_t* packed, float* means);
-/// x [tokens, heads, head_dim] of tokens [begin, begin + count) += packed [kv_heads, count, group,
-/// head_dim].
+/// Adds packed [kv_heads, count, group, head_dim] to tokens [begin, begin + count) of x [tokens,
+/// heads, head_dim].
 void add_unpacked(Stream stream, const TextAttention& shape, const float* packed, int64_t begin,
                   int64_t count, float* x);
 

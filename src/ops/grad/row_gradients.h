@@ -9,16 +9,18 @@
 namespace longhaul {
 
 struct RowGradients {
-  /// dx = keep * dx + the gradient; dx may alias dy if keep is 0.
+  /// Computes dx = keep * dx + gradient. dx may alias dy if keep is 0.
   void (*rms_norm)(const float* x, const float* weight, float eps, const float* dy, int64_t n,
                    float* dx, float keep);
   void (*swiglu)(const float* gate, const float* up, const float* dy, int64_t n, float* d_gate,
                  float* d_up);
-  /// scores[j] = e^(scale * scores[j] - lse): softmax weights from the row's known lse.
+  /// Replaces scores[j] by e^(scale * scores[j] - lse), which are the softmax weights for the row's
+  /// known lse.
   void (*weights)(float* scores, int64_t n, float scale, float lse);
-  /// d_weights[j] = scale * weights[j] * (d_weights[j] - mean): the gradient of the scores.
+  /// Replaces d_weights[j] by scale * weights[j] * (d_weights[j] - mean), which is the gradient of
+  /// the scores.
   void (*scores)(const float* weights, int64_t n, float scale, float mean, float* d_weights);
-  /// Sums of weights[j] * d_weights[j], and of their magnitudes.
+  /// Returns the sum of weights[j] * d_weights[j], and the sum of the magnitudes of these products.
   void (*products)(const float* weights, const float* d_weights, int64_t n, float* sum,
                    float* magnitudes);
 };

@@ -20,9 +20,9 @@ struct KeyRange {
 /// Stride between rows of pair values.
 inline int64_t pair_stride(int64_t keys) { return (keys + 7) / 8 * 8; }
 
-/// Keys that tokens [token, token + count) see, in one or two stretches. They include further keys
-/// to limit the number of different lengths, since each length is a new shape of five products for
-/// the library.
+/// Returns the keys that tokens [token, token + count) see, in one or two ranges. The ranges
+/// include further keys, so that there are few different lengths, because each length is a new
+/// shape of five products for the library.
 inline std::array<KeyRange, 2> seen_keys(const TextAttention& shape, int64_t token, int64_t count) {
   const int64_t near = token - shape.window + 1;
   if (near > shape.sink) {

@@ -22,7 +22,7 @@ class ExpertMix {
   void run(const OwnInput& x, const float* logits, const DeviceExperts& experts, float* y,
            bool add);
 
-  /// Whether this number of rows reads stored matrices.
+  /// Returns whether this number of rows reads stored matrices.
   static bool reads_stored(int64_t rows, const DeviceExperts& experts);
 
  private:

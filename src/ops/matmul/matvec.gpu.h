@@ -36,9 +36,9 @@ struct MatvecInput {
   float eps = 0;
 };
 
-/// Whether a product on the current device may convert its row itself. The values must be aligned
-/// to 16 bytes. Together with the norm and the product's form they must leave shared memory for two
-/// thread blocks per processor.
+/// Returns whether a product on the current device may convert its row itself. The values must be
+/// aligned to 16 bytes. Together with the norm and the product's form they must leave shared memory
+/// for two thread blocks per processor.
 bool makes_row(int64_t rows, int64_t cols, const void* x, const void* norm);
 
 struct MatvecJob {

@@ -80,14 +80,14 @@ class OwnInput : public DeviceInput {
 
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
-  /// Whether the int8 form exists beside bf16. It does not for rows that use expanded weights, or
-  /// if cols fits no block type.
+  /// Returns whether the int8 form exists beside bf16. It does not for rows that use expanded
+  /// weights, or if cols fits no block type.
   bool both() const { return both_; }
   uint16_t* bf16() const {
     make_forms();
     return static_cast<uint16_t*>(bf16_.data);
   }
-  /// Whether prefill products use 8-bit floats.
+  /// Returns whether prefill products use 8-bit floats.
   bool multiplies_fp8() const { return multiplies_fp8_; }
   /// Made once for all products.
   Fp8Rows fp8() const;

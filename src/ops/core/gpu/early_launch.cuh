@@ -30,8 +30,8 @@ __device__ __forceinline__ void await_turn() {
   let_next_kernel_begin();
 }
 
-/// Whether the code of `kernel` that runs on this device was compiled to wait. It was not if the
-/// driver compiles it from code for older cards. The result is cached.
+/// Returns whether the code of `kernel` that runs on this device was compiled to wait. It was not
+/// if the driver compiles it from code for older cards. The result is cached.
 bool waits_by_itself(const void* kernel);
 
 template <class... Parameters, class... Arguments>

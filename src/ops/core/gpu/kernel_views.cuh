@@ -23,7 +23,7 @@ inline unsigned blocks_for(int64_t items, int threads, int64_t most = 132 * 64) 
   return static_cast<unsigned>(std::clamp<int64_t>((items + threads - 1) / threads, 1, most));
 }
 
-/// Whether every address and stride (in bytes) is a multiple of `bytes`.
+/// Returns whether every address and stride (in bytes) is a multiple of `bytes`.
 template <class... Numbers>
 bool aligned_to(size_t bytes, Numbers... numbers) {
   return (((size_t)numbers % bytes == 0) && ...);
