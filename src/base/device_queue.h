@@ -62,8 +62,8 @@ class DeviceQueue {
   virtual void clear(void* memory, size_t bytes) = 0;  ///< sets all bytes to zero
 
   virtual void wait() = 0;
-  /// Number of times that the host has waited for the device so far (downloads and calls of
-  /// wait()).
+  /// Returns the number of times that the host has waited for the device so far (downloads and
+  /// calls of wait()).
   virtual int64_t waits() const = 0;
 
   /// Operations that the device implements.

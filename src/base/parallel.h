@@ -10,8 +10,8 @@
 
 namespace longhaul {
 
-/// Number of threads of parallel_for(), at least 1. The default is the number of cores on which
-/// this process may run.
+/// Returns the number of threads of parallel_for(), at least 1. The default is the number of cores
+/// on which this process may run.
 int thread_count();
 void set_thread_count(int count);
 

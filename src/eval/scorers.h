@@ -83,7 +83,7 @@ double label_score(std::string_view answer, std::span<const std::string> labels,
 /// NeedleBench: 1 if the reply contains the keyword, otherwise 0.2 times the edit similarity to the
 /// answer.
 double needlebench_score(std::string_view answer, std::string_view keyword, std::string_view reply);
-/// Share of the needle's distinct words that occur in the reply (DuoAttention's paper).
+/// Returns the share of the needle's distinct words that occur in the reply (DuoAttention's paper).
 double needle_words_score(std::string_view answer, std::string_view reply);
 /// The longest run of words, in SQuAD's normal form, shared by answer and reply, as a share of the
 /// answer's words.

@@ -57,7 +57,8 @@ class String {
 /// Markup: replaces & < > ' and " by HTML entities; markup is returned unchanged.
 String escaped(const String& text);
 
-/// Bytes of the character at `at` < text.size(); broken UTF-8 also counts as characters.
+/// Returns the bytes of the character at `at` < text.size(); broken UTF-8 also counts as
+/// characters.
 size_t character_bytes(std::string_view text, size_t at);
 size_t count_characters(std::string_view text);
 

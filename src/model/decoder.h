@@ -98,7 +98,7 @@ class Decoder {
   /// final norm. In a team only the leader's are valid.
   void logits(const float* hidden, int64_t rows, float* out);
 
-  /// Bytes of activations that a chunk of `rows` needs, including expanded weights.
+  /// Returns the bytes of activations that a chunk of `rows` needs, including expanded weights.
   static size_t working_bytes(const Model& model, int64_t rows, Compute compute);
   /// Bytes on a device, for a member of a team those of its part (DeviceModel::model()), with at
   /// most `keys` keys of a KV head.

@@ -55,7 +55,7 @@ class Tokenizer {
   std::string_view piece(int32_t id) const;
   std::vector<TokenSpan> spans(std::span<const int32_t> ids) const;
 
-  /// Number of tokens at the end that contain the last `bytes` bytes of the text.
+  /// Returns the number of tokens at the end that contain the last `bytes` bytes of the text.
   int64_t tokens_of_tail(std::span<const int32_t> ids, size_t bytes) const;
 
   size_t vocab_size() const;  ///< highest id + 1

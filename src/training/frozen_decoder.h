@@ -35,8 +35,9 @@ class FrozenDecoder {
   /// Constructor for the device that holds the weights. All views then refer to its memory.
   explicit FrozenDecoder(const std::shared_ptr<const DeviceModel>& model);
 
-  /// Bytes of device memory for a forward and backward pass over `tokens` tokens with gated
-  /// attention, without the weights. `keep` includes the outputs of every layer's full attention.
+  /// Returns the bytes of device memory for a forward and backward pass over `tokens` tokens with
+  /// gated attention, without the weights. With `keep` they include the outputs of every layer's
+  /// full attention.
   static size_t device_bytes(const Model& model, int64_t tokens, bool keep);
 
   /// The queue on which it computes.

@@ -68,7 +68,7 @@ LH_BOTH bool better_of_midpoint(const SpanRecord& a, const SpanRecord& b) {
   return b.end == 0 || a.score > b.score || (a.score == b.score && a.begin > b.begin);
 }
 
-/// Number of threads that search the spans of a midpoint if there are `midpoints`.
+/// Returns the number of threads that search the spans of a midpoint if there are `midpoints`.
 LH_BOTH int threads_of_midpoint(int midpoints) {
   constexpr int kMost = 8;  // one thread compares their results
   const int threads = kBlockThreads / midpoints;

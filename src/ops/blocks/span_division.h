@@ -55,8 +55,8 @@ enum class SpanNeighbours : uint8_t { kRow, kColumn, kBoth };
 /// little information on the span.
 float span_ratio(const BlockMap& map, const BlockSpan& span, SpanNeighbours neighbours);
 
-/// Number of index vectors of a span: its length times exp(-lambda * (1 - ratio)), rounded up, from
-/// 1 to `most` and its length.
+/// Returns the number of index vectors of a span: its length times exp(-lambda * (1 - ratio)),
+/// rounded up. It is at least 1, and at most `most` and the length.
 int index_count(int length, float ratio, float lambda, int most);
 
 }  // namespace longhaul

@@ -90,7 +90,7 @@ LH_BOTH void add_attention(const SpanTask& task, const SpanRecord& span, const f
   }
 }
 
-/// Number of tokens that represent a span.
+/// Returns the number of tokens that represent a span.
 LH_BOTH int tokens_of_span(const SpanTask& task, const SpanRecord& span, double own, double other) {
   const float ratio = other > own ? static_cast<float>(own / other) : 1.0f;
   const int length = span.end - span.begin;
@@ -129,8 +129,8 @@ LH_PHASES void count_tokens(const Block& block, SpanShared& s, const SpanTask& t
   }
 }
 
-/// Rank of token i in its span: the number of tokens with more votes, or with as many and a lower
-/// index.
+/// Returns the rank of token i in its span: the number of tokens with more votes, or with as many
+/// and a lower index.
 LH_BOTH int rank_in_span(const SpanShared& s, const SpanRecord& span, int i) {
   const uint32_t own = s.votes[i];  // positive, as all keys are
   int before = 0;

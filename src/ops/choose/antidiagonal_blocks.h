@@ -55,7 +55,7 @@ struct AntidiagonalMemory {
   std::vector<View<float>> masses;
   std::vector<Worker> workers;
 
-  /// Bytes held for passes of `rows` rows over `keys` keys, with `heads` query heads.
+  /// Returns the bytes held for passes of `rows` rows over `keys` keys, with `heads` query heads.
   static size_t bytes_for(const AntidiagonalRule& rule, int tile, int heads, int head_dim,
                           int64_t rows, int64_t keys);
 };

@@ -30,7 +30,8 @@ LH_BOTH int lowest_bit(uint32_t word) {
 #endif
 }
 
-/// Mask of the bits with numbers in [begin, end), in the word whose lowest bit is number `first`.
+/// Returns the mask of the bits with numbers in [begin, end), in the word whose lowest bit is
+/// number `first`.
 LH_BOTH uint32_t bits_between(int64_t first, int64_t begin, int64_t end) {
   const int64_t low = begin > first ? begin - first : 0;
   const int64_t high = end < first + 32 ? end - first : 32;

@@ -39,7 +39,7 @@ struct FlexMemory {
   };
   std::vector<Worker> workers;
 
-  /// Bytes of lines over `keys` keys, the largest part of it.
+  /// Returns the bytes of lines over `keys` keys, which are the largest part of this memory.
   static size_t bytes_for(int64_t keys);
 };
 

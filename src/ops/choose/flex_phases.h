@@ -141,7 +141,8 @@ class FlexPhases {
     return sum > 0 ? sqrt(sum) : 0;
   }
 
-  /// Number of blocks filled by the lines that hold the share of the attention, plus one.
+  /// Returns the number of blocks filled by the lines that hold the share of the attention, plus
+  /// one.
   LH_PHASES int64_t budget(const float* lines) const {
     const auto rows = static_cast<float>(call_.last_rows);
     count_within_mass(block_, s_.mass, call_.keys(), call_.mass,

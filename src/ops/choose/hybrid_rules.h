@@ -46,10 +46,10 @@ struct HybridRules {
   double heavy = 0, window = 0;  ///< shares of the context's tokens
   int64_t global = 0;            ///< first tokens, kept by every rule
 
-  /// Number of last rows that kWindow keeps in a context of `tokens` tokens.
+  /// Returns the number of last rows that kWindow keeps in a context of `tokens` tokens.
   int64_t window_rows(int64_t tokens) const;
 
-  /// Number of rows that kHeavy adds in a context of `tokens` tokens.
+  /// Returns the number of rows that kHeavy adds in a context of `tokens` tokens.
   int64_t heavy_rows(int64_t tokens) const;
   /// Attention that the rows of the chosen rule must have received.
   double enough(const JudgedList& list) const;

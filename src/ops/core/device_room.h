@@ -14,7 +14,8 @@ inline constexpr size_t kGroupedWorkspace = size_t{32} << 20;
 
 /// Keys and values gathered by attention, unless one KV head needs more.
 inline constexpr size_t kMostGatheredKeys = size_t{256} << 20;
-/// Bytes of a page of gathered rows: 64 keys and 64 values in bf16, rounded up to a power of two.
+/// Returns the bytes of a page of gathered rows: 64 keys and 64 values in bf16, rounded up to a
+/// power of two.
 inline size_t bf16_page_bytes(int head_dim) {
   return std::bit_ceil(size_t{64} * 2 * 2 * static_cast<size_t>(head_dim));
 }

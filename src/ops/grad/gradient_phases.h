@@ -72,8 +72,8 @@ LH_PHASES void rms_gradient_row(const Block& block, SumShared<2>& shared, const 
   });
 }
 
-/// Sum of d * (full - near) for a KV head over rows [begin, end), each `width` values, `stride`
-/// apart.
+/// Returns the sum of d * (full - near) for a KV head over rows [begin, end), each `width` values,
+/// `stride` apart.
 template <class Block>
 LH_PHASES float gate_gradient(const Block& block, SumShared<1>& shared, const float* d,
                               const float* full, const float* near, int64_t begin, int64_t end,

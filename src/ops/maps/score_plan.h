@@ -145,8 +145,8 @@ class ScoreJobs {
   void name_queries(const AttendCall& call, const uint16_t* queries);
   /// Returns whether host lists must be uploaded with the jobs.
   bool have_lists() const;
-  /// Bytes of the jobs and their lists. write() stores them at `host`; their addresses are valid
-  /// once they lie at `device`.
+  /// Returns the bytes of the jobs and their lists. write() stores them at `host`; their addresses
+  /// are valid once they lie at `device`.
   size_t bytes();
   void write(std::byte* host, const std::byte* device);
 

@@ -58,7 +58,7 @@ struct HostBlock {
   /// Returns the value before the addition.
   uint32_t add(uint32_t& to, uint32_t x) const { return (to += x) - x; }
   void set_bits(uint32_t& of, uint32_t bits) const { of |= bits; }
-  /// Number of threads for which yes(thread) is true. All threads get it.
+  /// Returns the number of threads for which yes(thread) is true. All threads get it.
   template <class F>
   uint32_t count(F&& yes) const {
     uint32_t all = 0;

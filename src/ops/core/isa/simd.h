@@ -107,7 +107,7 @@ static inline void store_first(float* p, int count, Vec v) {
 #endif
 }
 
-/// Largest of `count` values (a multiple of 2 * kLanes), per lane.
+/// Returns the largest of `count` values (a multiple of 2 * kLanes), per lane.
 static inline Vec lane_max(const float* x, int count) {
   Vec a = load(x), b = load(x + kLanes);
   for (int j = 2 * kLanes; j < count; j += 2 * kLanes) {
