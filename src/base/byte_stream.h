@@ -41,7 +41,7 @@ class ByteWriter {
   }
   /// Appends the hash and renames the file to its path.
   void finish();
-  /// The bytes that were written to memory.
+  /// Returns the bytes that were written to memory.
   std::vector<std::byte> take();
 
  private:

@@ -60,7 +60,7 @@ class Queue {
   int rank_ = 0;
 };
 
-/// The queue for work on the host. It has no state, so all threads may share it.
+/// Returns the queue for work on the host. It has no state, so all threads may share it.
 inline Queue& host_queue() {
   static Queue queue;
   return queue;

@@ -54,8 +54,8 @@ class Answering {
   /// Reads the prompt. With `shared` the method continues from it as far as possible, and dense
   /// attention stores its prefill there. `others`: bytes that other sequences hold.
   void read(ModelRunner& runner, SharedReading* shared, size_t others = 0);
-  /// The reply to advance (engine/generate.h); null if there is none, because the prompt failed or
-  /// was cancelled.
+  /// Returns the reply to advance (engine/generate.h), or null if there is no reply because the
+  /// prompt failed or was cancelled.
   RunningReply* reply();
   /// Returns whether the reply is complete.
   bool ended() const;

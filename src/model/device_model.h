@@ -52,7 +52,7 @@ class DeviceModel {
   /// The model as computed here, with the heads of this device.
   const Model& model() const { return model_; }
   const Queue& queue() const { return queue_; }
-  /// The shape of model(), with the sink logits in the device's memory.
+  /// Returns the shape of model(), with the sink logits in the device's memory.
   ModelShape shape() const;
   size_t bytes() const { return bytes_; }
 

@@ -21,8 +21,8 @@ struct IndexedBlocks {
   int heads = 0, count = 0, head_dim = 0;
 };
 
-/// scores[b] = sum over heads h of the largest <query[h], vectors[b][h][i]>. Returns false for
-/// other types.
+/// Computes scores[b] = sum over heads h of the largest <query[h], vectors[b][h][i]> over i.
+/// Returns false for other types.
 bool block_scores(Stream stream, const IndexedBlocks& index, const float* query, float* scores);
 
 }  // namespace longhaul::cuda

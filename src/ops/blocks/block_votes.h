@@ -28,8 +28,8 @@ class BlockVotes {
   bool any() const { return any_; }
   /// Adds the vote of a head for `chosen`, with its scores of all blocks.
   void add(Queue& queue, const RowList& chosen, float weight, View<const float> scores);
-  /// The k blocks with the largest weight; ties go to the higher score of the latest head. Valid
-  /// until the next call.
+  /// Returns the k blocks with the largest weight. Of equal weights the higher score of the latest
+  /// head wins. The result is valid until the next call.
   RowList best(Queue& queue, int64_t k);
 
  private:

@@ -19,7 +19,7 @@ void store_vectors(Queue& queue, View<const float> elements, DType type, View<ui
 /// every token reads many of them.
 class KeyVectors {
  public:
-  /// The index type for keys stored as `keys`.
+  /// Returns the index type for keys stored as `keys`.
   static DType type_for(DType keys) { return keys == DType::F32 ? DType::F32 : DType::BF16; }
 
   /// Largest element that Q4_0 can hold; its scale is an f16.
@@ -52,7 +52,7 @@ class KeyVectors {
   bool takes(DType type) const { return bytes_.empty() || type == type_; }
   /// The stored elements, in their present memory.
   View<const uint8_t> stored() const { return bytes_.view(); }
-  /// The elements as [elements() / width, width], on the host.
+  /// Returns the elements as [elements() / width, width], on the host.
   TensorView rows(int64_t width) const;
 
   void archive(Archive& archive);  ///< throws UserError if the file is invalid

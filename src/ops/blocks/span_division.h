@@ -32,7 +32,8 @@ struct SpanRule {
   int most = 4;           ///< most spans
 };
 
-/// The quantile of the map's lower triangle, including the diagonal, with linear interpolation.
+/// Returns the quantile of the map's lower triangle, including the diagonal, with linear
+/// interpolation.
 float map_quantile(const BlockMap& map, double level);
 
 /// S[x, y] of every span [x, y], at scores[x * n + y] for x <= y.

@@ -25,7 +25,8 @@ struct TokenRecords {
   LH_BOTH const int32_t* tokens(const int32_t* record) const { return record + 1 + spans; }
 };
 
-/// keys [blocks, most, lists, head_dim] = rows first + b * block + token. The rest is zeros.
+/// Writes rows first + b * block + token to keys [blocks, most, lists, head_dim], and zeros after
+/// the last token.
 void gather_span_keys(Stream stream, const KvForm& form, const PageTable* lists, int count,
                       int64_t first, int block, const TokenRecords& tokens, float* keys);
 

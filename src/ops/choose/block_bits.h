@@ -133,7 +133,7 @@ LH_EVERYWHERE PairScales pair_scales(const Word4& head, int pair) {
           (c >> shift >> 4 & 0x0f0fu) | (b >> shift >> 2 & 0x3030u)};
 }
 
-/// The word has d in its low half and a minimum or dmin in its high half.
+/// The word has d in its low 16 bits and a minimum or dmin in its high 16 bits.
 LH_EVERYWHERE void step_and_offset(uint32_t head, Weights16& out) {
   out.step = half_value(head & 0xffffu);
   out.offset = half_value(head >> 16);

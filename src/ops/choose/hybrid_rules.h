@@ -51,7 +51,7 @@ struct HybridRules {
 
   /// Returns the number of rows that kHeavy adds in a context of `tokens` tokens.
   int64_t heavy_rows(int64_t tokens) const;
-  /// Attention that the rows of the chosen rule must have received.
+  /// Returns the attention that the rows of the chosen rule must have received.
   double enough(const JudgedList& list) const;
 
   struct Verdict {

@@ -34,7 +34,7 @@ class PatternRules {
               std::span<TileRule> rules);
 
  private:
-  /// The head's rule; queues the selections that it needs.
+  /// Returns the head's rule and queues the selections that the rule needs.
   TileRule rule_of(const PatternedRows& rows, const HeadPattern& pattern, int head);
 
   LastRows last_;

@@ -85,7 +85,7 @@ struct LineKeys {
     const int64_t near = task.runs[2 * run + 1];
     return end - near > task.tile ? end - near : task.tile;
   }
-  /// The first run that reaches a row of the tile.
+  /// Returns the first run that reaches a row of the tile.
   LH_BOTH int32_t find_first() const {
     int32_t low = 0, high = *task.run_count;
     while (low < high) {

@@ -394,7 +394,7 @@ class DeviceOps {
   }
 };
 
-/// The operations of the queue's device; null on the host.
+/// Returns the operations of the queue's device, or null on the host.
 inline DeviceOps* device_ops(const Queue& queue) {
   return queue.on_host() ? nullptr : &queue.device().ops();
 }

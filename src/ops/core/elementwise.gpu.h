@@ -13,14 +13,14 @@
 
 namespace longhaul::cuda {
 
-/// y[r, i] += x[r, i] (+ bias[i] unless null). [rows, n] is packed.
+/// Adds x[r, i], and bias[i] unless `bias` is null, to y[r, i]. x and y are [rows, n], packed.
 void add(Stream stream, float* y, const float* x, int64_t rows, int64_t n,
          const float* bias = nullptr);
-/// y[r, i] += bias[i]. Rows of y are `stride` floats apart.
+/// Adds bias[i] to y[r, i]. Rows of y are `stride` floats apart.
 void add_bias(Stream stream, float* y, const float* bias, int64_t rows, int64_t n, int64_t stride);
 
-/// y[r, i] = gated(gate[r, i], up[r, i]). y [rows, n] is packed, in f32 or bf16. Rows of gate and
-/// up are `stride` elements apart. If stride == n, a y of their type may alias gate or up.
+/// Computes y[r, i] = gated(gate[r, i], up[r, i]). y [rows, n] is packed, in f32 or bf16. Rows of
+/// gate and up are `stride` elements apart. If stride == n, a y of their type may alias gate or up.
 void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
             int64_t stride, float* y, const Gating& gating = {});
 void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
@@ -41,12 +41,12 @@ void bf16_to_f32(Stream stream, const uint16_t* x, int64_t count, float* y);
 void fill(Stream stream, float* x, int64_t count, float value);
 void copy(Stream stream, const float* from, int64_t count, float* to);
 
-/// out[i] = sum over l of x[l * n + i] for i in [0, n), in the order of the `lists` lists.
+/// Computes out[i] = sum over l of x[l * n + i] for i in [0, n), in the order of the `lists` lists.
 /// add_lists() adds the sum to out.
 void sum_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* out);
 void add_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* out);
 
-/// y[i] += scale * x[i].
+/// Adds scale * x[i] to y[i].
 void add_scaled(Stream stream, const float* x, float scale, int64_t count, float* y);
 /// x[i] *= scale; then x[i] = cap * tanh(x[i] / cap) if cap > 0.
 void scale_and_cap(Stream stream, float* x, int64_t count, float scale, float cap);

@@ -8,8 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// y[r, i] = x[r, i] / sqrt(mean over i of x[r, i]^2 + eps) * weight[i]. Rows of x are `stride`
-/// floats apart; y [rows, n] is packed; weight is [n]. A packed f32 y may alias x.
+/// Computes y[r, i] = x[r, i] / sqrt(mean over i of x[r, i]^2 + eps) * weight[i]. Rows of x are
+/// `stride` floats apart; y [rows, n] is packed; weight is [n]. A packed f32 y may alias x.
 void rms_norm(Stream stream, const float* x, int64_t stride, const float* weight, float eps,
               int64_t rows, int64_t n, float* y);
 void rms_norm(Stream stream, const float* x, int64_t stride, const float* weight, float eps,
@@ -19,7 +19,7 @@ void rms_norm(Stream stream, const float* x, int64_t stride, const float* weight
 void rms_norm(Stream stream, const float* x, int64_t stride, const float* weight, float eps,
               int64_t rows, int64_t n, const ProductRows& y);
 
-/// x [rows, n] += scale * (normalised y). Both are packed.
+/// Adds scale * (normalised y) to x [rows, n]. x and y are packed.
 void add_rms_norm(Stream stream, const float* y, const float* weight, float eps, float scale,
                   int64_t rows, int64_t n, float* x);
 

@@ -24,7 +24,7 @@ struct SeenColumn {
   float* numbers;
   int64_t count;
 };
-/// numbers[i] += the number of the last `rows` rows that see row i of `count`, for every column.
+/// For every column, adds to numbers[i] how many of the last `rows` rows see row i of `count` rows.
 void add_seen(Stream stream, int64_t rows, std::span<const SeenColumn> columns);
 /// Adds the transpose of x [rows, columns] to `to` [columns, rows].
 void add_transposed(Stream stream, const float* x, int64_t rows, int64_t columns, float* to);

@@ -16,7 +16,7 @@ class TextGradients {
                 float* dv);
   RegionSums regions(const TextAttention& shape, const AttentionTrace& trace,
                      const ProbedRegions& regions);
-  /// sums [kv_heads] += the gradients of the gates.
+  /// Adds the gradients of the gates to sums [kv_heads].
   void add_gates(const GatedRows& shape, const float* d_mixed, const float* full, const float* near,
                  float* sums);
 

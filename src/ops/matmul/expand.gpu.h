@@ -13,8 +13,8 @@ namespace longhaul::cuda {
 void expand_bf16(Stream stream, const MatrixView& matrix, int64_t begin, int64_t count,
                  uint16_t* out);
 
-/// out [rows, cols] = the rows of `table` numbered by `tokens` [rows], which is in device memory.
-/// Numbers outside the table give zeros.
+/// Writes the rows of `table` with the numbers `tokens` [rows] to out [rows, cols]. `tokens` is in
+/// device memory. Numbers outside the table give zeros.
 void embed_rows(Stream stream, const MatrixView& table, const int32_t* tokens, int64_t rows,
                 float* out);
 

@@ -21,11 +21,12 @@ void choose_experts(Stream stream, const float* logits, int64_t rows, int expert
 void sort_choices(Stream stream, const ExpertChoice* chosen, int64_t count, int experts,
                   int32_t* order, int32_t* places, int32_t* begins);
 
-/// out[i] = x[order[i] / per_row] for `count` rows of n bf16 values.
+/// Copies row order[i] / per_row of x to row i of out, for `count` rows of n bf16 values.
 void gather_chosen(Stream stream, const uint16_t* x, int64_t n, const int32_t* order, int64_t count,
                    int per_row, uint16_t* out);
 
-/// y[i] += the bias of the expert of choice order[i]. bias is [experts, n]; y has `rows` rows.
+/// Adds the bias of the expert of choice order[i] to row i of y. bias is [experts, n], and y has
+/// `rows` rows.
 void add_chosen_bias(Stream stream, uint16_t* y, int64_t rows, int64_t n, const int32_t* order,
                      const ExpertChoice* chosen, const float* bias);
 

@@ -25,7 +25,7 @@ struct MatrixView {
   int64_t bf16_stride = 0;
   Fp8Rows fp8;  ///< a copy of all rows, or empty
 
-  /// Rows [begin, begin + count).
+  /// Returns rows [begin, begin + count).
   MatrixView slice_rows(int64_t begin, int64_t count) const;
 };
 

@@ -23,7 +23,7 @@ static inline void write_block(const float* c, int rows, int outputs, const floa
 /// PanelGemmKernels::begin and end for vectors that need no preparation.
 static inline void nothing() {}
 
-/// The gating function (ops/core/swiglu.h); for SwiGLU it is x / (1 + e^-x) * up.
+/// Computes the gating function (ops/core/swiglu.h). For SwiGLU it is x / (1 + e^-x) * up.
 static inline Vec gated(const Gating& how, Vec x, Vec up) {
   if (how.limit > 0) {
     const Vec most = splat(how.limit), least = splat(-how.limit);

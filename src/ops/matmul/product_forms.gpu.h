@@ -25,7 +25,7 @@ class OwnMatrix : public DeviceMatrix {
   int64_t cols() const override { return matrix_.cols(); }
   size_t bytes() const override { return matrix_.bytes(); }
   MatrixView view() const { return matrix_.view(); }
-  /// The view for prefill products. Makes a bf16 copy if there is memory for it.
+  /// Returns the view for prefill products. Makes a bf16 copy if memory suffices.
   MatrixView view_for_many(GpuQueue& queue) const {
     if (matrix_.view().bf16 == nullptr && wants_copy(WeightCopies::kPassesBefore)) {
       copies_->make_bf16(queue.handle(), matrix_, queue.memory_left());
@@ -97,7 +97,7 @@ class OwnInput : public DeviceInput {
   MatvecInput for_matvec() const {
     return {.x = bf16(), .bf16 = true, .rows = rows_, .cols = cols_, .int8 = forms().int8};
   }
-  /// The input in the form for products that may convert it themselves.
+  /// Returns the input in the form for products that may convert it themselves.
   MatvecInput for_products() const;
 
  private:

@@ -15,11 +15,12 @@ class Products {
   explicit Products(GpuQueue& queue) : queue_(queue), expanded_(queue), rounded_(queue) {}
 
   void linear(const OwnInput& x, std::span<const DeviceLinear> products);
-  /// y [rows, outputs] = x w^T for bf16 rows, or added to y. All are packed.
+  /// Computes y [rows, outputs] = x w^T for bf16 rows, or adds x w^T to y. All arrays are packed.
   void many(const uint16_t* x, int64_t rows, const MatrixView& w, float* y, bool add = false);
-  /// y [rows, outputs] = x w^T in bf16, packed.
+  /// Computes y [rows, outputs] = x w^T in bf16, packed.
   void many_bf16(const OwnInput& x, const OwnMatrix& weight, uint16_t* y);
-  /// dx [rows, cols] = dy w for the rows [rows, outputs] of `dy`, or added to dx. All are packed.
+  /// Computes dx [rows, cols] = dy w for the rows [rows, outputs] of `dy`, or adds dy w to dx. All
+  /// arrays are packed.
   void back(const OwnInput& dy, const OwnMatrix& weight, float* dx, bool add);
 
   Gemm& gemm();
