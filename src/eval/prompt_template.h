@@ -1,7 +1,6 @@
 #pragma once
-// Fills in published prompts with names in braces: "Read this.
-// {context}
-// Question: {input}".
+// Fills in published prompts with names in braces:
+// "Read this.\n{context}\nQuestion: {input}".
 
 #include <span>
 #include <string>

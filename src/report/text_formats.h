@@ -12,10 +12,9 @@ namespace longhaul {
 /// Returns the report in Markdown. It has only tables and is readable without rendering.
 std::string markdown_report(const Results& results);
 
-/// Returns the report as CSV (RFC 4180, with
-/// at line ends). It has a header and a line per cell (run, task, opening, length, method), in
-/// which the column "group" is empty. Lines for the groups of cells follow after all cells
-/// (groups.h).
+/// Returns the report as CSV (RFC 4180, but lines end with a line feed only). It has a header and a
+/// line per cell (run, task, opening, length, method), in which the column "group" is empty. Lines
+/// for the groups of cells follow after all cells (groups.h).
 std::string csv_report(const Results& results);
 
 /// [{"task", "opening", "length", "method", "n", "mean", "low", "high", ...}, ...]; null without
