@@ -75,7 +75,7 @@ TEST(Questions, ThatCannotBeAskedAreReportedByLineAndTheOthersAnswered) {
                               std::string(kNumberQuestion) + "\n")
           .string();
   const Outcome o = program.run({"run", "-f", text_file(program), "--questions", file, "--ctx",
-                                 "2048", "-n", "24", "--json"});
+                                 "2048", "-n", "40", "--json"});
   EXPECT_EQ(o.status, 1);
   EXPECT_TRUE(has(o.err, {"q.txt, line 2", "not UTF-8", "q.txt, line 3", "--ctx"}));
   EXPECT_EQ(std::ranges::count(o.err, '\n'), 2);
