@@ -111,7 +111,9 @@ void settle_place(const RunFlags& flags, const std::shared_ptr<const Engine>& en
 void offer_advised_method(const RunFlags& flags, const Engine& engine,
                           const std::vector<Document>& documents, SessionOptions& options) {
   const bool on_terminal = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1;
-  if (!on_terminal || flags.quiet || flags.json || !flags.load.empty()) return;
+  if (!on_terminal || flags.quiet || flags.json || !flags.load.empty() || flags.names_attention()) {
+    return;
+  }
   int64_t tokens = std::ssize(engine.tokenizer().encode(flags.prompt.question));
   for (const Document& document : documents) {
     tokens += std::ssize(engine.tokenizer().encode(document.text));

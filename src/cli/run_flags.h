@@ -37,6 +37,8 @@ struct RunFlags {
   bool only_reads() const {
     return !save.empty() && sampling.max_tokens == 0 && prompt.question.empty();
   }
+  /// Whether the user named a method with --attention.
+  bool names_attention() const { return app_->get_option("--attention")->count() > 0; }
   /// --load without a text refers to the one in the file.
   bool asks_loaded() const { return !load.empty() && prompt.files.empty(); }
 
