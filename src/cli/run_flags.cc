@@ -159,6 +159,8 @@ void RunFlags::take_default_model() {
   if (!named) model.model = chat_model();
 }
 
+bool RunFlags::names_attention() const { return app_->get_option("--attention")->count() > 0; }
+
 void RunFlags::settle() {
   take_words();
   take_default_model();

@@ -38,7 +38,7 @@ struct RunFlags {
     return !save.empty() && sampling.max_tokens == 0 && prompt.question.empty();
   }
   /// Whether the user named a method with --attention.
-  bool names_attention() const { return app_->get_option("--attention")->count() > 0; }
+  bool names_attention() const;
   /// --load without a text refers to the one in the file.
   bool asks_loaded() const { return !load.empty() && prompt.files.empty(); }
 
