@@ -9,7 +9,7 @@ constexpr std::string_view kModels = "run perplexity bench eval advise tokenize 
 constexpr std::string_view kReads = "run perplexity bench eval advise heads";
 
 constexpr std::string_view kNoServer =
-    "there is no server: every command loads its model, answers and ends ('longhaul run')";
+    "'longhaul serve' is the server; other commands load their model, answer and end";
 constexpr std::string_view kOnePrompt = "one prompt is answered at a time";
 constexpr std::string_view kWholeModel =
     "a model is on one device, or on those that --device names";
@@ -124,7 +124,6 @@ constexpr CommandCompatFlag kCommands[] = {
     {"show", "inspect", "--brief", ""},
     {"chat", "run", "-i", ""},
     {"cli", "run", "", ""},
-    {"serve", "", "", kNoServer},
     {"server", "", "", kNoServer},
     {"stop", "", "", kNoServer},
     {"create", "", "", "a model is a GGUF file or a Hugging Face folder, given with -m"},
