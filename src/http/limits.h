@@ -10,7 +10,8 @@ struct Limits {
   size_t header_bytes = 16 << 10;
   size_t fields = 100;
   size_t body_bytes = 32 << 20;
-  size_t bodies_bytes = 256 << 20;  ///< sum over requests that are being received
+  size_t upload_bytes = (256 << 20) + (1 << 20);  ///< longest body of type multipart/form-data
+  size_t bodies_bytes = size_t{1} << 30;          ///< sum over requests that are being received
   size_t pipelined_bytes = 64 << 10;
   size_t connections = 1024;
   size_t connections_of_address = 128;

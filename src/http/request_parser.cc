@@ -7,6 +7,8 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "http/multipart.h"
+
 namespace longhaul::http {
 namespace {
 
@@ -91,14 +93,12 @@ void RequestParser::parse_header(std::string_view header) {
   body_ = std::make_unique<Body>();
   auto& parser = body_->parser;
   parser.header_limit(static_cast<std::uint32_t>(limits_.header_bytes));
-  parser.body_limit(limits_.body_bytes);
+  parser.body_limit(std::max(limits_.body_bytes, limits_.upload_bytes));
   parser.eager(false);
   error_code error;
   parser.put(boost::asio::buffer(header.data(), header.size()), error);
   if (error == beast_http::error::body_limit) {
-    fail(413, "request_too_large",
-         fmt::format("the body is larger than {} bytes", limits_.body_bytes));
-    return;
+    return refuse_large_body(std::max(limits_.body_bytes, limits_.upload_bytes));
   }
   if (error == beast_http::error::bad_version) {
     fail(505, "malformed_request", "this server speaks HTTP/1.1");
@@ -122,7 +122,14 @@ void RequestParser::parse_header(std::string_view header) {
   if (!parser.chunked()) {
     body_length_ = parser.content_length() ? static_cast<size_t>(*parser.content_length()) : 0;
   }
+  most_body_ = is_upload(request_) ? limits_.upload_bytes : limits_.body_bytes;
+  if (body_length_ && *body_length_ > most_body_) return refuse_large_body(most_body_);
+  parser.body_limit(most_body_);  // for a body in chunks
   state_ = State::kHeaderRead;
+}
+
+void RequestParser::refuse_large_body(size_t most) {
+  fail(413, "request_too_large", fmt::format("the body is larger than {} bytes", most));
 }
 
 bool RequestParser::check_fields() {
@@ -174,8 +181,7 @@ size_t RequestParser::put_body(std::string_view bytes) {
     return used;
   }
   if (error == beast_http::error::body_limit) {
-    fail(413, "request_too_large",
-         fmt::format("the body is larger than {} bytes", limits_.body_bytes));
+    refuse_large_body(most_body_);
     return bytes.size();
   }
   if (error) {

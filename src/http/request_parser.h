@@ -53,6 +53,7 @@ class RequestParser {
   struct Body;
 
   void fail(int status, std::string code, std::string message);
+  void refuse_large_body(size_t most);
   size_t put_header(std::string_view bytes);
   void parse_header(std::string_view header);
   bool check_lines(std::string_view header);
@@ -66,6 +67,7 @@ class RequestParser {
   Refusal refusal_;
   bool expects_continue_ = false;
   std::optional<size_t> body_length_;
+  size_t most_body_ = 0;
   std::unique_ptr<Body> body_;
 };
 

@@ -3,13 +3,31 @@
 namespace longhaul::http {
 namespace {
 
-/// Length of the fixed part.
-size_t fixed_part(const Route& route) { return std::min(route.path.find('{'), route.path.size()); }
+bool is_name(std::string_view segment) {
+  return segment.size() > 2 && segment.front() == '{' && segment.back() == '}';
+}
 
-bool matches_path(const Route& route, std::string_view path) {
-  const size_t fixed = fixed_part(route);
-  if (fixed == route.path.size()) return path == route.path;
-  return path.size() > fixed && path.substr(0, fixed) == route.path.substr(0, fixed);
+/// Whether `path` has the pattern's form. `found`, if given, receives the part of the path that
+/// matches "{name}".
+bool matches_pattern(std::string_view pattern, std::string_view path, std::string_view name = {},
+                     std::string_view* found = nullptr) {
+  for (;;) {
+    const size_t pattern_end = std::min(pattern.find('/'), pattern.size());
+    const std::string_view expected = pattern.substr(0, pattern_end);
+    const bool last = pattern_end == pattern.size();
+    const size_t end =
+        is_name(expected) && last ? path.size() : std::min(path.find('/'), path.size());
+    const std::string_view segment = path.substr(0, end);
+    if (is_name(expected)) {
+      if (segment.empty()) return false;
+      if (found != nullptr && expected.substr(1, expected.size() - 2) == name) *found = segment;
+    } else if (segment != expected) {
+      return false;
+    }
+    if (last || end == path.size()) return last && end == path.size();
+    pattern.remove_prefix(pattern_end + 1);
+    path.remove_prefix(end + 1);
+  }
 }
 
 }  // namespace
@@ -20,16 +38,26 @@ const Route* Router::find(std::string_view method, std::string_view path,
                           std::string& allow) const {
   allow.clear();
   const std::string_view wanted = method == "HEAD" ? "GET" : method;
+  const Route* best = nullptr;
   for (const Route& route : routes_) {
-    if (!matches_path(route, path)) continue;
-    if (route.method == wanted) return &route;
+    if (!matches_pattern(route.path, path)) continue;
     allow += (allow.empty() ? "" : ", ") + route.method;
+    // A longer pattern has more fixed parts.
+    if (route.method != wanted) continue;
+    if (best == nullptr || route.path.size() > best->path.size()) best = &route;
   }
-  return nullptr;
+  return best;
 }
 
 std::string_view Router::rest(const Route& route, std::string_view path) {
-  return path.substr(std::min(path.size(), fixed_part(route)));
+  const size_t fixed = std::min(route.path.rfind('{'), route.path.size());
+  return path.substr(std::min(path.size(), fixed));
+}
+
+std::string Router::part(const Route& route, std::string_view path, std::string_view name) {
+  std::string_view found;
+  matches_pattern(route.path, path, name, &found);
+  return std::string(found);
 }
 
 }  // namespace longhaul::http

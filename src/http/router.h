@@ -15,7 +15,9 @@ using Handler = std::function<void(const std::shared_ptr<Exchange>&)>;
 
 struct Route {
   std::string method;
-  std::string path;  ///< a final "{...}" matches the rest of a path, at least one character
+  /// "{name}" matches a segment of the path, and as the last segment the rest of the path; at
+  /// least one character in both cases.
+  std::string path;
   Handler handler;
   bool open = false;  ///< needs no key
 };
@@ -24,14 +26,17 @@ class Router {
  public:
   void add(Route route);
 
-  /// The route, or null. `allow` receives the methods of the path ("GET, POST"), or is empty if no
-  /// route has this path. HEAD uses the route of GET.
+  /// The route, or null; of several matching patterns the longest one counts. `allow` receives the
+  /// methods of the path ("GET, POST"), or is empty if no route has this path. HEAD uses the route
+  /// of GET.
   const Route* find(std::string_view method, std::string_view path, std::string& allow) const;
 
   const std::vector<Route>& routes() const { return routes_; }
 
   /// The part of `path` that matches the final "{...}" of the route.
   static std::string_view rest(const Route& route, std::string_view path);
+  /// The part of `path` that matches "{name}" of the route; empty if there is none.
+  static std::string part(const Route& route, std::string_view path, std::string_view name);
 
  private:
   std::vector<Route> routes_;

@@ -36,6 +36,25 @@ TEST(Router, FindsByMethodAndPath) {
   EXPECT_EQ(allow, "GET, POST");
 }
 
+TEST(Router, PrefersThePatternWithMoreFixedParts) {
+  Router routes;
+  routes.add({"GET", "/v1/documents/{id}", {}});
+  routes.add({"GET", "/v1/documents/{id}/text", {}});
+  routes.add({"POST", "/v1/documents/{id}/fork", {}});
+  std::string allow;
+  const Route* text = routes.find("GET", "/v1/documents/doc_1/text", allow);
+  ASSERT_EQ(text, &routes.routes()[1]);
+  EXPECT_EQ(Router::part(*text, "/v1/documents/doc_1/text", "id"), "doc_1");
+  EXPECT_EQ(Router::part(*text, "/v1/documents/doc_1/text", "other"), "");
+  const Route* one = routes.find("GET", "/v1/documents/doc_1", allow);
+  ASSERT_EQ(one, &routes.routes()[0]);
+  EXPECT_EQ(Router::part(*one, "/v1/documents/doc_1", "id"), "doc_1");
+  EXPECT_EQ(routes.find("POST", "/v1/documents/doc_1/fork", allow), &routes.routes()[2]);
+  EXPECT_EQ(routes.find("POST", "/v1/documents//fork", allow), nullptr);
+  EXPECT_EQ(routes.find("GET", "/v1/documents/", allow), nullptr);
+  EXPECT_EQ(routes.find("GET", "/v1/documents", allow), nullptr);
+}
+
 HttpRequest from(const std::string& host, const std::string& origin = "") {
   HttpRequest request;
   request.fields = {{"Host", host}};

@@ -100,6 +100,12 @@ TEST(RequestParser, RefusesWhatIsTooLarge) {
   for (int i = 0; i < 101; ++i) many += "X: a\r\n";
   EXPECT_EQ(status_of(get(many)), 431);
   EXPECT_EQ(status_of(post("Content-Length: 33554433\r\n", "")), 413);
+  // Uploads may be longer, and have a limit too.
+  const std::string upload = "Content-Type: multipart/form-data; boundary=x\r\n";
+  EXPECT_EQ(status_of(post(upload + "Content-Length: 33554433\r\n", "")), 0);
+  EXPECT_EQ(status_of(post(upload + "Content-Length: 300000000\r\n", "")), 413);
+  EXPECT_EQ(status_of(post(upload + "Transfer-Encoding: chunked\r\n", "3000000\r\na")), 0);
+  EXPECT_EQ(status_of(post(upload + "Transfer-Encoding: chunked\r\n", "20000000\r\na")), 413);
   EXPECT_EQ(status_of(post("Content-Length: 99999999999999999999999\r\n", "")), 400);
   EXPECT_EQ(status_of(post("Transfer-Encoding: chunked\r\n", "100000000\r\nabc")), 413);
   EXPECT_EQ(status_of(post("Transfer-Encoding: chunked\r\n", "ffffffffffffffffff\r\nabc")), 400);

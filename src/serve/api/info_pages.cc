@@ -161,11 +161,12 @@ Json openapi(const http::Router& router) {
           {"required", true},
           {"content", {{"application/json", {{"schema", {{"type", "object"}}}}}}}};
     }
-    const size_t brace = route.path.find('{');
-    if (brace != std::string::npos) {
-      const std::string name = route.path.substr(brace + 1, route.path.size() - brace - 2);
-      operation["parameters"] = Json::array(
-          {{{"name", name}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}}});
+    for (size_t brace = route.path.find('{'); brace != std::string::npos;
+         brace = route.path.find('{', brace + 1)) {
+      const std::string name =
+          route.path.substr(brace + 1, route.path.find('}', brace) - brace - 1);
+      operation["parameters"].push_back(
+          {{"name", name}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}});
     }
     paths[route.path][method] = std::move(operation);
   }
