@@ -117,6 +117,8 @@ std::optional<int32_t> Generation::input() {
     s.end(*reason);
     return std::nullopt;
   }
+  // A reply can wait for the prompts of others before it is decoded with them.
+  if (s.reply.decode_steps == 0) s.watch.restart();
   return s.reply.tokens.back();
 }
 

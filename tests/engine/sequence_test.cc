@@ -10,6 +10,7 @@
 
 #include "attention/settings.h"
 #include "attention/test_name.h"
+#include "base/clock.h"
 #include "engine/generate.h"
 #include "engine/sequence_run.h"
 #include "kv/shared_pages.h"
@@ -191,6 +192,26 @@ TEST(Generation, SideBySideGiveTheRepliesOfEachAlone) {
   EXPECT_EQ(b.reply().tokens, want[1].tokens);
   EXPECT_EQ(a.reply().text, want[0].text);
   EXPECT_EQ(a.reply().stop, want[0].stop);
+}
+
+/// Replies that are decoded together wait until the prompts of all have been read.
+TEST(Generation, AWaitBeforeTheFirstStepIsNotDecodeTime) {
+  ModelRunner with = runner();
+  Sequence sequence = sequence_of("dense");
+  read(sequence, prompt(), with);
+  GenerateOptions options;
+  options.max_tokens = 4;
+  Generation generation(sequence, options);
+  Sequence other = sequence_of("dense");
+  read(other, prompt(), with);
+  const Stopwatch decode_watch;
+  while (const auto token = generation.input()) {
+    with.decode(sequence, *token);
+    generation.take(sequence.logits());
+  }
+  EXPECT_EQ(generation.reply().decode_steps, 3);
+  EXPECT_GT(generation.reply().decode_seconds, 0);
+  EXPECT_LE(generation.reply().decode_seconds, decode_watch.seconds());
 }
 
 TEST(Generation, OfNoTokensEndsAtOnce) {
