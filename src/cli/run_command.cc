@@ -92,15 +92,22 @@ void enter_sandbox_for(const RunFlags& flags, const SessionOptions& session) {
   flags.sandbox.enter_for(session, written, flags.quiet || flags.json);
 }
 
+/// Tokens of the question and the texts, without a chat template.
+int64_t tokens_of(const RunFlags& flags, const Engine& engine,
+                  const std::vector<Document>& documents) {
+  int64_t tokens = std::ssize(engine.tokenizer().encode(flags.prompt.question));
+  for (const Document& document : documents) {
+    tokens += std::ssize(engine.tokenizer().encode(document.text));
+  }
+  return tokens;
+}
+
 /// With a GPU found by --device auto: checks whether it can run the texts and the reply. A chat's
 /// texts are not known in advance.
 void settle_place(const RunFlags& flags, const std::shared_ptr<const Engine>& engine,
                   const std::vector<Document>& documents, SessionOptions& session) {
   if (session.queue.on_host()) return;
-  int64_t tokens = std::ssize(engine->tokenizer().encode(flags.prompt.question));
-  for (const Document& document : documents) {
-    tokens += std::ssize(engine->tokenizer().encode(document.text));
-  }
+  const int64_t tokens = tokens_of(flags, *engine, documents);
   const int64_t reply = flags.interactive ? 0 : std::max<int64_t>(0, flags.sampling.max_tokens);
   flags.session.settle_place(engine, {&session, 1}, tokens, reply);
   if (session.queue.on_host()) enter_sandbox_for(flags, session);
@@ -114,10 +121,7 @@ void offer_advised_method(const RunFlags& flags, const Engine& engine,
   if (!on_terminal || flags.quiet || flags.json || !flags.load.empty() || flags.names_attention()) {
     return;
   }
-  int64_t tokens = std::ssize(engine.tokenizer().encode(flags.prompt.question));
-  for (const Document& document : documents) {
-    tokens += std::ssize(engine.tokenizer().encode(document.text));
-  }
+  const int64_t tokens = tokens_of(flags, engine, documents);
   const auto advised = method_beyond_training(engine, options, tokens);
   if (!advised) return;
   const std::string question = fmt::format(
