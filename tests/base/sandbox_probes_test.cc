@@ -345,17 +345,20 @@ void add_system_probes(std::vector<Probe>& probes) {
        {"a call of x32", [] { return call(0x40000000 + 39); }}});
 }
 
+/// The probes of files in `folder`, of the process `victim` and of the system.
+std::vector<Probe> all_probes(const std::string& folder, pid_t victim) {
+  std::vector<Probe> probes;
+  add_file_probes(probes, folder);
+  add_process_probes(probes, victim);
+  add_system_probes(probes);
+  return probes;
+}
+
 TEST(SandboxProbes, NothingIsLetThroughThatAModelDoesNotNeed) {
   const TempFolder own, other;
   other.write("there", "text");
   const Victim victim;
-  const auto prepare = [&] {
-    std::vector<Probe> probes;
-    add_file_probes(probes, other.path());
-    add_process_probes(probes, victim.pid());
-    add_system_probes(probes);
-    return probes;
-  };
+  const auto prepare = [&] { return all_probes(other.path(), victim.pid()); };
   EXPECT_GE(prepare().size(), 130u);
   EXPECT_EQ(let_through(prepare, own.path(), {}), std::set<std::string>{});
   EXPECT_TRUE(victim.lives());
@@ -470,13 +473,7 @@ TEST(SandboxProbes, ServersAreLetThroughNothingElse) {
   const TempFolder own, other;
   other.write("there", "text");
   const Victim victim;
-  const auto prepare = [&] {
-    std::vector<Probe> probes;
-    add_file_probes(probes, other.path());
-    add_process_probes(probes, victim.pid());
-    add_system_probes(probes);
-    return probes;
-  };
+  const auto prepare = [&] { return all_probes(other.path(), victim.pid()); };
   EXPECT_EQ(let_through(prepare, own.path(), {.connections = true}), std::set<std::string>{});
   EXPECT_EQ(let_through(prepare, own.path(), {.connections = true, .gpus = true}),
             std::set<std::string>{"an ioctl of NVIDIA"});
