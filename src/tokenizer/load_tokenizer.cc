@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 struct FolderConfig {
   nlohmann::json config, generation, tokenizer, special_map;
   std::string folder;
+  bool text_part = false;  ///< the text model is part of a larger one
 
   JsonField of(const nlohmann::json& document, const char* name) const {
     return {document, folder + "/" + name};
@@ -78,15 +79,22 @@ int64_t known_ids(const TokenizerModel& model, const JsonField& config) {
   return std::max(tokens, config["vocab_size"].integer());
 }
 
-/// The ids that end a reply. What no token has is refused, as in GGUF files.
+/// The ids that end a reply. Ids that no token has are refused, as in GGUF files. They are only
+/// left out with a warning if `document` describes a model that is larger than its text model,
+/// because transformers writes its own defaults there.
 std::vector<int64_t> end_ids(const TokenizerModel& model, const JsonField& document,
-                             const JsonField& config) {
-  std::vector<int64_t> ids = id_list(document, "eos_token_id");
+                             const JsonField& config, bool of_larger_model) {
+  std::vector<int64_t> ids;
   const int64_t known = known_ids(model, config);
-  for (const int64_t id : ids) {
-    if (id >= 0 && id < known) continue;
-    user_error("{} is {}, outside the vocabulary of {} tokens", document["eos_token_id"].where(),
-               id, known);
+  for (const int64_t id : id_list(document, "eos_token_id")) {
+    if (id >= 0 && id < known) {
+      ids.push_back(id);
+      continue;
+    }
+    const std::string problem = fmt::format("{} is {}, outside the vocabulary of {} tokens",
+                                            document["eos_token_id"].where(), id, known);
+    if (!of_larger_model) user_error("{}", problem);
+    warn("{}: no reply ends with it", problem);
   }
   return ids;
 }
@@ -110,8 +118,8 @@ void apply_config(TokenizerModel& model, const FolderConfig& files) {
   const JsonField generation = files.of(files.generation, "generation_config.json");
   model.bos = special_id(model, files, "bos_token");
   if (!model.bos) model.bos = first_in_vocabulary(model, id_list(config, "bos_token_id"));
-  std::vector<int64_t> ends = end_ids(model, generation, config);
-  const std::vector<int64_t> more = end_ids(model, config, config);
+  std::vector<int64_t> ends = end_ids(model, generation, config, false);
+  const std::vector<int64_t> more = end_ids(model, config, config, files.text_part);
   ends.insert(ends.end(), more.begin(), more.end());
   model.eos = special_id(model, files, "eos_token");
   if (!model.eos) model.eos = first_in_vocabulary(model, ends);
@@ -201,7 +209,7 @@ Tokenizer load_tokenizer_folder(const fs::path& folder) {
   FolderConfig files;
   files.folder = folder.string();
   files.config = read_json_if_there(folder / "config.json");
-  if (!files.config.is_null()) take_text_config(files.config);
+  if (!files.config.is_null()) files.text_part = take_text_config(files.config);
   files.generation = read_json_if_there(folder / "generation_config.json");
   files.tokenizer = read_json_if_there(folder / "tokenizer_config.json");
   files.special_map = read_json_if_there(folder / "special_tokens_map.json");

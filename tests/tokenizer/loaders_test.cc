@@ -214,6 +214,24 @@ TEST(LoadTokenizer, EndsBeyondTheVocabularyAreRefused) {
   EXPECT_TRUE(has(error(), {"config.json: eos_token_id", "outside the vocabulary"})) << error();
 }
 
+/// As transformers saves a small Qwen2.5-VL: config.json has the ids of the released model.
+TEST(LoadTokenizer, EndsOfALargerModelBeyondTheVocabularyAreLeftOut) {
+  for (const bool nested : {true, false}) {
+    FolderLikeNano folder;
+    nlohmann::json text = nlohmann::json::parse(read_whole(nano_folder() / "config.json"));
+    const int32_t end = *load_tokenizer_folder(folder.path()).eos_id();
+    text["eos_token_id"] = 151645;
+    nlohmann::json config = nested ? nlohmann::json{{"text_config", text}} : text;
+    config["model_type"] = "qwen2_5_vl";
+    config["vision_config"] = nlohmann::json::object();
+    folder.write("config.json", config.dump());
+    folder.remove("generation_config.json");
+    const Tokenizer tokenizer = load_tokenizer_folder(folder.path());
+    EXPECT_EQ(tokenizer.eos_id(), end) << nested;
+    EXPECT_TRUE(tokenizer.end_of_generation(end)) << nested;
+  }
+}
+
 TEST(LoadTokenizer, MoreTokensThanTheEmbeddingHasRowsAreRefused) {
   testing_support::GgufBuilder file;
   file.text("general.architecture", "llama").text("tokenizer.ggml.model", "gpt2");
