@@ -340,7 +340,7 @@ void Connection::sweep(Clock::time_point now) {
       return;
     case Phase::kStreaming:
       if (!writing_ && now - last_written_ >= host_.limits.ping_time) {
-        events_->comment("ping");
+        events_->ping();
       }
       [[fallthrough]];
     case Phase::kWriting:

@@ -21,6 +21,20 @@ bool EventStream::push(std::initializer_list<std::string_view> parts, bool last)
   return true;
 }
 
+void EventStream::set_ping(std::string bytes) {
+  const std::lock_guard lock(mutex_);
+  ping_ = std::move(bytes);
+}
+
+bool EventStream::ping() {
+  std::string bytes;
+  {
+    const std::lock_guard lock(mutex_);
+    bytes = ping_;
+  }
+  return push({bytes}, false);
+}
+
 bool EventStream::full() const {
   const std::lock_guard lock(mutex_);
   return queue_.size() >= most_;

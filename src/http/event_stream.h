@@ -1,6 +1,6 @@
 #pragma once
-// Server-sent events on their way to one client: a bounded queue between the thread that makes them
-// and the thread that owns the socket.
+// Events on their way to one client: a bounded queue between the thread that makes them and the
+// thread that owns the socket. Events are server-sent events or lines of JSON.
 
 #include <chrono>
 #include <cstddef>
@@ -24,6 +24,12 @@ class EventStream {
   }
   /// Sends a line that clients ignore, so that they notice a lost connection.
   bool comment(std::string_view text) { return push({": ", text, "\n\n"}, false); }
+  /// Appends a line without a prefix, for streams of JSON objects (NDJSON).
+  bool send_line(std::string_view line) { return push({line, "\n"}, false); }
+  /// Replaces the bytes that ping() appends, which are a comment by default.
+  void set_ping(std::string bytes);
+  /// Appends bytes without a meaning, so that both sides notice a lost connection.
+  bool ping();
   /// Ends the stream.
   void finish() { push({}, true); }
 
@@ -44,6 +50,7 @@ class EventStream {
   const size_t most_;
   mutable std::mutex mutex_;
   std::string queue_;
+  std::string ping_ = ": ping\n\n";
   bool finished_ = false, closed_ = false, woken_ = false;
   std::function<void()> wake_;
 };

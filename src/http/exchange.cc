@@ -10,14 +10,14 @@ void Exchange::reply(HttpResponse response) {
   way_.reply(std::move(response));
 }
 
-std::shared_ptr<EventStream> Exchange::stream() {
+std::shared_ptr<EventStream> Exchange::stream(std::string content_type) {
   auto events = std::make_shared<EventStream>(way_.stream_bytes);
   if (answered_.exchange(true)) {
     events->close();
     return events;
   }
   HttpResponse header;
-  header.content_type = "text/event-stream; charset=utf-8";
+  header.content_type = std::move(content_type);
   header.fields = reply_fields;
   header.fields.emplace_back("Cache-Control", "no-cache");
   header.fields.emplace_back("X-Accel-Buffering", "no");  // otherwise nginx buffers events

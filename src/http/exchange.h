@@ -29,7 +29,8 @@ class Exchange {
   /// Sends an answer. Only the first of several answers counts.
   void reply(HttpResponse response);
   /// Answers with a stream of events.
-  std::shared_ptr<EventStream> stream();
+  std::shared_ptr<EventStream> stream(
+      std::string content_type = "text/event-stream; charset=utf-8");
 
   bool closed() const { return closed_; }
   /// `gone` is called once if the client closes its connection before the answer is complete; at

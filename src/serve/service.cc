@@ -23,7 +23,7 @@ HttpResponse json_response(const Json& json) {
   return response;
 }
 
-/// Runs `make` and turns every problem into an answer.
+/// Runs `make` and turns every problem into an answer in the form of OpenAI's API.
 HttpResponse guarded(const std::function<HttpResponse()>& make) {
   try {
     return make();
@@ -62,6 +62,8 @@ HttpResponse busy(const char* code, const char* message) {
   return response;
 }
 
+HttpResponse too_many_texts() { return busy("overloaded", "too many requests wait to be read"); }
+
 }  // namespace
 
 Service::Service(ServiceOptions options)
@@ -94,6 +96,13 @@ std::string Service::key_name(const HttpRequest& request) const {
 }
 
 std::optional<HttpResponse> Service::check(const HttpRequest& request, http::Fields& reply_fields) {
+  auto response = refusal(request, reply_fields);
+  if (response) *response = in_error_form(std::move(*response), error_form_of(request.path));
+  return response;
+}
+
+std::optional<HttpResponse> Service::refusal(const HttpRequest& request,
+                                             http::Fields& reply_fields) {
   if (auto refusal = options_.origins.refusal(request)) return refusal;
   reply_fields = options_.origins.reply_fields(request);
   if (request.method == "OPTIONS") return options_.origins.preflight(request);
@@ -142,14 +151,16 @@ void Service::done(const http::RequestRecord& record) {
 /// Answers on a text thread.
 void Service::answer_text(const std::shared_ptr<Exchange>& exchange,
                           std::function<HttpResponse()> make) {
-  const bool added = texts_.add([exchange, make = std::move(make)] {
-    if (!exchange->closed()) exchange->reply(guarded(make));
+  const ErrorForm form = error_form_of(exchange->request.path);
+  const bool added = texts_.add([exchange, form, make = std::move(make)] {
+    if (!exchange->closed()) exchange->reply(in_error_form(guarded(make), form));
   });
-  if (!added) exchange->reply(busy("overloaded", "too many requests wait to be read"));
+  if (!added) exchange->reply(in_error_form(too_many_texts(), form));
 }
 
 void Service::generate(const std::shared_ptr<Exchange>& exchange, Api api) {
-  const bool added = texts_.add([this, exchange, api] {
+  const ErrorForm form = error_form_of(exchange->request.path);
+  const bool added = texts_.add([this, exchange, api, form] {
     if (exchange->closed()) return;
     const HttpResponse problem = guarded([&] {
       const auto model = ready_model();
@@ -163,15 +174,15 @@ void Service::generate(const std::shared_ptr<Exchange>& exchange, Api api) {
       for (const auto& job : jobs) {
         const auto error = model->scheduler->submit(job);
         if (!error) continue;
-        exchange->reply(response_of(*error, llama));
+        exchange->reply(in_error_form(response_of(*error, llama), form));
         for (const auto& other : jobs) other->cancel.request();
         break;
       }
       return HttpResponse();
     });
-    if (problem.status != 200) exchange->reply(problem);
+    if (problem.status != 200) exchange->reply(in_error_form(problem, form));
   });
-  if (!added) exchange->reply(busy("overloaded", "too many requests wait to be read"));
+  if (!added) exchange->reply(in_error_form(too_many_texts(), form));
 }
 
 HttpResponse Service::health(bool live) const {

@@ -47,6 +47,8 @@ class Service {
   /// Makes a path's answer, or throws ApiError.
   using Page = std::function<Json(const ServedModel&, const http::HttpRequest&)>;
 
+  std::optional<http::HttpResponse> refusal(const http::HttpRequest& request,
+                                            http::Fields& reply_fields);
   void add_routes();
   void add_page(const char* method, const char* path, Page page);
   void add_generation(const char* path, Api api);

@@ -108,6 +108,15 @@ TEST(EventStream, TellsItsMakerWhenItIsFullOrClosed) {
   EXPECT_TRUE(events.closed());
 }
 
+TEST(EventStream, HasLinesAndPingsOfOtherForms) {
+  EventStream events(1000);
+  EXPECT_TRUE(events.ping());
+  EXPECT_TRUE(events.send_line("{}"));
+  events.set_ping("[]\n");
+  EXPECT_TRUE(events.ping());
+  EXPECT_EQ(events.take(), ": ping\n\n{}\n[]\n");
+}
+
 TEST(ListeningSockets, AreOpenedByName) {
   const auto sockets = open_listening_sockets("127.0.0.1:0");
   ASSERT_EQ(sockets.size(), 1U);

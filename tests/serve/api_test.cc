@@ -203,6 +203,14 @@ TEST(InfoPages, TheDescriptionHasEveryPath) {
   }
 }
 
+TEST(Refusals, HaveTheFormOfTheirApi) {
+  MockServer server;
+  const Answer ollama = server.get("/api/nothing");
+  EXPECT_EQ(ollama.status, 404);
+  EXPECT_EQ(ollama.json(), Json({{"error", "this path is not served"}}));
+  EXPECT_EQ(server.get("/v1/nothing").json()["error"]["code"], "not_found");
+}
+
 TEST(InfoPages, CountRequests) {
   MockServer server;
   server.post("/v1/chat/completions", chat_body());

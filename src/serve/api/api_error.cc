@@ -19,6 +19,19 @@ Json error_object(const std::string& message, const std::string& type, const std
 
 }  // namespace
 
+ErrorForm error_form_of(std::string_view path) {
+  if (path.starts_with("/api/")) return ErrorForm::kOllama;
+  return path == "/completion" ? ErrorForm::kLlama : ErrorForm::kOpenAi;
+}
+
+http::HttpResponse in_error_form(http::HttpResponse response, ErrorForm form) {
+  if (response.status < 400 || form != ErrorForm::kOllama) return response;
+  const Json body = Json::parse(response.body, nullptr, false);
+  if (!body.is_object() || !body.contains("error") || !body["error"].is_object()) return response;
+  response.body = text_of({{"error", body["error"].value("message", "")}});
+  return response;
+}
+
 std::string error_body(const ApiError& error) {
   Json body;
   body["error"] = error_object(error.what(), error.type, error.param, error.code);

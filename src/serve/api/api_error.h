@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "http/message.h"
@@ -33,6 +34,18 @@ template <class... Args>
   throw ApiError(400, "invalid_request_error", "invalid_value",
                  param + ": " + fmt::format(format, std::forward<Args>(args)...), param);
 }
+
+/// The forms in which APIs report errors.
+enum class ErrorForm : uint8_t {
+  kOpenAi,  ///< {"error": {"message", "type", "param", "code"}}
+  kLlama,   ///< kOpenAi with names of llama-server
+  kOllama,  ///< {"error": MESSAGE}
+};
+ErrorForm error_form_of(std::string_view path);
+
+/// Returns the refusal in the form of an API. Responses without an error in kOpenAi are left as
+/// they are.
+http::HttpResponse in_error_form(http::HttpResponse response, ErrorForm form);
 
 /// {"error": {...}} as text. `llama`: with the fields of llama-server.
 std::string error_body(const ApiError& error);

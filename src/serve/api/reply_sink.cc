@@ -84,7 +84,7 @@ void ReplyWriter::attach(const std::shared_ptr<ReplyWriter>& writer) {
 }
 
 void ReplyWriter::open_stream() {
-  if (request_.stream && !events_) events_ = exchange_->stream();
+  if (request_.stream && !events_) events_ = begin_stream();
 }
 
 void ReplyWriter::send(const Json& event) { events_->send(text_of(event)); }
@@ -151,10 +151,17 @@ void ReplyWriter::on_failed(const JobError& error) {
   if (failed_) return;
   failed_ = true;
   exchange_->set_note("error=" + error.code);
-  if (!events_) return exchange_->reply(response_of(error, llama()));
+  if (!events_) {
+    return exchange_->reply(
+        in_error_form(response_of(error, llama()), error_form_of(exchange_->request.path)));
+  }
+  write_error(error);
+  events_->finish();
+}
+
+void ReplyWriter::write_error(const JobError& error) {
   events_->send(error_body(error, llama()));
   if (!llama()) events_->send("[DONE]");
-  events_->finish();
 }
 
 Json ReplyWriter::usage(const JobReport& report) const {

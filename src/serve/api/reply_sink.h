@@ -40,6 +40,10 @@ class ReplyWriter {
   virtual void write_end(const JobReport& report) = 0;
   virtual void write_progress(const PromptProgress& progress) = 0;
   virtual Json whole(const JobReport& report) = 0;
+  /// Begins a stream of events in the API's form.
+  virtual std::shared_ptr<http::EventStream> begin_stream() { return exchange_->stream(); }
+  /// The last event of a stream that cannot go on.
+  virtual void write_error(const JobError& error);
   virtual bool llama() const { return false; }
 
   void send(const Json& event);
