@@ -48,6 +48,7 @@ serve::ServiceOptions service_options(const ServeFlags& flags, serve::ApiKeys ke
     if (name == "vllm") options.vllm_metrics = true;
     if (name == "llamacpp") options.llamacpp_metrics = true;
   }
+  options.web = !flags.no_web;
   if (!flags.quiet) options.log = log_line;
   return options;
 }
@@ -141,7 +142,8 @@ std::string url_of(const http::ListeningSocket& socket, bool tls) {
   return (tls ? "https://" : "http://") + socket.name;
 }
 
-void print_start(const ServedModel& model, const std::vector<std::string>& urls, bool keys) {
+void print_start(const ServedModel& model, const std::vector<std::string>& urls, bool keys,
+                 bool web) {
   const size_t fixed = model.port->fixed_bytes();
   const size_t left = model.memory_limit > fixed ? model.memory_limit - fixed : 0;
   for (const std::string& url : urls) fmt::print("listening    {}\n", url);
@@ -152,6 +154,7 @@ void print_start(const ServedModel& model, const std::vector<std::string>& urls,
     std::fflush(stdout);
     return;
   }
+  if (web) fmt::print("web page     {}/\n", urls.front());
   fmt::print("OpenAI       export OPENAI_BASE_URL={}/v1 OPENAI_API_KEY={}\n", urls.front(),
              keys ? "YOUR_KEY" : "none");
   fmt::print(
@@ -234,7 +237,7 @@ int serve_clients(const ServeFlags& flags) {
   add_scheduler(flags, keys, *model, service->metrics());
   std::optional<EngineThread> engine_thread(std::in_place, *model->scheduler);
   service->set_model(model);
-  print_start(*model, urls, !keys.empty());
+  print_start(*model, urls, !keys.empty(), !flags.no_web);
   manager.tell("READY=1");
   await_signal(*model->scheduler, manager);
   manager.tell("STOPPING=1");

@@ -60,6 +60,7 @@ void ServeFlags::add_to(CLI::App& app) {
   add_text(app, "--metrics", metrics, "vllm,llamacpp",
            "Also count under the names of these servers")
       ->group(server);
+  app.add_flag("--no-web", no_web, "No web page at /")->group(server);
   app.add_flag("-q,--quiet", quiet, "No line for each request")->group(server);
 #ifdef LONGHAUL_MOCK_ENGINE
   app.add_flag("--mock", mock, "For tests: replies cost no computation")->group("");

@@ -22,6 +22,8 @@ class EventStream {
   bool send_named(std::string_view name, std::string_view data) {
     return push({"event: ", name, "\ndata: ", data, "\n\n"}, false);
   }
+  /// Appends bytes that consist of whole events.
+  bool send_bytes(std::string_view bytes) { return push({bytes}, false); }
   /// Sends a line that clients ignore, so that they notice a lost connection.
   bool comment(std::string_view text) { return push({": ", text, "\n\n"}, false); }
   /// Appends a line without a prefix, for streams of JSON objects (NDJSON).

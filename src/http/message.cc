@@ -78,6 +78,8 @@ std::string_view reason_of(int status) {
       return "OK";
     case 204:
       return "No Content";
+    case 304:
+      return "Not Modified";
     case 400:
       return "Bad Request";
     case 401:
@@ -134,7 +136,7 @@ std::string response_header(const HttpResponse& response, long long length, bool
   if (!response.content_type.empty() && response.status != 204) {
     header += "Content-Type: " + response.content_type + "\r\n";
   }
-  if (length >= 0 && response.status != 204) {
+  if (length >= 0 && response.status != 204 && response.status != 304) {
     header += fmt::format("Content-Length: {}\r\n", length);
   }
   if (length == -1) header += "Transfer-Encoding: chunked\r\n";

@@ -86,7 +86,8 @@ HttpResponse OriginCheck::preflight(const HttpRequest& request) const {
   if (response.fields.empty()) return response;
   response.fields.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE");
   response.fields.emplace_back("Access-Control-Allow-Headers",
-                               "Authorization, Content-Type, X-Api-Key, X-Session-Id");
+                               "Authorization, Content-Type, X-Api-Key, X-Session-Id, "
+                               "X-Conversation-Id");
   response.fields.emplace_back("Access-Control-Max-Age", "600");
   return response;
 }

@@ -6,6 +6,7 @@
 #include "serve/api/api_error.h"
 #include "serve/api/pages.h"
 #include "serve/api/reply_sink.h"
+#include "serve/web_page.h"
 #include "text/printable.h"
 
 namespace longhaul::serve {
@@ -169,12 +170,13 @@ void Service::generate(const std::shared_ptr<Exchange>& exchange, Api api) {
       exchange->request.body = {};
       const bool llama = request.api == Api::kLlama;
       const std::vector<std::shared_ptr<Job>> jobs = request.jobs;
-      const auto writer = make_writer(model, std::move(request), exchange);
+      const auto client = request.stream ? streams_.keep(exchange, key) : exchange;
+      const auto writer = make_writer(model, std::move(request), client);
       ReplyWriter::attach(writer);
       for (const auto& job : jobs) {
         const auto error = model->scheduler->submit(job);
         if (!error) continue;
-        exchange->reply(in_error_form(response_of(*error, llama), form));
+        client->reply(in_error_form(response_of(*error, llama), form));
         for (const auto& other : jobs) other->cancel.request();
         break;
       }
@@ -251,6 +253,8 @@ void Service::add_routes() {
   router_.add({"GET", "/openapi.json", [this](const std::shared_ptr<Exchange>& e) {
                  e->reply(json_response(openapi(router_)));
                }});
+  streams_.add_routes(router_, [this](const HttpRequest& request) { return key_name(request); });
+  if (options_.web) add_web_page(router_);
   for (const char* path : {"/v1/embeddings", "/embeddings", "/embedding", "/v1/rerank", "/rerank",
                            "/reranking", "/infill"}) {
     router_.add({"POST", path, [](const std::shared_ptr<Exchange>& e) {

@@ -12,6 +12,7 @@
 #include "serve/api/request.h"
 #include "serve/api_keys.h"
 #include "serve/metrics.h"
+#include "serve/reply_streams.h"
 #include "serve/served_model.h"
 #include "serve/text_pool.h"
 
@@ -21,6 +22,7 @@ struct ServiceOptions {
   http::OriginCheck origins{{}, {}};
   ApiKeys keys;  ///< none: everybody may use everything
   bool vllm_metrics = false, llamacpp_metrics = false;
+  bool web = true;  ///< the web page at /
   int text_threads = 2;
   std::function<void(const std::string& line)> log;  ///< null: no lines
 };
@@ -62,6 +64,7 @@ class Service {
   ServiceOptions options_;
   http::Router router_;
   Metrics metrics_;
+  ReplyStreams streams_;
   mutable std::mutex mutex_;
   std::shared_ptr<ServedModel> model_;
   std::atomic<bool> shutting_down_ = false;

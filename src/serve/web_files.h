@@ -1,0 +1,18 @@
+#pragma once
+// The files of the web page (web/), embedded by cmake/EmbedFiles.cmake.
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace longhaul::serve {
+
+struct WebFile {
+  std::string_view name, type;
+  std::string_view etag;  ///< hash of the contents, in quotes
+  std::string_view plain, gzip;
+};
+
+std::span<const WebFile> web_files();
+
+}  // namespace longhaul::serve

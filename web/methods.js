@@ -1,0 +1,87 @@
+// Attention methods: one recommendation, and a table of what each costs.
+
+import { post } from './api.js';
+import { bytes, el, seconds } from './dom.js';
+import { state } from './state.js';
+
+export const shortName = (attention) => (attention || '').split(':')[0];
+
+/** Numbers of all methods for a text: POST /v1/advise. */
+export async function advice(request) {
+  const found = await post('v1/advise', { reply: 1024, ...request });
+  found.data ||= [];
+  return found;
+}
+
+function measuredText(measured) {
+  if (!measured) return 'not measured';
+  return `${Math.round(measured.score * 100)} % right (dense ${Math.round(measured.dense * 100)} %), ${measured.task}, ${measured.model}`;
+}
+
+function fitText(row) {
+  if (!row.fits) return { text: 'too large', kind: 'bad' };
+  if (row.fits_now === false) return { text: 'waits for memory', kind: 'middling' };
+  if (row.within_training === false) return { text: 'beyond training', kind: 'middling' };
+  return { text: 'fits', kind: 'good' };
+}
+
+function rowOf(row, group, chosen, pick) {
+  const fit = fitText(row);
+  const texts = state.methods.get(row.name || shortName(row.attention)) || {};
+  const radio = el('input', { type: 'radio', name: group, value: row.attention, checked: row.attention === chosen, disabled: !row.fits,
+    id: `${group}-${row.attention}`, on: { change: () => pick(row) } });
+  return el('tr', { class: row.recommended ? 'recommended' : '' },
+    el('th', { scope: 'row' }, el('label', { for: radio.id }, radio, el('span', { class: 'method-name' }, row.attention),
+      row.recommended ? el('span', { class: 'tag' }, 'recommended') : null)),
+    el('td', { data: { label: 'Memory' }, class: 'number' }, bytes(row.bytes)),
+    el('td', { data: { label: 'Time' }, class: 'number' }, row.seconds ? seconds(row.seconds) : '–'),
+    el('td', { data: { label: 'Fits' } }, el('span', { class: `fit ${fit.kind}` }, fit.text)),
+    el('td', { data: { label: 'Passages' } }, row.sources === false ? 'no' : 'yes'),
+    el('td', { class: 'what' },
+      el('span', { class: 'keeps' }, row.keeps || texts.keeps || row.summary || texts.summary || ''),
+      el('span', { class: 'harms' }, row.harms || texts.harms || ''),
+      el('span', { class: 'measured' }, measuredText(row.measured))));
+}
+
+/** A table to choose from. `pick(row)` is called with each choice. */
+export function methodTable(found, chosen, pick, most = 4) {
+  const group = `method-${Math.floor(performance.now())}`;
+  const sorted = [...found.data].sort((a, b) => (b.recommended === true) - (a.recommended === true) || (b.fits === true) - (a.fits === true));
+  const rows = sorted.map((row) => rowOf(row, group, chosen, pick));
+  const body = el('tbody', {}, rows);
+  rows.slice(most).forEach((row) => { row.hidden = true; });
+  const table = el('table', { class: 'methods' },
+    el('caption', { class: 'for-ears' }, 'Attention methods for this text'),
+    el('thead', {}, el('tr', {}, ['Method', 'Memory', 'Time to read', 'Fits', 'Passages', 'What it keeps, and what it harms'].map((name) => el('th', { scope: 'col' }, name)))),
+    body);
+  const more = rows.length > most ? el('button', { class: 'button quiet', type: 'button', on: {
+    click: (event) => { rows.forEach((row) => { row.hidden = false; }); rows[most].querySelector('input:not(:disabled)')?.focus(); event.currentTarget.remove(); },
+  } }, `All ${rows.length} methods`) : null;
+  return el('div', { class: 'table-frame' }, table, more);
+}
+
+/** One sentence: which method, and why. */
+export function recommendation(found) {
+  if (!found.attention) {
+    const fits = found.data.filter((row) => row.fits).map((row) => row.attention);
+    return el('p', { class: 'advice bad' }, el('strong', {}, 'No method is recommended. '), found.why || '',
+      fits.length ? ` These fit into the memory: ${fits.slice(0, 4).join(', ')}.` : '');
+  }
+  return el('p', { class: 'advice' }, el('strong', {}, `Recommended: ${found.attention}. `), found.why || '');
+}
+
+/** A dialog that asks for a method; resolves to its name, or null. */
+export function chooseMethod(title, found, without) {
+  return new Promise((done) => {
+    let chosen = null;
+    const data = found.data.filter((row) => row.attention !== without && shortName(row.attention) !== without);
+    const go = el('button', { class: 'button primary', value: 'go', disabled: true }, 'Ask');
+    const dialog = el('dialog', { class: 'dialog', 'aria-label': title },
+      el('form', { method: 'dialog' }, el('h2', {}, title),
+        methodTable({ data }, '', (row) => { chosen = row.attention; go.disabled = false; }, 6),
+        el('div', { class: 'row end' }, el('button', { class: 'button', value: '' }, 'Cancel'), go)));
+    dialog.addEventListener('close', () => { dialog.remove(); done(dialog.returnValue === 'go' ? chosen : null); });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
