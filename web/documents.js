@@ -92,7 +92,8 @@ export function documentCard(id, name) {
 
 function documentItem(one, current) {
   const share = one.progress?.total ? one.progress.done / one.progress.total : 0;
-  const state_ = one.status === 'ready' ? '' : one.status === 'failed' ? 'failed' : one.status === 'reading' ? `${Math.floor(share * 100)} %` : '…';
+  const twin = [...state.documents.values()].some((other) => other !== one && other.name === one.name);
+  const state_ = one.status === 'ready' ? (twin ? one.attention.split(':')[0] : '') : one.status === 'failed' ? 'failed' : one.status === 'reading' ? `${Math.floor(share * 100)} %` : '…';
   return el('li', {}, el('a', { class: 'item', href: `#/d/${one.id}`, 'aria-current': current === one.id ? 'page' : null, title: factsOf(one) },
     el('span', { class: 'item-name', dir: 'auto' }, one.name), el('span', { class: 'item-state' }, state_)),
   iconButton('bin', `Delete ${one.name}`, () => removeDocument(one)));

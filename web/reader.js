@@ -22,7 +22,7 @@ const inUnits = (range, kind) => ({ from: shown.index(range.from), to: shown.ind
 
 function refreshMarks() {
   if (!shown) return;
-  const own = marks.filter((mark) => mark.document === shown.id).map((mark) => inUnits(mark, 'passage'));
+  const own = marks.filter((mark) => mark.document === shown.id).map((mark) => inUnits(mark, 'seen'));
   if (active) own.push(inUnits(active, 'active'));
   const found = hits.map((range, i) => ({ ...range, kind: i === hit ? 'hit current' : 'hit' }));
   shown.view.setMarks([...own, ...found]);
@@ -103,7 +103,7 @@ async function toggleMap(event) {
   if (there) { there.remove(); shown.strip.kept = null; return shown.strip.draw(); }
   const map = await loadMap(shown.id);
   panel.querySelector('.reader-head').append(mapPanel(map, jumpTo));
-  shown.strip.kept = map && textBins(map);
+  shown.strip.kept = map && map.share < 0.9995 ? textBins(map) : null;
   shown.strip.draw();
 }
 

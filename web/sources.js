@@ -96,7 +96,9 @@ export function marksOf(message) {
   let number = 0;
   for (const sentence of message.sentences || []) {
     if (!sentence.sources?.length) continue;
-    marks.push({ at: at(sentence.to), node: numberOf(message, sentence, ++number) });
+    const node = document.createDocumentFragment();
+    node.append('\u2060', numberOf(message, sentence, ++number));  // no line break before it
+    marks.push({ at: at(sentence.to), node });
   }
   return marks;
 }

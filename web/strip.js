@@ -55,12 +55,12 @@ export class Strip {
     if (this.kept) {
       context.fillStyle = colour('--kept');
       const step = height / this.kept.length;
-      this.kept.forEach((share, i) => { context.globalAlpha = 0.08 + 0.72 * share; context.fillRect(0, i * step, width, step + 0.5); });
+      this.kept.forEach((share, i) => { context.globalAlpha = 0.04 + 0.46 * share; context.fillRect(0, i * step, width, step + 0.5); });
       context.globalAlpha = 1;
     }
     for (const { from, to, kind } of this.marks) {
       context.fillStyle = colour(kind === 'hit' ? '--hit-strong' : '--mark-strong');
-      context.globalAlpha = kind === 'passage' ? 0.6 : 1;
+      context.globalAlpha = kind === 'seen' ? 0.6 : 1;
       const tall = Math.max(kind === 'hit' ? 1.5 : 3, (to - from) * height);
       context.fillRect(kind === 'hit' ? width - 8 : 2, Math.min(from * height, height - tall), kind === 'hit' ? 6 : width - 4, tall);
     }
