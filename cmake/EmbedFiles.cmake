@@ -3,9 +3,9 @@
 # As a script (cmake -P, with FILES and OUTPUT) this file writes that source.
 if(CMAKE_SCRIPT_MODE_FILE)
   cmake_policy(SET CMP0057 NEW)  # IN_LIST
-  set(type_html "text/html\; charset=utf-8")
-  set(type_css "text/css\; charset=utf-8")
-  set(type_js "text/javascript\; charset=utf-8")
+  set(type_html "text/html; charset=utf-8")
+  set(type_css "text/css; charset=utf-8")
+  set(type_js "text/javascript; charset=utf-8")
   set(type_svg "image/svg+xml")
   find_program(GZIP gzip REQUIRED)
 
