@@ -6,6 +6,7 @@ import re
 import sys
 
 from comments import check_comments
+from lint_web import check_web
 from rooms import ALONE, ROOMS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -216,6 +217,7 @@ def problems():
     yield from check_types()
     yield from check_headers()
     yield from check_helpers()
+    yield from check_web(ROOT / "web")
     for path in sources("src", "tests", "fuzz", "bench", "tools"):
         parts = path.relative_to(ROOT).parts
         lines = path.read_text(encoding="utf-8").splitlines()

@@ -69,7 +69,8 @@ bool KeptReply::attach(std::shared_ptr<http::EventStream> client, size_t from) {
 
 KeptReply::State KeptReply::state() const {
   const std::lock_guard lock(mutex_);
-  return {done_, dropped_, dropped_ + bytes_.size(), done_ ? ended_ : now_, started_at_, completed_at_};
+  return {done_,       dropped_,     dropped_ + bytes_.size(), done_ ? ended_ : now_,
+          started_at_, completed_at_};
 }
 
 }  // namespace longhaul::serve

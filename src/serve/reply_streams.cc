@@ -64,7 +64,8 @@ ReplyStreams::ReplyStreams(Limits limits, std::function<double()> clock)
 std::shared_ptr<Exchange> ReplyStreams::keep(const std::shared_ptr<Exchange>& client,
                                              const std::string& key) {
   const std::string id(client->request.field("X-Conversation-Id"));
-  if (id.empty()) return client;
+  // Lines of JSON, as Ollama's clients read them, have no events that could be sent again.
+  if (id.empty() || client->request.path.starts_with("/api/")) return client;
   if (id.size() > limits_.name || !printable_id(id)) {
     throw ApiError(400, "invalid_request_error", "invalid_request",
                    "X-Conversation-Id: at most 200 printable characters without blanks");

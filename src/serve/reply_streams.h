@@ -36,7 +36,7 @@ class KeptReply {
   struct State {
     bool done = false;
     size_t first = 0, total = 0;  ///< the bytes [first, total) are kept
-    double ended = 0;  ///< on the clock of the owner
+    double ended = 0;             ///< on the clock of the owner
     int64_t started_at = 0, completed_at = 0;
   };
   State state() const;
@@ -64,7 +64,7 @@ class KeptReply {
 class ReplyStreams {
  public:
   struct Limits {
-    size_t bytes = 1 << 20;  ///< of one reply; the first ones are dropped
+    size_t bytes = 1 << 20;  ///< bytes of one reply that are kept: the last ones
     double seconds = 300;    ///< for which a complete reply is kept
     size_t complete = 64;    ///< most complete replies
     size_t name = 200;       ///< longest id
@@ -74,8 +74,8 @@ class ReplyStreams {
   explicit ReplyStreams(Limits limits, std::function<double()> clock = {});
 
   /// Returns an exchange whose answer is kept under `key` and the request's X-Conversation-Id and
-  /// also goes to `client`; `client` itself if the request has no such field. An earlier reply with
-  /// this id ends. Throws ApiError for an id that is too long or not printable.
+  /// also goes to `client`; `client` itself if the request has no such field or is Ollama's. An
+  /// earlier reply with this id ends. Throws ApiError for an id that is too long or not printable.
   std::shared_ptr<http::Exchange> keep(const std::shared_ptr<http::Exchange>& client,
                                        const std::string& key);
 

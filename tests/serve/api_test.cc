@@ -199,7 +199,8 @@ TEST(InfoPages, TheDescriptionHasEveryPath) {
   const Json paths = server.get("/openapi.json").json()["paths"];
   for (const http::Route& route : server.service().router().routes()) {
     ASSERT_TRUE(paths.contains(route.path)) << route.path;
-    EXPECT_TRUE(paths[route.path].contains(route.method == "GET" ? "get" : "post"));
+    const char* method = route.method == "GET" ? "get" : route.method == "POST" ? "post" : "delete";
+    EXPECT_TRUE(paths[route.path].contains(method)) << route.method << " " << route.path;
   }
 }
 

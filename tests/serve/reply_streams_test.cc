@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "mock_server.h"
+#include "serve/api/api_error.h"
 #include "serve/web_files.h"
 #include "serve/web_page.h"
 
@@ -174,7 +175,8 @@ TEST(ReplyStreams, RefusalReachesTheClientAndLaterReaders) {
 
 TEST(ReplyStreams, IdsAreChecked) {
   ReplyStreams streams;
-  for (const std::string& id : {std::string(201, 'a'), std::string("a b"), std::string("\xc3\xa4")}) {
+  for (const std::string& id :
+       {std::string(201, 'a'), std::string("a b"), std::string("\xc3\xa4")}) {
     StreamClient client(conversation(id));
     EXPECT_THROW(streams.keep(client.exchange, ""), ApiError) << id;
   }

@@ -38,6 +38,7 @@ class Store:
         self.documents, self.files, self.streams = {}, {}, {}
         self.generated = 0  # replies that were computed
         self.names = 0
+        self.away = False  # open connections end
         self.reply = None  # text of the next replies; None: sentences of the document
 
     def name(self, prefix):
@@ -345,6 +346,8 @@ class Handler(BaseHTTPRequestHandler):
                         stream["changed"].wait(0.5)
                     piece = stream["bytes"][sent:]
                     ended = stream["done"] or stream["stopped"]
+                if self.store.away:
+                    return None
                 self.wfile.write(piece)
                 self.wfile.flush()
                 sent += len(piece)
@@ -365,6 +368,7 @@ class StandIn:
         self.start()
 
     def start(self):
+        self.store.away = False
         self.server = ThreadingHTTPServer(("127.0.0.1", self.port), self.handler)
         self.server.daemon_threads = True
         self.port = self.server.server_address[1]
@@ -372,6 +376,7 @@ class StandIn:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def stop(self):
+        self.store.away = True
         self.server.shutdown()
         self.server.server_close()
 
