@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/find_or_pull.h"
 #include "cli/json_output.h"
+#include "cli/model_summary.h"
 #include "cli/sandbox_flags.h"
 #include "cli/table.h"
 #include "engine/model_names.h"
@@ -80,12 +81,13 @@ std::string cut(const std::string& text) {
   return text.size() <= kLongest ? text : text.substr(0, kLongest) + " ...";
 }
 
-void print_text(const Checkpoint& checkpoint, bool brief) {
+void print_text(const Checkpoint& checkpoint, const ModelSummary& summary, bool brief) {
   const bool gguf = checkpoint.format() == CheckpointFormat::kGguf;
-  fmt::print("{}: {}, {} file{}, {} tensors, {} parameters, {}\n\n", checkpoint.path().string(),
+  fmt::print("{}: {}, {} file{}, {} tensors, {} parameters, {}\n{}\n", checkpoint.path().string(),
              gguf ? "GGUF" : "Hugging Face folder", checkpoint.files().size(),
              checkpoint.files().size() == 1 ? "" : "s", checkpoint.tensors().size(),
-             with_commas(checkpoint.parameters()), format_bytes(checkpoint.total_bytes()));
+             with_commas(checkpoint.parameters()), format_bytes(checkpoint.total_bytes()),
+             text_of(summary));
   using enum Table::Align;
   Table types({kLeft, kRight, kRight, kRight, kRight});
   types.add({"type", "tensors", "elements", "bytes", "bits each"});
@@ -115,7 +117,7 @@ void print_text(const Checkpoint& checkpoint, bool brief) {
   std::fputs(("\n" + tensors.text()).c_str(), stdout);
 }
 
-ordered_json json_of(const Checkpoint& checkpoint, bool brief) {
+ordered_json json_of(const Checkpoint& checkpoint, const ModelSummary& summary, bool brief) {
   ordered_json types = ordered_json::object(), entries = types, tensors = ordered_json::array(),
                unreadable = tensors;
   for (const auto& [name, total] : totals_by_type(checkpoint)) {
@@ -137,6 +139,7 @@ ordered_json json_of(const Checkpoint& checkpoint, bool brief) {
       {"files", checkpoint.files().size()},
       {"parameters", checkpoint.parameters()},
       {"bytes", checkpoint.total_bytes()},
+      {"summary", json_of(summary)},
       {"types", types},
       {"unreadable", unreadable},
       {"left_out", checkpoint.left_out()},
@@ -168,10 +171,11 @@ Command add_inspect_command(CLI::App& program) {
             const ModelSource source = find_or_pull(flags->model);
             flags->sandbox.enter({}, true);
             const Checkpoint checkpoint = open_checkpoint(source.path);
+            const ModelSummary summary = summary_of(checkpoint, source, flags->model);
             if (flags->json) {
-              print_json(json_of(checkpoint, flags->brief));
+              print_json(json_of(checkpoint, summary, flags->brief));
             } else {
-              print_text(checkpoint, flags->brief);
+              print_text(checkpoint, summary, flags->brief);
             }
             return kExitOk;
           }};

@@ -98,6 +98,24 @@ TEST(Commands, InspectSumsUp) {
   EXPECT_TRUE(has(gguf.out, {"GGUF", "general.architecture", "phi3", "Q8_0", "blk.0.attn_qkv"}));
 }
 
+TEST(Commands, ShowStartsWithContextAdapterAndLicence) {
+  Program program;
+  const std::filesystem::path folder = program.folder().path();
+  program.set_environment("LONGHAUL_MODELS", folder);
+  program.folder().write("smollm2.gguf", testing_support::GgufBuilder()
+                                             .text("general.architecture", "nothing-known")
+                                             .text("general.license", "mit\nsecond line")
+                                             .build());
+  std::filesystem::copy(LONGHAUL_MODELS "/smollm2-32k", folder / "smollm2-32k");
+  const std::string text = program.run({"show", "smollm2-32k"}).out;
+  EXPECT_TRUE(has(text, {"cannot be run", "nothing-known", "smollm2-32k-lora-q8_0.gguf",
+                         R"('mit\x0asecond line')"}));
+  EXPECT_EQ(program.run({"show", "smollm2-32k", "--json"}).json()["summary"]["context"], 32768);
+  const std::string nano = program.run({"show", LONGHAUL_MODELS "/nano"}).out;
+  EXPECT_TRUE(has(nano, {"family", "llama", "8,192 tokens"}));
+  EXPECT_LT(nano.find("8,192 tokens"), nano.find("BF16"));
+}
+
 TEST(Commands, InspectListsWhatIsNotReadable) {
   constexpr uint32_t kF32 = 0, kI32 = 26;  // ggml's numbers
   Program program;
