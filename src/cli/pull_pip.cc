@@ -46,6 +46,13 @@ void run_step(const std::string& what, const std::vector<std::string>& arguments
         "differs); nothing was kept",
         what);
   }
+  if (result.errors.find("NewConnectionError") != std::string::npos ||
+      result.errors.find("ConnectTimeoutError") != std::string::npos) {
+    user_error(
+        "{}: the package index cannot be reached (https_proxy and PIP_INDEX_URL name another way; "
+        "a GGUF file that was fetched elsewhere is given with -m FILE)",
+        what);
+  }
   const std::string last = last_line(result.errors);
   user_error("{}: {}", what, last.empty() ? fmt::format("exit status {}", result.status) : last);
 }
