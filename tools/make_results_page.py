@@ -5,7 +5,8 @@
 
 A table stands between a line that names it and `<!-- end -->`:
 
-    <!-- table LENGTH [RUN] -->    one length of nano, or of that run: per cent right by method and task, the mean over tasks, KV bytes
+    <!-- table LENGTH [RUN] -->    one length of nano, or of that run: per cent right by method and task, the mean over tasks, KV bytes,
+                                   pairs of query and key computed
     <!-- lengths FOLDER -->        one task: per cent right by method and length (cases of their own length: "right"), and
                                    KV bytes at the longest
     <!-- positions FOLDER -->      a perplexity: nats a token by method and stretch of the text
@@ -63,6 +64,22 @@ def kv(rows):
     return f"{statistics.median(kept) / 2**20:.1f}" if kept else ""
 
 
+def median_of(key, rows):
+    values = [r[key] for r in rows if not r.get("error") and r.get(key)]
+    return statistics.median(values) if values else 0
+
+
+def pairs(method, rows, dense):
+    """Median share of the pairs that dense attention computes, in per cent. The mark says that the method kept all keys
+    and attended to almost all of them, so its score says nothing about what it leaves out."""
+    share = 100 * median_of("pairs_share", rows)
+    if not share:
+        return ""
+    selects = method not in CONTROLS and method.partition(":")[0] not in ("dense", "ntk")
+    keeps_all = median_of("kv_bytes", rows) > 0.8 * median_of("kv_bytes", dense)
+    return f"{share:.0f}{' †' if selects and keeps_all and share > 90 else ''}"
+
+
 def methods(run, rows):
     return dict.fromkeys([*run["methods"], *(r["method"] for r in rows)])
 
@@ -78,7 +95,8 @@ def table(length, run, records):
     tasks = list(dict.fromkeys([*listed, *sorted(answered)]))
     if not tasks:
         sys.exit(f"error: {PAGE.name} has a table for {length} tokens, but no answer is of that length")
-    lines = head(["method", *tasks, "mean", "KV, MiB"])
+    lines = head(["method", *tasks, "mean", "KV, MiB", "pairs, %"])
+    dense = [r for r in rows if r["method"] == "dense"]
     for method in methods(run, rows):
         own = [r for r in rows if r["method"] == method]
         if not own:
@@ -86,7 +104,7 @@ def table(length, run, records):
         shares = [share_of(method, [r for r in own if r["task"] == task]) for task in tasks]
         cells = ["" if s is None else percent(s) for s in shares]
         over_tasks = "" if None in shares else percent(mean(shares))
-        lines.append(f"| {label(method)} | " + " | ".join(cells) + f" | {over_tasks} | {kv(own)} |")
+        lines.append(f"| {label(method)} | " + " | ".join(cells) + f" | {over_tasks} | {kv(own)} | {pairs(method, own, dense)} |")
     return "\n".join(lines)
 
 
