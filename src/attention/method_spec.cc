@@ -158,23 +158,47 @@ MethodSpec MethodSpec::for_model(const ModelShape& shape) const {
 MethodSpec MethodSpec::for_profile(const std::string& prefix) const {
   MethodSpec spec = *this;
   spec.profile_prefix_ = prefix;
-  for (const auto& [key, read] : read_profile(prefix, info_->name)) {
-    try {
-      if (option(key).kind == OptionKind::kOutputFile)
-        user_error("options.{}: {}", key, kNoWriting);
-      if (option(key).names_file(read.text) && !read.is_file)
-        user_error("options.{}: {}", key, kBeside);
-      const std::string value = option(key).canonical(flag(), read.text);
-      spec.profile_[key] = value;
-      if (!is_given(key)) spec.values_[key] = value;
-    } catch (const UserError& error) {
-      user_error("{}{}.json: {}", prefix, info_->name, error.what());
+  const auto profile = read_profile(prefix, info_->name);
+  for (const bool conditional : {false, true}) {  // conditions are about options without any
+    for (const auto& [key, read] : profile) {
+      if (read.only_with.empty() == conditional) continue;
+      if (!conditional || spec.has(read.only_with)) spec.take_from_profile(key, read);
     }
   }
   spec.refuse_idle(false);
   const OptionSet set = spec.filled();
   for (const Option& each : set.list.options()) spec.check_part(set, each);
   return spec;
+}
+
+bool MethodSpec::has(const std::string& setting) const {
+  const size_t split = setting.find('=');
+  const auto value = values_.find(setting.substr(0, split));
+  return value != values_.end() && value->second == setting.substr(split + 1);
+}
+
+void MethodSpec::take_from_profile(const std::string& key, const JsonOption& read) {
+  try {
+    if (option(key).kind == OptionKind::kOutputFile) user_error("options.{}: {}", key, kNoWriting);
+    if (option(key).names_file(read.text) && !read.is_file) {
+      user_error("options.{}: {}", key, kBeside);
+    }
+    const std::string value = option(key).canonical(flag(), read.text);
+    profile_[key] = value;
+    if (!is_given(key)) values_[key] = value;
+  } catch (const UserError& error) {
+    user_error("{}{}.json: {}", *profile_prefix_, info_->name, error.what());
+  }
+}
+
+std::string MethodSpec::profile_text() const {
+  const OptionSet set = filled();
+  std::string text;
+  for (const auto& [key, value] : profile_) {
+    if (is_given(key) || set.list.find(key)->idle(values_)) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", key, value);
+  }
+  return text;
 }
 
 void MethodSpec::check_part(const OptionSet& set, const Option& option) const {
@@ -216,8 +240,11 @@ std::unique_ptr<Method> MethodSpec::make_method(const ModelShape& shape) const {
   const MethodSpec spec = for_model(shape);
   OptionSet set = spec.filled();
   if (!set.list.has_what_it_needs()) {
-    user_error("{}: needs {}; 'longhaul methods {}' explains", flag(), set.list.needed(),
-               info_->name);
+    user_error(
+        "{0}: needs {1}; 'longhaul calibrate {2} --save' finds them for this model, --profiles "
+        "NAME "
+        "has those of known models, 'longhaul methods {2}' explains",
+        flag(), set.list.needed(), info_->name);
   }
   if (info_->uncapped && shape.cap != 0) {
     user_error(

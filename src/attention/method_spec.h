@@ -42,6 +42,9 @@ class MethodSpec {
   /// The canonical text: the name and, sorted, the options that differ from what the bare name
   /// means (for the model, after for_model()).
   std::string text() const;
+  /// The options that the model's profile sets and the text does not, as KEY=VALUE,... (after
+  /// for_model()); empty: none.
+  std::string profile_text() const;
   /// Hash of all effective options and of the contents of the files they name. Two methods with
   /// equal text() may differ in it (after for_model()).
   uint64_t fingerprint() const;
@@ -55,6 +58,9 @@ class MethodSpec {
 
  private:
   MethodSpec for_profile(const std::string& prefix) const;
+  void take_from_profile(const std::string& key, const JsonOption& read);
+  /// Whether an option has a value, given as KEY=VALUE.
+  bool has(const std::string& setting) const;
   /// Whether the text names a file to read, for the method or a part of it.
   bool names_files() const;
   bool is_given(std::string_view key) const;

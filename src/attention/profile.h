@@ -14,6 +14,7 @@ namespace longhaul {
 ///
 ///   {"options": {"theta": "0.9/0.8", "heads": "...", "gates": {"file": "gates.tsv"}}, ...}
 ///
+/// With "only_with": {"theta": "form=paper"} an option applies only if another option has a value.
 /// Its options replace the defaults, and options in `--attention` replace both. A file is named as
 /// {"file": NAME} only, so that a profile from another author can read no other file. `prefix` is
 /// the common prefix of the model's file names (ModelShape::profile_prefix).

@@ -213,7 +213,7 @@ void print_outcome(const EvalFlags& flags, const EvalOutcome& outcome,
     print_json(json);
     return;
   }
-  std::fputs(eval_text(results).c_str(), stdout);
+  std::fputs((eval_text(results) + profile_lines(runs.front())).c_str(), stdout);
   std::fflush(stdout);
   if (flags.quiet) return;
   std::fputs(time_line(flags, outcome).c_str(), stderr);

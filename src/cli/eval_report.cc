@@ -112,4 +112,14 @@ std::string eval_text(const Results& results) {
   return text + methods.legend();
 }
 
+std::string profile_lines(const RunFolder& run) {
+  std::string text;
+  const auto settings = run.info.find("profile_settings");
+  if (settings == run.info.end() || !settings->is_object()) return text;
+  for (const auto& [method, value] : settings->items()) {
+    text += fmt::format("{}: {} from the model's profile\n", method, info_text(value));
+  }
+  return text;
+}
+
 }  // namespace longhaul

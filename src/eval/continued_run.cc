@@ -186,6 +186,13 @@ void put_together(const ordered_json& first, const ordered_json& second, ordered
 ordered_json merged_run(const ordered_json& held, const ordered_json& run, ordered_json settings) {
   ordered_json merged = run;
   merged["settings"] = std::move(settings);
+  const auto profiles = held.find("profile_settings");
+  if (profiles != held.end() && profiles->is_object()) {
+    for (const auto& [method, text] : profiles->items()) {
+      ordered_json& all = merged["profile_settings"];
+      if (!all.contains(method)) all[method] = text;
+    }
+  }
   put_together(held, run, merged);
   const ordered_json commands = merged_list(commands_of(held), commands_of(run));
   if (!commands.empty()) merged["commands"] = commands;

@@ -107,6 +107,12 @@ nlohmann::ordered_json run_json(const EvalSettings& s, const Engine& engine,
   for (const MethodSpec& method : s.methods) {
     run["settings"][method.text()] = fmt::format("{:016x}", method.fingerprint());
   }
+  run["profile_settings"] = ordered_json::object();
+  for (const MethodSpec& method : s.methods) {
+    if (const std::string text = method.profile_text(); !text.empty()) {
+      run["profile_settings"][method.text()] = text;
+    }
+  }
   run["lengths"] = s.lengths;
   run["samples"] = s.samples;
   run["openings"] = name_of(s.openings);

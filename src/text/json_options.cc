@@ -7,6 +7,27 @@
 #include "text/printable.h"
 
 namespace longhaul {
+namespace {
+
+/// Reads the object "only_with", if there is one, into `options`.
+void read_conditions(const nlohmann::json& profile, const std::string& path,
+                     std::map<std::string, JsonOption>& options) {
+  const auto conditions = profile.find("only_with");
+  if (conditions == profile.end()) return;
+  if (!conditions->is_object()) user_error("{}: only_with must be an object", path);
+  for (const auto& [key, value] : conditions->items()) {
+    const auto option = options.find(key);
+    if (option == options.end()) {
+      user_error("{}: only_with.{}: is none of its options", path, printable(key));
+    }
+    if (!value.is_string() || value.get<std::string>().find('=') == std::string::npos) {
+      user_error("{}: only_with.{}: must be a text KEY=VALUE", path, key);
+    }
+    option->second.only_with = value.get<std::string>();
+  }
+}
+
+}  // namespace
 
 std::map<std::string, JsonOption> read_json_options(const std::filesystem::path& path) {
   std::map<std::string, JsonOption> options;
@@ -39,6 +60,7 @@ std::map<std::string, JsonOption> read_json_options(const std::filesystem::path&
                  printable(option.text));
     }
   }
+  read_conditions(profile, path.string(), options);
   return options;
 }
 

@@ -176,6 +176,23 @@ TEST(Profile, TheTextSaysWhatDiffersFromTheBareNameForThisModel) {
   EXPECT_EQ(MethodSpec::parse("probe:share=0.5", kMethod).text(), "probe");
 }
 
+TEST(Profile, AnOptionMayDependOnAnotherOnesValue) {
+  const Folder folder(
+      R"({"options": {"share": 0.25, "deep": true}, "only_with": {"share": "deep=true"}})");
+  folder.make("probe");
+  EXPECT_EQ(probed.share, 0.25);
+  folder.make("probe:deep=false");
+  EXPECT_EQ(probed.share, 0.5);
+  folder.make("probe:deep=false,share=0.75");
+  EXPECT_EQ(probed.share, 0.75);
+  const auto profile_text = [&](const char* given) {
+    return MethodSpec::parse(given, kMethod).for_model(folder.shape).profile_text();
+  };
+  EXPECT_EQ(profile_text("probe"), "deep=true,share=0.25");
+  EXPECT_EQ(profile_text("probe:share=0.5"), "deep=true");
+  EXPECT_EQ(profile_text("probe:deep=false"), "");
+}
+
 /// The method is part of another method, which has its own defaults for it.
 TEST(Profile, ReplacesAnotherDefaultToo) {
   const Folder with(R"({"options": {"share": 0.25}})"), without(R"({"options": {}})");
@@ -207,6 +224,12 @@ TEST(Profile, NamesWhatIsWrongInIt) {
   EXPECT_NE(refused(R"({"options": {"share": 7}})").find("share=7: must be"), std::string::npos);
   EXPECT_NE(refused(R"({"options": {"share": 7}})").find("probe.json"), std::string::npos);
   EXPECT_NE(refused(R"({"options": {"share": [1]}})").find("options.share"), std::string::npos);
+  EXPECT_NE(refused(R"({"options": {"share": 0.1}, "only_with": {"deep": "share=0.1"}})")
+                .find("only_with.'deep'"),
+            std::string::npos);
+  EXPECT_NE(
+      refused(R"({"options": {"share": 0.1}, "only_with": {"share": "deep"}})").find("KEY=VALUE"),
+      std::string::npos);
   for (const char* json : {"{}", "{", "[]", R"({"options": {"share": [1]}})"}) {
     EXPECT_EQ(refused(json).find("--attention probe: /"), 0u) << json;
   }
