@@ -90,7 +90,7 @@ AnsweredPrompt tokens_of_vault(const PromptRequest& request, const Vault& vault,
   answered.tokens = prompt_tokens(*request.tokenizer, prompt, "").tokens;
   const size_t book_end = whole.find(question_of(0));
   LH_ASSERT(book_end != std::string::npos);
-  answered.answer = static_cast<int64_t>(answered.tokens.size()) -
+  answered.first_row = static_cast<int64_t>(answered.tokens.size()) -
                     request.tokenizer->tokens_of_tail(answered.tokens, whole.size() - book_end);
   return answered;
 }
@@ -144,7 +144,7 @@ AnsweredPrompt answered_task(const PromptRequest& request, const TaskInfo& task)
   AnsweredPrompt answered;
   answered.tokens = composer.compose(sample, true).tokens;
   const auto apart = std::ranges::mismatch(asked, answered.tokens);
-  answered.answer = apart.in2 - answered.tokens.begin();
+  answered.first_row = apart.in2 - answered.tokens.begin() - 1;
   return answered;
 }
 

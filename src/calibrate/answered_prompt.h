@@ -16,7 +16,9 @@ namespace longhaul {
 
 struct AnsweredPrompt {
   std::vector<int32_t> tokens;
-  int64_t answer = 0;  ///< first token of the questions and answers, or of the answer
+  /// First row of the loss: the first token of the questions and answers, or the row that predicts
+  /// the first token of the answer.
+  int64_t first_row = 0;
 };
 
 struct PromptRequest {
@@ -37,7 +39,8 @@ AnsweredPrompt ten_passkeys(const PromptRequest& request, int words);
 /// Tokens of the shortest such prompt, with a margin for other draws of words.
 int64_t least_passkey_tokens(const PromptRequest& request, int words);
 
-/// A task of `longhaul eval` with its reply; the answers count, not the opening.
+/// A task of `longhaul eval` with its reply. The rows that predict the answers count, not the
+/// opening.
 AnsweredPrompt answered_task(const PromptRequest& request, const TaskInfo& task);
 
 }  // namespace longhaul

@@ -105,18 +105,18 @@ DuoStep DuoTrainer::step() {
   const AnsweredPrompt text = prompt(done_);
   engine_->check_known(text.tokens);
   const int64_t hidden = engine_->model().config.hidden;
-  const auto tokens = static_cast<int64_t>(text.tokens.size()), rows = tokens - text.answer;
+  const auto tokens = static_cast<int64_t>(text.tokens.size()), rows = tokens - text.first_row;
   const AttendCompute compute = attend_compute(settings_.compute);
   const bool keep = settings_.full == GatedAttention::Full::kOfModel;
 
   Buffer<float> wanted(static_cast<size_t>(rows * hidden)), found(wanted.size());
   FullAttention full(decoder_, compute, keep);
-  decoder_.final_norm(decoder_.forward(text.tokens, full, false).from(text.answer * hidden), rows,
+  decoder_.final_norm(decoder_.forward(text.tokens, full, false).from(text.first_row * hidden), rows,
                       wanted.data());
 
   GatedAttention gated(decoder_, compute, gates_, settings_.sight, keep ? &full : nullptr);
   const View<const float> states =
-      decoder_.forward(text.tokens, gated, true).from(text.answer * hidden);
+      decoder_.forward(text.tokens, gated, true).from(text.first_row * hidden);
   decoder_.final_norm(states, rows, found.data());
 
   DuoStep report{.step = done_, .tokens = tokens, .answer_tokens = rows};
@@ -124,8 +124,8 @@ DuoStep DuoTrainer::step() {
   report.gates = mean_of(flat(gates_));
   report.loss = report.difference + settings_.penalty * report.gates;
   const View<float> d = d_.resize(decoder_.queue(), tokens * hidden);
-  fill(decoder_.queue(), d.part(0, text.answer * hidden), 0);
-  decoder_.final_norm_backward(states, found.data(), rows, d.from(text.answer * hidden));
+  fill(decoder_.queue(), d.part(0, text.first_row * hidden), 0);
+  decoder_.final_norm_backward(states, found.data(), rows, d.from(text.first_row * hidden));
   decoder_.backward(gated, d);
   remember(report.loss);
   descend(gated.gradient());

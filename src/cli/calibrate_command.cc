@@ -72,7 +72,7 @@ void add_triangle_flags(CLI::App& app, CalibrateFlags& f) {
              "Layers to choose; 0: half of them")
       ->group(kTriangle);
   add_choice(app, "--rank", f.rank, {"signed", "magnitude"},
-             "Rank layers by the mean of their gradients, as published, or of its magnitude")
+             "Rank layers by the mean of the gradients' magnitudes, or by their signed mean")
       ->group(kTriangle);
 }
 

@@ -34,7 +34,7 @@ struct CalibrateFlags {
   // trianglemix
   int64_t tokens = 2000;
   int triangle_layers = 0;  ///< 0: half of the layers
-  std::string rank = "signed";
+  std::string rank = "magnitude";
 
   // ltri
   int trials = 200, spans = 4, vectors = 12;

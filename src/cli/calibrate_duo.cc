@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -93,6 +94,12 @@ class DuoPart final : public CalibrationPart {
       table.add({std::to_string(layer), row});
     }
     std::fputs(table.text().c_str(), stdout);
+    if (!moved()) {
+      fmt::print(
+          "No gate is below {}: {} steps at --rate {} are too few to tell the heads apart. Give "
+          "more --steps or a larger --rate.\n",
+          kMoved, trainer_.done(), flags_.rate);
+    }
   }
 
   nlohmann::ordered_json json() const override {
@@ -138,6 +145,13 @@ class DuoPart final : public CalibrationPart {
   }
 
  private:
+  static constexpr float kMoved = 0.5f;  ///< training begins with gates of 1
+  bool moved() const {
+    return std::ranges::any_of(gates(), [](const std::vector<float>& layer) {
+      return std::ranges::any_of(layer, [](float gate) { return gate < kMoved; });
+    });
+  }
+
   const Gates& gates() const { return trainer_.finished() ? trainer_.gates() : trainer_.best(); }
 
   const CalibrateFlags& flags_;

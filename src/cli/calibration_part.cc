@@ -39,8 +39,12 @@ bool run_part(CalibrationPart& part, const CalibrateFlags& flags, const std::str
   Interrupt interrupt;
   ProgressBar bar(fmt::format("calibrating {}", part.method()), !flags.quiet && !flags.json,
                   std::string(part.unit()));
+  const int64_t before = search.done();  // steps of an earlier run took no time of this one
+  const Stopwatch watch;
   while (!search.finished() && !interrupt.requested() && search.advance(&interrupt.flag())) {
-    bar.update(search.done(), search.total(), search.note());
+    const auto done = static_cast<double>(std::max<int64_t>(1, search.done() - before));
+    const auto left = static_cast<double>(search.total() - search.done());
+    bar.update(search.done(), search.total(), search.note(), watch.seconds() / done * left);
     if (!state.empty()) search.save(state);
   }
   return search.finished();

@@ -35,8 +35,8 @@ TEST(TenPasskeys, AreEachHiddenAskedForAndAnswered) {
     EXPECT_LE(prompt.tokens.size(), 2500u);
     EXPECT_GE(prompt.tokens.size(), 2400u);
     const auto tokens = std::span(prompt.tokens);
-    const std::string book = text_of(tokens.first(static_cast<size_t>(prompt.answer)));
-    const std::string answers = text_of(tokens.subspan(static_cast<size_t>(prompt.answer)));
+    const std::string book = text_of(tokens.first(static_cast<size_t>(prompt.first_row)));
+    const std::string answers = text_of(tokens.subspan(static_cast<size_t>(prompt.first_row)));
     EXPECT_TRUE(answers.starts_with("Based on the content of the book, what is the first passkey"));
     size_t at = 0;
     for (const char* ordinal : {"first", "second", "third", "fourth", "fifth", "sixth", "seventh",
@@ -64,9 +64,10 @@ TEST(AnsweredTask, EndsWithTheAnswersAndOnlyTheyCount) {
   const AnsweredPrompt prompt = answered_task(request, eval_task("variables"));
   EXPECT_LE(prompt.tokens.size(), 900u);
   const auto tokens = std::span(prompt.tokens);
-  const std::string asked = text_of(tokens.first(static_cast<size_t>(prompt.answer)));
+  const auto predicted = static_cast<size_t>(prompt.first_row) + 1;  // by the first row
+  const std::string asked = text_of(tokens.first(predicted));
   EXPECT_TRUE(asked.ends_with("they are:")) << asked.substr(asked.size() - 40);
-  const std::string answers = text_of(tokens.subspan(static_cast<size_t>(prompt.answer)));
+  const std::string answers = text_of(tokens.subspan(predicted));
   EXPECT_EQ(std::ranges::count(answers, ','), 4) << answers;
   EXPECT_NE(asked.find("VAR " + answers.substr(1, 5) + " = "), std::string::npos) << answers;
 }
