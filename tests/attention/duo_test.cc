@@ -229,7 +229,8 @@ TEST_F(Duo, LayersWithAWindowOfTheirOwnStayAsTheyAre) {
 TEST_F(Duo, RefusesWhatItCannotDecide) {
   for (const char* undecided : {"duo", "duo:gates=", "duo:sparsity=0.75", "duo:sparsity=0.999"}) {
     EXPECT_TRUE(has(error_of([&] { MethodSpec::parse(undecided).make(shape_); }),
-                    {"--attention duo: needs gates or sparsity=0|1"}))
+                    {"--attention duo: needs gates or sparsity=0|1",
+                     "longhaul calibrate duo --save", "--profiles NAME"}))
         << undecided;
   }
   for (const char* decided : {"duo:sparsity=0", "duo:sparsity=1", "duo:sparsity=1.0"}) {

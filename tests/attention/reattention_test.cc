@@ -330,6 +330,10 @@ TEST(Reattention, RefusesOptionsThatDoNotFit) {
   // The model was trained for 4096 tokens, and the defaults make 8192 keys visible.
   EXPECT_EQ(refusal("reattention", 4096), "");
   EXPECT_NE(refusal("reattention", 4097).find("8192 visible keys"), std::string::npos);
+  EXPECT_NE(refusal("reattention", 4097).find("; local=2048,clip=63 fits, and"), std::string::npos);
+  EXPECT_EQ(refusal("reattention:local=2048,clip=63", 100000), "");
+  EXPECT_NE(refusal("reattention:span=5000,clip=1", 5000).find("smaller global, span"),
+            std::string::npos);
   EXPECT_EQ(refusal("reattention:clip=31,local=1024", 100000), "");
 }
 

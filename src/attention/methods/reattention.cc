@@ -10,6 +10,8 @@
 // row's position depends on the most tokens that may be selected, not on the actual number, which
 // therefore need not be available beforehand.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "attention/parts/passes.h"
@@ -89,9 +91,8 @@ class Reattention final : public Method {
     if (moved() && trained_ > 0 && std::min(total, most_visible()) > trained_) {
       user_error(
           "--attention reattention: global {} + clip {} * span {} + local {} = {} visible keys, "
-          "more than the {} tokens that this model was trained for; give a smaller clip, span or "
-          "local",
-          global, clip, span, local, most_visible(), trained_);
+          "more than the {} tokens that this model was trained for; {}",
+          global, clip, span, local, most_visible(), trained_, fitting_options());
     }
     const int64_t lead = regions_.dense_tokens(total) - prompt.begin;
     return passes_with_last(prompt, lead, std::max(chunk, prompt.chunk / chunk * chunk), 1);
@@ -115,6 +116,20 @@ class Reattention final : public Method {
 
     int64_t recent() const { return tokens - local_from; }
   };
+
+  /// Advice for a model whose trained length is too short for the options: half of the length is
+  /// local, and the selected tokens fill the rest.
+  std::string fitting_options() const {
+    const int64_t half = trained_ / 2 / ReattentionRegions::kTile * ReattentionRegions::kTile;
+    const int64_t most_clip = (trained_ - global - half) / span;
+    const int64_t most_chunk = half - (regions_.whole_tiles ? ReattentionRegions::kTile : 0);
+    if (most_clip < 1 || most_chunk < 1) return "give a smaller global, span or local";
+    return fmt::format(
+        "{} fits, and 'longhaul calibrate reattention --save' finds the best setting for this "
+        "model",
+        chunk > most_chunk ? fmt::format("local={},clip={},chunk={}", half, most_clip, most_chunk)
+                           : fmt::format("local={},clip={}", half, most_clip));
+  }
 
   bool moved() const { return positions == Positions::kCache; }
   int64_t most_visible() const { return global + clip * span + local; }
