@@ -59,8 +59,8 @@ TEST(Calibrate, SavesALayerRankingOfWhichTriangleMixTakesTheFirst) {
   EXPECT_EQ(o.json()["ranking"].size(), 11u);  // the last layer is not ranked
   EXPECT_EQ(o.json()["triangle_layers"], 6);
   EXPECT_EQ(ask(program, model, "trianglemix").status, 0);
-  EXPECT_EQ(ask(program, model, "trianglemix:triangle_layers=12").status, 0);
-  EXPECT_TRUE(refused(ask(program, model, "trianglemix:triangle_layers=13"), {"triangle_layers"}));
+  EXPECT_EQ(ask(program, model, "trianglemix:triangle_layers=11").status, 0);
+  EXPECT_TRUE(refused(ask(program, model, "trianglemix:triangle_layers=12"), {"triangle_layers"}));
 }
 
 TEST(Calibrate, LtrisHeadsAndThresholdsServeBothForms) {
