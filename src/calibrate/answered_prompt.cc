@@ -91,7 +91,7 @@ AnsweredPrompt tokens_of_vault(const PromptRequest& request, const Vault& vault,
   const size_t book_end = whole.find(question_of(0));
   LH_ASSERT(book_end != std::string::npos);
   answered.first_row = static_cast<int64_t>(answered.tokens.size()) -
-                    request.tokenizer->tokens_of_tail(answered.tokens, whole.size() - book_end);
+                       request.tokenizer->tokens_of_tail(answered.tokens, whole.size() - book_end);
   return answered;
 }
 

@@ -111,8 +111,8 @@ DuoStep DuoTrainer::step() {
 
   Buffer<float> wanted(static_cast<size_t>(rows * hidden)), found(wanted.size());
   FullAttention full(decoder_, compute, keep);
-  decoder_.final_norm(decoder_.forward(text.tokens, full, false).from(text.first_row * hidden), rows,
-                      wanted.data());
+  decoder_.final_norm(decoder_.forward(text.tokens, full, false).from(text.first_row * hidden),
+                      rows, wanted.data());
 
   GatedAttention gated(decoder_, compute, gates_, settings_.sight, keep ? &full : nullptr);
   const View<const float> states =
