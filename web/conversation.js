@@ -2,7 +2,7 @@
 
 import * as ask from './ask.js';
 import { composer, methodsOf } from './composer.js';
-import { clear, eachFrame, el, iconButton } from './dom.js';
+import { clear, eachFrame, el, iconButton, renew } from './dom.js';
 import { documentCard } from './documents.js';
 import { exportJson, exportMarkdown } from './export.js';
 import { answerNode, questionNode } from './message.js';
@@ -112,4 +112,4 @@ on('message', (message) => { changed.add(message.id); redraw(); });
 on('reply-ended', () => { if (shown) setMarks(answersIn(shown.conversation).flatMap(passagesOf)); });
 on('branch', (conversation) => { if (shown?.conversation === conversation) drawMessages(); });
 on('ask', ({ conversation, parent, text }) => { if (shown?.conversation === conversation) askHere(text, parent); });
-for (const event of ['documents', 'document']) on(event, () => { if (shown) shown.cards.replaceChildren(...cardsOf(shown.conversation)); });
+for (const event of ['documents', 'document']) on(event, () => { if (shown) renew(shown.cards, ...cardsOf(shown.conversation)); });

@@ -81,4 +81,15 @@ export function eachFrame(f) {
   };
 }
 
+/** Replaces the children of `parent` if they differ. The focus stays where it was. */
+export function renew(parent, ...children) {
+  const fresh = el('div', {}, ...children);
+  const same = parent.childNodes.length === fresh.childNodes.length && [...parent.childNodes].every((old, i) => old.isEqualNode(fresh.childNodes[i]));
+  if (same) return;
+  const nameOf = (node) => node.getAttribute('href') || node.getAttribute('aria-label') || node.textContent;
+  const focused = parent.contains(document.activeElement) ? nameOf(document.activeElement) : null;
+  parent.replaceChildren(...fresh.childNodes);
+  if (focused) [...parent.querySelectorAll('a, button')].find((node) => nameOf(node) === focused)?.focus({ preventScroll: true });
+}
+
 export function clear(node) { node.replaceChildren(); return node; }

@@ -4,7 +4,7 @@ import { acceptDrops, dropZone, showPending } from './add.js';
 import * as api from './api.js';
 import { resumeAll } from './ask.js';
 import { leaveConversation, showConversation } from './conversation.js';
-import { button, clear, el, icon, ICONS, say } from './dom.js';
+import { button, clear, el, icon, ICONS, renew, say } from './dom.js';
 import { documentList, refresh } from './documents.js';
 import { showServer } from './server_view.js';
 import { emit, load, newConversation, on, state } from './state.js';
@@ -28,11 +28,12 @@ function route() {
   state.current = null;
   if (kind === 'c') state.current = state.conversations.find((one) => one.id === id) || null;
   if (kind === 'd') state.current = newConversation([id]);
+  if (state.props && state.current?.documents.some((one) => !state.documents.has(one))) refresh();
   if (kind === 'chat') state.current = newConversation();
   if (state.current) showConversation(main, state.current);
   else if (kind === 'add') showPending(main);
   else if (kind === 'server') showServer(main);
-  else home();
+  else if (!main.querySelector('.home')) home();
   document.title = state.current?.title ? `${state.current.title} – Longhaul` : 'Longhaul';
   openMenu(false);
   emit('current');
@@ -45,7 +46,7 @@ function conversationItem(one) {
 
 function drawSide() {
   const [, kind, id] = location.hash.split('/');
-  clear(side).append(
+  renew(side,
     el('a', { class: 'button primary new', href: '#/' }, icon(ICONS.plus), 'Add a document'),
     el('h2', {}, 'Documents'), documentList(kind === 'd' ? id : null),
     el('h2', {}, 'Conversations'),

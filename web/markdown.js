@@ -19,8 +19,14 @@ class Writer {
   text(parent, from, to) {
     while (this.nextMark < this.marks.length && this.marks[this.nextMark].at <= to) {
       const mark = this.marks[this.nextMark++];
-      if (mark.at > from) { this.plain(parent, from, mark.at); from = mark.at; }
-      parent.append(mark.node);
+      const word = Math.max(from, this.source.lastIndexOf(' ', mark.at - 1) + 1, mark.at - 30);
+      if (mark.at <= from) { parent.append(mark.node); continue; }
+      this.plain(parent, from, word);
+      const together = el('span', { class: 'together' });  // no line break before the mark
+      this.plain(together, word, mark.at);
+      together.append(mark.node);
+      parent.append(together);
+      from = mark.at;
     }
     this.plain(parent, from, to);
   }

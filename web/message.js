@@ -9,6 +9,8 @@ import { missText } from './server_view.js';
 import { marksOf, passageList } from './sources.js';
 import { branchesAt, choose, emit, state } from './state.js';
 
+const LEAST_EQUAL = 0.3;  // below it, marks would cover everything
+
 function branchSwitch(conversation, message) {
   const { all, at } = branchesAt(conversation, message);
   if (all.length < 2) return null;
@@ -112,10 +114,11 @@ function answerBody(conversation, message, ranges, second = false) {
 function sideBySide(conversation, first, other) {
   const done = first.status !== 'running' && other.status !== 'running';
   const found = done ? differences(first.text, other.text) : { first: [], second: [], equal: null };
+  if (found.equal !== null && found.equal < LEAST_EQUAL) Object.assign(found, { first: [], second: [] });
   const name = (message) => message.attention ? shortName(message.attention) : message.method || 'usual method';
   return [
     done && found.equal !== null ? el('p', { class: 'note' }, icon(ICONS.beside), found.equal === 1 ? 'Both answers have the same words.'
-      : `${percent(found.equal)} of the words agree. Differences are marked.`) : null,
+      : found.equal < LEAST_EQUAL ? `The answers differ: only ${percent(found.equal)} of the words agree.` : `${percent(found.equal)} of the words agree. Differences are marked.`) : null,
     el('div', { class: 'beside' },
       el('section', { 'aria-label': `Answer with ${name(first)}` }, el('h3', {}, name(first)), answerBody(conversation, first, found.first)),
       el('section', { 'aria-label': `Answer with ${name(other)}` }, el('h3', {}, name(other)), answerBody(conversation, other, found.second, true))),

@@ -35,7 +35,7 @@ function rowOf(row, group, chosen, pick) {
       row.recommended ? el('span', { class: 'tag' }, 'recommended') : null)),
     el('td', { data: { label: 'Memory' }, class: 'number' }, bytes(row.bytes)),
     el('td', { data: { label: 'Time' }, class: 'number' }, row.seconds ? seconds(row.seconds) : '–'),
-    el('td', { data: { label: 'Fits' } }, el('span', { class: `fit ${fit.kind}` }, fit.text)),
+    el('td', { data: { label: '' } }, el('span', { class: `fit ${fit.kind}` }, fit.text)),
     el('td', { data: { label: 'Passages' } }, row.sources === false ? 'no' : 'yes'),
     el('td', { class: 'what' },
       el('span', { class: 'keeps' }, row.keeps || texts.keeps || row.summary || texts.summary || ''),

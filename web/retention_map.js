@@ -66,7 +66,7 @@ export function mapPanel(map, jump) {
   const all = map.share > 0.9995;
   const summary = all ? `${map.attention} keeps the keys of all ${count(map.tokens)} tokens.`
     : `${map.attention} keeps ${percent(map.share)} of the keys of ${count(map.tokens)} tokens, in ${count(map.layers)} layers with ${count(map.heads)} heads.`;
-  const told = el('p', { class: 'note', 'aria-live': 'off' }, all ? '' : 'Dark: kept. Point at the map for one head, click to read that part.');
+  const told = el('p', { class: 'note', 'aria-live': 'off' }, all ? '' : 'Coloured: kept. Point at the map for one head, click to read that part.');
   const canvas = el('canvas', { role: 'img', 'aria-label': `Retention map: ${summary}` });
   canvas.style.height = `${Math.max(48, Math.min(240, map.rows.length * 3))}px`;
   paint(canvas, map);

@@ -96,9 +96,7 @@ export function marksOf(message) {
   let number = 0;
   for (const sentence of message.sentences || []) {
     if (!sentence.sources?.length) continue;
-    const node = document.createDocumentFragment();
-    node.append('\u2060', numberOf(message, sentence, ++number));  // no line break before it
-    marks.push({ at: at(sentence.to), node });
+    marks.push({ at: at(sentence.to), node: numberOf(message, sentence, ++number) });
   }
   return marks;
 }

@@ -81,6 +81,7 @@ export function newConversation(documents = []) {
 export function keep(conversation) {
   if (!state.conversations.includes(conversation)) state.conversations.unshift(conversation);
   conversation.updated = Date.now();
+  conversation.names = conversation.documents.map((id, i) => state.documents.get(id)?.name || conversation.names[i]);
   save(conversation);
   emit('conversations');
 }

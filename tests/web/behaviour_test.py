@@ -94,6 +94,8 @@ class Adding(Behaviour):
         text = "One sentence of many that make a very long text. " * 70_000  # 780,000 tokens
         page.run("const text = arguments[0]; import('/assets/add.js').then((module) => module.addText(text));", text)
         page.one(".sticky .primary")
+        self.assertTrue(page.one("input[value=snapkv]").is_displayed())  # what fits comes first
+        page.button("All 6 methods")
         self.assertIn("too large", page.text(".fit.bad"))
         dense = page.one("input[value=dense]")
         self.assertFalse(dense.is_enabled())
@@ -191,12 +193,20 @@ class Asking(Behaviour):
         page.until(lambda: len(page.all(".beside section")) == 2, "two answers")
         page.answered()
         self.assertEqual([node.text for node in page.all(".beside h3")], ["dense", "snapkv"])
-        page.one("mark.differs")
-        self.assertIn("of the words agree", page.text(".note"))
+        self.assertIn("The answers differ", page.text(".note"))
         self.assertEqual(sorted(entry["document"]["attention"] for entry in self.store.documents.values()), ["dense", "snapkv"])
         page.ask("And she?")  # the copy of the document is used again
         page.until(lambda: len(page.all(".beside section")) == 4, "four answers")
         self.assertEqual(len(self.store.documents), 2)
+
+    def test_differences_are_marked(self):
+        page = self.page
+        page.open(self.server.url)
+        first, second = "The old king gave the ring to his son, Anna.", "The old king sold the ring to his son Anna at once."
+        found = page.run("return import('/assets/compare.js').then((m) => m.differences(arguments[0], arguments[1]))", first, second)
+        self.assertEqual([first[r["from"]:r["to"]] for r in found["first"]], ["gave", ","])
+        self.assertEqual([second[r["from"]:r["to"]] for r in found["second"]], ["sold", "at once"])
+        self.assertGreater(found["equal"], 0.6)
 
     def test_another_method_beside_an_answer(self):
         page = self.page
