@@ -60,7 +60,7 @@ export async function post(path, body, signal) { return (await send('POST', path
 export async function upload(path, form, signal) { return (await send('POST', path, { form, signal })).json(); }
 export async function remove(path) { await send('DELETE', path); }
 
-const isNetwork = (error) => error instanceof TypeError;
+const isNetwork = (error) => error instanceof TypeError || error.name === 'TimeoutError';
 
 /** Returns once the server answers again. */
 async function reachable(signal) {
@@ -73,14 +73,14 @@ async function reachable(signal) {
   }
 }
 
-/** Repeats a request until the server can be reached. */
-export async function patient(request, signal) {
+/** Repeats a short request until the server can be reached. `request(signal)` */
+export async function patient(request) {
   for (;;) {
     try {
-      return await request();
+      return await request(AbortSignal.timeout(15_000));
     } catch (error) {
       if (!isNetwork(error) && error.code !== 'loading') throw error;
-      await reachable(signal);
+      await reachable();
     }
   }
 }

@@ -90,9 +90,9 @@ function showOnline(online) {
 async function start() {
   api.key.get();
   try {
-    state.props = await api.patient(() => api.get('props'));
+    state.props = await api.patient((signal) => api.get('props', signal));
     document.getElementById('model').textContent = state.props.model_alias || '';
-    const methods = (await api.patient(() => api.get('v1/methods'))).data;
+    const methods = (await api.patient((signal) => api.get('v1/methods', signal))).data;
     state.methods = new Map(methods.map((one) => [one.name, one]));
     await refresh();
   } catch (error) {

@@ -44,7 +44,8 @@ function run(mode, use) {
 /** Reads the conversations. Without a database (a private window) they last as long as the page. */
 export async function load() {
   try {
-    database = await open();
+    const slow = new Promise((done, fail) => { setTimeout(() => fail(new Error('slow')), 4000); });
+    database = await Promise.race([open(), slow]);
     state.conversations = (await run('readonly', (store) => store.getAll())).sort((a, b) => b.updated - a.updated);
   } catch {
     database = null;
