@@ -7,7 +7,7 @@ import { documentCard } from './documents.js';
 import { exportJson, exportMarkdown } from './export.js';
 import { answerNode, questionNode } from './message.js';
 import { setMarks } from './reader.js';
-import { passagesOf } from './sources.js';
+import { indexer, passagesOf } from './sources.js';
 import { branch, emit, forget, on, state } from './state.js';
 
 let shown = null;  // {conversation, list, cards, nodes, composer, scroller}
@@ -108,6 +108,15 @@ export function showConversation(main, conversation) {
 
 export function leaveConversation() { shown = null; setMarks([]); }
 
+/** Marks a passage in a message of this conversation, the `message`-th one. */
+on('show-message', ({ message: index, from, to }) => {
+  const message = shown && branch(shown.conversation)[index];
+  const said = message && shown.nodes.get(message.id)?.querySelector('.said');
+  if (!said) return;
+  const at = indexer(message.text);
+  said.replaceChildren(message.text.slice(0, at(from)), el('mark', { class: 'active' }, message.text.slice(at(from), at(to))), message.text.slice(at(to)));
+  said.querySelector('mark').scrollIntoView({ block: 'center' });
+});
 on('message', (message) => { changed.add(message.id); redraw(); });
 on('reply-ended', () => { if (shown) setMarks(answersIn(shown.conversation).flatMap(passagesOf)); });
 on('branch', (conversation) => { if (shown?.conversation === conversation) drawMessages(); });

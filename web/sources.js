@@ -41,6 +41,7 @@ export function placeOf(source) {
 export function openSource(source, message) {
   hideCard();
   if (source.document) emit('open', { document: source.document, passage: source, marks: passagesOf(message), map: false });
+  else if (source.message !== undefined) emit('show-message', source);
 }
 
 // ---- the card that a number shows

@@ -63,6 +63,17 @@ class Adding(Behaviour):
         self.assertEqual(len(page.all(".cite")), 3)
         self.assertIn("tokens reused", page.text(".meta"))
 
+    def test_drop(self):
+        page = self.page
+        page.open(self.server.url)
+        page.run("""window.data = new DataTransfer(); data.items.add(new File([arguments[0]], 'dropped.txt', { type: 'text/plain' }));
+                    document.body.dispatchEvent(new DragEvent('dragenter', { dataTransfer: data, bubbles: true }));""", PAGES)
+        self.assertTrue(page.one("#drop").is_displayed())
+        page.run("document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: window.data, bubbles: true, cancelable: true }))")
+        page.one(".sticky .primary")
+        self.assertFalse(page.one("#drop").is_displayed())
+        self.assertEqual(page.text(".sheet h1"), "dropped.txt")
+
     def test_reload_during_the_prefill(self):
         page = self.page
         document = self.about()
@@ -269,6 +280,14 @@ class Asking(Behaviour):
         page.until(lambda: "no longer on the server" in page.text(".answer [role=alert]"), "the answer says so")
         page.until(lambda: page.all(".document.gone"), "the card says so")
         self.assertIn("What is it about?", page.text(".said"))
+
+    def test_a_passage_of_the_conversation_itself(self):
+        page = self.page
+        page.open(self.server.url + "#/chat")
+        page.ask("🎉 The secret is 58213. What is it?")
+        page.answered()
+        page.click(".cite")
+        self.assertEqual(page.text(".said mark.active"), "secret")
 
     def test_talk_without_a_document(self):
         page = self.page

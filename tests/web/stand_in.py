@@ -317,7 +317,10 @@ class Handler(BaseHTTPRequestHandler):
     def answer(self, data, names, method):
         """Three sentences of the document, each with its passage, or words without one."""
         if not names:
-            return self.store.reply or "Hello. **This** is a reply:\n\n- one\n- `two`\n\n```\ncode <b>not bold</b>\n```\n", []
+            said = data["messages"][-1]["content"]
+            sentences = [{"from": 0, "to": 6, "sources": [{"document": None, "message": len(data["messages"]) - 1, "page": None, "from": at, "to": at + 6, "share": 0.4,
+                                                           "text": "secret"}]} for at in [said.find("secret")] if at >= 0]
+            return self.store.reply or "Hello. **This** is a reply:\n\n- one\n- `two`\n\n```\ncode <b>not bold</b>\n```\n", sentences
         entry = self.store.documents[names[0]]
         found = [m for m in SENTENCE.finditer(entry["text"]) if 40 < len(m[0].strip()) < 300]
         seed = len(data["messages"][-1]["content"]) + (7 if method == "snapkv" else 0)
