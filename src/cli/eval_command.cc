@@ -50,7 +50,7 @@ struct EvalFlags {
   double kept = 0.25;
   int parallel = 1;
   int together = 0;  ///< 0: as many as usual
-  std::string out, data;
+  std::string out, data, shard;
   PromptForm form;
   int simulated = 0;
   bool inject_evidence = false, no_sharing = false, sources = false, save_sources = false,
@@ -75,6 +75,8 @@ void EvalFlags::add_to(CLI::App& app) {
   add_number(app, "-n,--samples", samples, 1, 1 << 20, "Samples of every task and length");
   add_number<uint64_t>(app, "--seed", seed, 0, int64_t{1} << 53,
                        "Another seed gives other samples");
+  add_text(app, "--shard", shard, "I/N",
+           "Only every Nth sample, beginning with the Ith; 'report' merges the folders of all N");
   add_path(app, "-o,--out", out, "DIR",
            "Folder for run.json and samples.jsonl; a stopped run continues there");
   add_choice(app, "--opening,--openings", openings, {"off", "on", "both"},
@@ -131,6 +133,7 @@ EvalSettings EvalFlags::settings() const {
   s.session = one.options();
   s.lengths = lengths;
   s.samples = samples;
+  if (!shard.empty()) s.shard = shard_from(shard);
   s.seed = seed;
   s.openings = openings == "off"  ? Openings::kOff
                : openings == "on" ? Openings::kOn

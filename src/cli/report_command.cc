@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include "cli/json_output.h"
 #include "report/charts.h"
 #include "report/html_page.h"
+#include "report/merge_shards.h"
 #include "report/text_formats.h"
 
 namespace longhaul {
@@ -23,7 +25,7 @@ namespace fs = std::filesystem;
 struct ReportFlags {
   std::vector<std::string> folders;
   std::vector<std::string> compare;
-  std::string against, output, format, pictures;
+  std::string against, output, format, pictures, merge;
   bool json = false;
 };
 
@@ -86,7 +88,17 @@ int run(const ReportFlags& flags) {
   const bool runs_compared = compares && flags.folders.empty();
   const std::vector<std::string>& given = runs_compared ? flags.compare : flags.folders;
   if (given.empty()) user_error("no folder of 'longhaul eval' is given");
-  const std::vector<RunFolder> runs = read_runs({given.begin(), given.end()});
+  std::vector<RunFolder> runs = read_runs({given.begin(), given.end()});
+  // Shards of one run are one column of a report, unless they are compared with each other.
+  const bool shards = std::ranges::any_of(runs, is_shard) && !runs_compared;
+  if (shards || !flags.merge.empty()) runs = {merge_shards(std::move(runs))};
+  if (!flags.merge.empty()) {
+    write_run_folder(runs.front(), flags.merge);
+    if (!flags.json) {
+      std::fprintf(stderr, "%s: %zu records of %zu shards\n", flags.merge.c_str(),
+                   runs.front().records.size(), given.size());
+    }
+  }
   const Results results(runs);
   if (!flags.pictures.empty()) write_pictures(flags.pictures, results);
   if (compares) {
@@ -123,6 +135,8 @@ Command add_report_command(CLI::App& program) {
       ->expected(2);
   add_text(*app, "--against", flags->against, "METHOD",
            "Test which differences of all methods of DIR from this one are real");
+  add_path(*app, "--merge", flags->merge, "FOLDER",
+           "Write the shards of a run ('eval --shard') there as one run too");
   add_path(*app, "--pictures", flags->pictures, "FOLDER",
            "Write every chart there as an SVG file too");
   app->add_flag("--json", flags->json, "One JSON object, on standard output or in FILE");

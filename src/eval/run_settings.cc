@@ -8,8 +8,11 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/parallel.h"
+#include "base/parse_number.h"
 #include "base/system_info.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {
@@ -39,10 +42,33 @@ ordered_json conditions(const EvalSettings& s, const Engine& engine) {
       {"version", s.version},
   };
   if (s.simulated > 0) conditions["tokens read as generated"] = s.simulated;
+  if (s.shard.count > 1) conditions["shard"] = s.shard.text();
   return conditions;
 }
 
+constexpr int kMostShards = 1 << 16;
+
 }  // namespace
+
+std::string EvalShard::text() const { return fmt::format("{}/{}", index + 1, count); }
+
+EvalShard shard_from(const std::string& text) {
+  const size_t slash = text.find('/');
+  int number = 0, count = 0;
+  if (slash == std::string::npos || !parse_number(text.substr(0, slash), number) ||
+      !parse_number(text.substr(slash + 1), count)) {
+    user_error("--shard {}: expected a number and how many there are, such as 1/4",
+               printable(text));
+  }
+  if (count < 1 || count > kMostShards) {
+    user_error("--shard {}: there are between 1 and {} shards", printable(text), kMostShards);
+  }
+  if (number < 1 || number > count) {
+    user_error("--shard {}: the shards of {} are 1/{} to {}/{}", printable(text), count, count,
+               count, count);
+  }
+  return {number - 1, count};
+}
 
 std::vector<MethodSpec> shown_evidence(const EvalSettings& settings) {
   std::vector<MethodSpec> shown;

@@ -34,6 +34,22 @@ enum class Openings : uint8_t {
 /// Length of tasks that can have any length, if no length is given.
 inline constexpr int64_t kUsualLength = 4096;
 
+/// A part of the samples of every task and length: those whose number, from 0 on, is `index` modulo
+/// `count`. Shards of one run may be computed on different machines (report/merge_shards.h).
+struct EvalShard {
+  int index = 0, count = 1;
+
+  bool holds(size_t sample) const {
+    return sample % static_cast<size_t>(count) == static_cast<size_t>(index);
+  }
+  /// Number of samples among the first `samples`.
+  int64_t share_of(int64_t samples) const { return (samples - index + count - 1) / count; }
+  std::string text() const;  ///< "1/4": the first of four
+};
+
+/// Reads "1/4". Throws UserError.
+EvalShard shard_from(const std::string& text);
+
 struct EvalSettings {
   std::vector<MethodSpec> methods;
   /// Tokens for prompt and reply together. If empty, the length is kUsualLength, and samples with
@@ -42,6 +58,7 @@ struct EvalSettings {
   int64_t longest_text =
       0;  ///< length to which samples with their own length are cut; 0: not cut; set by for_model()
   int samples = 20;
+  EvalShard shard;
   uint64_t seed = 1;
   Openings openings = Openings::kBoth;
   bool controls = false;      ///< also run control:no-context and control:middle-cut

@@ -52,6 +52,7 @@ void SampleQueue::plan_fixed(const PlannedTask& task) {
   group.made = true;
   for (Sample& sample : make(task, settings_.longest_text, settings_.samples)) {
     group.samples.push_back(std::make_shared<const Sample>(std::move(sample)));
+    if (!settings_.shard.holds(group.samples.size() - 1)) continue;
     const QueuedSample queued{&task, 0, group.samples.back()};
     group.opened = group.opened || composer_.opens(*queued.sample);
     answers_ += answers_of(*queued.sample);
@@ -68,7 +69,7 @@ void SampleQueue::plan(const PlannedTask& task) {
   std::vector<Sample> made = make(task, shortest, 1);
   if (made.empty()) return;
   const auto first = std::make_shared<const Sample>(std::move(made.front()));
-  const int64_t answers = settings_.samples * answers_of(*first);
+  const int64_t answers = settings_.shard.share_of(settings_.samples) * answers_of(*first);
   for (const int64_t length : lengths) {
     Group& group = groups_.emplace_back();
     group.task = &task;
@@ -163,7 +164,9 @@ std::optional<QueuedSample> SampleQueue::next() {
   while (group_ < groups_.size()) {
     Group& group = groups_[group_];
     if (sample_ < group.samples.size()) {
-      QueuedSample taken{group.task, group.length, std::move(group.samples[sample_++])};
+      const size_t number = sample_++;
+      if (!settings_.shard.holds(number)) continue;
+      QueuedSample taken{group.task, group.length, std::move(group.samples[number])};
       look_ahead(lock);
       return taken;
     }
@@ -192,7 +195,9 @@ double SampleQueue::work_of(const Record& record) const {
   if (record.length > 0) {
     int number = 0;  // samples of any length are numbered
     std::from_chars(record.id.data(), record.id.data() + record.id.size(), number);
-    return number < settings_.samples ? static_cast<double>(record.length) : 0;
+    const bool asked =
+        number < settings_.samples && settings_.shard.holds(static_cast<size_t>(number));
+    return asked ? static_cast<double>(record.length) : 0;
   }
   for (const Group& group : groups_) {
     if (group.task->name != record.task) continue;

@@ -1,0 +1,5 @@
+"""`python -m longhaul` runs the program."""
+
+from ._program import main
+
+main()
