@@ -131,7 +131,9 @@ class LtriPart final : public CalibrationPart {
     return {profile_path(prefix, "ltri")};
   }
   void write(const std::string& prefix) const override {
-    write_profile(files(prefix)[0], "ltri", "longhaul calibrate ltri", search_.options());
+    const nlohmann::ordered_json options = search_.options();
+    write_profile(files(prefix)[0], "ltri", "longhaul calibrate ltri", options,
+                  {{"decode", "form=" + options["form"].get<std::string>()}});
   }
 
  private:

@@ -83,7 +83,7 @@ class Profiles {
              const ModelShape& shape) const {
     replace_file(gates_, number_lines_text(duo_gates(found, shape.kv_heads)));
     write_profile(duo_, "duo", kFoundBy, {{"gates", {{"file", gates_.filename().string()}}}});
-    write_profile(ltri_, "ltri", kFoundBy, ltri_options(heads));
+    write_profile(ltri_, "ltri", kFoundBy, ltri_options(heads), {{"decode", "form=longhaul"}});
   }
 
   std::string text() const { return fmt::format("{}, {}", ltri_.string(), duo_.string()); }

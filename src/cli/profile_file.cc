@@ -18,9 +18,11 @@ void refuse_to_replace(std::span<const std::filesystem::path> files) {
 }
 
 void write_profile(const std::filesystem::path& file, std::string_view method,
-                   std::string_view found_by, const nlohmann::ordered_json& options) {
-  const nlohmann::ordered_json profile = {
+                   std::string_view found_by, const nlohmann::ordered_json& options,
+                   const nlohmann::ordered_json& only_with) {
+  nlohmann::ordered_json profile = {
       {"method", method}, {"found_by", found_by}, {"options", options}};
+  if (!only_with.empty()) profile["only_with"] = only_with;
   replace_file(file, profile.dump(2) + "\n");
 }
 

@@ -3,7 +3,7 @@
 // (attention/method_spec.h).
 
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,9 +14,11 @@ namespace longhaul {
 /// overwritten. Call it before the long search for settings.
 void refuse_to_replace(std::span<const std::filesystem::path> files);
 
-/// `found_by` is the command, for readers of the file.
+/// `found_by` is the command, for readers of the file. `only_with` names options that apply only if
+/// another option has a value (text/json_options.h).
 void write_profile(const std::filesystem::path& file, std::string_view method,
-                   std::string_view found_by, const nlohmann::ordered_json& options);
+                   std::string_view found_by, const nlohmann::ordered_json& options,
+                   const nlohmann::ordered_json& only_with = {});
 
 /// Options in the form of --attention: "key=value,...".
 std::string option_text(const nlohmann::ordered_json& options);

@@ -21,6 +21,8 @@ TEST(Heads, AreFoundAndSavedWhereMethodsFindThem) {
   EXPECT_TRUE(has(o.out, {"head  score\n", "of 72 query heads", "of 6 facts were found",
                           "--attention ltri:heads="}));
   EXPECT_TRUE(has(o.err, {"written: ", "ltri.json", "duo.json"}));
+  std::ifstream file(std::filesystem::path(model) / "ltri.json");
+  EXPECT_EQ(nlohmann::json::parse(file)["only_with"]["decode"], "form=longhaul");
   // The printed line equals the contents of the file.
   const size_t line = o.out.find("ltri:heads=");
   const std::string method = o.out.substr(line, o.out.find('\n', line) - line);
