@@ -19,6 +19,7 @@ import statistics
 import sys
 
 import pages
+from pages import mean, median_of, percent, share_of
 
 RESULTS = pages.ROOT / "docs/results"
 PAGE = RESULTS / "README.md"
@@ -33,40 +34,9 @@ def label(method):
     return name + (":" + options.replace(BLOCKS, "blocks") if options else "")
 
 
-def mean(values):
-    """The values one by one, not the exact sum: what doubles in that order give."""
-    total = 0.0
-    for value in values:
-        total += value
-    return total / len(values)
-
-
-def percent(share):
-    """Whole numbers; a decimal near the ends, where 0 or 100 would claim too much."""
-    value = 100 * share
-    rounded = f"{value:.0f}"
-    near_end = (rounded == "0" and value > 0.05) or (rounded == "100" and value < 99.95)
-    return f"{value:.1f}" if near_end else rounded
-
-
-def share_of(method, rows):
-    """Mean over samples, of records with one id their mean; an answer that was never given is 0, and left out of
-    controls. None: no answer."""
-    scores = {}
-    for r in rows:
-        if not (r.get("error") and method in CONTROLS):
-            scores.setdefault(r["id"], []).append(0.0 if r.get("error") else r["score"])
-    return mean([mean(scores[i]) for i in sorted(scores)]) if scores else None
-
-
 def kv(rows):
     kept = [r["kv_bytes"] for r in rows if not r.get("error") and r["kv_bytes"] > 0]
     return f"{statistics.median(kept) / 2**20:.1f}" if kept else ""
-
-
-def median_of(key, rows):
-    values = [r[key] for r in rows if not r.get("error") and r.get(key)]
-    return statistics.median(values) if values else 0
 
 
 def pairs(method, rows, dense):

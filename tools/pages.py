@@ -4,6 +4,7 @@ import gzip
 import json
 import pathlib
 import re
+import statistics
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -13,6 +14,37 @@ def read_run(folder):
     """What was asked for, and a dictionary per answer, of a folder of `longhaul eval` (samples packed)."""
     with gzip.open(folder / "samples.jsonl.gz", "rt") as lines:
         return json.loads((folder / "run.json").read_text()), [json.loads(line) for line in lines]
+
+
+def mean(values):
+    """The values one by one, not the exact sum: what doubles in that order give."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total / len(values)
+
+
+def percent(share):
+    """Whole numbers; a decimal near the ends, where 0 or 100 would claim too much."""
+    value = 100 * share
+    rounded = f"{value:.0f}"
+    near_end = (rounded == "0" and value > 0.05) or (rounded == "100" and value < 99.95)
+    return f"{value:.1f}" if near_end else rounded
+
+
+def share_of(method, rows):
+    """Mean over samples, of records with one id their mean; an answer that was never given is 0, and left out of
+    controls. None: no answer."""
+    scores = {}
+    for r in rows:
+        if not (r.get("error") and method.startswith("control:")):
+            scores.setdefault(r["id"], []).append(0.0 if r.get("error") else r["score"])
+    return mean([mean(scores[i]) for i in sorted(scores)]) if scores else None
+
+
+def median_of(key, rows):
+    values = [r[key] for r in rows if not r.get("error") and r.get(key)]
+    return statistics.median(values) if values else 0
 
 
 def fill(page, name, body):

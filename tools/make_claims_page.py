@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Writes docs/claims.md: the claims of the five papers, and what the committed records show of each.
+
+    tools/make_claims_page.py [--check]
+
+docs/results/claims/claims.json has a row for each claim: paper, item, claim, shown, verdict (a letter of VERDICTS), and for
+rows that are not shown `needs`: what a person with the models needs. In `shown`, a number comes from a record:
+
+    {RUN|METHOD|LENGTH|TASK+TASK...}         per cent right, with the 95 % interval
+    {depth A-B RUN|METHOD|LENGTH|TASK+...}   the same, of prompts whose answer lies at this depth of the text
+    {seen right RUN|METHOD|LENGTH}           share of the answer's tokens that were visible, mean of layers and right replies
+    {seen wrong RUN|METHOD|LENGTH}           the same for wrong replies
+    {pairs RUN|METHOD|LENGTH}                pairs of query and key computed, in per cent of dense attention's
+    {kv RUN|METHOD|LENGTH}                   keys and values in memory, MiB
+
+RUN is a folder of docs/results/claims or docs/results. METHOD is the name in the records, LENGTH a prompt length. A number
+that stands in `shown` by itself is refused, except in code, in links, in names, and before the words "tokens" and "heads".
+--check writes nothing and fails if the page is out of date.
+"""
+
+import json
+import math
+import re
+import sys
+
+import pages
+from pages import mean, median_of, percent, share_of
+
+FOLDER = pages.ROOT / "docs/results/claims"
+PAGE = pages.ROOT / "docs/claims.md"
+VERDICTS = {"H": "holds", "P": "in part", "R": "does not hold here", "N": "not shown"}
+Z = 1.96  # of a 95 % interval
+
+runs = {}
+
+
+def records(run, method, length):
+    if run not in runs:
+        folder = FOLDER / run if (FOLDER / run).is_dir() else FOLDER.parent / run
+        runs[run] = pages.read_run(folder)[1]
+    found = [r for r in runs[run] if r["method"] == method and r["length"] == int(length)]
+    if not found:
+        sys.exit(f"error: no record of {run} has method {method} and length {length}")
+    return found
+
+
+def wilson(right, n):
+    centre, spread = right / n + Z * Z / (2 * n), Z * math.sqrt(right / n * (1 - right / n) / n + Z * Z / (4 * n * n))
+    return max(0, (centre - spread) / (1 + Z * Z / n)), (centre + spread) / (1 + Z * Z / n)
+
+
+def interval(scores):
+    if all(s in (0, 1) for s in scores):
+        return wilson(sum(scores), len(scores))
+    deviation = math.sqrt(mean([(s - mean(scores)) ** 2 for s in scores]) / max(1, len(scores) - 1))
+    return max(0, mean(scores) - Z * deviation), min(1, mean(scores) + Z * deviation)
+
+
+def score(rows, method, tasks, what):
+    missing = set(tasks.split("+")) - {r["task"] for r in rows}
+    if missing:
+        sys.exit(f"error: {what}: no answers for {', '.join(sorted(missing))}")
+    rows = [r for r in rows if r["task"] in tasks.split("+")]
+    over_tasks = mean([share_of(method, [r for r in rows if r["task"] == t]) for t in tasks.split("+")])
+    low, high = interval([0.0 if r.get("error") else r["score"] for r in rows])
+    return f"{percent(over_tasks)} % ({100 * low:.0f} to {100 * high:.0f})"
+
+
+def seen(rows, right):
+    chosen = [mean(r["recall"]) for r in rows if r.get("recall") and (r["score"] >= 0.5) == (right == "right")]
+    return f"{100 * mean(chosen):.0f} % ({len(chosen)} replies)" if chosen else sys.exit("error: no record has a recall")
+
+
+def value(match):
+    words, _, name = match[1].partition("|")
+    kind, _, run = words.rpartition(" ")
+    parts = name.split("|")
+    method, length = parts[0], parts[1]
+    rows = records(run, method, length)
+    if kind == "pairs":
+        return f"{100 * median_of('pairs_share', rows):.0f} %"
+    if kind == "kv":
+        return f"{median_of('kv_bytes', rows) / 2**20:.1f} MiB"
+    if kind.startswith("seen "):
+        return seen(rows, kind.removeprefix("seen "))
+    if kind.startswith("depth "):
+        low, high = map(float, kind.removeprefix("depth ").split("-"))
+        rows = [r for r in rows if r.get("depth") is not None and low <= r["depth"] <= high]
+    return score(rows, method, parts[2], match[1])
+
+
+def shown(row):
+    bare = re.sub(r"\{[^}]*\}|`[^`]*`|\]\([^)]*\)|[\d,]+ (visible )?(tokens|heads)|smollm2-32k|H100|H2O", "", row["shown"])
+    if re.search(r"\d", bare):
+        sys.exit(f"error: {row['paper']}, {row['item']}: a number in `shown` is of no record: {bare}")
+    return re.sub(r"\{([^}]*)\}", value, row["shown"])
+
+
+def main():
+    document = json.loads((FOLDER / "claims.json").read_text(encoding="utf-8"))
+    rows = document["rows"]
+    lines = [document["text"], ""]
+    counts = [[paper, *(str(sum(r["paper"] == paper and r["verdict"] == v for r in rows)) for v in VERDICTS)]
+              for paper in document["papers"]]
+    lines += [pages.table(["paper", *VERDICTS.values()], counts), ""]
+    for paper in document["papers"]:
+        table = [[r["item"], r["claim"], shown(r) + (f". Needs {r['needs']}" if r.get("needs") else ""),
+                  VERDICTS[r["verdict"]]] for r in rows if r["paper"] == paper]
+        lines += [f"## {paper}", "", pages.table(["item", "claim", "shown", "verdict"], table), ""]
+    pages.write_or_check(PAGE, "\n".join(lines), "tools/make_claims_page.py")
+
+
+main()
