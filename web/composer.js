@@ -26,8 +26,7 @@ export function methodsOf(conversation) {
 export function composer(conversation, { ask, isRunning, stop }) {
   const own = state.documents.get(conversation.documents[0]);
   const usual = own ? shortName(own.attention) : shortName(state.props?.longhaul?.attention || 'dense');
-  const field = el('textarea', { id: 'question', rows: 1, dir: 'auto', 'aria-label': 'Question',
-    placeholder: own ? `Ask about ${own.name}` : 'Ask something' });
+  const field = el('textarea', { id: 'question', rows: 1, dir: 'auto', 'aria-label': 'Question' });
   const grow = () => { field.style.height = 'auto'; field.style.height = `${Math.min(220, field.scrollHeight)}px`; };
   const submit = () => {
     const text = field.value.trim();
@@ -47,7 +46,13 @@ export function composer(conversation, { ask, isRunning, stop }) {
     state.methods.size ? methodSelect('Compare with', conversation.compare, 'nothing', usual, (value) => { conversation.compare = value; save(conversation); }) : null);
   const node = el('form', { class: 'composer', on: { submit: (event) => { event.preventDefault(); submit(); } } },
     el('div', { class: 'field' }, field, go, halt), choices);
-  const update = () => { const busy = isRunning(); go.hidden = busy; halt.hidden = !busy; };
+  const update = () => {
+    const about = state.documents.get(conversation.documents[0]);
+    field.placeholder = about ? `Ask about ${about.name}` : 'Ask something';
+    const busy = isRunning();
+    go.hidden = busy;
+    halt.hidden = !busy;
+  };
   update();
   return { node, update, focus: () => field.focus({ preventScroll: true }), set: (text) => { field.value = text; grow(); } };
 }

@@ -121,4 +121,10 @@ on('message', (message) => { changed.add(message.id); redraw(); });
 on('reply-ended', () => { if (shown) setMarks(answersIn(shown.conversation).flatMap(passagesOf)); });
 on('branch', (conversation) => { if (shown?.conversation === conversation) drawMessages(); });
 on('ask', ({ conversation, parent, text }) => { if (shown?.conversation === conversation) askHere(text, parent); });
-for (const event of ['documents', 'document']) on(event, () => { if (shown) renew(shown.cards, ...cardsOf(shown.conversation)); });
+for (const event of ['documents', 'document']) {
+  on(event, () => {
+    if (!shown) return;
+    renew(shown.cards, ...cardsOf(shown.conversation));
+    shown.composer.update();
+  });
+}

@@ -25,7 +25,7 @@ function answerMarkdown(answer) {
   if (answer.attention) lines.push(`*${answer.attention}*`, '');
   lines.push(answer.text || `(${answer.error || answer.status})`, '');
   passagesOf(answer).forEach((source, i) => {
-    lines.push(`> ${i + 1}. ${(source.text || '').replace(/\s+/g, ' ')}`, `> — ${placeOf(source)}`, '>');
+    lines.push(`> ${i + 1}. ${(source.text || '').replace(/\s+/g, ' ')}`, `> — ${placeOf(source, true)}`, '>');
   });
   if (lines.at(-1) === '>') lines.pop();
   return lines.join('\n');

@@ -25,6 +25,9 @@ function fitText(row) {
   return { text: 'fits', kind: 'good' };
 }
 
+/** What a method keeps or harms, in its own words. */
+const said = (word, text) => (text ? el('span', { class: word.toLowerCase() }, el('b', {}, `${word}: `), text) : null);
+
 function rowOf(row, group, chosen, pick) {
   const fit = fitText(row);
   const texts = state.methods.get(row.name || shortName(row.attention)) || {};
@@ -38,8 +41,8 @@ function rowOf(row, group, chosen, pick) {
     el('td', { data: { label: '' } }, el('span', { class: `fit ${fit.kind}` }, fit.text)),
     el('td', { data: { label: 'Passages' } }, row.sources === false ? 'no' : 'yes'),
     el('td', { class: 'what' },
-      el('span', { class: 'keeps' }, row.keeps || texts.keeps || row.summary || texts.summary || ''),
-      el('span', { class: 'harms' }, row.harms || texts.harms || ''),
+      said('Keeps', row.keeps || texts.keeps || row.summary || texts.summary),
+      said('Harms', row.harms || texts.harms),
       el('span', { class: 'measured' }, measuredText(row.measured))));
 }
 

@@ -27,15 +27,16 @@ export function passagesOf(message) {
   return all;
 }
 
-/** "report.pdf, page 41, 62 % into the text" */
-export function placeOf(source) {
+/** "report.pdf, page 41, 62 % into the text"; without the name where there is only one document. */
+export function placeOf(source, named = (state.current?.documents.length || 0) > 1) {
   const document_ = state.documents.get(source.document);
   const parts = [];
-  if (source.document) parts.push(source.name || document_?.name || 'the document');
-  else parts.push('this conversation');
+  if (!source.document) parts.push('this conversation');
+  else if (named) parts.push(source.name || document_?.name || 'the document');
   if (source.page) parts.push(`page ${source.page}`);
   if (document_?.characters) parts.push(`${Math.round(100 * source.from / document_.characters)} % into the text`);
-  return parts.join(', ');
+  const place = parts.join(', ');
+  return place ? place[0].toUpperCase() + place.slice(1) : 'In the text';
 }
 
 export function openSource(source, message) {

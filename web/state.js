@@ -65,8 +65,9 @@ export function flush() {
 }
 
 export function save(conversation, soon = false) {
+  if (!state.conversations.includes(conversation)) return;  // nothing has been asked yet
   unsaved.add(conversation);
-  if (!soon) return flush();
+  if (!soon) { flush(); return; }
   if (!timer) timer = setTimeout(flush, 400);
 }
 

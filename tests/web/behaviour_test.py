@@ -136,7 +136,7 @@ class Asking(Behaviour):
         for number, cite in enumerate(page.all(".cite"), 1):
             label = cite.get_attribute("aria-label")
             self.assertIn(f"sentence {number}", label)
-            self.assertIn("page", label)
+            self.assertIn("Page", label)
         page.run("document.querySelectorAll('.cite')[1].focus()")
         quoted = page.one(".card .quote").text
         page.press(Keys.ENTER)
@@ -261,7 +261,7 @@ class Asking(Behaviour):
         markdown, text = page.run(script)
         self.assertIn("## What is it about?", markdown)
         self.assertIn("> 1. ", markdown)
-        self.assertIn("chapter.txt, page", markdown)
+        self.assertIn("Chapter.txt, page", markdown)
         import json
         data = json.loads(text)
         self.assertEqual([m["role"] for m in data["messages"]], ["user", "assistant"])

@@ -120,7 +120,7 @@ class Documents(WithServer):
         self.assertIn("58213", page.text(".text-of-answer"))
         page.run("document.querySelector('.cite').click()")
         page.until(lambda: "58213" in page.text("mark.active"), "the passage")
-        self.assertIn("page 3", page.text(".passage-line"))
+        self.assertIn("Page 3", page.text(".passage-line"))
         self.assertEqual(page.one(".page").get_attribute("value"), "3")
 
     def test_two_methods_and_the_retention_map(self):
