@@ -65,7 +65,7 @@ LtriSearch::LtriSearch(std::shared_ptr<const Engine> engine, const EvalData& dat
       settings_(settings),
       head_search_(head_search(settings)),
       heads_(engine_, head_search_),
-      spans_(engine_->model().config.layers, settings.spans) {
+      spans_(engine_->model().shape.layers, settings.spans) {
   LH_ASSERT(!settings_.tasks.empty() && !settings_.lengths.empty());
   for (const std::string& task : settings_.tasks) eval_task(task);
 }
@@ -112,7 +112,7 @@ std::vector<RetrievalHead> LtriSearch::retrieval() const {
 }
 
 std::string LtriSearch::note() const {
-  const int layers = engine_->model().config.layers;
+  const int layers = engine_->model().shape.layers;
   double f1 = 0;
   for (int layer = 0; layer < layers; ++layer) f1 += spans_.best(layer).f1 / layers;
   return fmt::format("{} heads, F1 {:.2f}", retrieval().size(), f1);
@@ -130,7 +130,7 @@ double LtriSearch::tokens_left() const {
 
 nlohmann::ordered_json LtriSearch::options() const {
   std::string theta, phi, lambda;
-  for (int layer = 0; layer < engine_->model().config.layers; ++layer) {
+  for (int layer = 0; layer < engine_->model().shape.layers; ++layer) {
     const ThresholdSearch::Trial trial = spans_.best(layer).trial;
     const char* between = layer == 0 ? "" : "/";
     theta += fmt::format("{}{:.4f}", between, trial.theta);

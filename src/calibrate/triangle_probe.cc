@@ -129,7 +129,7 @@ TriangleSearch::TriangleSearch(std::shared_ptr<const Engine> engine, const Trian
       probe_(probe),
       decoder_(probe.queue.on_host() ? FrozenDecoder(engine_->model(), probe.compute)
                                      : FrozenDecoder(engine_->on_device(probe.queue))) {
-  sums_.layers.resize(static_cast<size_t>(engine_->model().config.layers));
+  sums_.layers.resize(static_cast<size_t>(engine_->model().shape.layers));
 }
 
 bool TriangleSearch::advance(const CancelFlag* cancel) {

@@ -66,7 +66,7 @@ class LtriPart final : public CalibrationPart {
     Table table({kRight, kLeft, kRight, kRight, kRight, kRight, kRight, kRight});
     table.add({"layer", "head", "score", "theta", "phi", "F1", "usual", "lambda"});
     const std::vector<RetrievalHead> heads = search_.retrieval();
-    for (int layer = 0; layer < engine_->model().config.layers; ++layer) {
+    for (int layer = 0; layer < engine_->model().shape.layers; ++layer) {
       const auto head = std::ranges::find(heads, layer, &RetrievalHead::layer);
       const bool any = head != heads.end();
       const ThresholdSearch::Found found = search_.spans().best(layer);
@@ -90,7 +90,7 @@ class LtriPart final : public CalibrationPart {
     for (const RetrievalHead& h : search_.retrieval()) {
       heads.push_back({{"layer", h.layer}, {"head", h.head}, {"score", h.score}});
     }
-    for (int layer = 0; layer < engine_->model().config.layers; ++layer) {
+    for (int layer = 0; layer < engine_->model().shape.layers; ++layer) {
       const ThresholdSearch::Found found = search_.spans().best(layer);
       const double lambda = search_.lambda(layer);
       layers.push_back({{"theta", found.trial.theta},
@@ -140,7 +140,7 @@ class LtriPart final : public CalibrationPart {
   ReportTable layer_table() const {
     ReportTable table{
         {{"layer"}, {"theta"}, {"phi"}, {"F1"}, {"usual F1"}, {"lambda"}, {"tokens a vector"}}, {}};
-    for (int layer = 0; layer < engine_->model().config.layers; ++layer) {
+    for (int layer = 0; layer < engine_->model().shape.layers; ++layer) {
       const ThresholdSearch::Found found = search_.spans().best(layer);
       const double lambda = search_.lambda(layer);
       TableRow row{std::to_string(layer)};

@@ -37,9 +37,14 @@ std::string reply_line(const RunFacts& facts) {
 
 std::string kv_line(const Session& session) {
   const SessionReport report = session.report();
-  return fmt::format("{} for {} tokens, {}, {} attention{}", format_bytes(report.kv_bytes),
+  const ModelConfig& config = session.engine().model().config;
+  const int recurrent = config.recurrent_layers();
+  const std::string layers =
+      recurrent == 0 ? ""
+                     : fmt::format(" in {} of {} layers", config.layers - recurrent, config.layers);
+  return fmt::format("{} for {} tokens, {}, {} attention{}{}", format_bytes(report.kv_bytes),
                      with_commas(report.tokens), name_of(session.options().kv_type),
-                     session.options().attention.text(),
+                     session.options().attention.text(), layers,
                      report.pairs_share < 0.9995
                          ? fmt::format(", {:.1f} % of dense pairs", 100 * report.pairs_share)
                          : "");

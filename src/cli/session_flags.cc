@@ -74,6 +74,11 @@ void SessionFlags::add_to(CLI::App& app, Set set) {
   add_number(app, "--chunk", chunk, 0, kLargestChunk,
              "Tokens of a prefill chunk; 0: 1,024, or the method's choice. Fewer need less memory")
       ->group(group);
+  add_number<int64_t>(
+      app, "--state-every", state_every, 0, int64_t{1} << 40,
+      "Models with recurrent layers: tokens between stored states, to which another "
+      "continuation goes back; 0: none")
+      ->group(group);
   add_choice(
       app, "--compute", compute, {"best", "int8", "fp8", "f32"},
       "best: bf16 products where the CPU has them, else 13-bit integers; int8: rounds more, "
@@ -96,6 +101,7 @@ SessionOptions SessionFlags::options() const {
   options.kv_type = *kv_type_from_name(kv_type);
   options.compute = *compute_from_name(compute);
   options.chunk = chunk;
+  options.state_every = state_every;
   // int8 and f32 compute is CPU only, fp8 is GPU only.
   if (needs_gpu()) {
     options.queue = open_gpu();

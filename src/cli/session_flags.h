@@ -18,6 +18,7 @@ struct SessionFlags {
   std::string compute = "best";
   std::string device = "auto";
   int chunk = 0;
+  int64_t state_every = kStateEvery;
   int64_t context = 0;
   size_t memory_limit = 0;
 

@@ -68,6 +68,7 @@ void Sequence::State::undo_group() {
     reset();
   } else {
     store().truncate(std::ssize(tokens));
+    recurrent.drop();
   }
 }
 

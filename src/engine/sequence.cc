@@ -45,6 +45,7 @@ void Sequence::State::reset() {
   chunk = chunk_of(options.chunk, *method, options.queue);
   streams.clear();
   streams.push_back(make_store(*method));
+  recurrent = make_recurrent();
   to_be_reset = false;
 }
 
@@ -57,10 +58,17 @@ KvStore Sequence::State::make_store(const AttentionDriver& for_method) const {
   return {for_method.layout(shape, options.kv_type), options.queue};
 }
 
+RecurrentState Sequence::State::make_recurrent() const {
+  const ModelConfig& c = engine->model().config;
+  return {c.delta, c.recurrent_layers(), options.state_every};
+}
+
 void Sequence::State::finish_pass(const ForwardPass& forward) {
   method->finish(streams, forward.pass);
+  recurrent.commit();
   if (forward.pass.discard) return;
   tokens.insert(tokens.end(), forward.tokens.begin(), forward.tokens.end());
+  if (forward.pass.last) recurrent.end_prompt();
 }
 
 void Sequence::State::check_decode(int32_t token) const {
@@ -84,6 +92,7 @@ std::unique_ptr<Sequence::State> Sequence::State::clone() const {
     to.method->restore(in);
     LH_ASSERT(in.remaining() == 0);
     to.streams.front() = from.store().fork();
+    to.recurrent = from.recurrent.clone();
     to.tokens = from.tokens;
     to.logits = from.logits;
     to.set_angles(from.angles_length);
@@ -111,6 +120,7 @@ int64_t Sequence::State::keep_prefix(std::span<const int32_t> text) {
   }
   if (shared == held && (shared < wanted || !logits.empty())) return shared;  // continues unchanged
   shared = std::min(shared, wanted - 1);
+  if (shared > 0 && can_rewind() && !recurrent.empty()) shared = recurrent.rewind(shared);
   if (shared <= 0 || !can_rewind()) {
     reset();
     return 0;
@@ -150,7 +160,7 @@ size_t Sequence::own_bytes() const {
   size_t bytes = 0;
   state_->for_each([&](const State& each) {
     for (const KvStore& stream : each.streams) bytes += stream.own_bytes();
-    bytes += each.method->index_bytes();
+    bytes += each.method->index_bytes() + each.recurrent.own_bytes();
   });
   return bytes;
 }
@@ -196,7 +206,7 @@ SessionReport Sequence::report() const {
   s.for_each([&](const State& each) {
     Queue queue = each.options.queue;
     r.live_rows += each.store().live_rows();
-    r.kv_bytes += each.store().bytes() + each.method->index_bytes();
+    r.kv_bytes += each.store().bytes() + each.method->index_bytes() + each.recurrent.bytes();
     pairs += each.record.all_pairs(queue) + each.taken_pairs;
     dense_pairs += each.record.dense_pairs + each.taken_pairs;
   });

@@ -13,6 +13,7 @@
 #include "attention/method_spec.h"
 #include "engine/engine.h"
 #include "kv/kv_store.h"
+#include "kv/recurrent_state.h"
 #include "ops/core/compute.h"
 
 namespace longhaul {
@@ -25,7 +26,9 @@ struct SessionOptions {
   int chunk = 0;            ///< rows that are computed together; 0: chunk_of() decides
   int64_t context = 0;      ///< most tokens that the sequence may hold (`--ctx`); 0: no limit
   size_t memory_limit = 0;  ///< bytes; 0: the free memory of the machine
-  int at_a_time = 1;        ///< number of equal sequences of this process that share the limit
+  /// Tokens between two stored states of recurrent layers (`--state-every`); 0: none are stored.
+  int64_t state_every = kStateEvery;
+  int at_a_time = 1;  ///< number of equal sequences of this process that share the limit
 };
 
 /// Number of rows of a prompt that are computed together, in one pass or several: `asked`, or if
@@ -59,10 +62,11 @@ bool is_session_file(const std::filesystem::path& file);
 struct ContextCopy {
   std::vector<int32_t> tokens;
   std::vector<KvStore> stores;  ///< one per device of a team
+  RecurrentState recurrent;     ///< empty for a model without recurrent layers
   int64_t angles_length = 0;    ///< the context length whose RoPE angles the keys have
   double attention_seconds = 0;
 
-  size_t bytes() const { return stores.front().bytes(); }  ///< counted on one device
+  size_t bytes() const { return stores.front().bytes() + recurrent.bytes(); }  ///< on one device
 };
 
 class Sequence {
@@ -115,8 +119,9 @@ class Sequence {
   void unshare_pages();
   /// Keeps the longest common prefix of `tokens` and this sequence, if the method can rewind to it
   /// and the RoPE angles stay the same (for scalings that depend on the length: in a context of
-  /// tokens.size() tokens). Otherwise resets the sequence. Returns the number of tokens kept; the
-  /// caller prefills the rest. If all of `tokens` are kept, logits() are valid.
+  /// tokens.size() tokens). Recurrent layers go back to their last stored state before its end.
+  /// Otherwise resets the sequence. Returns the number of tokens kept; the caller prefills the
+  /// rest. If all of `tokens` are kept, logits() are valid.
   int64_t reuse_prefix(std::span<const int32_t> tokens);
 
   /// The contents of a sequence with dense attention, which shares its pages with the copy.

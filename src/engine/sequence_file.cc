@@ -1,8 +1,8 @@
 // A session on disk: the KV store after a prompt, with a key of the settings. Layout: magic,
 // version, model fingerprint, method and its fingerprint, KV type, tokens, length of the angles,
-// logits, method state, store, hash. A sequence on several devices (base/communicator.h) has
-// another version, followed by the number of devices, and each device has its own method state and
-// store, in order.
+// logits, method state, store, state of recurrent layers if the model has some, hash. A sequence on
+// several devices (base/communicator.h) has another version, followed by the number of devices, and
+// each device has its own method state and store, in order.
 
 #include <algorithm>
 #include <array>
@@ -119,6 +119,7 @@ void Sequence::save(const std::filesystem::path& file) const {
   s.for_each([&](const State& each) {
     each.method->save(out);
     each.store().save(out);
+    each.recurrent.save(out);
   });
   out.finish();
 }
@@ -185,17 +186,19 @@ Sequence::State::RestoredPart Sequence::State::restore_part(ByteReader& in, int6
                                                             const std::string& name) const {
   std::unique_ptr<AttentionDriver> made = options.attention.make(shape);
   KvStore empty = make_store(*made);
-  RestoredPart part{std::move(made), std::move(empty)};
+  RestoredPart part{std::move(made), std::move(empty), make_recurrent()};
   const auto devices = static_cast<uint64_t>(options.queue.ranks());
   MemoryForecast need;
   need.weights = engine->weight_bytes() / devices;
   if (options.queue.on_host()) need.process = engine->process_bytes();
   need.kv = store().bytes() + most_bytes_restored(*part.method, part.store.layout(), of_tokens,
                                                   chunk, in.remaining());
+  need.kv += recurrent.bytes() + part.recurrent.most_bytes_of(of_tokens);
   check_memory(need, fmt::format("{}: its {} tokens", name, of_tokens),
                "a file saved with --kv-type q8_0 or an attention method that keeps less");
   part.method->restore(in);
   part.store.restore(in);
+  part.recurrent.restore(in, of_tokens);
   check_parts(*part.method, part.store, of_tokens, name);
   return part;
 }
@@ -205,6 +208,7 @@ void Sequence::State::take(RestoredPart part, std::span<const int32_t> text, int
   method = std::move(part.method);
   to_be_reset = false;
   store() = std::move(part.store);
+  recurrent = std::move(part.recurrent);
   tokens.assign(text.begin(), text.end());
 }
 

@@ -29,10 +29,11 @@ size_t Sequence::State::kv_forecast(int64_t new_tokens, int64_t reply) const {
   } else {
     bytes = method->most_kv_bytes(layout, read + reply, chunk);
   }
-  if (options.queue.on_host()) return PagePool::most_bytes(layout.page_bytes(), bytes);
+  const size_t states = recurrent.most_bytes_of(read + reply);
+  if (options.queue.on_host()) return PagePool::most_bytes(layout.page_bytes(), bytes) + states;
   // A cut copies a layer's kept rows before it frees the others.
   if (method->forgets()) bytes += bytes / static_cast<size_t>(engine->model().config.layers);
-  return bytes;
+  return bytes + states;
 }
 
 MemoryForecast Sequence::State::forecast(int64_t new_tokens, int64_t reply) const {

@@ -10,7 +10,8 @@ namespace longhaul {
 
 ContextCopy Sequence::copy_context() const {
   const State& s = *state_;
-  ContextCopy copy{s.tokens, {}, s.angles_length, s.record.seconds + s.taken_seconds};
+  ContextCopy copy{
+      s.tokens, {}, s.recurrent.clone(), s.angles_length, s.record.seconds + s.taken_seconds};
   s.for_each([&](const State& each) { copy.stores.push_back(each.store().fork()); });
   return copy;
 }
@@ -26,11 +27,14 @@ int64_t Sequence::State::take_over(const ContextCopy& copy, std::span<const int3
   const int64_t here = from.layout().same_rows(store().layout())
                            ? std::min({int64_t{mine - prompt.begin()}, read_alike, length - 1})
                            : 0;
-  const int64_t taken = options.queue.least_of_members(here);
+  int64_t taken = options.queue.least_of_members(here);
+  RecurrentState state = copy.recurrent.clone();
+  if (taken > 0 && !state.empty()) taken = state.rewind(taken);
   if (taken <= 0) return 0;
   KvStore copied = from.fork_as(store().layout());
   copied.truncate(taken);
   streams.front() = std::move(copied);
+  recurrent = std::move(state);
   set_angles(length);
   tokens.assign(prompt.begin(), prompt.begin() + taken);
   const int64_t pairs = dense_pairs(shape.window, 0, taken);

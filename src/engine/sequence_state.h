@@ -32,6 +32,7 @@ struct Sequence::State {
   struct RestoredPart {
     std::unique_ptr<AttentionDriver> method;
     KvStore store;
+    RecurrentState recurrent;
   };
   /// Throws UserError that names the file.
   RestoredPart restore_part(ByteReader& in, int64_t of_tokens, const std::string& name) const;
@@ -55,6 +56,7 @@ struct Sequence::State {
   /// any change.
   void all_agree(const std::function<void()>& check);
   KvStore make_store(const AttentionDriver& for_method) const;
+  RecurrentState make_recurrent() const;
   /// Sets the RoPE angles of a context of this many tokens.
   void set_angles(int64_t tokens_in_all);
   /// Throws UserError if that is more than the context or the memory limit allows.
@@ -75,7 +77,7 @@ struct Sequence::State {
   }
   /// The rows of `passes` as the decoder reads them.
   SequenceRows rows_of(std::span<const ForwardPass> passes) {
-    return {passes, streams, method.get(), &shape, &record};
+    return {passes, streams, method.get(), &shape, &record, &recurrent};
   }
   /// Computes `logits` from the state of one row after the last layer. Throws UserError if one is
   /// not finite.
@@ -121,6 +123,7 @@ struct Sequence::State {
   ModelShape shape;  ///< with the current angles
   std::unique_ptr<AttentionDriver> method;
   std::vector<KvStore> streams;  ///< [0] is the context; others live while a prompt is read
+  RecurrentState recurrent;
   std::vector<int32_t> tokens;
   bool to_be_reset = false;   ///< a reset failed: method and streams hold an abandoned context
   int64_t angles_length = 0;  ///< the context length of the current angles

@@ -124,7 +124,7 @@ struct Answering::State {
         prompt(std::move(p)),
         cancel(c),
         record(cell),
-        recall(prompt.answer, engine->model().config.layers, std::ssize(prompt.tokens)) {
+        recall(prompt.answer, engine->model().shape.layers, std::ssize(prompt.tokens)) {
     record.prompt_hash = prompt_hash(prompt.tokens);
     record.prompt_tokens = std::ssize(prompt.tokens);
     record.expected = sample->answers;

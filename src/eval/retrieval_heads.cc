@@ -92,7 +92,7 @@ void CopyScore::add(const StrongestKeys& strongest, std::span<const int32_t> rep
 
 HeadCount::HeadCount(std::shared_ptr<const Engine> engine, const HeadSearch& search)
     : engine_(std::move(engine)), search_(search), composer_(engine_->tokenizer(), search.chat) {
-  sums_.scores = zeros(engine_->model().config.layers, engine_->model().config.heads);
+  sums_.scores = zeros(engine_->model().shape.layers, engine_->model().config.heads);
   sums_.distant = sums_.scores;
 }
 

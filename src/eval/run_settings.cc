@@ -115,6 +115,7 @@ nlohmann::ordered_json run_json(const EvalSettings& s, const Engine& engine,
   run["model"] = {{"name", s.model},
                   {"weight_bytes", engine.weight_bytes()},
                   {"layers", model.shape.layers},
+                  {"recurrent_layers", model.config.recurrent_layers()},
                   {"query_heads", model.shape.heads},
                   {"head_dim", model.shape.head_dim},
                   {"trained_context", model.shape.trained_context}};

@@ -11,6 +11,31 @@
 namespace longhaul {
 namespace {
 
+void check_delta(const ModelConfig& c, const ConfigKeys& keys) {
+  const DeltaShape& d = c.delta;
+  const auto in_range = [&](const std::string& key, int value, int most) {
+    if (value < 1 || value > most)
+      user_error("{}: {} is {}, which is outside 1..{}", keys.file, key, value, most);
+  };
+  in_range(keys.delta_key_heads, d.key_heads, 4096);
+  in_range(keys.delta_value_heads, d.value_heads, 4096);
+  in_range(keys.delta_key_dim, d.key_dim, 1024);
+  in_range(keys.delta_value_dim, d.value_dim, 1024);
+  in_range(keys.delta_kernel, d.kernel, 64);
+  if (d.value_heads % d.key_heads != 0) {
+    user_error("{}: {} is {}, which {} key heads cannot share evenly", keys.file,
+               keys.delta_value_heads, d.value_heads, d.key_heads);
+  }
+  if (d.value_dim % 16 != 0) {
+    user_error("{}: {} is {}, expected a multiple of 16", keys.file, keys.delta_value_dim,
+               d.value_dim);
+  }
+  if (c.recurrent_layers() == c.layers) {
+    user_error("{}: {} names no layer with attention, at least one is required", keys.file,
+               keys.recurrent);
+  }
+}
+
 void check(const ModelConfig& c, const ConfigKeys& keys) {
   const auto in_range = [&](const std::string& key, int64_t value, int64_t most) {
     if (value < 1 || value > most)
@@ -48,6 +73,7 @@ void check(const ModelConfig& c, const ConfigKeys& keys) {
   if (!(c.rope.factor > 0) || !std::isfinite(c.rope.factor)) {
     user_error("{}: {} is {}, expected more than 0", keys.file, keys.rope_factor, c.rope.factor);
   }
+  if (!c.recurrent.empty()) check_delta(c, keys);
   if (!(c.norm_eps >= 0) || c.norm_eps > 1)
     user_error("{}: {} is {}, which is outside 0..1", keys.file, keys.norm_eps, c.norm_eps);
   if (c.experts != 0) {
@@ -65,20 +91,29 @@ void check(const ModelConfig& c, const ConfigKeys& keys) {
   }
 }
 
+template <class T>
+std::vector<T> of_attention_layers(const ModelConfig& c, const std::vector<T>& all) {
+  std::vector<T> some;
+  for (size_t l = 0; l < all.size(); ++l) {
+    if (!c.is_recurrent(static_cast<int>(l))) some.push_back(all[l]);
+  }
+  return some;
+}
+
 }  // namespace
 
 ModelShape ModelConfig::shape(int64_t length) const {
   ModelShape s;
-  s.layers = layers;
+  s.layers = layers - recurrent_layers();
   s.heads = heads;
-  s.kv_heads = kv_heads;
+  s.kv_heads = of_attention_layers(*this, kv_heads);
   s.head_dim = head_dim;
   s.scale = attention_scale != 0 ? attention_scale : 1.0f / std::sqrt(static_cast<float>(head_dim));
   s.cap = attention_cap;
   s.trained_context = trained_context;
-  s.window = window;
+  s.window = of_attention_layers(*this, window);
   s.rope = make_rope(rope, length);
-  s.other_angles = other_angles;
+  s.other_angles = of_attention_layers(*this, other_angles);
   if (!other_angles.empty()) s.other_rope = make_rope(other_rope, length);
   return s;
 }
@@ -94,9 +129,22 @@ ModelConfig config_of(const Family& family, CheckpointFormat format) {
   c.biases = family.biases;
   c.fused_gate_up = family.fused_gate_up;
   c.expert_sigmoid = family.expert_sigmoid;
+  c.choice_bias = family.expert_sigmoid || family.choice_bias;
+  c.mean_norms = family.mean_norms;
+  c.parallel = family.parallel;
+  c.ungated = family.ungated;
   c.gating = family.gating;
   c.sinks = family.sinks;
+  c.output_gate = family.output_gate;
+  c.shared_gate = family.shared_gate;
+  c.delta.tiled = gguf && family.gguf_tiled;
   return c;
+}
+
+std::vector<uint8_t> recurrent_but_every(int every, int layers) {
+  std::vector<uint8_t> recurrent(static_cast<size_t>(layers), 1);
+  for (int l = every - 1; l < layers; l += every) recurrent[static_cast<size_t>(l)] = 0;
+  return recurrent;
 }
 
 std::vector<int64_t> windows_but_every(int every, int64_t width, int layers) {
@@ -129,8 +177,12 @@ void set_layers_that_differ(const Family& family, std::optional<double> window_b
 }
 
 std::string ModelConfig::beyond_plain() const {
+  if (!recurrent.empty()) return "recurrent layers";
   if (experts > 0) return "experts";
   if (sinks) return "attention sinks";
+  if (mean_norms) return "norms that subtract the mean";
+  if (parallel) return "parallel sublayers";
+  if (ungated != Ungated::kNone) return "networks without a gate";
   if (attention_cap > 0 || logit_cap > 0) return "capped logits";
   if (norms.attention == nullptr || norms.attention_after != nullptr)
     return "norms after sublayers";

@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "attention/model_shape.h"
+#include "base/nth.h"
 #include "model/families.h"
 #include "model/rope_spec.h"
 #include "ops/attention/query_growth.h"
+#include "ops/core/ungated.h"
+#include "ops/delta/delta_shape.h"
 #include "ops/matmul/expert_choice.h"
 
 namespace longhaul {
@@ -36,21 +39,28 @@ struct ModelConfig {
   RopeSpec other_rope;                    ///< for layers with other angles
   std::vector<uint8_t> other_angles;      ///< per layer: 1 if it uses other_rope; empty: none does
   std::vector<std::string> rope_tensors;  ///< tensors of the checkpoint whose factors are in `rope`
+  std::vector<uint8_t> recurrent;         ///< per layer: 1 if it is a delta net; empty: none is
+  DeltaShape delta;                       ///< sizes of these layers
   bool qkv_bias = false;                  ///< q, k and v have biases, which are required
   bool own_head = false;          ///< the output matrix is required: it is not the embedding
   bool interleaved_rope = false;  ///< Q and K rows pair (2t, 2t+1): GGUF's llama
 
   // Most families leave the following settings at these values.
-  LayerNorms norms;                ///< which norms have weights in the file
-  QkNorm qk_norm = QkNorm::kNone;  ///< norms of queries and keys
-  bool norm_offset = false;        ///< weights of norms are stored minus 1
-  Gating gating;                   ///< activation of the feed-forward part
-  bool biases = false;             ///< output matrix, router and experts have biases
-  bool fused_gate_up = false;      ///< gate and up may be one matrix
-  bool sinks = false;              ///< a logit per head in the softmax's denominator
-  float embedding_scale = 1;       ///< factor of the embedding
-  float residual_scale = 1;        ///< factor of each sublayer's output
-  float attention_scale = 0;       ///< factor of q . k; 0: 1 / sqrt(head_dim)
+  LayerNorms norms;                  ///< which norms have weights in the file
+  QkNorm qk_norm = QkNorm::kNone;    ///< norms of queries and keys
+  bool norm_offset = false;          ///< weights of norms are stored minus 1
+  Gating gating;                     ///< activation of the feed-forward part
+  Ungated ungated = Ungated::kNone;  ///< if the feed-forward part has no gate
+  bool mean_norms = false;           ///< norms subtract the mean (LayerNorm)
+  bool parallel = false;             ///< attention and network read the same normalised rows
+  bool biases = false;               ///< output matrix, router and experts have biases
+  bool fused_gate_up = false;        ///< gate and up may be one matrix
+  bool output_gate = false;          ///< Q has rows of a gate for the output of attention
+  bool shared_gate = false;          ///< a gate for the network beside the experts
+  bool sinks = false;                ///< a logit per head in the softmax's denominator
+  float embedding_scale = 1;         ///< factor of the embedding
+  float residual_scale = 1;          ///< factor of each sublayer's output
+  float attention_scale = 0;         ///< factor of q . k; 0: 1 / sqrt(head_dim)
   /// Queries at position p are multiplied by 1 + this * ln(1 + floor(p / rope.original_context)). 0
   /// leaves them unchanged.
   float temperature_scale = 0;
@@ -62,16 +72,29 @@ struct ModelConfig {
   int dense_layers = 0;         ///< number of first layers without experts
   int left_out_layers = 0;      ///< layers after the last one, which predict further tokens
   bool norm_topk_prob = true;   ///< the weights of a row's experts are normalised to sum 1
-  bool expert_sigmoid = false;  ///< scores are sigmoids; a bias is added for the selection
+  bool expert_sigmoid = false;  ///< scores are sigmoids
+  bool choice_bias = false;     ///< a bias is added to the scores for the selection
   float expert_scale = 1;       ///< factor of the weights
 
   /// Width of the widest network of a layer.
   int widest_ffn() const { return std::max({ffn, dense_ffn, shared_ffn}); }
 
-  /// The rule that selects a row's experts. `choice_bias` is in the memory where the selection
+  /// The rule that selects a row's experts. `bias` is in the memory where the selection
   /// runs; null: none.
-  ExpertRule expert_rule(const float* choice_bias) const {
-    return {norm_topk_prob, expert_sigmoid, choice_bias, expert_scale};
+  ExpertRule expert_rule(const float* bias) const {
+    return {norm_topk_prob, expert_sigmoid, bias, expert_scale};
+  }
+
+  bool is_recurrent(int layer) const { return !recurrent.empty() && nth(recurrent, layer) != 0; }
+  int recurrent_layers() const {
+    return static_cast<int>(std::count(recurrent.begin(), recurrent.end(), 1));
+  }
+  /// The number of layers of the same kind (recurrent or attention) before this one. Methods and
+  /// stores count attention layers only (ModelShape).
+  int number_in_kind(int layer) const {
+    if (recurrent.empty()) return layer;
+    const auto end = recurrent.begin() + layer;
+    return static_cast<int>(std::count(recurrent.begin(), end, *end));
   }
 
   QueryGrowth query_growth() const { return {rope.original_context, temperature_scale}; }
@@ -81,7 +104,8 @@ struct ModelConfig {
   /// name.
   std::string beyond_plain() const;
 
-  /// Returns the shape with the angles of a context of `length` tokens.
+  /// Returns the shape of the layers with attention, with the angles of a context of `length`
+  /// tokens.
   ModelShape shape(int64_t length = 0) const;
 };
 
@@ -93,6 +117,8 @@ ModelConfig read_config(const Checkpoint& checkpoint);
 
 /// Sets the values of the family.
 ModelConfig config_of(const Family& family, CheckpointFormat format);
+/// Per layer: 1, but 0 in every `every`-th layer.
+std::vector<uint8_t> recurrent_but_every(int every, int layers);
 /// Per layer: `width`, but 0 in every `every`-th layer (0: in none).
 std::vector<int64_t> windows_but_every(int every, int64_t width, int layers);
 /// Sets other_rope and other_angles; rope and windows must be set. `window_base`: the file's own

@@ -24,12 +24,14 @@ class Reader {
     c.architecture = keys_.architecture();
     c.layers = keys_.size("block_count");
     c.hidden = keys_.size("embedding_length");
-    c.ffn = uniform("feed_forward_length", c.layers);
+    const bool of_experts = family_.shared_gate && !keys_.has("feed_forward_length");
+    c.ffn = uniform(of_experts ? "expert_feed_forward_length" : "feed_forward_length", c.layers);
     c.heads = uniform("attention.head_count", c.layers);
     c.kv_heads = kv_heads(c);
     c.vocab = vocab();
     c.head_dim = head_dim(c);
-    c.norm_eps = static_cast<float>(data_.get_f64(key("attention.layer_norm_rms_epsilon")));
+    c.norm_eps = static_cast<float>(data_.get_f64(
+        key(c.mean_norms ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon")));
     c.trained_context = keys_.size("context_length");
     read_experts(c);
     read_scales(c);
@@ -46,7 +48,8 @@ class Reader {
     }
     set_layers_that_differ(family_, keys_.real("rope.freq_base_swa"),
                            keys_.size_or("attention.sliding_window", 0) > 0, c);
-    if (family_.shared_experts) leave_out_layers(c);
+    if (family_.recurrent_but_every > 0) read_recurrent(c);
+    if (family_.shared_experts || family_.recurrent_but_every > 0) leave_out_layers(c);
     return c;
   }
 
@@ -87,12 +90,51 @@ class Reader {
     if (family_.shared_experts) read_shared_experts(c);
   }
 
+  void read_recurrent(ModelConfig& c) const {
+    c.delta.key_heads = keys_.size("ssm.group_count");
+    c.delta.value_heads = keys_.size("ssm.time_step_rank");
+    c.delta.key_dim = keys_.size("ssm.state_size");
+    c.delta.kernel = keys_.size("ssm.conv_kernel");
+    const int inner = keys_.size("ssm.inner_size");
+    if (c.delta.value_heads > 0) c.delta.value_dim = inner / c.delta.value_heads;
+    if (c.delta.value_dim * c.delta.value_heads != inner) {
+      user_error("{}: {} is {}, which {} value heads cannot share evenly", data_.file(),
+                 key("ssm.inner_size"), inner, c.delta.value_heads);
+    }
+    constexpr const char* kList = "attention.recurrent_layers";
+    constexpr const char* kEvery = "full_attention_interval";
+    if (const GgufEntry* list = data_.find(key(kList))) {
+      c.recurrent = flags(kList, *list, c.layers);
+      return;
+    }
+    const int every = keys_.size_or(kEvery, family_.recurrent_but_every);
+    if (every < 1)
+      user_error("{}: {} is {}, expected at least 1", data_.file(), key(kEvery), every);
+    c.recurrent = recurrent_but_every(every, c.layers);
+  }
+
+  std::vector<uint8_t> flags(std::string_view name, const GgufEntry& list, int layers) const {
+    const GgufArray& values = list.array;
+    if (list.type != GgufType::kArray || values.element != GgufType::kBool ||
+        values.count != static_cast<uint64_t>(layers)) {
+      user_error("{}: {} is not a flag for each of {} layers", data_.file(), key(name), layers);
+    }
+    std::vector<uint8_t> flags;
+    for (const std::byte flag : values.bytes) flags.push_back(flag == std::byte{0} ? 0 : 1);
+    return flags;
+  }
+
   void read_shared_experts(ModelConfig& c) const {
+    if (family_.shared_gate) {
+      c.shared_ffn = keys_.size_or("expert_shared_feed_forward_length", c.ffn);
+      return;
+    }
     c.dense_layers = keys_.size_or("leading_dense_block_count", 0);
     c.shared_ffn =
         std::min(c.ffn, 1 << 20) * std::min(keys_.size_or("expert_shared_count", 0), 1024);
+    c.shared_ffn = keys_.size_or("expert_shared_feed_forward_length", c.shared_ffn);
     c.expert_scale = keys_.positive_or("expert_weights_scale", 1);
-    c.norm_topk_prob = data_.find_bool(key("expert_weights_norm")).value_or(false);
+    c.norm_topk_prob = data_.find_bool(key("expert_weights_norm")).value_or(family_.choice_bias);
     if (family_.qk_norm_flag && checkpoint_.find("blk.0.attn_q_norm.weight") == nullptr) {
       c.qk_norm = QkNorm::kNone;
     }
@@ -106,6 +148,7 @@ class Reader {
     c.kv_heads.resize(layers);
     c.window.resize(layers);
     if (!c.other_angles.empty()) c.other_angles.resize(layers);
+    if (!c.recurrent.empty()) c.recurrent.resize(layers);
   }
 
   void read_scales(ModelConfig& c) const {
@@ -121,6 +164,7 @@ class Reader {
       c.logit_scale = 1 / keys_.positive_or("logit_scale", 1);
       c.attention_scale = keys_.positive_or("attention.scale", 0);
     }
+    if (family_.logit_factor) c.logit_scale = keys_.positive_or("logit_scale", 1);
     if (family_.caps) {
       c.attention_cap = keys_.positive_or("attn_logit_softcapping", family_.attention_cap);
       c.logit_cap = keys_.positive_or("final_logit_softcapping", family_.logit_cap);
@@ -144,13 +188,8 @@ class Reader {
       return;
     }
     if (pattern != nullptr && pattern->type == GgufType::kArray) {
-      const GgufArray& flags = pattern->array;
-      if (flags.element != GgufType::kBool || flags.count != static_cast<uint64_t>(c.layers)) {
-        user_error("{}: {} is not a flag for each of {} layers", data_.file(), key(kPattern),
-                   c.layers);
-      }
-      for (const std::byte flag : flags.bytes) {
-        c.window.push_back(flag == std::byte{0} ? 0 : width);
+      for (const uint8_t flag : flags(kPattern, *pattern, c.layers)) {
+        c.window.push_back(flag == 0 ? 0 : width);
       }
       return;
     }

@@ -32,6 +32,15 @@ class HfReader {
       for (const char* key : kCounts) config_.erase(key);
     }
     config_.update(own);
+    // ERNIE's names of numbers of experts.
+    constexpr std::pair<const char*, const char*> kOther[] = {
+        {"moe_num_experts", "num_experts"},
+        {"moe_k", "num_experts_per_tok"},
+        {"moe_num_shared_experts", "n_shared_experts"},
+        {"moe_layer_start_index", "first_k_dense_replace"}};
+    for (const auto& [other, usual] : kOther) {
+      if (family_.choice_bias && config_.contains(other)) config_[usual] = config_[other];
+    }
   }
 
   ModelConfig read() {
@@ -40,7 +49,8 @@ class HfReader {
     c.architecture = fields_.text("model_type", "");
     c.layers = fields_.integer("num_hidden_layers");
     c.hidden = fields_.integer("hidden_size");
-    c.ffn = fields_.integer("intermediate_size");
+    const bool of_experts = family_.shared_gate && !fields_.has("intermediate_size");
+    c.ffn = fields_.integer(of_experts ? "moe_intermediate_size" : "intermediate_size");
     c.vocab = fields_.integer("vocab_size");
     c.heads = fields_.integer("num_attention_heads");
     const int kv =
@@ -55,12 +65,14 @@ class HfReader {
     if (fields_.has("rotary_dim") && !fields_.has("partial_rotary_factor") && c.head_dim > 0) {
       config_["partial_rotary_factor"] = double(fields_.integer("rotary_dim")) / c.head_dim;
     }
-    c.norm_eps = static_cast<float>(fields_.real("rms_norm_eps", 1e-6));
+    c.norm_eps = static_cast<float>(c.mean_norms ? fields_.real("layer_norm_eps", 1e-5)
+                                                 : fields_.real("rms_norm_eps", 1e-6));
     c.trained_context = fields_.integer("max_position_embeddings");
     c.qkv_bias = c.qkv_bias || fields_.flag("attention_bias");
     if (family_.qk_norm_flag && !fields_.flag("use_qk_norm")) c.qk_norm = QkNorm::kNone;
     c.own_head =
         fields_.has("tie_word_embeddings") && fields_.object().at("tie_word_embeddings") == false;
+    if (family_.recurrent_but_every > 0) read_recurrent(c);
     if (family_.still_every > 0) c.other_angles = still_layers(c.layers);
     c.window = windows(c);
     read_experts(c);
@@ -84,13 +96,17 @@ class HfReader {
   }
 
   void refuse_other_models() const {
-    const bool gelu = family_.gating == kGeluGating;
+    const char* const usual = family_.gating == kGeluGating              ? "gelu_pytorch_tanh"
+                              : family_.ungated == Ungated::kSquaredRelu ? "relu2"
+                              : family_.ungated == Ungated::kXielu       ? "xielu"
+                                                                         : "silu";
     const char* key = fields_.has("hidden_activation") ? "hidden_activation" : "hidden_act";
-    const std::string activation = fields_.text(key, gelu ? "gelu_pytorch_tanh" : "silu");
-    if (gelu ? activation != "gelu_pytorch_tanh" : activation != "silu" && activation != "swish") {
-      user_error("{}: {} is {}; supported: {}", file_, key, printable(activation),
-                 gelu ? "gelu_pytorch_tanh" : "silu");
+    std::string activation = fields_.text(key, usual);
+    if (activation == "swish") activation = "silu";
+    if (activation != usual) {
+      user_error("{}: {} is {}; supported: {}", file_, key, printable(activation), usual);
     }
+    if (fields_.flag("use_bias")) user_error("{}: use_bias is true, which is not supported", file_);
     if (fields_.flag("mlp_bias")) user_error("{}: mlp_bias is true, which is not supported", file_);
     if (fields_.has("quantization_config")) {
       user_error(
@@ -111,21 +127,61 @@ class HfReader {
     if (fields_.has("moe_intermediate_size")) c.ffn = fields_.integer("moe_intermediate_size");
     if (family_.shared_experts) read_shared_experts(c);
     c.norm_topk_prob = fields_.flag("norm_topk_prob", family_.hf_norm_topk_prob);
-    const bool every =
-        !fields_.has("decoder_sparse_step") || fields_.integer("decoder_sparse_step") == 1;
+    if (integer_or("moe_layer_interval", 1) != 1) refuse_uneven("moe_layer_interval");
+    const double end = fields_.real("moe_layer_end_index", -1);
+    if (end >= 0 && end < c.layers - 1) refuse_uneven("moe_layer_end_index");
+    const bool every = integer_or("decoder_sparse_step", 1) == 1;
     const bool some =
         fields_.has("mlp_only_layers") && !fields_.object().at("mlp_only_layers").empty();
-    if (!every || some) {
-      user_error("{}: {}: layers without experts among those with them are not supported", file_,
-                 every ? "mlp_only_layers" : "decoder_sparse_step");
-    }
+    if (!every || some) refuse_uneven(every ? "mlp_only_layers" : "decoder_sparse_step");
+  }
+
+  [[noreturn]] void refuse_uneven(const char* key) const {
+    user_error("{}: {}: layers without experts among those with them are not supported", file_,
+               key);
   }
 
   int integer_or(const char* key, int fallback) const {
     return fields_.has(key) ? fields_.integer(key) : fallback;
   }
 
+  void read_recurrent(ModelConfig& c) const {
+    c.delta.key_heads = fields_.integer("linear_num_key_heads");
+    c.delta.value_heads = fields_.integer("linear_num_value_heads");
+    c.delta.key_dim = fields_.integer("linear_key_head_dim");
+    c.delta.value_dim = fields_.integer("linear_value_head_dim");
+    c.delta.kernel = fields_.integer("linear_conv_kernel_dim");
+    constexpr const char* kEvery = "full_attention_interval";
+    if (!fields_.has("layer_types")) {
+      const int every = integer_or(kEvery, family_.recurrent_but_every);
+      if (every < 1) user_error("{}: '{}' is {}, expected at least 1", file_, kEvery, every);
+      c.recurrent = recurrent_but_every(every, c.layers);
+      return;
+    }
+    const json& types = layer_types(c.layers);
+    for (size_t l = 0; l < types.size(); ++l) {
+      const bool recurrent = types[l] == "linear_attention";
+      if (!recurrent && types[l] != "full_attention") {
+        user_error(
+            "{}: layer_types[{}]: {} is not supported, only full_attention and "
+            "linear_attention are",
+            file_, l, printable(types[l].dump()));
+      }
+      c.recurrent.push_back(recurrent ? 1 : 0);
+    }
+  }
+
+  const json& layer_types(int layers) const {
+    const json& types = fields_.object().at("layer_types");
+    if (types.is_array() && types.size() == static_cast<size_t>(layers)) return types;
+    user_error("{}: 'layer_types' does not list one type for each of {} layers", file_, layers);
+  }
+
   void read_shared_experts(ModelConfig& c) const {
+    if (family_.shared_gate) {
+      c.shared_ffn = fields_.integer("shared_expert_intermediate_size");
+      return;
+    }
     c.dense_layers = integer_or("first_k_dense_replace", 0);
     c.shared_ffn = std::min(c.ffn, 1 << 20) * std::min(integer_or("n_shared_experts", 0), 1024);
     c.expert_scale = static_cast<float>(fields_.real("routed_scaling_factor", 1));
@@ -160,6 +216,7 @@ class HfReader {
       c.attention_scale = positive("attention_multiplier", 1);
       c.logit_scale = 1 / positive("logits_scaling", 1);
     }
+    if (family_.logit_factor) c.logit_scale = positive("logit_scale", 0.0625);
     if (family_.caps) {
       c.attention_cap = cap("attn_logit_softcapping", family_.attention_cap);
       c.logit_cap = cap("final_logit_softcapping", family_.logit_cap);
@@ -217,11 +274,7 @@ class HfReader {
     }
     if (family_.window_flag && !fields_.flag("use_sliding_window")) return windows;
     if (fields_.has("layer_types")) {
-      const json& types = fields_.object().at("layer_types");
-      if (!types.is_array() || types.size() != windows.size()) {
-        user_error("{}: 'layer_types' does not list one type for each of {} layers", file_,
-                   c.layers);
-      }
+      const json& types = layer_types(c.layers);
       for (size_t l = 0; l < windows.size(); ++l) {
         if (types[l] == "sliding_attention") {
           windows[l] = width;

@@ -26,10 +26,17 @@ ConfigKeys gguf_keys(const Checkpoint& checkpoint) {
   k.experts_used = key("expert_used_count");
   k.dense_layers = key("leading_dense_block_count");
   k.dense_ffn = key("feed_forward_length");
-  k.shared_ffn = key("expert_shared_count") + " * " + k.ffn;
+  k.shared_ffn =
+      key_or("expert_shared_feed_forward_length", key("expert_shared_count") + " * " + k.ffn);
   k.expert_scale = key("expert_weights_scale");
   k.window_rope_base = key("rope.freq_base_swa");
-  k.norm_eps = key("attention.layer_norm_rms_epsilon");
+  k.delta_key_heads = key("ssm.group_count");
+  k.delta_value_heads = key("ssm.time_step_rank");
+  k.delta_key_dim = key("ssm.state_size");
+  k.delta_value_dim = key("ssm.inner_size") + " / " + k.delta_value_heads;
+  k.delta_kernel = key("ssm.conv_kernel");
+  k.recurrent = key_or("attention.recurrent_layers", key("full_attention_interval"));
+  k.norm_eps = key_or("attention.layer_norm_epsilon", key("attention.layer_norm_rms_epsilon"));
   k.rotary_dim = key_or("rope.dimension_count", k.head_dim);
   k.rope_base = key("rope.freq_base");
   k.original_context = key_or("rope.scaling.original_context_length", key("context_length"));
@@ -55,10 +62,18 @@ ConfigKeys hugging_face_keys(const ConfigFields& fields) {
   k.experts_used = "num_experts_per_tok";
   k.dense_layers = "first_k_dense_replace";
   k.dense_ffn = "intermediate_size";
-  k.shared_ffn = "n_shared_experts * moe_intermediate_size";
+  k.shared_ffn = fields.has("shared_expert_intermediate_size")
+                     ? "shared_expert_intermediate_size"
+                     : "n_shared_experts * moe_intermediate_size";
   k.expert_scale = "routed_scaling_factor";
   k.window_rope_base = "rope_local_base_freq";
-  k.norm_eps = "rms_norm_eps";
+  k.delta_key_heads = "linear_num_key_heads";
+  k.delta_value_heads = "linear_num_value_heads";
+  k.delta_key_dim = "linear_key_head_dim";
+  k.delta_value_dim = "linear_value_head_dim";
+  k.delta_kernel = "linear_conv_kernel_dim";
+  k.recurrent = fields.has("layer_types") ? "layer_types" : "full_attention_interval";
+  k.norm_eps = fields.has("layer_norm_eps") ? "layer_norm_eps" : "rms_norm_eps";
   k.rotary_dim = k.head_dim + " * partial_rotary_factor";
   k.rope_base = "rope_theta";
   k.original_context = "original_max_position_embeddings";

@@ -13,6 +13,8 @@ struct ConfigKeys {
   std::string layers, hidden, ffn, vocab, heads, kv_heads, head_dim;
   std::string experts, experts_used, window_rope_base;
   std::string dense_layers, dense_ffn, shared_ffn, expert_scale;
+  std::string delta_key_heads, delta_value_heads, delta_key_dim, delta_value_dim, delta_kernel;
+  std::string recurrent;
   std::string norm_eps, rotary_dim, rope_base, rope_factor, original_context;
 };
 

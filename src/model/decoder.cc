@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/delta_layer.h"
 #include "model/device_decoder.h"
 #include "model/host_decoder.h"
 #include "ops/attention/attention_memory.h"
@@ -50,8 +51,10 @@ const float* Decoder::State::forward(std::span<SequenceRows> batch, const Forwar
   embed(all_tokens);
   for (int layer = 0; layer < model.config.layers; ++layer) {
     if (layer > 0 && how.go_on && !how.go_on(layer)) return nullptr;
-    attention(layer, batch, how.last_state && layer + 1 == model.config.layers);
+    const bool last_rows = how.last_state && layer + 1 == model.config.layers;
+    attention(layer, batch, last_rows && !model.config.parallel);
     feed_forward(layer);
+    if (last_rows && model.config.parallel) keep_last_rows(batch);
   }
   return stream.view().address();
 }
@@ -70,9 +73,16 @@ std::span<const int32_t> Decoder::State::tokens_of(std::span<const SequenceRows>
 }
 
 void Decoder::State::attention(int layer, std::span<SequenceRows> batch, bool last_rows) {
+  normalise(layer, RowNorm::kAttention);
+  model.config.is_recurrent(layer) ? recur(layer, batch) : attend_all(layer, batch);
+  if (last_rows) keep_last_rows(batch);
+  yield();
+  add_part(layer, RowNorm::kAttentionAfter, [&](const PartOutput& y) { project_back(layer, y); });
+}
+
+void Decoder::State::attend_all(int layer, std::span<SequenceRows> batch) {
   const ModelConfig& c = model.config;
   const int kv_heads = nth(c.kv_heads, layer);
-  normalise(layer, RowNorm::kAttention);
   project(layer, kv_heads);
   if (c.qk_norm != QkNorm::kNone) normalise_heads(layer, kv_heads);
   if (c.interleaved_rope) split_pairs(kv_heads);
@@ -80,16 +90,32 @@ void Decoder::State::attention(int layer, std::span<SequenceRows> batch, bool la
   mixed.resize(queue, q.size());
   if (model.config.temperature_scale != 0) grow_queries(batch);
   in_batch ? attend_batch(layer, kv_heads, batch) : attend(layer, kv_heads, batch.front(), 0, 0);
-  if (last_rows) keep_last_rows(batch);
+  if (c.output_gate) gate_output();
+}
+
+/// A gated delta net: each sequence continues from its state.
+void Decoder::State::recur(int layer, std::span<SequenceRows> batch) {
+  project_delta(layer);
   yield();
-  add_part(layer, RowNorm::kAttentionAfter, [&](const PartOutput& y) { project_back(layer, y); });
+  mixed.resize(queue, rows * model.config.delta.values());
+  const int number = model.config.number_in_kind(layer);
+  int64_t first = 0;
+  for (SequenceRows& each : batch) {
+    for (const ForwardPass& pass : each.passes) {
+      if (!each.failed) {
+        mix_delta(layer, first, pass.rows(),
+                  each.recurrent->advance(number, pass.position, pass.rows(), pass.pass.discard));
+      }
+      first += pass.rows();
+    }
+  }
 }
 
 /// Fills in the common values of the steps of a sequence in a layer.
 LayerStep Decoder::State::steps_of(int layer, int kv_heads, const SequenceRows& all, size_t slot) {
   LayerStep step;
   step.queue = &queue;
-  step.layer = layer;
+  step.layer = model.config.number_in_kind(layer);
   step.kv_heads = kv_heads;
   step.shape = all.shape;
   step.streams = all.streams;
@@ -212,7 +238,7 @@ void Decoder::State::keep_last_rows(std::span<const SequenceRows> batch) {
 
 void Decoder::State::feed_forward(int layer) {
   yield();
-  normalise(layer, RowNorm::kFfn);
+  model.config.parallel ? normalise_again() : normalise(layer, RowNorm::kFfn);
   add_part(layer, RowNorm::kFfnAfter, [&](const PartOutput& y) {
     const LayerWeights& w = nth(model.layers, layer);
     const bool mixes = !w.experts.empty();
@@ -248,6 +274,7 @@ size_t adapter_row_bytes(const Model& model) {
   int64_t most = 0;
   for (const LayerAdapters& a : model.adapters) {
     most = std::max({most, a.q.rank() + a.k.rank() + a.v.rank(), a.output.rank(),
+                     a.delta_in.rank() + a.delta_z.rank() + a.delta_b.rank() + a.delta_a.rank(),
                      a.gate.rank() + a.up.rank(), a.down.rank()});
   }
   return static_cast<size_t>(most) * 2 * sizeof(float);
@@ -268,21 +295,26 @@ size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute)
   const bool tiles = rows > kMatvecMaxRows && panel_kernels(compute) != nullptr;
   const size_t stream = n(c.hidden) * sizeof(float);
   // Queries and keys each have a rotated copy; the angles and the sums of the softmax follow.
-  const size_t projections =
-      n(3 * q_width + 3 * kv_width + model.shape.rope.rotary_dim() + c.heads) * sizeof(float);
+  const size_t projections = n((c.output_gate ? 6 : 3) * q_width + 3 * kv_width +
+                               model.shape.rope.rotary_dim() + c.heads) *
+                             sizeof(float);
   const auto row = [&](int64_t cols) {
     return tiles ? linear_input_bytes(cols, compute) : n(cols) * sizeof(float);
   };
-  const size_t input = row(std::max<int64_t>(c.hidden, q_width));
+  const size_t delta = c.recurrent.empty() ? 0 : DeltaLayer::row_bytes(c.delta);
+  const size_t input = row(std::max<int64_t>({c.hidden, q_width, c.delta.values()}));
   const size_t inner = row(c.widest_ffn()) * (tiles ? 1 : 2);
-  const size_t product = tiles ? 0 : stream;  // output that is added to the stream
+  const bool ungated = c.ungated != Ungated::kNone;
+  const size_t product =
+      (tiles ? 0 : stream) +
+      (ungated ? n(c.ffn) * sizeof(float) : 0);  // output that is added to the stream
   const bool apart = has_sublayer_apart(c);
   const size_t mixed = c.experts == 0
                            ? 0
                            : n(c.hidden + c.experts) * n(rows) * sizeof(float) +
                                  ExpertMix::bytes_for(rows, c.experts_used, c.hidden, c.ffn);
-  return n(rows) * (stream * (apart ? 2 : 1) + product + projections + input + inner +
-                    adapter_row_bytes(model)) +
+  return n(rows) * (stream * ((apart ? 2 : 1) + (c.shared_gate || c.parallel ? 1 : 0)) + product +
+                    projections + delta + input + inner + adapter_row_bytes(model)) +
          mixed + n(c.vocab) * sizeof(float) + attention_scratch_bytes(c.head_dim) +
          (rows > kMatvecMaxRows
               ? linear_scratch_bytes(rows, std::max(c.widest_ffn(), c.hidden), compute)

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "attention/driver.h"
+#include "kv/recurrent_state.h"
 #include "model/model.h"
 #include "ops/matmul/linear.h"
 
@@ -34,13 +35,16 @@ struct ForwardPass {
 /// The rows of one sequence in a forward pass: passes that are computed together (Pass), in order.
 /// Each layer multiplies the rows of all of them at once, so that weights are read once, and
 /// attends pass by pass, after Method::begin_layer() has run for all of them. All pointers must be
-/// set. Several sequences together are a ragged batch.
+/// set, except `recurrent` for a model without recurrent layers. Several sequences together are a
+/// ragged batch.
 struct SequenceRows {
   std::span<const ForwardPass> passes;
   std::span<KvStore> streams;  ///< store of the sequence
   AttentionDriver* method = nullptr;
   const ModelShape* shape = nullptr;  ///< with the RoPE angles of the sequence
   AttentionRecord* record = nullptr;
+  RecurrentState* recurrent =
+      nullptr;  ///< state of the recurrent layers; may be null if there are none
   /// In a batch: the exception that the sequence's method threw. The sequence is left out of all
   /// layers after that, and its store is in no valid state.
   std::exception_ptr failed = nullptr;

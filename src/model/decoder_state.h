@@ -30,6 +30,8 @@ struct Decoder::State {
   virtual void embed(std::span<const int32_t> tokens) = 0;  ///< into the stream
   /// Normalises the residual stream, or copies it if the model has no such norm.
   virtual void normalise(int layer, RowNorm norm) = 0;
+  /// Makes the output of the last normalise() the input of products again (ModelConfig::parallel).
+  virtual void normalise_again() = 0;
   virtual void project(int layer, int kv_heads) = 0;          ///< to q, k and v
   virtual void normalise_heads(int layer, int kv_heads) = 0;  ///< q and k, in place
   /// Moves the rotary pairs of q and k, adjacent in the file's rows of Q and K, to half a
@@ -37,6 +39,11 @@ struct Decoder::State {
   virtual void split_pairs(int kv_heads) = 0;
   /// Scales the queries of `count` rows, the first at `position`.
   virtual void grow_queries(View<float> queries, int64_t count, int64_t position) = 0;
+  virtual void gate_output() = 0;  ///< multiplies `mixed` by the gates that project() computed
+  virtual void project_delta(int layer) = 0;  ///< the products of a gated delta net
+  /// Computes rows of one sequence in a gated delta net, into `mixed`.
+  virtual void mix_delta(int layer, int64_t first, int64_t count,
+                         const RecurrentState::Step& state) = 0;
   virtual void project_back(int layer, const PartOutput& y) = 0;  ///< the output projection
   virtual void feed(int layer, const PartOutput& y) = 0;          ///< the gated network
   virtual void mix_experts(int layer, const PartOutput& y) = 0;   ///< the experts of each row
@@ -60,6 +67,8 @@ struct Decoder::State {
 
  private:
   void attention(int layer, std::span<SequenceRows> batch, bool last_rows);
+  void attend_all(int layer, std::span<SequenceRows> batch);
+  void recur(int layer, std::span<SequenceRows> batch);
   std::span<const int32_t> tokens_of(std::span<const SequenceRows> batch);
   LayerStep steps_of(int layer, int kv_heads, const SequenceRows& all, size_t slot);
   void attend(int layer, int kv_heads, const SequenceRows& all, int64_t first, size_t slot);

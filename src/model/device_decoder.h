@@ -18,6 +18,11 @@ struct Decoder::DeviceState final : Decoder::State {
   void normalise_heads(int layer, int kv_heads) override;
   void split_pairs(int) override {}  // the rows of the weights are reordered already (DeviceModel)
   void grow_queries(View<float> queries, int64_t count, int64_t position) override;
+  // DeviceModel refuses models with these parts.
+  void normalise_again() override { LH_ASSERT(false); }
+  void gate_output() override { LH_ASSERT(false); }
+  void project_delta(int) override { LH_ASSERT(false); }
+  void mix_delta(int, int64_t, int64_t, const RecurrentState::Step&) override { LH_ASSERT(false); }
   void project_back(int layer, const PartOutput& y) override;
   void feed(int layer, const PartOutput& y) override;
   void mix_experts(int layer, const PartOutput& y) override;

@@ -4,6 +4,23 @@
 #include "ops/matmul/dequantize.h"
 
 namespace longhaul {
+namespace {
+
+/// Throws UserError if the model has a part that only the host computes.
+void refuse_host_parts(const Model& model) {
+  const ModelConfig& c = model.config;
+  const char* const part = !c.recurrent.empty()                 ? "recurrent layers"
+                           : c.mean_norms                       ? "norms that subtract the mean"
+                           : c.parallel                         ? "parallel sublayers"
+                           : c.ungated != Ungated::kNone        ? "networks without a gate"
+                           : c.choice_bias && !c.expert_sigmoid ? "biases of softmax scores"
+                                                                : nullptr;
+  if (part == nullptr) return;
+  user_error("{} models have {}, which are computed on the CPU only; use --device cpu",
+             c.architecture, part);
+}
+
+}  // namespace
 
 std::shared_ptr<const DeviceMatrix> DeviceModel::matrix(std::span<const TensorView> weights) {
   const DType type = weights.front().type;
@@ -129,7 +146,7 @@ void DeviceModel::copy_feed_forward(const LayerWeights& from, const LayerAdapter
 }
 
 DeviceModel::DeviceModel(const Model& whole, const Queue& queue)
-    : part_(queue.ranks() == 1
+    : part_((refuse_host_parts(whole), queue.ranks() == 1)
                 ? nullptr
                 : std::make_unique<const ModelPart>(part_of(whole, queue.rank(), queue.ranks()))),
       model_(part_ == nullptr ? whole : part_->model),

@@ -8,6 +8,7 @@
 
 #include "format/checkpoint.h"
 #include "ops/core/swiglu.h"
+#include "ops/core/ungated.h"
 
 namespace longhaul {
 
@@ -39,11 +40,19 @@ struct Family {
   bool fused_gate_up = false;   ///< may be one matrix, under the name that GGUF has for up
   bool hf_norm_offset = false;  ///< Hugging Face files hold weights of norms minus 1
   Gating gating = {};
-  bool sinks = false;  ///< a logit per head in the softmax's denominator
+  Ungated ungated = Ungated::kNone;  ///< the feed-forward part has no gate
+  bool mean_norms = false;           ///< norms subtract the mean (LayerNorm)
+  bool parallel = false;             ///< attention and network read the same normalised rows
+  bool sinks = false;                ///< a logit per head in the softmax's denominator
+  bool output_gate = false;          ///< Q has rows of a gate for the output of attention
+  /// Every n-th layer has attention and the others are gated delta nets; 0: all have attention.
+  int recurrent_but_every = 0;
+  bool gguf_tiled = false;  ///< in GGUF files value heads of delta nets are tiled (DeltaShape)
 
   // Numbers that files may hold.
   bool embedding_by_size = false;  ///< embeddings are multiplied by sqrt(hidden)
   bool multipliers = false;        ///< for embeddings, sublayers, attention and logits
+  bool logit_factor = false;       ///< for logits alone
   bool temperature = false;        ///< queries are scaled by position
   bool query_scale = false;        ///< scale of attention from query_pre_attn_scalar
   /// In GGUF files of models with this many layers query_pre_attn_scalar is hidden / heads.
@@ -52,8 +61,10 @@ struct Family {
   float attention_cap = 0, logit_cap = 0;
   bool experts = false;
   bool hf_norm_topk_prob = true;  ///< default: weights of a row's experts have sum 1
-  bool expert_sigmoid = false;    ///< scores of experts are sigmoids, with a bias for the selection
+  bool expert_sigmoid = false;    ///< scores of experts are sigmoids
+  bool choice_bias = false;       ///< a bias is added to the scores for the selection
   bool shared_experts = false;    ///< one more network for all rows; dense first layers
+  bool shared_gate = false;       ///< the network beside the experts has a gate
   bool qk_norm_flag = false;      ///< qk_norm applies if the file has the key or the tensors
 
   // Windows. In config.json `sliding_window` is the width. All layers have it unless another key

@@ -43,6 +43,25 @@ inline constexpr const char* kQwen3Moe =
     R"({"num_key_value_heads": 4, "max_position_embeddings": 32768, "sliding_window": 4096,
         "num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 768})";
 
+inline constexpr const char* kQwen3Next =
+    R"({"num_key_value_heads": 2, "head_dim": 256, "max_position_embeddings": 32768,
+        "partial_rotary_factor": 0.25, "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128,
+        "linear_value_head_dim": 128, "linear_num_key_heads": 16, "linear_num_value_heads": 32,
+        "moe_intermediate_size": 512, "shared_expert_intermediate_size": 512,
+        "num_experts_per_tok": 10, "num_experts": 512})";
+
+inline constexpr const char* kQwen35 =
+    R"({"num_key_value_heads": 4, "head_dim": 256, "max_position_embeddings": 32768,
+        "partial_rotary_factor": 0.25, "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128,
+        "linear_value_head_dim": 128, "linear_num_key_heads": 16, "linear_num_value_heads": 32})";
+
+inline constexpr const char* kQwen35Moe =
+    R"({"num_key_value_heads": 2, "head_dim": 256, "max_position_embeddings": 32768,
+        "partial_rotary_factor": 0.25, "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128,
+        "linear_value_head_dim": 128, "linear_num_key_heads": 16, "linear_num_value_heads": 32,
+        "moe_intermediate_size": 512, "shared_expert_intermediate_size": 512,
+        "num_experts_per_tok": 8, "num_experts": 256})";
+
 inline constexpr const char* kGlm4Moe =
     R"({"num_key_value_heads": 8, "max_position_embeddings": 131072, "rms_norm_eps": 1e-5,
         "partial_rotary_factor": 0.5, "moe_intermediate_size": 1408, "num_experts_per_tok": 8,
@@ -96,5 +115,21 @@ inline constexpr const char* kSeedOss =
 inline constexpr const char* kErnie45 =
     R"({"num_key_value_heads": 2, "head_dim": 128, "max_position_embeddings": 131072,
         "rms_norm_eps": 1e-5, "rope_theta": 500000})";
+
+inline constexpr const char* kErnie45Moe =
+    R"({"num_key_value_heads": 4, "max_position_embeddings": 131072, "rms_norm_eps": 1e-5,
+        "rope_theta": 500000, "moe_intermediate_size": 1536, "moe_k": 6, "moe_num_experts": 64,
+        "moe_num_shared_experts": 2, "moe_layer_start_index": 1})";
+
+inline constexpr const char* kCohere2 =
+    R"({"max_position_embeddings": 8192, "sliding_window": 4096, "tie_word_embeddings": true})";
+
+inline constexpr const char* kApertus =
+    R"({"max_position_embeddings": 65536, "rms_norm_eps": 1e-5,
+        "rope_parameters": {"rope_type": "llama3", "rope_theta": 12e6, "factor": 8,
+                            "original_max_position_embeddings": 8192, "low_freq_factor": 1,
+                            "high_freq_factor": 4}})";
+
+inline constexpr const char* kArcee = R"({"max_position_embeddings": 4096, "rms_norm_eps": 1e-5})";
 
 }  // namespace longhaul::usual

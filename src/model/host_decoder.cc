@@ -6,8 +6,10 @@
 #include "base/parallel.h"
 #include "ops/attention/query_growth.h"
 #include "ops/core/add.h"
+#include "ops/core/layer_norm.h"
 #include "ops/core/rms_norm.h"
 #include "ops/core/soft_cap.h"
+#include "ops/delta/delta_rule.h"
 #include "ops/matmul/dequantize.h"
 
 namespace longhaul {
@@ -24,6 +26,16 @@ void split_pairs_of(float* x, int64_t rows, int heads, int head_dim, int rotary_
         head[t] = copy[static_cast<size_t>(2 * t)];
         head[t + rotary_dim / 2] = copy[static_cast<size_t>(2 * t + 1)];
       }
+    }
+  });
+}
+
+/// Rows of `both` hold the queries of a head before its gates.
+void split_gates(const float* both, int64_t heads, int head_dim, float* queries, float* gates) {
+  parallel_ranges(heads, 256, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      std::copy_n(both + 2 * i * head_dim, head_dim, queries + i * head_dim);
+      std::copy_n(both + (2 * i + 1) * head_dim, head_dim, gates + i * head_dim);
     }
   });
 }
@@ -64,14 +76,29 @@ void Decoder::HostState::normalise(int layer, RowNorm norm) {
   const std::vector<float>& weight = norm_of(nth(model.layers, layer), norm);
   const float* const x = numbers(stream);
   if (weight.empty()) return input.assign(x, rows, hidden);
-  if (model.config.experts > 0 && norm == RowNorm::kFfn) {  // gathers rows in f32
+  const bool gathers = model.config.experts > 0 && norm == RowNorm::kFfn;
+  if (gathers || model.config.parallel) {  // kept in f32
     normed.resize(static_cast<size_t>(rows * hidden));
-    rms_norm(x, weight.data(), model.config.norm_eps, rows, hidden, normed.data());
+    normalise_rows(x, weight, rows, normed.data());
     return input.assign(normed.data(), rows, hidden);
   }
   input.fill(rows, hidden, compute, [&](int64_t begin, int64_t count, float* out) {
-    rms_norm(x + begin * hidden, weight.data(), model.config.norm_eps, count, hidden, out);
+    normalise_rows(x + begin * hidden, weight, count, out);
   });
+}
+
+void Decoder::HostState::normalise_rows(const float* x, const std::vector<float>& weight,
+                                        int64_t count, float* out) const {
+  const ModelConfig& c = model.config;
+  if (!c.mean_norms) return rms_norm(x, weight.data(), c.norm_eps, count, c.hidden, out);
+  parallel_ranges(count, 16, [&](int64_t begin, int64_t end) {
+    layer_norm(x + begin * c.hidden, weight.data(), c.norm_eps, end - begin, c.hidden,
+               out + begin * c.hidden);
+  });
+}
+
+void Decoder::HostState::normalise_again() {
+  input.assign(normed.data(), rows, model.config.hidden);
 }
 
 void Decoder::HostState::project(int layer, int kv_heads) {
@@ -81,11 +108,32 @@ void Decoder::HostState::project(int layer, int kv_heads) {
   float* const queries = q.resize(queue, rows * q_width).address();
   float* const keys = k.resize(queue, rows * kv_width).address();
   float* const values = v.resize(queue, rows * kv_width).address();
+  if (c.output_gate) queries_and_gates.resize(static_cast<size_t>(2 * rows * q_width));
+  float* const projected = c.output_gate ? queries_and_gates.data() : queries;
   const LinearJob jobs[] = {
-      {w.q, queries, 0, or_null(w.q_bias), false, beside(layer, &LayerAdapters::q)},
+      {w.q, projected, 0, or_null(w.q_bias), false, beside(layer, &LayerAdapters::q)},
       {w.k, keys, 0, or_null(w.k_bias), false, beside(layer, &LayerAdapters::k)},
       {w.v, values, 0, or_null(w.v_bias), false, beside(layer, &LayerAdapters::v)}};
   linear(input, jobs, compute);
+  if (!c.output_gate) return;
+  gates.resize(static_cast<size_t>(rows * q_width));
+  split_gates(projected, rows * c.heads, c.head_dim, queries, gates.data());
+}
+
+void Decoder::HostState::gate_output() {
+  multiply_by_sigmoid(numbers(mixed), gates.data(), mixed.size());
+}
+
+void Decoder::HostState::project_delta(int layer) {
+  const LayerAdapters* const adapters =
+      model.adapters.empty() ? nullptr : &nth(model.adapters, layer);
+  delta.project(input, nth(model.layers, layer), adapters, model.config.delta, compute);
+}
+
+void Decoder::HostState::mix_delta(int layer, int64_t first, int64_t count,
+                                   const RecurrentState::Step& state) {
+  float* const out = numbers(mixed) + first * model.config.delta.values();
+  delta.mix(nth(model.layers, layer), model.config, first, count, state, out);
 }
 
 void Decoder::HostState::normalise_heads(int layer, int kv_heads) {
@@ -116,9 +164,8 @@ void Decoder::HostState::grow_queries(View<float> queries, int64_t count, int64_
 }
 
 void Decoder::HostState::project_back(int layer, const PartOutput& y) {
-  const ModelConfig& c = model.config;
   const LayerWeights& w = nth(model.layers, layer);
-  input.assign(numbers(mixed), rows, int64_t{c.heads} * c.head_dim);
+  input.assign(numbers(mixed), rows, w.output.cols());
   linear(input,
          LinearJob{.weight = w.output,
                    .y = y.y.address(),
@@ -130,6 +177,7 @@ void Decoder::HostState::project_back(int layer, const PartOutput& y) {
 
 void Decoder::HostState::feed(int layer, const PartOutput& y) {
   const LayerWeights& w = nth(model.layers, layer);
+  if (model.config.ungated != Ungated::kNone) return feed_ungated(layer, y);
   linear_swiglu(input,
                 {.gate = w.gate,
                  .up = w.up,
@@ -137,12 +185,44 @@ void Decoder::HostState::feed(int layer, const PartOutput& y) {
                  .up_low_rank = beside(layer, &LayerAdapters::up),
                  .gating = model.config.gating},
                 inner, compute);
+  if (w.shared_gate.data != nullptr) return feed_gated(w, y, beside(layer, &LayerAdapters::down));
   linear(inner,
          LinearJob{.weight = w.down,
                    .y = y.y.address(),
                    .add = y.add,
                    .low_rank = beside(layer, &LayerAdapters::down)},
          compute);
+}
+
+void Decoder::HostState::feed_ungated(int layer, const PartOutput& y) {
+  const LayerWeights& w = nth(model.layers, layer);
+  const int64_t ffn = w.up.rows();
+  product.resize(static_cast<size_t>(rows * ffn));
+  linear(
+      input,
+      LinearJob{.weight = w.up, .y = product.data(), .low_rank = beside(layer, &LayerAdapters::up)},
+      compute);
+  activate(model.config.ungated, w.xielu, product.data(), rows * ffn);
+  inner.set_row_kind(input.row_kind());
+  inner.assign(product.data(), rows, ffn);
+  linear(inner,
+         LinearJob{.weight = w.down,
+                   .y = y.y.address(),
+                   .add = y.add,
+                   .low_rank = beside(layer, &LayerAdapters::down)},
+         compute);
+}
+
+/// The network beside experts, whose rows have a gate.
+void Decoder::HostState::feed_gated(const LayerWeights& w, const PartOutput& y,
+                                    const LowRank* adapter) {
+  const int64_t hidden = model.config.hidden;
+  LH_ASSERT(y.add);
+  shared.resize(static_cast<size_t>(rows * hidden));
+  share.resize(static_cast<size_t>(rows));
+  linear(inner, LinearJob{.weight = w.down, .y = shared.data(), .low_rank = adapter}, compute);
+  linear(input, LinearJob{.weight = w.shared_gate, .y = share.data()}, compute);
+  add_gated(y.y.address(), shared.data(), share.data(), rows, hidden);
 }
 
 void Decoder::HostState::mix_experts(int layer, const PartOutput& y) {
@@ -169,7 +249,7 @@ void Decoder::HostState::add_sublayer(int layer, RowNorm norm) {
 void Decoder::HostState::logits(const float* hidden, int64_t count, float* out) {
   const ModelConfig& c = model.config;
   input.fill(count, c.hidden, compute, [&](int64_t begin, int64_t some, float* to) {
-    rms_norm(hidden + begin * c.hidden, model.final_norm.data(), c.norm_eps, some, c.hidden, to);
+    normalise_rows(hidden + begin * c.hidden, model.final_norm, some, to);
   });
   const LowRank& adapter = model.head_adapter;
   linear(input, {.weight = model.head, .y = out, .low_rank = adapter.empty() ? nullptr : &adapter},

@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "model/decoder_state.h"
+#include "model/delta_layer.h"
 #include "ops/matmul/experts.h"
 
 namespace longhaul {
@@ -14,10 +15,15 @@ struct Decoder::HostState final : Decoder::State {
 
   void embed(std::span<const int32_t> tokens) override;
   void normalise(int layer, RowNorm norm) override;
+  void normalise_again() override;
   void project(int layer, int kv_heads) override;
   void normalise_heads(int layer, int kv_heads) override;
   void split_pairs(int kv_heads) override;
   void grow_queries(View<float> queries, int64_t count, int64_t position) override;
+  void gate_output() override;
+  void project_delta(int layer) override;
+  void mix_delta(int layer, int64_t first, int64_t count,
+                 const RecurrentState::Step& state) override;
   void project_back(int layer, const PartOutput& y) override;
   void feed(int layer, const PartOutput& y) override;
   void mix_experts(int layer, const PartOutput& y) override;
@@ -25,13 +31,21 @@ struct Decoder::HostState final : Decoder::State {
   void logits(const float* hidden, int64_t count, float* out) override;
 
  private:
+  void normalise_rows(const float* x, const std::vector<float>& weight, int64_t count,
+                      float* out) const;
+  void feed_ungated(int layer, const PartOutput& y);
+  void feed_gated(const LayerWeights& w, const PartOutput& y, const LowRank* adapter);
   const LowRank* beside(int layer, LowRank LayerAdapters::*matrix) const;
 
   LinearInput input;                 // input of a sublayer
   LinearInput inner;                 // [rows, ffn]
   Buffer<float> normed, routes;      // [rows, hidden], [rows, experts]
+  Buffer<float> product;             // [rows, ffn], of a network without a gate
   std::vector<ExpertChoice> chosen;  // [rows, experts_used]
   ExpertMix mix;
+  Buffer<float> queries_and_gates, gates;  // [rows, heads, 2 * head_dim], [rows, heads * head_dim]
+  Buffer<float> shared, share;             // [rows, hidden], [rows]: the network beside experts
+  DeltaLayer delta;
 };
 
 }  // namespace longhaul

@@ -46,23 +46,67 @@ class Attacher {
     LayerWeights& w = model_.layers[static_cast<size_t>(l)];
     const int64_t q = int64_t{c.heads} * c.head_dim;
     const int64_t kv = int64_t{c.kv_heads[static_cast<size_t>(l)]} * c.head_dim;
+    feed_forward(l, w, a);
+    if (c.is_recurrent(l)) return delta(l, w, a);
+    const int64_t q_rows = c.output_gate ? 2 * q : q;
+    matrix(&TensorNames::q, l, {&a.q, &w.q, q_rows, &w.q_bias}, c.hidden, Order::kHeads);
+    matrix(&TensorNames::k, l, {&a.k, &w.k, kv, &w.k_bias}, c.hidden, Order::kHeads);
+    matrix(&TensorNames::v, l, {&a.v, &w.v, kv, &w.v_bias}, c.hidden, Order::kAsIs);
+    matrix(&TensorNames::output, l, {&a.output, &w.output, c.hidden}, q, Order::kAsIs);
+    // phi3's matrices, which join several.
+    if (!c.fused_gate_up) return;
+    fused(&TensorNames::qkv, l, {{&a.q, &w.q, q}, {&a.k, &w.k, kv}, {&a.v, &w.v, kv}}, c.hidden);
+  }
+
+  /// Rows of these matrices have the order of their file, which is the model's own.
+  void delta(int l, LayerWeights& w, LayerAdapters& a) {
+    const ModelConfig& c = model_.config;
+    const auto rows = [](const TensorView& matrix) { return matrix.rows(); };
+    const bool woven = w.delta_z.data == nullptr, shares = w.delta_a.data == nullptr;
+    const auto role = [&](const char* TensorNames::*name, LowRank& adapter, TensorView& weights) {
+      refuse_other_format(name, l);
+      matrix(name, l, {&adapter, &weights, rows(weights)}, c.hidden, Order::kAsIs);
+    };
+    role(woven ? &TensorNames::delta_qkvz : &TensorNames::delta_qkv, a.delta_in, w.delta_in);
+    if (!woven) role(&TensorNames::delta_z, a.delta_z, w.delta_z);
+    role(shares ? &TensorNames::delta_ba : &TensorNames::delta_b, a.delta_b, w.delta_b);
+    if (!shares) role(&TensorNames::delta_a, a.delta_a, w.delta_a);
+    refuse_other_format(&TensorNames::delta_output, l);
+    matrix(&TensorNames::delta_output, l, {&a.output, &w.output, c.hidden}, c.delta.values(),
+           Order::kAsIs);
+  }
+
+  /// Heads of delta nets have another order in the other kind of file.
+  void refuse_other_format(const char* TensorNames::*role, int l) const {
+    const std::string& family = model_.config.architecture;
+    for (const WeightedLora& adapter : adapters_) {
+      const LoraFile& file = adapter.file;
+      if (find_family(file.format(), family) != nullptr) continue;
+      const std::string name = of_layer(names_of(file).*role, l);
+      if (!file.factors().contains(name) && !file.whole().contains(name)) continue;
+      user_error("{}: {}: adapters of recurrent layers must have the file format of the model",
+                 file.path().string(), printable(name));
+    }
+  }
+
+  void feed_forward(int l, LayerWeights& w, LayerAdapters& a) {
+    const ModelConfig& c = model_.config;
     const bool shared = !w.experts.empty() && w.has_network();
-    const int64_t hidden = c.hidden, ffn = w.has_network() ? w.gate.rows() : c.ffn;
-    matrix(&TensorNames::q, l, {&a.q, &w.q, q, &w.q_bias}, hidden, Order::kHeads);
-    matrix(&TensorNames::k, l, {&a.k, &w.k, kv, &w.k_bias}, hidden, Order::kHeads);
-    matrix(&TensorNames::v, l, {&a.v, &w.v, kv, &w.v_bias}, hidden, Order::kAsIs);
-    matrix(&TensorNames::output, l, {&a.output, &w.output, hidden}, q, Order::kAsIs);
-    matrix(shared ? &TensorNames::shared_gate : &TensorNames::gate, l, {&a.gate, &w.gate, ffn},
-           hidden, Order::kAsIs);
+    const int64_t hidden = c.hidden, ffn = w.has_network() ? w.up.rows() : c.ffn;
+    if (c.ungated == Ungated::kNone)
+      matrix(shared ? &TensorNames::shared_gate : &TensorNames::gate, l, {&a.gate, &w.gate, ffn},
+             hidden, Order::kAsIs);
     matrix(shared ? &TensorNames::shared_up : &TensorNames::up, l, {&a.up, &w.up, ffn}, hidden,
            Order::kAsIs);
     matrix(shared ? &TensorNames::shared_down : &TensorNames::down, l, {&a.down, &w.down, hidden},
            ffn, Order::kAsIs);
     if (!c.fused_gate_up) return;
-    // phi3's matrices, which join several. GGUF uses the same name for gate and up together as
-    // other families use for up alone.
-    fused(&TensorNames::qkv, l, {{&a.q, &w.q, q}, {&a.k, &w.k, kv}, {&a.v, &w.v, kv}}, hidden);
+    // GGUF uses the same name for gate and up together as other families use for up alone.
     fused(&TensorNames::gate_up, l, {{&a.gate, &w.gate, ffn}, {&a.up, &w.up, ffn}}, hidden);
+  }
+
+  TensorNames names_of(const LoraFile& file) const {
+    return tensor_names(file.format(), model_.config.architecture);
   }
 
   struct Part {
@@ -98,7 +142,7 @@ class Attacher {
     std::vector<LowRank> found;
     for (size_t i = 0; i < adapters_.size(); ++i) {
       const LoraFile& file = adapters_[i].file;
-      const std::string name = of_layer(tensor_names(file.format()).*role, l);
+      const std::string name = of_layer(names_of(file).*role, l);
       const auto at = file.factors().find(name);
       if (at == file.factors().end()) continue;
       const LoraFile::Factors& f = at->second;
@@ -122,7 +166,7 @@ class Attacher {
     const TensorView* found = nullptr;
     for (size_t i = 0; i < adapters_.size(); ++i) {
       const LoraFile& file = adapters_[i].file;
-      const std::string name = of_layer(tensor_names(file.format()).*role, l) + ending;
+      const std::string name = of_layer(names_of(file).*role, l) + ending;
       const auto at = file.whole().find(name);
       if (at == file.whole().end()) continue;
       const TensorView& weights = at->second;
@@ -218,7 +262,8 @@ class Attacher {
   void pack() {
     std::vector<LowRank*> all{&model_.head_adapter};
     for (LayerAdapters& a : model_.adapters) {
-      all.insert(all.end(), {&a.q, &a.k, &a.v, &a.output, &a.gate, &a.up, &a.down});
+      all.insert(all.end(), {&a.q, &a.k, &a.v, &a.output, &a.gate, &a.up, &a.down, &a.delta_in,
+                             &a.delta_z, &a.delta_b, &a.delta_a});
     }
     parallel_for(static_cast<int64_t>(all.size()), [&](int64_t i, int) {
       LowRank& adapter = *all[static_cast<size_t>(i)];

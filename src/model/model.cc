@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstring>
+
 #include "base/error.h"
 #include "base/paths.h"
 #include "format/checkpoint.h"
@@ -42,6 +45,9 @@ class Loader {
     for (int l = 0; l < m.config.left_out_layers; ++l) {
       tensors_.leave_out(of_layer(names_.layer, m.config.layers + l));
     }
+    // Parts that predict further tokens.
+    if (!m.config.recurrent.empty()) tensors_.leave_out("mtp.");
+    if (m.config.architecture == "ernie4_5_moe") tensors_.leave_out("model.mtp_");
     tensors_.refuse_unused(fmt::format("a {} model of {} layer{}", m.config.architecture,
                                        m.config.layers, m.config.layers == 1 ? "" : "s"));
     return m;
@@ -84,9 +90,20 @@ class Loader {
     w.attention_after_norm = layer_norm(c.norms.attention_after, l);
     w.ffn_norm = layer_norm(c.norms.ffn, l);
     w.ffn_after_norm = layer_norm(c.norms.ffn_after, l);
+    c.is_recurrent(l) ? load_delta(l, w) : load_attention(l, w);
+    if (c.experts > 0 && l >= c.dense_layers) {
+      load_experts(l, w);
+    } else {
+      load_ffn(l, c.experts > 0 ? c.dense_ffn : c.ffn, w);
+    }
+    return w;
+  }
+
+  void load_attention(int l, LayerWeights& w) {
+    const ModelConfig& c = *config_;
     const int64_t q_rows = int64_t{c.heads} * c.head_dim;
     const int64_t kv_rows = int64_t{c.kv_heads[static_cast<size_t>(l)]} * c.head_dim;
-    load_projections(l, q_rows, kv_rows, w);
+    load_projections(l, c.output_gate ? 2 * q_rows : q_rows, kv_rows, w);
     if (c.qk_norm != QkNorm::kNone) {
       const bool whole = c.qk_norm == QkNorm::kWhole;
       w.q_norm = norm(of_layer(names_.q_norm, l), whole ? q_rows : c.head_dim);
@@ -100,12 +117,37 @@ class Loader {
     } else {
       refuse_bias(output);
     }
-    if (c.experts > 0 && l >= c.dense_layers) {
-      load_experts(l, w);
+  }
+
+  void load_delta(int l, LayerWeights& w) {
+    const int64_t hidden = config_->hidden;
+    const DeltaShape& d = config_->delta;
+    const std::string woven = of_layer(names_.delta_qkvz, l), shares = of_layer(names_.delta_ba, l);
+    if (has_weight(woven)) {
+      w.delta_in = matrix(woven, d.channels() + d.values(), hidden);
     } else {
-      load_ffn(l, c.experts > 0 ? c.dense_ffn : c.ffn, w);
+      w.delta_in = matrix(of_layer(names_.delta_qkv, l), d.channels(), hidden);
+      w.delta_z = matrix(of_layer(names_.delta_z, l), d.values(), hidden);
     }
-    return w;
+    if (has_weight(shares)) {
+      w.delta_b = matrix(shares, 2 * int64_t{d.value_heads}, hidden);
+    } else {
+      w.delta_b = matrix(of_layer(names_.delta_b, l), d.value_heads, hidden);
+      w.delta_a = matrix(of_layer(names_.delta_a, l), d.value_heads, hidden);
+    }
+    const std::vector<float> taps =
+        tensors_.numbers(of_layer(names_.delta_convolution, l), d.kernel * d.channels());
+    for (int64_t j = 0; j < d.kernel; ++j) {
+      for (int64_t c = 0; c < d.channels(); ++c)
+        w.convolution.push_back(nth(taps, c * d.kernel + j));
+    }
+    w.dt_bias = tensors_.vector(of_layer(names_.delta_dt_bias, l), d.value_heads);
+    w.rate = tensors_.vector(of_layer(names_.delta_rate, l), d.value_heads);
+    if (checkpoint_.format() == CheckpointFormat::kHuggingFace) {  // stored as a logarithm
+      for (float& rate : w.rate) rate = -std::exp(rate);
+    }
+    w.delta_norm = tensors_.vector(of_layer(names_.delta_norm, l) + ".weight", d.value_dim);
+    w.output = matrix(of_layer(names_.delta_output, l), hidden, d.values());
   }
 
   void load_projections(int l, int64_t q_rows, int64_t kv_rows, LayerWeights& w) {
@@ -131,7 +173,10 @@ class Loader {
   /// is missing.
   void load_ffn(int l, int64_t ffn, LayerWeights& w) {
     const int64_t hidden = config_->hidden;
-    if (config_->fused_gate_up && !has_weight(of_layer(names_.gate, l))) {
+    if (config_->ungated != Ungated::kNone) {
+      w.up = matrix(of_layer(names_.up, l), ffn, hidden);
+      if (config_->ungated == Ungated::kXielu) w.xielu = load_xielu(l);
+    } else if (config_->fused_gate_up && !has_weight(of_layer(names_.gate, l))) {
       const TensorView both = matrix(of_layer(names_.gate_up, l), 2 * ffn, hidden);
       w.gate = both.slice_rows(0, ffn);
       w.up = both.slice_rows(ffn, ffn);
@@ -143,6 +188,38 @@ class Loader {
     for (const char* name : {names_.gate, names_.up, names_.down}) refuse_bias(of_layer(name, l));
   }
 
+  /// Trained numbers are stored before a softplus.
+  Xielu load_xielu(int l) {
+    const auto number = [&](const char* name) {
+      if (checkpoint_.format() == CheckpointFormat::kGguf) {
+        return gguf_number_of_layer(std::string("xielu.") + name, l);
+      }
+      return tensors_.numbers(of_layer("model.layers.{}.mlp.act_fn.", l) + name, 1).front();
+    };
+    const auto softplus = [](float x) { return x > 20 ? x : std::log1p(std::exp(x)); };
+    Xielu x = {number("alpha_p"), number("alpha_n"), number("beta"), number("eps")};
+    x.alpha_p = softplus(x.alpha_p);
+    x.alpha_n = x.beta + softplus(x.alpha_n);
+    return x;
+  }
+
+  /// A number for each layer, or one for all.
+  float gguf_number_of_layer(const std::string& key, int l) const {
+    const GgufMetadata& data = checkpoint_.gguf();
+    const GgufEntry* entry = data.find(key);
+    if (entry == nullptr || entry->type != GgufType::kArray) {
+      return static_cast<float>(data.get_f64(key));
+    }
+    const GgufArray& numbers = entry->array;
+    if (numbers.element != GgufType::kF32 ||
+        numbers.count != static_cast<uint64_t>(config_->layers)) {
+      user_error("{}: {} is not a number for each of {} layers", data.file(), key, config_->layers);
+    }
+    float value;
+    std::memcpy(&value, numbers.bytes.data() + static_cast<size_t>(l) * sizeof value, sizeof value);
+    return value;
+  }
+
   void load_experts(int l, LayerWeights& w) {
     const ModelConfig& c = *config_;
     w.router = matrix(of_layer(names_.router, l), c.experts, c.hidden);
@@ -150,18 +227,40 @@ class Loader {
     const ExpertNames gate{names_.expert_gate, names_.experts_gate};
     const ExpertNames up{names_.expert_up, names_.experts_up};
     const ExpertNames down{names_.expert_down, names_.experts_down};
-    load_expert_matrices(l, gate, c.ffn, c.hidden, &ExpertWeights::gate, w);
-    load_expert_matrices(l, up, c.ffn, c.hidden, &ExpertWeights::up, w);
-    load_expert_matrices(l, down, c.hidden, c.ffn, &ExpertWeights::down, w);
+    if (tensors_.has(of_layer(names_.experts_gate_up, l))) {
+      load_joined_experts(l, w);
+    } else {
+      load_expert_matrices(l, gate, c.ffn, c.hidden, &ExpertWeights::gate, w);
+      load_expert_matrices(l, up, c.ffn, c.hidden, &ExpertWeights::up, w);
+      load_expert_matrices(l, down, c.hidden, c.ffn, &ExpertWeights::down, w);
+    }
     if (c.shared_ffn > 0) {
       w.gate = matrix(of_layer(names_.shared_gate, l), c.shared_ffn, c.hidden);
       w.up = matrix(of_layer(names_.shared_up, l), c.shared_ffn, c.hidden);
       w.down = matrix(of_layer(names_.shared_down, l), c.hidden, c.shared_ffn);
+      if (c.shared_gate)
+        w.shared_gate = tensors_.row(of_layer(names_.shared_expert_gate, l), c.hidden);
     }
-    if (c.expert_sigmoid) {
-      w.choice_bias = tensors_.vector(of_layer(names_.choice_bias, l), c.experts);
+    const std::string choice_bias = of_layer(names_.choice_bias, l);
+    if (c.choice_bias && (c.expert_sigmoid || tensors_.has(choice_bias))) {
+      w.choice_bias = tensors_.numbers(choice_bias, c.experts);
     }
     if (c.biases) load_expert_biases(l, w);
+  }
+
+  /// Rows of an expert's gate lie before those of its up.
+  void load_joined_experts(int l, LayerWeights& w) {
+    const int64_t ffn = config_->ffn, hidden = config_->hidden, experts = config_->experts;
+    const TensorView both =
+        tensors_.matrices(of_layer(names_.experts_gate_up, l), experts, 2 * ffn, hidden);
+    const TensorView down =
+        tensors_.matrices(of_layer(names_.experts_down_beside, l), experts, hidden, ffn);
+    for (int64_t e = 0; e < experts; ++e) {
+      ExpertWeights& expert = nth(w.experts, e);
+      expert.gate = both.slice_rows(e * 2 * ffn, ffn);
+      expert.up = both.slice_rows(e * 2 * ffn + ffn, ffn);
+      expert.down = down.slice_rows(e * hidden, hidden);
+    }
   }
 
   struct ExpertNames {

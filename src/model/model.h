@@ -19,7 +19,9 @@ class Checkpoint;
 struct LayerWeights {
   std::vector<float> attention_norm, ffn_norm;  ///< [hidden], for the inputs of sublayers
   std::vector<float> attention_after_norm, ffn_after_norm;  ///< [hidden], for their outputs
-  TensorView q, k, v;  ///< [heads * head_dim, hidden], k and v with KV heads
+  /// [heads * head_dim, hidden], k and v with KV heads. With an output gate q has twice the rows:
+  /// those of a head, then those of its gate.
+  TensorView q, k, v;
   std::vector<float> q_bias, k_bias, v_bias;
   std::vector<float> q_norm, k_norm;  ///< [head_dim], or for all heads (QkNorm)
   std::vector<float> sinks;           ///< [heads]; ModelShape::sinks points into it
@@ -27,14 +29,24 @@ struct LayerWeights {
   std::vector<float> output_bias;     ///< [hidden]
   /// The feed-forward network that all rows use, alone or beside experts. Without data, there is no
   /// such network.
-  TensorView gate, up;             ///< [ffn, hidden]
-  TensorView down;                 ///< [hidden, ffn]
-  TensorView router;               ///< [experts, hidden]
-  std::vector<float> router_bias;  ///< [experts]
-  std::vector<float> choice_bias;  ///< [experts], of scores (ExpertRule)
+  TensorView gate, up;     ///< [ffn, hidden]
+  TensorView down;         ///< [hidden, ffn]
+  TensorView shared_gate;  ///< [1, hidden], the gate of that network beside experts
+  // A gated delta net in the place of attention; `output` is [hidden, values].
+  TensorView delta_in;  ///< queries, keys and values [channels, hidden], or woven with the gate
+  TensorView delta_z;   ///< [values, hidden]; without data: woven into delta_in
+  TensorView delta_b;   ///< [value_heads, hidden], or woven with delta_a
+  TensorView delta_a;   ///< [value_heads, hidden]; without data: woven into delta_b
+  std::vector<float> convolution;    ///< [kernel, channels]
+  std::vector<float> dt_bias, rate;  ///< [value_heads]
+  std::vector<float> delta_norm;     ///< [value_dim]
+  Xielu xielu;                       ///< numbers of the network's function, if it is this one
+  TensorView router;                 ///< [experts, hidden]
+  std::vector<float> router_bias;    ///< [experts]
+  std::vector<float> choice_bias;    ///< [experts], of scores (ExpertRule)
   std::vector<ExpertWeights> experts;
 
-  bool has_network() const { return gate.data != nullptr; }
+  bool has_network() const { return down.data != nullptr; }
 };
 
 /// Norms of a layer: applied to the inputs and to the outputs of its sublayers.
@@ -53,6 +65,7 @@ inline const std::vector<float>& norm_of(const LayerWeights& w, RowNorm norm) {
 /// Low-rank adapters of a layer's matrices; empty for matrices without one.
 struct LayerAdapters {
   LowRank q, k, v, output, gate, up, down;
+  LowRank delta_in, delta_z, delta_b, delta_a;
 };
 
 /// Rows of a stored matrix that an adapter has replaced.

@@ -62,8 +62,7 @@ class Dealer {
     for (const LayerWeights& layer : model.layers) {
       const bool alike = model.config.experts == 0 || !layer.has_network();
       part_.of_network.push_back(
-          alike ? part_.of_down
-                : ffn_columns(layer.gate.rows(), block_of(layer.down), rank, ranks));
+          alike ? part_.of_down : ffn_columns(layer.up.rows(), block_of(layer.down), rank, ranks));
     }
     part_.of_output = stretch(int64_t{model.config.heads} * model.config.head_dim, rank, ranks);
   }
@@ -112,7 +111,7 @@ class Dealer {
     int64_t width = 0;
     for (size_t l = 0; l < whole_.layers.size(); ++l) {
       const LayerWeights& layer = whole_.layers[l];
-      if (layer.has_network() && layer.gate.rows() == ffn)
+      if (layer.has_network() && layer.up.rows() == ffn)
         width = std::max(width, part_.of_network[l].count);
     }
     return static_cast<int>(width);

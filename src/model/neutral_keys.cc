@@ -34,14 +34,15 @@ void check_gguf(const GgufMetadata& data, const ModelConfig& config) {
   if (!family.temperature) must_be(0, {"attention.temperature_scale"});
   if (!family.caps) must_be(0, {"attn_logit_softcapping", "final_logit_softcapping"});
   if (!family.multipliers) {
-    must_be(1, {"logit_scale", "residual_scale", "embedding_scale"});
+    if (!family.logit_factor) must_be(1, {"logit_scale"});
+    must_be(1, {"residual_scale", "embedding_scale"});
     must_be(config.shape().scale, {"attention.scale"});
   }
   if (!family.shared_experts) {
     must_be(0, {"expert_shared_count", "expert_shared_feed_forward_length"});
     must_be(1, {"expert_weights_scale"});
   }
-  must_be(1, {"expert_group_count"});
+  must_be(1, {"expert_group_count", "interleave_moe_layer_step"});
   const std::string causal = config.architecture + ".attention.causal";
   if (!data.find_bool(causal).value_or(true))
     user_error("{}: {} is false, which is not supported", data.file(), causal);
@@ -58,8 +59,8 @@ void check_hugging_face(const ConfigFields& fields, const ModelConfig& config) {
   must_be(0, {"clip_qkv"});
   if (!family.caps) must_be(0, {"attn_logit_softcapping", "final_logit_softcapping"});
   if (!family.multipliers) {
-    must_be(1, {"logits_scaling", "logit_scale", "residual_multiplier", "embedding_multiplier",
-                "scale_emb"});
+    if (!family.logit_factor) must_be(1, {"logit_scale"});
+    must_be(1, {"logits_scaling", "residual_multiplier", "embedding_multiplier", "scale_emb"});
     must_be(1 / std::sqrt(config.head_dim), {"attention_multiplier"});
   }
   if (!family.query_scale) must_be(config.head_dim, {"query_pre_attn_scalar"});

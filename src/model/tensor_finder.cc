@@ -72,6 +72,23 @@ std::vector<float> TensorFinder::vectors(const std::string& tensor, int64_t rows
   return numbers(t);
 }
 
+std::vector<float> TensorFinder::numbers(const std::string& tensor, int64_t size) {
+  const TensorView& t = checkpoint_.get(tensor);
+  if (t.elements() != size) wrong_shape(t, fmt::format("{} numbers", size));
+  return numbers(t);
+}
+
+TensorView TensorFinder::row(const std::string& tensor, int64_t cols) {
+  const TensorView& t = checkpoint_.get(tensor);
+  if (t.elements() != cols || t.cols() != cols) wrong_shape(t, fmt::format("[1, {}]", cols));
+  used_.insert(t.name);
+  TensorView weight = t;
+  weight.name = {};
+  weight.rank = 2;
+  weight.shape = {1, cols, 1, 1};
+  return weight;
+}
+
 std::vector<float> TensorFinder::numbers(const TensorView& t) {
   used_.insert(t.name);
   std::vector<float> values(static_cast<size_t>(t.elements()));

@@ -31,6 +31,11 @@ class TensorFinder {
   /// Returns vectors [rows, cols] as f32.
   std::vector<float> vectors(const std::string& tensor, int64_t rows, int64_t cols);
 
+  /// Returns `size` numbers as f32, whatever the tensor's rank.
+  std::vector<float> numbers(const std::string& tensor, int64_t size);
+  /// Returns a view of a vector or a matrix of one row, [1, cols].
+  TensorView row(const std::string& tensor, int64_t cols);
+
   /// Marks a tensor as used without matrix() or vector().
   void mark_used(std::string_view tensor);
   /// Marks all tensors as used whose names begin with `prefix`.

@@ -22,6 +22,18 @@ constexpr TensorNames kGguf = {.embedding = "token_embd",
                                .shared_gate = "blk.{}.ffn_gate_shexp",
                                .shared_up = "blk.{}.ffn_up_shexp",
                                .shared_down = "blk.{}.ffn_down_shexp",
+                               .shared_expert_gate = "blk.{}.ffn_gate_inp_shexp.weight",
+                               .delta_qkv = "blk.{}.attn_qkv",
+                               .delta_z = "blk.{}.attn_gate",
+                               .delta_qkvz = "blk.{}.ssm_in",
+                               .delta_b = "blk.{}.ssm_beta",
+                               .delta_a = "blk.{}.ssm_alpha",
+                               .delta_ba = "blk.{}.ssm_ba",
+                               .delta_norm = "blk.{}.ssm_norm",
+                               .delta_output = "blk.{}.ssm_out",
+                               .delta_convolution = "blk.{}.ssm_conv1d.weight",
+                               .delta_dt_bias = "blk.{}.ssm_dt.bias",
+                               .delta_rate = "blk.{}.ssm_a",
                                .router = "blk.{}.ffn_gate_inp",
                                .choice_bias = "blk.{}.exp_probs_b.bias",
                                .expert_gate = "blk.{}.ffn_gate.{}",
@@ -29,7 +41,9 @@ constexpr TensorNames kGguf = {.embedding = "token_embd",
                                .expert_down = "blk.{}.ffn_down.{}",
                                .experts_gate = "blk.{}.ffn_gate_exps",
                                .experts_up = "blk.{}.ffn_up_exps",
-                               .experts_down = "blk.{}.ffn_down_exps"};
+                               .experts_down = "blk.{}.ffn_down_exps",
+                               .experts_gate_up = "blk.{}.ffn_gate_up_exps.weight",
+                               .experts_down_beside = "blk.{}.ffn_down_exps.weight"};
 
 constexpr TensorNames kHuggingFace = {
     .embedding = "model.embed_tokens",
@@ -51,6 +65,18 @@ constexpr TensorNames kHuggingFace = {
     .shared_gate = "model.layers.{}.mlp.shared_experts.gate_proj",
     .shared_up = "model.layers.{}.mlp.shared_experts.up_proj",
     .shared_down = "model.layers.{}.mlp.shared_experts.down_proj",
+    .shared_expert_gate = "model.layers.{}.mlp.shared_expert_gate.weight",
+    .delta_qkv = "model.layers.{}.linear_attn.in_proj_qkv",
+    .delta_z = "model.layers.{}.linear_attn.in_proj_z",
+    .delta_qkvz = "model.layers.{}.linear_attn.in_proj_qkvz",
+    .delta_b = "model.layers.{}.linear_attn.in_proj_b",
+    .delta_a = "model.layers.{}.linear_attn.in_proj_a",
+    .delta_ba = "model.layers.{}.linear_attn.in_proj_ba",
+    .delta_norm = "model.layers.{}.linear_attn.norm",
+    .delta_output = "model.layers.{}.linear_attn.out_proj",
+    .delta_convolution = "model.layers.{}.linear_attn.conv1d.weight",
+    .delta_dt_bias = "model.layers.{}.linear_attn.dt_bias",
+    .delta_rate = "model.layers.{}.linear_attn.A_log",
     .router = "model.layers.{}.mlp.gate",
     .choice_bias = "model.layers.{}.mlp.gate.e_score_correction_bias",
     .expert_gate = "model.layers.{}.mlp.experts.{}.gate_proj",
@@ -58,7 +84,9 @@ constexpr TensorNames kHuggingFace = {
     .expert_down = "model.layers.{}.mlp.experts.{}.down_proj",
     .experts_gate = nullptr,
     .experts_up = nullptr,
-    .experts_down = nullptr};
+    .experts_down = nullptr,
+    .experts_gate_up = "model.layers.{}.mlp.experts.gate_up_proj",
+    .experts_down_beside = "model.layers.{}.mlp.experts.down_proj"};
 
 }  // namespace
 
@@ -74,6 +102,12 @@ TensorNames tensor_names(CheckpointFormat format, const std::string& architectur
     names.expert_gate = "model.layers.{}.block_sparse_moe.experts.{}.w1";
     names.expert_up = "model.layers.{}.block_sparse_moe.experts.{}.w3";
     names.expert_down = "model.layers.{}.block_sparse_moe.experts.{}.w2";
+  } else if (architecture == "qwen3_next" || architecture == "qwen3_5_moe_text") {
+    names.shared_gate = "model.layers.{}.mlp.shared_expert.gate_proj";
+    names.shared_up = "model.layers.{}.mlp.shared_expert.up_proj";
+    names.shared_down = "model.layers.{}.mlp.shared_expert.down_proj";
+  } else if (architecture == "ernie4_5_moe") {
+    names.choice_bias = "model.layers.{}.mlp.moe_statics.e_score_correction_bias";
   } else if (architecture == "gpt_oss") {
     names.router = "model.layers.{}.mlp.router";
   }

@@ -19,11 +19,19 @@ struct TensorNames {
   const char *q_norm, *k_norm, *sinks;
   const char *gate, *up, *gate_up, *down;
   const char *shared_gate, *shared_up,
-      *shared_down;  ///< network that all rows use beside the experts
+      *shared_down;                ///< network that all rows use beside the experts
+  const char *shared_expert_gate;  ///< gate of that network; the whole name
+  // Gated delta nets. Files hold either queries, keys and values apart from the output's gate, or
+  // all of them woven by key heads; the same holds for the shares (b) and decays (a) of new values.
+  const char *delta_qkv, *delta_z, *delta_qkvz, *delta_b, *delta_a, *delta_ba;
+  const char *delta_norm, *delta_output;
+  const char *delta_convolution, *delta_dt_bias, *delta_rate;  ///< whole names
   const char *router;
   const char *choice_bias;                               ///< the whole name
   const char *expert_gate, *expert_up, *expert_down;     ///< one tensor per expert
   const char *experts_gate, *experts_up, *experts_down;  ///< one tensor for all experts
+  /// One tensor for gate and up of all experts, and one for down beside it; whole names.
+  const char *experts_gate_up, *experts_down_beside;
 };
 
 const TensorNames &tensor_names(CheckpointFormat format);

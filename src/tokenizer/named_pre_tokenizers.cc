@@ -15,6 +15,8 @@ constexpr std::string_view kLlama3 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kQwen2 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kQwen35 =  // like Qwen2, but marks belong to letters
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kSeed =  // like Qwen2, but punctuation does not include line ends
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kTekken =
@@ -30,6 +32,7 @@ const std::vector<NamedPreTokenizer>& table() {
       {"dbrx glm4 chatglm-bpe", {kLlama3}},  // also OLMo 2, Phi-4 and GLM-4
       {"gpt-4o minimax-m2", {kO200k}},       // also gpt-oss and Phi-4-mini
       {"qwen2 deepseek-r1-qwen", {kQwen2}, false, false, true},
+      {"qwen35", {kQwen35}, false, false, true},
       {"seed-coder", {kSeed}},
       {"smollm starcoder refact command-r codeshell", {R"(\p{N})", kGpt2Pattern}},
       {"gpt-2 gpt2 phi-2 mpt olmo jais exaone4", {kGpt2Pattern}},

@@ -19,10 +19,27 @@ namespace fs = std::filesystem;
 
 const fs::path kTiny = fs::path(LONGHAUL_TEST_DATA) / "tiny_models";
 
-constexpr const char* kFamilies[] = {
-    "gemma2",   "gemma3",     "qwen3_moe",         "smollm3", "granite", "olmo2",
-    "glm4",     "ministral3", "gguf/gpt_oss.gguf", "olmo3",   "exaone4", "minimax_m2",
-    "glm4_moe", "dots1"};
+constexpr const char* kFamilies[] = {"gemma2",
+                                     "gemma3",
+                                     "qwen3_moe",
+                                     "smollm3",
+                                     "granite",
+                                     "olmo2",
+                                     "glm4",
+                                     "ministral3",
+                                     "gguf/gpt_oss.gguf",
+                                     "olmo3",
+                                     "exaone4",
+                                     "minimax_m2",
+                                     "glm4_moe",
+                                     "dots1",
+                                     "qwen3_next",
+                                     "qwen3_5",
+                                     "gguf/qwen3_5_moe.gguf",
+                                     "ernie4_5_moe",
+                                     "cohere2",
+                                     "apertus",
+                                     "arcee"};
 
 std::vector<int32_t> prompt() {
   std::vector<int32_t> ids;

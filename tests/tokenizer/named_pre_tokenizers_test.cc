@@ -19,5 +19,13 @@ TEST(NamedPreTokenizers, GptOssCutsAsTiktoken) {
             (Pieces{"a", "B", "2", "c", "  \t\r\n", "///...\n", " ", "3", ".", "14"}));
 }
 
+/// Qwen3.5's pattern keeps combining marks with their letters, Qwen2's does not.
+TEST(NamedPreTokenizers, Qwen35KeepsMarksWithLetters) {
+  const PreTokenizer cut = make_pre_tokenizer(named_pre_tokenizer("qwen35", "test"));
+  const PreTokenizer before = make_pre_tokenizer(named_pre_tokenizer("qwen2", "test"));
+  EXPECT_EQ(cut.split("cafe\u0301s 12 x"), (Pieces{"cafe\u0301s", " ", "1", "2", " x"}));
+  EXPECT_EQ(before.split("cafe\u0301s"), (Pieces{"cafe", "\u0301s"}));
+}
+
 }  // namespace
 }  // namespace longhaul

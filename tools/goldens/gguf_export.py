@@ -13,10 +13,12 @@ ARCHITECTURES = {"llama": "LLAMA", "qwen2": "QWEN2", "qwen3": "QWEN3", "phi3": "
                  "qwen3_moe": "QWEN3MOE", "smollm3": "SMOLLM3", "granite": "GRANITE",
                  "olmo2": "OLMO2", "glm4": "GLM4", "gpt_oss": "GPT_OSS",
                  "seed_oss": "SEED_OSS", "ernie4_5": "ERNIE4_5", "olmo3": "OLMO2", "exaone4": "EXAONE4",
-                 "minimax_m2": "MINIMAXM2", "glm4_moe": "GLM4_MOE", "dots1": "DOTS1"}
+                 "minimax_m2": "MINIMAXM2", "glm4_moe": "GLM4_MOE", "dots1": "DOTS1",
+                 "qwen3_next": "QWEN3NEXT", "qwen3_5_text": "QWEN35", "qwen3_5_moe_text": "QWEN35MOE",
+                 "ernie4_5_moe": "ERNIE4_5_MOE", "cohere2": "COHERE2", "apertus": "APERTUS", "arcee": "ARCEE"}
 # Model types whose rows of q and k llama.cpp rotates in pairs of neighbours. Hugging Face rotates
 # them in halves.
-PAIRED = {"llama", "mistral", "mixtral", "ministral3", "smollm3", "granite"}
+PAIRED = {"llama", "mistral", "mixtral", "ministral3", "smollm3", "granite", "arcee"}
 
 
 def architecture_of(config):
@@ -70,9 +72,45 @@ def row_order(config, name):
         if config["model_type"] in PAIRED and f".{part}." in name:
             count = config[heads]
             return (lambda w: pair_rows(w, count)), (lambda w: split_rows(w, count))
-    if config["model_type"].startswith("gemma") and "norm" in name:  # stored here as weight - 1
+    if "linear_attn" in name:
+        return delta_order(config, name)
+    if "moe_statics" in name:
+        return (lambda w: w[0]), (lambda w: w[None])
+    if "shared_expert_gate" in name:
+        return (lambda w: w[0]), (lambda w: w[None])
+    if config["model_type"].startswith(("gemma", "qwen3_next", "qwen3_5")) and "norm" in name:  # stored here as weight - 1
         return (lambda w: w + 1), (lambda w: w - 1)
     return (lambda w: w), (lambda w: w)
+
+
+def delta_order(config, name):
+    """The same for a tensor of a gated delta net. Qwen3.5's value heads are tiled, not grouped, in GGUF files."""
+    if name.endswith("A_log"):
+        tile, group = tiled(config, 1, 0)
+        return (lambda w: tile(-numpy.exp(w))), (lambda w: numpy.log(-group(w)))
+    if "conv1d" in name:
+        tile, group = tiled(config, config["linear_value_head_dim"], 0)
+        return (lambda w: tile(w[:, 0])), (lambda w: group(w)[:, None])
+    if "linear_attn.norm" in name:
+        return (lambda w: w), (lambda w: w)
+    if "out_proj" in name:
+        return tiled(config, config["linear_value_head_dim"], 1)
+    per_head = any(part in name for part in ("in_proj_a.", "in_proj_b.", "in_proj_ba.", "dt_bias"))
+    return tiled(config, 1 if per_head else config["linear_value_head_dim"], 0)
+
+
+def tiled(config, size, axis):
+    """Value heads of `size` in the last rows or columns: (grouped by key head to tiled, tiled to grouped)."""
+    if config["model_type"] == "qwen3_next":
+        return (lambda w: w), (lambda w: w)
+    keys, values = config["linear_num_key_heads"], config["linear_num_value_heads"]
+    order = numpy.arange(values * size).reshape(keys, values // keys, size).swapaxes(0, 1).reshape(-1)
+
+    def place(weight, index):
+        before = weight.shape[axis] - len(index)
+        return numpy.take(weight, numpy.concatenate([numpy.arange(before), before + index]), axis)
+
+    return (lambda w: place(w, order)), (lambda w: place(w, numpy.argsort(order)))
 
 
 def llama3_frequency_factors(config, rope):
@@ -97,7 +135,8 @@ def tensor_type(name, values, types):
 
 
 def add_hyperparameters(writer, config, rope):
-    rotary = config.get("rotary_dim") or int(head_dim(config) * config.get("partial_rotary_factor", 1.0))
+    partial = rope.get("partial_rotary_factor", config.get("partial_rotary_factor", 1.0))
+    rotary = config.get("rotary_dim") or int(head_dim(config) * partial)
     writer.add_context_length(config["max_position_embeddings"])
     writer.add_embedding_length(config["hidden_size"])
     writer.add_block_count(config["num_hidden_layers"])
@@ -106,7 +145,10 @@ def add_hyperparameters(writer, config, rope):
     writer.add_head_count_kv(config["num_key_value_heads"])
     writer.add_key_length(head_dim(config))
     writer.add_value_length(head_dim(config))
-    writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
+    if "layer_norm_eps" in config:
+        writer.add_layer_norm_eps(config["layer_norm_eps"])
+    else:
+        writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
     writer.add_vocab_size(config["vocab_size"])
     writer.add_rope_dimension_count(rotary)
     writer.add_rope_freq_base(rope["rope_theta"])
@@ -129,11 +171,14 @@ def add_family(writer, config):
             "embedding_multiplier": writer.add_embedding_scale,
             "residual_multiplier": writer.add_residual_scale,
             "attention_multiplier": writer.add_attention_scale,
-            "logits_scaling": writer.add_logit_scale}
+            "logits_scaling": writer.add_logit_scale,
+            "logit_scale": writer.add_logit_scale,
+            "moe_k": writer.add_expert_used_count}
     for key, add in keys.items():
         if config.get(key):
             add(config[key])
-    experts = config.get("num_experts", config.get("num_local_experts", config.get("n_routed_experts")))
+    experts = next((config[key] for key in ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
+                    if key in config), 0)
     if experts:
         writer.add_expert_count(experts)
     if config["model_type"] in ("gpt_oss", "minimax_m2"):
@@ -143,16 +188,36 @@ def add_family(writer, config):
         writer.add_expert_shared_count(config["n_shared_experts"])
         writer.add_expert_weights_scale(config["routed_scaling_factor"])
         writer.add_expert_weights_norm(config["norm_topk_prob"])
+    if config.get("moe_num_experts"):
+        writer.add_leading_dense_block_count(config["moe_layer_start_index"])
+        writer.add_interleave_moe_layer_step(config["moe_layer_interval"])
+        writer.add_expert_shared_count(config["moe_num_shared_experts"])
+        writer.add_expert_shared_feed_forward_length(config["moe_num_shared_experts"] * config["moe_intermediate_size"])
     if config.get("scoring_func") == "sigmoid" or config.get("n_routed_experts"):
         writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+    if "linear_num_key_heads" in config:
+        add_delta_net(writer, config)
     rope = rope_settings(config)
     if "llama_4_scaling_beta" in rope:
         writer.add_attn_temperature_scale(rope["llama_4_scaling_beta"])
         writer.add_rope_scaling_yarn_log_mul(rope["mscale_all_dim"])
     if config["model_type"] == "gemma3_text" and config.get("sliding_window_pattern", 6) != 6:
         writer.add_sliding_window_pattern(config["sliding_window_pattern"])
-    if config["model_type"] in ("olmo3", "exaone4") and config["sliding_window"]:
+    if config["model_type"] in ("olmo3", "exaone4", "cohere2") and config["sliding_window"]:
         writer.add_sliding_window_pattern([kind == "sliding_attention" for kind in config["layer_types"]])
+
+
+def add_delta_net(writer, config):
+    writer.add_ssm_conv_kernel(config["linear_conv_kernel_dim"])
+    writer.add_ssm_state_size(config["linear_key_head_dim"])
+    writer.add_ssm_group_count(config["linear_num_key_heads"])
+    writer.add_ssm_time_step_rank(config["linear_num_value_heads"])
+    writer.add_ssm_inner_size(config["linear_value_head_dim"] * config["linear_num_value_heads"])
+    writer.add_uint32(f"{gguf.MODEL_ARCH_NAMES[architecture_of(config)]}.full_attention_interval", 4)
+    if "shared_expert_intermediate_size" in config:
+        writer.add_expert_shared_feed_forward_length(config["shared_expert_intermediate_size"])
+    if config["model_type"] != "qwen3_next":
+        writer.add_rope_dimension_sections([*rope_settings(config)["mrope_section"], 0])
 
 
 def expert_of(name):
@@ -197,11 +262,50 @@ def join_gpt_oss(split):
     return joined
 
 
+def woven_rows(config):
+    """For a product woven by key heads: its rows of queries, keys, values, and those of gates."""
+    keys, ratio = config["linear_num_key_heads"], config["linear_num_value_heads"] // config["linear_num_key_heads"]
+    widths = [config["linear_key_head_dim"]] * 2 + [config["linear_value_head_dim"] * ratio] * 2
+    rows = numpy.arange(keys * sum(widths)).reshape(keys, -1)
+    parts = numpy.split(rows, numpy.cumsum(widths)[:-1], axis=1)
+    return numpy.concatenate([part.reshape(-1) for part in parts[:3]]), parts[3].reshape(-1)
+
+
+def split_qwen3_next(config, weights):
+    """Its matrices of queries, keys, values and gates as two."""
+    inner, gates = woven_rows(config)
+    split = {}
+    for name, values in weights.items():
+        if "in_proj_qkvz" in name:
+            split[name.replace("qkvz", "qkv")] = values[inner]
+            split[name.replace("qkvz", "z")] = values[gates]
+        else:
+            split[name] = values
+    return split
+
+
+def join_qwen3_next(config, split):
+    """The inverse of split_qwen3_next."""
+    order = numpy.argsort(numpy.concatenate(woven_rows(config)))
+    joined = {}
+    for name, values in split.items():
+        if "in_proj_qkv." in name:
+            both = numpy.concatenate([values, split[name.replace("qkv", "z")]])
+            joined[name.replace("qkv", "qkvz")] = both[order]
+        elif "in_proj_z." not in name:
+            joined[name] = values
+    return joined
+
+
 def split_for(config, weights):
+    if config["model_type"] == "qwen3_next":
+        return split_qwen3_next(config, weights)
     return split_gpt_oss(weights) if config["model_type"] == "gpt_oss" else weights
 
 
 def join_for(config, weights):
+    if config["model_type"] == "qwen3_next":
+        return join_qwen3_next(config, weights)
     return join_gpt_oss(weights) if config["model_type"] == "gpt_oss" else weights
 
 
@@ -209,9 +313,12 @@ def gguf_tensors(config, weights):
     """GGUF's name to [(Hugging Face name, values as GGUF orders them)]: several experts share one."""
     names, tensors = name_map(config), {}
     for name in weights:
+        if ".act_fn." in name:
+            continue  # numbers of a function, which are metadata in GGUF files
         joined, expert = expert_of(name)
         # As llama.cpp's converter, which makes a bias of it.
         joined = joined.replace("e_score_correction_bias", "e_score_correction.bias")
+        joined = joined.replace(".dt_bias", ".dt_proj.bias")
         gguf_name = names.get_name(joined, try_suffixes=(".weight", ".bias"))
         assert gguf_name, name
         to_gguf, _ = row_order(config, name)
@@ -250,8 +357,11 @@ def export(folder, path, types):
     add_hyperparameters(writer, config, rope)
     add_family(writer, config)
     add_tokenizer(writer, folder, config)
-    seen = {}
     weights = split_for(config, read_weights(folder))
+    seen = {name: values for name, values in weights.items() if ".act_fn." in name}
+    for part in ("alpha_p", "alpha_n", "beta", "eps") if seen else ():
+        numbers = [seen[f"model.layers.{layer}.mlp.act_fn.{part}"] for layer in range(config["num_hidden_layers"])]
+        writer.add_array(f"xielu.{part}", [float(number.reshape(-1)[0]) for number in numbers])
     for name, parts in gguf_tensors(config, weights).items():
         values = numpy.stack([part[1] for part in parts]) if len(parts) > 1 else parts[0][1]
         kind = tensor_type(name, values, types)

@@ -43,11 +43,15 @@ def write_tokenizer(folder):
 def fill(model, seed):
     """Random weights lively enough that attention is neither flat nor on one key."""
     generator = torch.Generator().manual_seed(seed)
-    norm = 0.0 if model.config.model_type.startswith("gemma") else 1.0  # stored as weight - 1
+    zero_centred = model.config.model_type.startswith(("gemma", "qwen3_next", "qwen3_5"))  # stored as weight - 1
     for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=generator)
         if "norm" in name:
-            value = norm + 0.2 * noise
+            value = (0.0 if zero_centred and "linear_attn" not in name else 1.0) + 0.2 * noise
+        elif name.endswith("A_log"):
+            value = 0.7 * noise - 1
+        elif ".act_fn." in name:
+            value = parameter.data + 0.3 * noise
         elif name.endswith("bias"):
             value = 0.3 * noise
         elif name.endswith("sinks"):
@@ -93,7 +97,7 @@ def logits_of(config, weights, ids):
     with tempfile.TemporaryDirectory() as scratch:
         other = pathlib.Path(scratch)
         common.write_json(other / "config.json", config)
-        save_file({name: torch.from_numpy(numpy.ascontiguousarray(values, dtype=numpy.float32))
+        save_file({name: torch.from_numpy(numpy.asarray(values, dtype=numpy.float32, order="C"))
                    for name, values in weights.items()}, other / "model.safetensors",
                   metadata={"format": "pt"})
         return hf_logits(other, ids)

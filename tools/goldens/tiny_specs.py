@@ -47,6 +47,23 @@ def gemma3_text():
                  attn_logit_softcapping=None, final_logit_softcapping=None)
 
 
+DELTA_LAYERS = ["linear_attention", "linear_attention", "linear_attention", "full_attention", "linear_attention"]
+
+
+def delta_net(architecture, model_type, **fields):
+    """Heads of 32 of which a quarter rotates; delta nets of 2 key heads and 4 value heads of 16."""
+    return family(architecture, model_type, num_hidden_layers=5, head_dim=32, num_attention_heads=2,
+                  num_key_value_heads=1, linear_conv_kernel_dim=4, linear_key_head_dim=16, linear_value_head_dim=16,
+                  linear_num_key_heads=2, linear_num_value_heads=4, tie_word_embeddings=False, **fields)
+
+
+def delta_net35(architecture, model_type, **fields):
+    return without_theta(delta_net(
+        architecture, model_type, dtype="bfloat16", layer_types=DELTA_LAYERS,
+        rope_parameters={"rope_type": "default", "rope_theta": 1e7, "partial_rotary_factor": 0.25,
+                         "mrope_section": [2, 1, 1], "mrope_interleaved": True}, **fields))
+
+
 # Fields for which a GGUF file has no key. llama.cpp computes them from other fields.
 OF_GGUF = {"gemma2": {"query_pre_attn_scalar": 16}, "gemma3": {"query_pre_attn_scalar": 16}}
 
@@ -273,6 +290,58 @@ SPECS = {
                topk_group=1, routed_scaling_factor=1.5, norm_topk_prob=False, sliding_window=None,
                layer_types=["full_attention"] * 3, num_key_value_heads=4, tie_word_embeddings=False),
         64, {"norm_topk_prob": True}, {"": "Q8_0"}),
+    "qwen3_next": (
+        "gated delta nets in three of four layers, their matrices woven by key heads; every fourth has attention with a "
+        "gate of its output; norms stored less 1; 8 experts, 3 for each row, beside a network with a gate",
+        delta_net("Qwen3NextForCausalLM", "qwen3_next", num_experts=8, num_experts_per_tok=3, moe_intermediate_size=32,
+                  shared_expert_intermediate_size=48, norm_topk_prob=True, decoder_sparse_step=1, mlp_only_layers=[],
+                  full_attention_interval=4, rope_theta=1e7, partial_rotary_factor=0.25),
+        150, {"num_experts_per_tok": 1}, {"": "Q8_0", "ffn_down": "F16", "ssm_conv1d": "F32"}),
+    "qwen3_5": (
+        "as qwen3_next without experts, matrices of the delta nets apart, in the spelling of transformers 5",
+        delta_net35("Qwen3_5ForCausalLM", "qwen3_5_text"),
+        150, None, {"": "Q8_0", "ssm_conv1d": "F32", "ssm_alpha": "F32", "ssm_beta": "F32"}),
+    "qwen3_5_moe": (
+        "as qwen3_5 with the experts of qwen3_next, which are in one tensor",
+        delta_net35("Qwen3_5MoeForCausalLM", "qwen3_5_moe_text", num_experts=8, num_experts_per_tok=3,
+                    moe_intermediate_size=32, shared_expert_intermediate_size=48),
+        150, None, {"": "Q8_0", "ffn_down": "F16", "ssm_conv1d": "F32", "ssm_alpha": "F32", "ssm_beta": "F32"}),
+    "qwen3_5_images": (
+        "the text model of one that sees images, qwen3_5_moe",
+        with_images("Qwen3_5MoeForConditionalGeneration", "qwen3_5_moe",
+                    delta_net35("Qwen3_5MoeForCausalLM", "qwen3_5_moe_text", num_experts=4, num_experts_per_tok=2,
+                                moe_intermediate_size=32, shared_expert_intermediate_size=48),
+                    image_token_id=257, video_token_id=258, vision_start_token_id=259, vision_end_token_id=260,
+                    tie_word_embeddings=False,
+                    vision_config={"model_type": "qwen3_5_moe_vision", "depth": 1, "hidden_size": 16,
+                                   "intermediate_size": 16, "num_heads": 2, "out_hidden_size": 64, "patch_size": 14,
+                                   "num_position_embeddings": 4}),
+        96, None, None),
+    "ernie4_5_moe": (
+        "a first layer without experts, then 8, 3 for each row, chosen by a softmax with a bias that their weights do not "
+        "have; two shared experts in one network; pairs of neighbours rotate in both kinds of files",
+        family("Ernie4_5_MoeForCausalLM", "ernie4_5_moe", num_hidden_layers=3, intermediate_size=96, moe_intermediate_size=32,
+               moe_num_experts=8, moe_k=3, moe_num_shared_experts=2, moe_layer_start_index=1, moe_layer_end_index=-1,
+               moe_layer_interval=1, use_bias=False, rope_theta=500000.0, tie_word_embeddings=False),
+        64, {"moe_k": 1}, {"": "Q8_0", "ffn_down": "F16"}),
+    "cohere2": (
+        "attention and network side by side behind one LayerNorm; a window of 24 in three of four layers, which alone rotate, "
+        "in pairs of neighbours; a factor of logits",
+        {key: value for key, value in family(
+            "Cohere2ForCausalLM", "cohere2", num_hidden_layers=4, sliding_window=24, logit_scale=0.25, layer_norm_eps=1e-5,
+            layer_types=["sliding_attention"] * 3 + ["full_attention"], rope_theta=50000.0).items() if key != "rms_norm_eps"},
+        96, {"layer_types": ["full_attention"] * 4}, {"": "Q8_0", "ffn_down": "F16"}),
+    "apertus": (
+        "networks without a gate whose function has trained numbers (xIELU); norms on heads; RoPE scaling llama3",
+        family("ApertusForCausalLM", "apertus", hidden_act="xielu", intermediate_size=64, tie_word_embeddings=False,
+               rope_theta=12e6, rope_scaling={"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
+                                              "high_freq_factor": 4.0, "original_max_position_embeddings": 64}),
+        96, None, {"": "Q8_0"}),
+    "arcee": (
+        "networks without a gate: the square of what is positive",
+        family("ArceeForCausalLM", "arcee", hidden_act="relu2", mlp_bias=False, intermediate_size=64,
+               tie_word_embeddings=False),
+        64, {"rope_theta": 100.0}, {"": "Q8_0", "ffn_down": "F16"}),
 }
 
 # Models whose Hugging Face form is not read. Only their GGUF files are kept.

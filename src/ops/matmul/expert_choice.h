@@ -17,8 +17,8 @@ struct ExpertRule {
   /// If true, each score is the sigmoid of a logit (DeepSeek-V3, arXiv:2412.19437, section 2.1.2).
   /// Otherwise scores are the softmax over all experts.
   bool sigmoid = false;
-  /// [experts] or null. Added to the scores when experts are chosen, but not to the weights. Only
-  /// with `sigmoid`.
+  /// [experts] or null. Added to the scores when experts are chosen, but not to the weights. On a
+  /// GPU only with `sigmoid`.
   const float* choice_bias = nullptr;
   float scale = 1;  ///< factor of all weights
 };

@@ -17,9 +17,12 @@ const float* or_null(const std::vector<float>& bias) {
 double sigmoid(float x) { return 1 / (1 + std::exp(-double{x})); }
 
 /// The number by which experts are chosen. It orders them as their scores do.
-float choice_score(const float* logits, int32_t expert, const ExpertRule& rule) {
+float choice_score(const float* logits, int32_t expert, const ExpertRule& rule, double top,
+                   double sum) {
   if (rule.choice_bias == nullptr) return logits[expert];
-  return static_cast<float>(sigmoid(logits[expert])) + rule.choice_bias[expert];
+  const double score =
+      rule.sigmoid ? sigmoid(logits[expert]) : std::exp(logits[expert] - top) / sum;
+  return static_cast<float>(score) + rule.choice_bias[expert];
 }
 
 /// Selects the experts of one row; `order` and `scores` are scratch memory.
@@ -28,12 +31,16 @@ void choose_of_row(const float* logits, int experts, int used, const ExpertRule&
   order.resize(static_cast<size_t>(experts));
   scores.resize(static_cast<size_t>(experts));
   std::iota(order.begin(), order.end(), 0);
-  for (const int32_t e : order) scores[static_cast<size_t>(e)] = choice_score(logits, e, rule);
+  const double top = *std::max_element(logits, logits + experts);
+  double of_all = 0;
+  for (const int32_t e : order) of_all += std::exp(logits[e] - top);
+  for (const int32_t e : order) {
+    scores[static_cast<size_t>(e)] = choice_score(logits, e, rule, top, of_all);
+  }
   std::partial_sort(order.begin(), order.begin() + used, order.end(), [&](int32_t a, int32_t b) {
     const float of_a = scores[static_cast<size_t>(a)], of_b = scores[static_cast<size_t>(b)];
     return of_a > of_b || (!(of_a < of_b) && a < b);
   });
-  const double top = logits[order[0]];
   const auto weight = [&](int32_t e) {
     return rule.sigmoid ? sigmoid(logits[e]) : std::exp(logits[e] - top);
   };
@@ -52,7 +59,7 @@ void choose_of_row(const float* logits, int experts, int used, const ExpertRule&
 
 void choose_experts(const float* logits, int64_t rows, int experts, int used,
                     const ExpertRule& rule, ExpertChoice* chosen) {
-  LH_ASSERT(used >= 1 && used <= experts && (rule.sigmoid || rule.choice_bias == nullptr));
+  LH_ASSERT(used >= 1 && used <= experts);
   parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
     thread_local std::vector<int32_t> order;
     thread_local std::vector<float> scores;

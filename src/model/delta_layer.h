@@ -1,0 +1,33 @@
+#pragma once
+// The gated delta nets of a decoder on the host, in the place of attention.
+
+#include "base/buffer.h"
+#include "kv/recurrent_state.h"
+#include "model/model.h"
+#include "ops/matmul/linear.h"
+
+namespace longhaul {
+
+class DeltaLayer {
+ public:
+  /// Multiplies the normalised rows of all sequences. `adapters` may be null.
+  void project(LinearInput& input, const LayerWeights& w, const LayerAdapters* adapters,
+               const DeltaShape& shape, Compute compute);
+  /// Computes rows [first, first + rows) of those, which are adjacent rows of one sequence, and
+  /// writes `out` [rows, values], the input of the output matrix.
+  void mix(const LayerWeights& w, const ModelConfig& c, int64_t first, int64_t rows,
+           const RecurrentState::Step& state, float* out);
+
+  /// Bytes of a row.
+  static size_t row_bytes(const DeltaShape& shape);
+
+ private:
+  void unweave(const DeltaShape& shape, int64_t rows);
+  void unweave_shares(const DeltaShape& shape, int64_t rows);
+
+  Buffer<float> product_, shares_;  // [rows, ...], woven by key heads
+  Buffer<float> qkv_, z_, b_, a_;   // [rows, channels], [rows, values], [rows, value_heads]
+  Buffer<float> convolved_;         // [rows of one sequence, channels]
+};
+
+}  // namespace longhaul

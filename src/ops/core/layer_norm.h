@@ -1,0 +1,12 @@
+#pragma once
+// Layer normalisation without a bias (Ba et al. 2016, arXiv:1607.06450).
+
+#include <cstdint>
+
+namespace longhaul {
+
+/// Computes y[r, i] = (x[r, i] - mean of row r) / sqrt(variance of row r + eps) * weight[i], on the
+/// calling thread. x and y are [rows, n], packed; y may be x.
+void layer_norm(const float* x, const float* weight, float eps, int64_t rows, int64_t n, float* y);
+
+}  // namespace longhaul

@@ -1,0 +1,22 @@
+#pragma once
+// Activations of feed-forward networks without a gate: y = down(f(up(x))).
+
+#include <cstdint>
+
+namespace longhaul {
+
+enum class Ungated : uint8_t {
+  kNone,         ///< the network has a gate (ops/core/swiglu.h)
+  kSquaredRelu,  ///< max(x, 0)^2 (So et al. 2021, arXiv:2109.08668)
+  kXielu,        ///< xIELU with two trained numbers a layer (Huang 2024, arXiv:2411.13010)
+};
+
+/// f(x) = alpha_p x^2 + beta x for x > 0, else (expm1(min(x, eps)) - x) alpha_n + beta x.
+struct Xielu {
+  float alpha_p = 0, alpha_n = 0, beta = 0, eps = 0;
+};
+
+/// Replaces each of `count` numbers by the function of itself.
+void activate(Ungated function, const Xielu& xielu, float* x, int64_t count);
+
+}  // namespace longhaul
