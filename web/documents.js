@@ -5,6 +5,7 @@ import { bytes, count, countOf, el, icon, iconButton, ICONS, say, seconds } from
 import { emit, on, state } from './state.js';
 
 const followed = new Set();
+const MOST_FOLLOWED = 2;  // a browser has six connections to a server; further documents wait for the next refresh
 const BUSY = ['converting', 'queued', 'reading'];
 
 /** Reads the list again, and follows documents that are being read. */
@@ -22,7 +23,7 @@ export async function refresh() {
 }
 
 async function follow(id) {
-  if (followed.has(id)) return;
+  if (followed.has(id) || followed.size >= MOST_FOLLOWED) return;
   followed.add(id);
   try {
     for await (const event of api.follow(`v1/documents/${id}?stream=true`)) {
@@ -31,7 +32,9 @@ async function follow(id) {
       emit('document', event);
       if (event.status === 'ready') say(`${event.name} has been read.`);
     }
-  } catch { /* the next refresh tells */ }
+  } catch {
+    await new Promise((done) => setTimeout(done, 3000));
+  }
   followed.delete(id);
   refresh();
 }

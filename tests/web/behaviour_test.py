@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The page's behaviour against a server without a model: python3 tests/web/behaviour_test.py"""
 
+import json
 import pathlib
 import tempfile
 import time
@@ -161,7 +162,6 @@ class Asking(Behaviour):
         self.assertEqual(self.store.generated, 1)
         self.assertEqual(len(page.all(".cite")), 3)
         stream = next(iter(self.store.streams.values()))["bytes"].decode()
-        import json
         said = "".join(json.loads(line[6:])["choices"][0]["delta"].get("content", "") for line in stream.split("\n\n")
                        if line.startswith("data: {") and json.loads(line[6:])["choices"])
         kept = page.run("return import('/assets/state.js').then((s) => Object.values(s.state.conversations[0].messages).find((m) => m.role === 'assistant').text)")
@@ -262,7 +262,6 @@ class Asking(Behaviour):
         self.assertIn("## What is it about?", markdown)
         self.assertIn("> 1. ", markdown)
         self.assertIn("Chapter.txt, page", markdown)
-        import json
         data = json.loads(text)
         self.assertEqual([m["role"] for m in data["messages"]], ["user", "assistant"])
         self.assertEqual(len(data["messages"][1]["sentences"]), 3)
@@ -330,7 +329,7 @@ class Hostile(Behaviour):
         self.assertEqual(page.run("return document.querySelectorAll('.reader script').length"), 0)
 
 
-class Keys_(Behaviour):
+class NeedsKey(Behaviour):
     key = "open sesame"
 
     def test_a_key_is_needed(self):

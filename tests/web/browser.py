@@ -1,5 +1,6 @@
 """A Chromium without a window, and what tests of the page need of it. Needs Debian's python3-selenium and chromium."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -134,7 +135,6 @@ class Page:
 
     def problems(self):
         """Errors of scripts, and everything that the page asked of other servers."""
-        import json
         found = [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE" and "Failed to load resource" not in entry["message"]]
         for entry in self.driver.get_log("performance"):
             message = json.loads(entry["message"])["message"]

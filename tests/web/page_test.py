@@ -2,6 +2,7 @@
 """The page with the server itself and nano: python3 tests/web/page_test.py PROGRAM"""
 
 import hashlib
+import json
 import os
 import pathlib
 import sys
@@ -176,7 +177,6 @@ class Replies(WithServer):
         whole = page.run("return import('/assets/state.js').then((s) => Object.values(s.state.conversations[0].messages).find((m) => m.role === 'assistant'))")
         status, stream = self.server.ask("GET", f"/v1/stream/{whole['id']}")
         self.assertEqual(status, 200)
-        import json
         events = [json.loads(line[6:]) for line in stream.split("\n\n") if line.startswith("data: {")]
         self.assertEqual("".join(e["choices"][0]["delta"].get("content") or "" for e in events if e["choices"]), whole["text"])
         metrics = self.server.ask("GET", "/metrics")[1]
