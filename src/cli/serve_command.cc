@@ -97,7 +97,7 @@ std::shared_ptr<ServedModel> make_model(const ServeFlags& flags,
         std::filesystem::path(lora.substr(0, lora.find(':'))).stem().string());
   }
   try {
-    model->chat = engine->chat_template(flags.chat_template);
+    model->use_template(engine->chat_template(flags.chat_template));
   } catch (const UserError& error) {
     if (!flags.chat_template.empty()) throw;
     model->chat_problem = error.what();

@@ -56,6 +56,11 @@ MethodSpec parse_method(const ServedModel& model, const std::string& text) {
 
 }  // namespace
 
+void ServedModel::use_template(ChatTemplate chat_template) {
+  reply_format = find_reply_format(chat_template);
+  chat = std::move(chat_template);
+}
+
 MethodSpec method_of_request(const ServedModel& model, const std::string& named_model,
                              const std::string& attention) {
   std::string name = named_model, method = attention;

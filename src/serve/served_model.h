@@ -7,6 +7,7 @@
 
 #include "engine/engine.h"
 #include "engine/session.h"
+#include "serve/output/reply_format.h"
 #include "serve/scheduler/engine_port.h"
 #include "serve/scheduler/scheduler.h"
 
@@ -22,6 +23,7 @@ struct ServedModel {
   std::vector<std::string> adapters;
   std::optional<ChatTemplate> chat;  ///< null: chat requests are refused
   std::string chat_problem;          ///< the reason why there is none
+  ReplyFormat reply_format;          ///< of the template, found by use_template()
   SamplerOptions sampler;            ///< defaults of requests
   std::string kv_type, kernels;
   std::string sandbox;
@@ -32,6 +34,8 @@ struct ServedModel {
   std::unique_ptr<EnginePort> port;
   std::unique_ptr<Scheduler> scheduler;
 
+  /// Sets the template, and finds the form in which the model writes calls and reasoning.
+  void use_template(ChatTemplate chat_template);
   int64_t trained() const { return engine->model().shape.trained_context; }
   /// The limit that clients see: --ctx, or else the trained length.
   int64_t told_context() const { return context > 0 ? context : trained(); }

@@ -48,7 +48,7 @@ class MockServer {
     model_ = std::make_shared<ServedModel>();
     model_->name = "nano";
     model_->engine = nano();
-    model_->chat = nano()->chat_template();
+    model_->use_template(nano()->chat_template());
     model_->kv_type = "bf16";
     model_->context = scheduling.context;
     model_->memory_limit = scheduling.memory_limit = size_t{1} << 30;

@@ -10,7 +10,8 @@
 namespace longhaul::serve {
 namespace {
 
-constexpr size_t kMostStops = 16, kMostBiases = 1024, kLongestStop = 4096;
+constexpr size_t kMostStops = 16, kMostBiases = 1024, kLongestStop = 4096,
+                 kLongestConversation = 256;
 
 /// The token that a key or an entry of logit_bias names.
 int32_t bias_token(const ServedModel& model, int64_t id) {
@@ -64,29 +65,6 @@ void read_sampler(const FieldReader& fields, SamplerOptions& sampler) {
   fields.number("min_p", 0, 1, sampler.min_p);
   fields.number("repeat_penalty", 0.01, 100, sampler.repeat_penalty);
   fields.integer("repeat_last_n", 0, 1 << 30, sampler.repeat_last);
-}
-
-/// Without a seed one is drawn, so that the reply can be made again.
-void read_seed(const FieldReader& fields, GenerationRequest& request, SamplerOptions& sampler) {
-  const auto seed = fields.integer("seed", -1, std::numeric_limits<int64_t>::max());
-  if (sampler.temperature <= 0) return;
-  if (seed && *seed >= 0) {
-    sampler.seed = static_cast<uint64_t>(*seed);
-  } else {
-    sampler.seed = std::random_device{}();
-  }
-  request.seed = sampler.seed;
-}
-
-std::string conversation_of(const http::HttpRequest& http, const FieldReader& fields) {
-  for (const char* name : {"X-Session-Id", "X-Conversation-Id"}) {
-    if (const auto value = http.field(name); !value.empty())
-      return std::string(value.substr(0, 256));
-  }
-  for (const char* name : {"session", "prompt_cache_key"}) {
-    if (auto value = fields.text(name); value && !value->empty()) return value->substr(0, 256);
-  }
-  return {};
 }
 
 }  // namespace
@@ -159,10 +137,11 @@ void read_common(const ServedModel& model, const http::HttpRequest& http, const 
                  const std::string& key, GenerationRequest& request, Job& job) {
   const FieldReader fields(body);
   refuse_unsupported(model, fields);
-  request.model = fields.text("model").value_or("");
-  request.attention =
-      method_of_request(model, request.model, fields.text("attention").value_or(""));
-  if (request.model.empty()) request.model = model.name;
+  std::string conversation;
+  for (const char* name : {"session", "prompt_cache_key"}) {
+    if (conversation.empty()) conversation = fields.text(name).value_or("");
+  }
+  begin_job(model, http, fields, key, conversation, request, job);
   request.stream = fields.boolean("stream").value_or(false);
   if (const Json* options = fields.find("stream_options")) {
     if (!options->is_object()) refuse_field("stream_options", "is no object");
@@ -173,21 +152,44 @@ void read_common(const ServedModel& model, const http::HttpRequest& http, const 
   request.return_tokens = fields.boolean("return_tokens").value_or(false);
   fields.integer("n", 1, 8, request.choices);
 
-  job.key = key;
-  job.conversation = conversation_of(http, fields);
-  job.attention = request.attention;
   job.choices = request.choices;
   job.progress = request.progress;
   job.reuse = fields.boolean("cache_prompt").value_or(true);
-  job.reply.sampler = model.sampler;
   read_sampler(fields, job.reply.sampler);
-  read_seed(fields, request, job.reply.sampler);
+  settle_seed(fields.integer("seed", -1, std::numeric_limits<int64_t>::max()), request, job);
   fields.number("presence_penalty", -100, 100, job.reply.presence_penalty);
   fields.number("frequency_penalty", -100, 100, job.reply.frequency_penalty);
   job.reply.ignore_eos = fields.boolean("ignore_eos").value_or(false);
   job.reply.constraint = read_reply_form(model, fields);
   job.reply.stop = stop_texts(fields.find("stop"), "stop");
   if (const Json* bias = fields.find("logit_bias")) read_bias(model, *bias, job.reply.logit_bias);
+}
+
+void begin_job(const ServedModel& model, const http::HttpRequest& http, const FieldReader& fields,
+               const std::string& key, const std::string& conversation, GenerationRequest& request,
+               Job& job) {
+  request.model = fields.text("model").value_or("");
+  request.attention =
+      method_of_request(model, request.model, fields.text("attention").value_or(""));
+  if (request.model.empty()) request.model = model.name;
+  job.key = key;
+  job.conversation = conversation.substr(0, kLongestConversation);
+  for (const char* name : {"X-Conversation-Id", "X-Session-Id"}) {
+    const std::string_view value = http.field(name);
+    if (!value.empty()) job.conversation = value.substr(0, kLongestConversation);
+  }
+  job.attention = request.attention;
+  job.reply.sampler = model.sampler;
+}
+
+void settle_seed(std::optional<int64_t> seed, GenerationRequest& request, Job& job) {
+  SamplerOptions& sampler = job.reply.sampler;
+  if (sampler.temperature <= 0) return;
+  sampler.seed = seed && *seed >= 0 ? static_cast<uint64_t>(*seed) : std::random_device{}();
+  request.seed = sampler.seed;
+}
+
+void settle_length(const ServedModel& model, GenerationRequest& request, Job& job) {
   const int64_t trained = model.trained();
   if (model.context == 0 && trained > 0) {
     job.reply.open_limit = std::max<int64_t>(1024, trained - std::ssize(job.prompt));

@@ -2,6 +2,7 @@
 
 #include "serve/api/api_error.h"
 #include "serve/api/common_fields.h"
+#include "serve/api/conversation.h"
 #include "serve/api/request.h"
 
 namespace longhaul::serve {
@@ -56,21 +57,18 @@ GenerationRequest read_chat(const ServedModel& model, const http::HttpRequest& h
                             const std::string& key) {
   const auto known =
       members({"max_tokens", "max_completion_tokens", "n_predict", "logprobs", "top_logprobs"},
-              chat_members());
+              conversation_members());
   const Json body = read_body(http.body, known);
   GenerationRequest request;
   request.api = Api::kChat;
   const auto job = std::make_shared<Job>();
-  const ChatTokens chat = chat_tokens(model, body);
-  job->prompt = chat.tokens;
-  job->instruction = chat.instruction;
+  Conversation conversation = read_conversation(body);
   read_common(model, http, body, key, request, *job);
   const FieldReader fields(body);
   job->reply.max_tokens = most_tokens(fields);
   read_chat_logprobs(fields, request, *job);
-  if (fields.has("tools")) {
-    request.warnings.emplace_back("calls of tools come as text: this server does not parse them");
-  }
+  use_conversation(model, std::move(conversation), request, *job);
+  settle_length(model, request, *job);
   request.jobs = {job};
   return request;
 }
@@ -98,6 +96,7 @@ GenerationRequest read_completions(const ServedModel& model, const http::HttpReq
     const auto job = std::make_shared<Job>();
     job->prompt = prompt_of(model, prompt, "prompt");
     read_common(model, http, body, key, request, *job);
+    settle_length(model, request, *job);
     job->reply.starts_text = false;
     job->reply.max_tokens = longest;
     if (request.logprobs) job->reply.logprobs = request.best;
@@ -133,6 +132,7 @@ GenerationRequest read_llama_completion(const ServedModel& model, const http::Ht
     const auto job = std::make_shared<Job>();
     job->prompt = prompt_of(model, prompt, "prompt");
     read_common(model, http, body, key, request, *job);
+    settle_length(model, request, *job);
     job->reply.starts_text = false;
     job->reply.max_tokens = fields.has("n_predict")
                                 ? fields.integer("n_predict", -2, kMostReply).value()

@@ -1,136 +1,18 @@
-// Replies in the form of OpenAI's Chat and Completions APIs.
+// Replies in the form of OpenAI's Completions API, and the choice of writers.
 
+#include "serve/api/openai_events.h"
 #include "serve/api/writers.h"
 #include "text/utf8.h"
 
 namespace longhaul::serve {
-namespace {
 
-/// A token's text as JSON can hold it.
 std::string token_text(const Tokenizer& tokenizer, int32_t id) {
   std::string storage;
   size_t replaced = 0;
   return std::string(repair_utf8(tokenizer.piece(id), storage, &replaced));
 }
 
-/// A stream of an API whose events are objects with choices.
-class OpenAiWriter : public ReplyWriter {
- public:
-  using ReplyWriter::ReplyWriter;
-
- protected:
-  virtual Json frame() const = 0;
-
-  Json event(Json choices) const {
-    Json event = frame();
-    event["choices"] = std::move(choices);
-    return event;
-  }
-
-  void add_report(Json& event, const JobReport& report) const {
-    event["usage"] = usage(report);
-    event["timings"] = timings(report);
-    event["longhaul"] = longhaul(report);
-  }
-
-  void write_progress(const PromptProgress& progress) override {
-    Json chunk = event(Json::array());
-    chunk["prompt_progress"] = {{"total", progress.total},
-                                {"cache", progress.cached},
-                                {"processed", progress.processed},
-                                {"time_ms", static_cast<int64_t>(progress.seconds * 1000)}};
-    send(chunk);
-  }
-
-  void write_end(const JobReport& report) override {
-    if (request_.include_usage) {
-      Json last = event(Json::array());
-      add_report(last, report);
-      send(last);
-    }
-    events_->send("[DONE]");
-  }
-
-  /// With include_usage a chunk of its own carries the report: not every client reads chunks
-  /// without choices, and those that do have asked for it.
-  void finish_event(Json finished, const JobReport* report) {
-    Json chunk = event(Json::array({std::move(finished)}));
-    if (report != nullptr) {
-      chunk["timings"] = timings(*report);
-      if (!request_.include_usage) add_report(chunk, *report);
-    }
-    send(chunk);
-  }
-};
-
-class ChatWriter : public OpenAiWriter {
- public:
-  using OpenAiWriter::OpenAiWriter;
-
- private:
-  Json frame() const override {
-    return {{"id", id_},
-            {"object", request_.stream ? "chat.completion.chunk" : "chat.completion"},
-            {"created", created_},
-            {"model", request_.model},
-            {"system_fingerprint", "longhaul"}};
-  }
-
-  Json logprobs(const std::vector<TokenReport>& tokens) const {
-    const auto entry = [&](int32_t id, float logprob) {
-      return Json{{"token", token_text(tokenizer(), id)},
-                  {"logprob", logprob},
-                  {"bytes", bytes_of(tokenizer().piece(id))}};
-    };
-    Json content = Json::array();
-    for (const TokenReport& token : tokens) {
-      Json one = entry(token.id, token.logprob);
-      one["top_logprobs"] = Json::array();
-      for (const TokenChance& chance : token.best) {
-        one["top_logprobs"].push_back(entry(chance.id, chance.logprob));
-      }
-      content.push_back(std::move(one));
-    }
-    return {{"content", std::move(content)}};
-  }
-
-  void write_piece(int index, const ReplyPiece& piece, const JobReport& so_far) override {
-    if (!choice(index).begun) {
-      const Json delta = {{"role", "assistant"}, {"content", ""}};
-      send(event(Json::array({{{"index", index}, {"delta", delta}, {"finish_reason", nullptr}}})));
-    }
-    if (piece.text.empty() && (!request_.logprobs || piece.tokens.empty())) return;
-    Json part = {{"index", index}, {"delta", {{"content", piece.text}}}};
-    if (request_.logprobs) part["logprobs"] = logprobs(piece.tokens);
-    part["finish_reason"] = nullptr;
-    Json chunk = event(Json::array({std::move(part)}));
-    if (request_.timings_per_token) chunk["timings"] = timings(so_far);
-    send(chunk);
-  }
-
-  void write_finish(int index, const JobReport* report) override {
-    finish_event({{"index", index},
-                  {"delta", Json::object()},
-                  {"finish_reason", finish_reason(choice(index).finish)}},
-                 report);
-  }
-
-  Json whole(const JobReport& report) override {
-    Json all = Json::array();
-    int index = 0;
-    for (const Choice& made : choices()) {
-      Json one = {{"index", index++},
-                  {"message", {{"role", "assistant"}, {"content", made.text}}},
-                  {"logprobs", nullptr},
-                  {"finish_reason", finish_reason(made.finish)}};
-      if (request_.logprobs) one["logprobs"] = logprobs(made.tokens);
-      all.push_back(std::move(one));
-    }
-    Json body = event(std::move(all));
-    add_report(body, report);
-    return body;
-  }
-};
+namespace {
 
 /// The legacy form of logprobs: parallel lists, with places in the text.
 class LegacyLogprobs {
@@ -172,18 +54,12 @@ class LegacyLogprobs {
        offsets_ = Json::array();
 };
 
-class CompletionsWriter : public OpenAiWriter {
+class CompletionsWriter : public OpenAiEvents<ReplyWriter> {
  public:
-  using OpenAiWriter::OpenAiWriter;
+  using OpenAiEvents::OpenAiEvents;
 
  private:
-  Json frame() const override {
-    return {{"id", id_},
-            {"object", "text_completion"},
-            {"created", created_},
-            {"model", request_.model},
-            {"system_fingerprint", "longhaul"}};
-  }
+  const char* object() const override { return "text_completion"; }
 
   std::string echo_of(int index) const {
     return request_.echo ? request_.echoes[static_cast<size_t>(index / request_.choices)] : "";
@@ -247,8 +123,7 @@ std::shared_ptr<ReplyWriter> make_writer(std::shared_ptr<const ServedModel> mode
                                          std::shared_ptr<http::Exchange> exchange) {
   switch (request.api) {
     case Api::kChat:
-      return std::make_shared<ChatWriter>(std::move(model), std::move(request),
-                                          std::move(exchange));
+      return make_chat_writer(std::move(model), std::move(request), std::move(exchange));
     case Api::kCompletions:
       return std::make_shared<CompletionsWriter>(std::move(model), std::move(request),
                                                  std::move(exchange));

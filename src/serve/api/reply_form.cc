@@ -17,19 +17,6 @@ using grammar::GrammarPart;
 
 constexpr size_t kMostChoices = 4096;
 
-/// The tokens of the served model, prepared once.
-std::shared_ptr<const grammar::TokenTrie> vocabulary_of(const ServedModel& model) {
-  static std::mutex mutex;
-  static std::weak_ptr<const Engine> engine;
-  static std::shared_ptr<const grammar::TokenTrie> trie;
-  const std::scoped_lock lock(mutex);
-  if (trie == nullptr || engine.lock() != model.engine) {
-    trie = grammar::TokenTrie::of(model.engine->tokenizer());
-    engine = model.engine;
-  }
-  return trie;
-}
-
 template <class Compile>
 Grammar compiled_form(const std::string& name, Compile compile) {
   try {
@@ -47,10 +34,7 @@ Grammar form_of_schema(const std::string& name, const Json& schema) {
   });
 }
 
-/// {"type": "text"}, {"type": "json_object"}, {"type": "json_schema", "json_schema": {"schema":
-/// {}}}.
-std::optional<Grammar> response_format(const Json& format) {
-  const char* name = "response_format";
+std::optional<Grammar> format_form(const Json& format, const std::string& name) {
   if (!format.is_object() || !format.contains("type") || !format["type"].is_string()) {
     refuse_field(name, "is no object with a type");
   }
@@ -64,9 +48,9 @@ std::optional<Grammar> response_format(const Json& format) {
   if (type != "json_schema") refuse_field(name, "the type {} is unknown", printable(type));
   const Json outer = format.contains("json_schema") ? format["json_schema"] : format;
   if (!outer.is_object() || !outer.contains("schema")) {
-    refuse_field("response_format.json_schema", "has no schema");
+    refuse_field(name + ".json_schema", "has no schema");
   }
-  return form_of_schema("response_format.json_schema.schema", outer["schema"]);
+  return form_of_schema(name + ".json_schema.schema", outer["schema"]);
 }
 
 /// vLLM's {"regex": ...}, {"choice": [...]}, {"json": {...}} or {"grammar": ...}.
@@ -105,6 +89,26 @@ std::optional<Grammar> structured_outputs(const Json& form) {
 
 }  // namespace
 
+std::shared_ptr<const grammar::TokenTrie> vocabulary_of(const ServedModel& model) {
+  static std::mutex mutex;
+  static std::weak_ptr<const Engine> engine;
+  static std::shared_ptr<const grammar::TokenTrie> trie;
+  const std::scoped_lock lock(mutex);
+  if (trie == nullptr || engine.lock() != model.engine) {
+    trie = grammar::TokenTrie::of(model.engine->tokenizer());
+    engine = model.engine;
+  }
+  return trie;
+}
+
+std::optional<grammar::Constraint> constraint_of_format(const ServedModel& model,
+                                                        const Json& format,
+                                                        const std::string& name) {
+  const std::optional<Grammar> form = format_form(format, name);
+  if (!form) return {};
+  return grammar::Constraint(*form, vocabulary_of(model));
+}
+
 std::optional<grammar::Constraint> read_reply_form(const ServedModel& model,
                                                    const FieldReader& fields) {
   std::optional<Grammar> form;
@@ -116,7 +120,7 @@ std::optional<grammar::Constraint> read_reply_form(const ServedModel& model,
     of = name;
   };
   if (const Json* value = fields.find("response_format")) {
-    take("response_format", response_format(*value));
+    take("response_format", format_form(*value, "response_format"));
   }
   if (const Json* value = fields.find("json_schema")) {
     const bool none = value->is_string() && value->get<std::string>().empty();

@@ -36,6 +36,10 @@ class ReplyWriter::Sink : public JobSink {
  public:
   Sink(std::shared_ptr<ReplyWriter> writer, int job) : writer_(std::move(writer)), job_(job) {}
 
+  void accepted() override { writer_->on_accepted(); }
+  bool enough(int choice) const override {
+    return writer_->enough(job_ * writer_->request_.choices + choice);
+  }
   void progress(const PromptProgress& progress) override {
     writer_->open_stream();
     writer_->write_progress(progress);
@@ -97,17 +101,19 @@ void ReplyWriter::on_piece(int index, const ReplyPiece& piece, const JobReport& 
     whole.finish = piece.finish;
     whole.stop_string = piece.stop_string;
   }
-  if (!request_.stream) {
-    whole.text += piece.text;
-    whole.tokens.insert(whole.tokens.end(), piece.tokens.begin(), piece.tokens.end());
-    return;
-  }
+  if (!request_.stream) return keep_piece(index, piece);
   flush_finished(nullptr);
   if (!piece.text.empty() || !piece.tokens.empty() || !whole.begun) {
     write_piece(index, piece, so_far);
   }
   whole.begun = true;
   if (piece.finish != Finish::kNone) finished_.push_back(index);
+}
+
+void ReplyWriter::keep_piece(int index, const ReplyPiece& piece) {
+  Choice& whole = choice(index);
+  whole.text += piece.text;
+  whole.tokens.insert(whole.tokens.end(), piece.tokens.begin(), piece.tokens.end());
 }
 
 /// Last events wait for what follows them, because the very last one carries the report.

@@ -33,6 +33,12 @@ class ReplyWriter {
     bool begun = false;
   };
 
+  /// The job can run: the first event may be sent.
+  virtual void on_accepted() {}
+  /// Gathers a piece for whole().
+  virtual void keep_piece(int choice, const ReplyPiece& piece);
+  /// Whether the choice needs no further tokens.
+  virtual bool enough(int /*choice*/) const { return false; }
   /// One event of a stream: a piece of the choice with this index.
   virtual void write_piece(int choice, const ReplyPiece& piece, const JobReport& so_far) = 0;
   /// The last event of a choice. `report`: of all jobs, with the last choice that ends.
@@ -46,6 +52,7 @@ class ReplyWriter {
   virtual void write_error(const JobError& error);
   virtual bool llama() const { return false; }
 
+  void open_stream();
   void send(const Json& event);
   Choice& choice(int index) { return choices_[static_cast<size_t>(index)]; }
   const std::vector<Choice>& choices() const { return choices_; }
@@ -67,7 +74,6 @@ class ReplyWriter {
 
  private:
   class Sink;
-  void open_stream();
   void on_piece(int choice, const ReplyPiece& piece, const JobReport& so_far);
   void on_done(const JobReport& report);
   void on_failed(const JobError& error);

@@ -7,12 +7,21 @@
 
 #include "http/message.h"
 #include "serve/api/json_text.h"
+#include "serve/output/reply_format.h"
 #include "serve/scheduler/job.h"
 #include "serve/served_model.h"
 
 namespace longhaul::serve {
 
 enum class Api : uint8_t { kChat, kCompletions, kLlama };
+
+/// How the reply of a chat API is divided into text, reasoning and calls.
+struct TurnForm {
+  ReplyFormat format;
+  OfferedTools tools;
+  std::string prompt_end;  ///< text after the template's prompt that the parser reads first
+  bool one_call = false;   ///< the reply ends after its first call
+};
 
 struct GenerationRequest {
   Api api = Api::kChat;
@@ -27,6 +36,7 @@ struct GenerationRequest {
   int choices = 1;
   std::optional<uint64_t> seed;  ///< drawn or given; none: greedy
   std::vector<std::string> warnings;
+  TurnForm form;  ///< for chat APIs
 };
 
 /// Reads the body of POST /v1/chat/completions. Throws ApiError. `key`: name of the API key.
@@ -38,16 +48,6 @@ GenerationRequest read_completions(const ServedModel& model, const http::HttpReq
 /// POST /completion of llama-server.
 GenerationRequest read_llama_completion(const ServedModel& model, const http::HttpRequest& request,
                                         const std::string& key);
-
-/// Prompt tokens of a chat body, and how many at the end are the last message.
-struct ChatTokens {
-  std::vector<int32_t> tokens;
-  int64_t instruction = 0;
-  std::string text;
-};
-ChatTokens chat_tokens(const ServedModel& model, const Json& body);
-/// Members that chat_tokens() reads.
-std::vector<std::string_view> chat_members();
 
 /// A prompt: text, token ids, or a mixture of both. Throws ApiError that names `name`.
 std::vector<int32_t> prompt_of(const ServedModel& model, const Json& value, const std::string& name,

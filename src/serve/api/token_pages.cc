@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "serve/api/api_error.h"
+#include "serve/api/conversation.h"
 #include "serve/api/field_reader.h"
 #include "serve/api/pages.h"
 #include "serve/api/request.h"
@@ -25,9 +26,13 @@ Json piece_of(const Tokenizer& tokenizer, int32_t id) {
 }
 
 std::vector<std::string_view> with_chat_members(std::initializer_list<std::string_view> own) {
-  std::vector<std::string_view> all = chat_members();
+  std::vector<std::string_view> all = conversation_members();
   all.insert(all.end(), own);
   return all;
+}
+
+ConversationPrompt prompt_of_body(const ServedModel& model, const Json& body) {
+  return conversation_prompt(model, read_conversation(body), false);
 }
 
 }  // namespace
@@ -42,7 +47,7 @@ Json tokenize_page(const ServedModel& model, const HttpRequest& request) {
   if (fields.has("prompt") || fields.has("messages")) {  // vLLM's form
     const bool special = fields.boolean("add_special_tokens").value_or(true);
     const std::vector<int32_t> tokens =
-        fields.has("messages") ? chat_tokens(model, body).tokens
+        fields.has("messages") ? prompt_of_body(model, body).tokens
                                : tokenizer.encode(fields.text("prompt").value(),
                                                   {.add_special = special, .parse_special = true});
     answer["count"] = tokens.size();
@@ -96,14 +101,14 @@ Json detokenize_page(const ServedModel& model, const HttpRequest& request) {
 }
 
 Json apply_template_page(const ServedModel& model, const HttpRequest& request) {
-  const Json body = read_body(request.body, chat_members());
-  return {{"prompt", chat_tokens(model, body).text}};
+  const Json body = read_body(request.body, conversation_members());
+  return {{"prompt", prompt_of_body(model, body).text}};
 }
 
 Json input_tokens_page(const ServedModel& model, const HttpRequest& request) {
-  const Json body = read_body(request.body, chat_members());
+  const Json body = read_body(request.body, conversation_members());
   return {{"object", "chat.completion.input_tokens"},
-          {"input_tokens", chat_tokens(model, body).tokens.size()}};
+          {"input_tokens", prompt_of_body(model, body).tokens.size()}};
 }
 
 Json tokenizer_info_page(const ServedModel& model, const HttpRequest&) {

@@ -80,17 +80,23 @@ CallFamily family_around(const std::string& text, size_t at) {
                                                                 : CallFamily::kBareJson;
 }
 
-CallFamily find_family(const ChatTemplate& chat) {
+void find_family(const ChatTemplate& chat, ReplyFormat& format) {
   for (const bool answered : {true, false}) {
     for (const bool as_text : {false, true}) {
       const auto text = with_call(chat, as_text, answered);
+      format.offers_tools |= text && text->find("zqoffered") != std::string::npos;
       const size_t at = text ? text->find(kCalled) : std::string::npos;
       if (at == std::string::npos) continue;
       const CallFamily family = family_around(*text, at);
-      if (family != CallFamily::kNone) return family;
+      if (family == CallFamily::kNone) continue;
+      format.family = family;
+      format.arguments_as_text = as_text;
+      // Jinja prints an object that is not converted to JSON in Python's form.
+      const bool printed = text->find("{'zqkey'", at) != std::string::npos;
+      if (!as_text && printed && with_call(chat, true, answered)) format.arguments_as_text = true;
+      return;
     }
   }
-  return CallFamily::kNone;
 }
 
 /// Marks of reasoning, found by the text that a template adds around a thought or after a prompt.
@@ -147,7 +153,7 @@ std::string_view name_of(CallFamily family) {
 
 ReplyFormat find_reply_format(const ChatTemplate& chat_template) {
   ReplyFormat format;
-  format.family = find_family(chat_template);
+  find_family(chat_template, format);
   if (format.family == CallFamily::kChannels) {
     format.reasoning_open = format.reasoning_close = "";  // a channel
   } else {

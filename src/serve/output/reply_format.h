@@ -28,6 +28,8 @@ struct ReplyFormat {
   CallFamily family = CallFamily::kNone;
   std::string reasoning_open = "<think>", reasoning_close = "</think>";  ///< may be empty
   bool begins_in_reasoning = false;  ///< the prompt has opened it already
+  bool offers_tools = false;         ///< the template prints the definitions of tools
+  bool arguments_as_text = false;    ///< the template expects arguments as a text, not an object
   /// Control tokens carry the marks, so that the reply's text must include them.
   bool needs_control_texts() const {
     return family == CallFamily::kChannels || family == CallFamily::kMistral ||

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -139,6 +140,7 @@ void Scheduler::admit() {
       fail(*job, *refusal);
       continue;
     }
+    if (!std::exchange(job->accepted, true)) request.sink->accepted();
     if (running >= options_.running || key_is_busy(request.key)) continue;
     if (budget().decide(job->most_bytes) != Admission::kAdmit || !may_overtake(job)) continue;
     if (!make_room(job->most_bytes)) continue;

@@ -86,6 +86,9 @@ void Scheduler::give_piece(RunningJob& job, RunningJob::Choice& choice, ReplyPie
   if (piece.finish == Finish::kLoop) report.warnings.emplace_back("loop");
   const auto index = static_cast<int>(&choice - job.choices.data());
   job.job->sink->piece(index, piece, report);
+  if (choice.ended || !job.job->sink->enough(index)) return;
+  choice.ended = true;
+  job.job->sink->piece(index, choice.maker->end(Finish::kEnd), report);
 }
 
 void Scheduler::end_if_done(RunningJob& job) {

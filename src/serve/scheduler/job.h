@@ -15,6 +15,15 @@
 
 namespace longhaul::serve {
 
+/// A budget of reasoning at the beginning of a reply.
+struct ReasoningLimit {
+  int64_t tokens = -1;  ///< negative: no limit
+  std::string open;     ///< mark that begins the reasoning
+  std::string end;      ///< mark by which the model ends it
+  std::string close;    ///< text that ends it when the budget is used up
+  bool begun = false;   ///< the prompt has begun it
+};
+
 /// How tokens of one reply are chosen, and where it ends.
 struct ReplyOptions {
   SamplerOptions sampler;
@@ -25,9 +34,11 @@ struct ReplyOptions {
   float presence_penalty = 0;   ///< subtracted from the logits of tokens that the reply holds ...
   float frequency_penalty = 0;  ///< ... and this for each time that it holds them
   bool ignore_eos = false;
-  bool starts_text = true;  ///< false: the reply goes on in a text
-  int logprobs = -1;        ///< how many of the likeliest tokens to tell; negative: none at all
+  bool control_texts = false;  ///< the text includes the texts of control tokens
+  bool starts_text = true;     ///< false: the reply goes on in a text
+  int logprobs = -1;           ///< how many of the likeliest tokens to tell; negative: none at all
   std::optional<grammar::Constraint> constraint;  ///< the reply's form
+  ReasoningLimit reasoning;
 };
 
 struct TokenChance {
@@ -80,6 +91,8 @@ struct JobReport {
 class JobSink {
  public:
   virtual ~JobSink() = default;
+  /// The job can run, now or when others have ended. Not called for jobs that are refused.
+  virtual void accepted() {}
   virtual void progress(const PromptProgress& progress) = 0;
   /// Logprobs of the prompt's tokens, where Job::prompt_logprobs asks for them; the first token has
   /// none.
@@ -89,6 +102,11 @@ class JobSink {
   virtual void failed(const JobError& error) = 0;
   /// The client does not keep up: its replies wait.
   virtual bool full() const { return false; }
+  /// The choice needs no further tokens: its reply ends as if the model had ended it.
+  virtual bool enough(int choice) const {
+    (void)choice;
+    return false;
+  }
 };
 
 struct Job {
@@ -97,6 +115,8 @@ struct Job {
   MethodSpec attention = MethodSpec::parse("dense");
   std::vector<int32_t> prompt;
   int64_t instruction = 0;
+  /// Lengths of the prompt's beginnings that the client expects to send again, ascending.
+  std::vector<int64_t> checkpoints;
   ReplyOptions reply;
   int choices = 1;
   bool prompt_logprobs = false;

@@ -53,8 +53,10 @@ ReplyMaker::ReplyMaker(const Tokenizer& tokenizer, const ReplyOptions& options)
     : tokenizer_(tokenizer),
       options_(options),
       sampler_(options.sampler),
-      detokenizer_(tokenizer, {.skip_special = true, .starts_text = options.starts_text}),
-      stops_(options.stop) {
+      detokenizer_(tokenizer,
+                   {.skip_special = !options.control_texts, .starts_text = options.starts_text}),
+      stops_(options.stop),
+      reasoning_(tokenizer_, options_.reasoning) {
   if (!options.ignore_eos) return;
   for (size_t id = 0; id < tokenizer.vocab_size(); ++id) {
     if (tokenizer.end_of_generation(static_cast<int32_t>(id))) {
@@ -120,7 +122,8 @@ void ReplyMaker::push_text(const std::string& text, ReplyPiece& piece) {
 ReplyPiece ReplyMaker::take(std::span<const float> raw, std::span<const int32_t> history) {
   ReplyPiece piece;
   const std::span<const float> logits = biased(raw);
-  last_ = sampler_.sample(logits, history, allowed());
+  const std::optional<int32_t> forced = reasoning_.forced();
+  last_ = forced ? *forced : sampler_.sample(logits, history, allowed());
   constrain_after(last_);
   ++made_;
   ++counts_[last_];
@@ -129,7 +132,9 @@ ReplyPiece ReplyMaker::take(std::span<const float> raw, std::span<const int32_t>
     piece = end(Finish::kEnd);
     return piece;
   }
-  push_text(detokenizer_.push(last_), piece);
+  const std::string text = detokenizer_.push(last_);
+  reasoning_.push(text);
+  push_text(text, piece);
   if (stops_.stopped()) {
     end_at_stop_string(piece);
     return piece;

@@ -9,6 +9,7 @@
 #include "engine/loop_detector.h"
 #include "engine/stop_matcher.h"
 #include "serve/scheduler/job.h"
+#include "serve/scheduler/reasoning_budget.h"
 #include "tokenizer/detokenizer.h"
 #include "tokenizer/tokenizer.h"
 
@@ -47,6 +48,7 @@ class ReplyMaker {
   Detokenizer detokenizer_;
   StopMatcher stops_;
   LoopDetector loop_;
+  ReasoningBudget reasoning_;
   grammar::TokenMask mask_;
   std::vector<float> work_;
   std::map<int32_t, int> counts_;  ///< how often the reply has each token, for the penalties

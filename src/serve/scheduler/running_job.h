@@ -17,6 +17,7 @@ struct RunningJob {
   State state = State::kWaiting;
 
   double arrived = 0, admitted = 0, prefill_began = 0, prefill_ended = 0, last_progress = -1;
+  bool accepted = false;       ///< its sink has learnt that it is not refused
   int overtaken = 0;           ///< how often shorter jobs overtook it
   double computed = 0;         ///< seconds of its prefill
   size_t most_bytes = 0;       ///< most bytes at admission

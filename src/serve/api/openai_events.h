@@ -1,0 +1,70 @@
+#pragma once
+// Parts that the writers of OpenAI's Chat and Completions APIs share.
+
+#include "serve/api/reply_sink.h"
+
+namespace longhaul::serve {
+
+/// A token's text as JSON can hold it.
+std::string token_text(const Tokenizer& tokenizer, int32_t id);
+
+/// A stream whose events are objects with choices. `Base`: ReplyWriter or TurnWriter.
+template <class Base>
+class OpenAiEvents : public Base {
+ public:
+  using Base::Base;
+
+ protected:
+  /// The members of every event before its choices.
+  Json frame(const char* object) const {
+    return {{"id", this->id_},
+            {"object", object},
+            {"created", this->created_},
+            {"model", this->request_.model},
+            {"system_fingerprint", "longhaul"}};
+  }
+  virtual const char* object() const = 0;
+
+  Json event(Json choices) const {
+    Json event = frame(object());
+    event["choices"] = std::move(choices);
+    return event;
+  }
+
+  void add_report(Json& event, const JobReport& report) const {
+    event["usage"] = this->usage(report);
+    event["timings"] = this->timings(report);
+    event["longhaul"] = this->longhaul(report);
+  }
+
+  void write_progress(const PromptProgress& progress) override {
+    Json chunk = event(Json::array());
+    chunk["prompt_progress"] = {{"total", progress.total},
+                                {"cache", progress.cached},
+                                {"processed", progress.processed},
+                                {"time_ms", static_cast<int64_t>(progress.seconds * 1000)}};
+    this->send(chunk);
+  }
+
+  void write_end(const JobReport& report) override {
+    if (this->request_.include_usage) {
+      Json last = event(Json::array());
+      add_report(last, report);
+      this->send(last);
+    }
+    this->events_->send("[DONE]");
+  }
+
+  /// With include_usage a chunk of its own carries the report: not every client reads chunks
+  /// without choices, and those that do have asked for it.
+  void finish_event(Json finished, const JobReport* report) {
+    Json chunk = event(Json::array({std::move(finished)}));
+    if (report != nullptr) {
+      chunk["timings"] = this->timings(*report);
+      if (!this->request_.include_usage) add_report(chunk, *report);
+    }
+    this->send(chunk);
+  }
+};
+
+}  // namespace longhaul::serve
