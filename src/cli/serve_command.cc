@@ -1,4 +1,4 @@
-// longhaul serve: answers OpenAI and llama-server clients over HTTP.
+// longhaul serve: answers OpenAI, Anthropic and llama-server clients over HTTP.
 
 #include <fmt/format.h>
 
@@ -103,6 +103,7 @@ std::shared_ptr<ServedModel> make_model(const ServeFlags& flags,
     model->chat_problem = error.what();
   }
   model->sampler.temperature = flags.temperature;
+  model->keep_billing_header = flags.keep_billing_header;
   model->kv_type = flags.session.kv_type;
   model->kernels = kernels_line(session);
   model->context = session.context;
@@ -142,6 +143,29 @@ std::string url_of(const http::ListeningSocket& socket, bool tls) {
   return (tls ? "https://" : "http://") + socket.name;
 }
 
+/// The settings by which programs find this server.
+void print_clients(const std::string& url, const std::string& model, const std::string& key) {
+  fmt::print("OpenAI       export OPENAI_BASE_URL={}/v1 OPENAI_API_KEY={}\n", url, key);
+  fmt::print(
+      "Claude Code  export ANTHROPIC_BASE_URL={} ANTHROPIC_AUTH_TOKEN={} ANTHROPIC_MODEL={} "
+      "ANTHROPIC_DEFAULT_HAIKU_MODEL={}\n",
+      url, key, model, model);
+  fmt::print(
+      "Codex        codex -m {} -c model_provider=longhaul -c "
+      "model_providers.longhaul.name=longhaul "
+      "-c model_providers.longhaul.base_url={}/v1 -c model_providers.longhaul.wire_api=responses"
+      "{}\n",
+      model, url, key == "none" ? "" : " -c model_providers.longhaul.env_key=LONGHAUL_KEY");
+  fmt::print("Ollama       export OLLAMA_HOST={}{}\n", url,
+             url.ends_with(":11434") ? ""
+                                     : "; for programs with a fixed port: --listen "
+                                       "127.0.0.1:11434");
+  fmt::print(
+      "curl         curl {}/v1/chat/completions -H 'Content-Type: application/json'{} -d "
+      "'{{\"messages\":[{{\"role\":\"user\",\"content\":\"Hello\"}}]}}'\n",
+      url, key == "none" ? "" : " -H 'Authorization: Bearer " + key + "'");
+}
+
 void print_start(const ServedModel& model, const std::vector<std::string>& urls, bool keys,
                  bool web) {
   const size_t fixed = model.port->fixed_bytes();
@@ -155,12 +179,7 @@ void print_start(const ServedModel& model, const std::vector<std::string>& urls,
     return;
   }
   if (web) fmt::print("web page     {}/\n", urls.front());
-  fmt::print("OpenAI       export OPENAI_BASE_URL={}/v1 OPENAI_API_KEY={}\n", urls.front(),
-             keys ? "YOUR_KEY" : "none");
-  fmt::print(
-      "curl         curl {}/v1/chat/completions -H 'Content-Type: application/json'{} -d "
-      "'{{\"messages\":[{{\"role\":\"user\",\"content\":\"Hello\"}}]}}'\n",
-      urls.front(), keys ? " -H 'Authorization: Bearer YOUR_KEY'" : "");
+  print_clients(urls.front(), model.name, keys ? "YOUR_KEY" : "none");
   std::fflush(stdout);
 }
 
@@ -250,8 +269,8 @@ int serve_clients(const ServeFlags& flags) {
 }  // namespace
 
 Command add_serve_command(CLI::App& program) {
-  CLI::App* app =
-      program.add_subcommand("serve", "Answer OpenAI and llama-server clients over HTTP");
+  CLI::App* app = program.add_subcommand(
+      "serve", "Answer OpenAI, Anthropic and llama-server clients over HTTP");
   auto flags = std::make_shared<ServeFlags>();
   flags->add_to(*app);
   app->footer(

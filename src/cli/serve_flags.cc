@@ -57,6 +57,10 @@ void ServeFlags::add_to(CLI::App& app) {
       ->group(server);
   app.add_flag("--open", open, "Let everybody who reaches the address use the server without a key")
       ->group(server);
+  app.add_flag("--keep-billing-header", keep_billing_header,
+               "Keep the first system block of Claude Code, which changes with each request and "
+               "prevents reuse of earlier prompts")
+      ->group(server);
   add_text(app, "--metrics", metrics, "vllm,llamacpp",
            "Also count under the names of these servers")
       ->group(server);

@@ -23,7 +23,7 @@ struct ServeFlags {
   std::string offer, alias, metrics;
   std::string api_key_file, tls_certificate, tls_key;
   std::vector<std::string> origins, hosts;
-  bool open = false, quiet = false, no_web = false;
+  bool open = false, quiet = false, no_web = false, keep_billing_header = false;
   int parallel = 0;  ///< 0: 8 on a CPU, 64 on a GPU
   int queued = 64;
   int token_interval = 20;  ///< milliseconds

@@ -24,6 +24,7 @@ struct ServedModel {
   std::optional<ChatTemplate> chat;  ///< null: chat requests are refused
   std::string chat_problem;          ///< the reason why there is none
   ReplyFormat reply_format;          ///< of the template, found by use_template()
+  bool keep_billing_header = false;  ///< of Claude Code, in prompts of Anthropic's API
   SamplerOptions sampler;            ///< defaults of requests
   std::string kv_type, kernels;
   std::string sandbox;

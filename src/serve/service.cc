@@ -53,6 +53,8 @@ GenerationRequest read_request(Api api, const ServedModel& model, const HttpRequ
       return read_completions(model, request, key);
     case Api::kLlama:
       return read_llama_completion(model, request, key);
+    case Api::kMessages:
+      return read_messages(model, request, key);
   }
   return {};
 }
@@ -159,6 +161,11 @@ void Service::answer_text(const std::shared_ptr<Exchange>& exchange,
   if (!added) exchange->reply(in_error_form(too_many_texts(), form));
 }
 
+void Service::log_once(const std::string& note) {
+  const std::lock_guard lock(mutex_);
+  if (options_.log && noted_.insert(note).second) options_.log(note);
+}
+
 void Service::generate(const std::shared_ptr<Exchange>& exchange, Api api) {
   const ErrorForm form = error_form_of(exchange->request.path);
   const bool added = texts_.add([this, exchange, api, form] {
@@ -168,6 +175,7 @@ void Service::generate(const std::shared_ptr<Exchange>& exchange, Api api) {
       const std::string key = key_name(exchange->request);
       GenerationRequest request = read_request(api, *model, exchange->request, key);
       exchange->request.body = {};
+      if (!request.note.empty()) log_once(request.note);
       const bool llama = request.api == Api::kLlama;
       const std::vector<std::shared_ptr<Job>> jobs = request.jobs;
       const auto client = request.stream ? streams_.keep(exchange, key) : exchange;
@@ -222,6 +230,8 @@ void Service::add_routes() {
   for (const char* path : {"/v1/completions", "/completions"})
     add_generation(path, Api::kCompletions);
   add_generation("/completion", Api::kLlama);
+  add_generation("/v1/messages", Api::kMessages);
+  add_page("POST", "/v1/messages/count_tokens", count_tokens_page);
   for (const char* path : {"/v1/models", "/models"}) add_page("GET", path, models_page);
   add_page("GET", "/v1/models/{model}", model_page);
   for (const char* path : {"/tokenize", "/v1/tokenize"}) add_page("POST", path, tokenize_page);

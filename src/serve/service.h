@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "http/connection.h"
@@ -54,6 +55,7 @@ class Service {
   void add_routes();
   void add_page(const char* method, const char* path, Page page);
   void add_generation(const char* path, Api api);
+  void log_once(const std::string& note);
   void generate(const std::shared_ptr<http::Exchange>& exchange, Api api);
   void answer_text(const std::shared_ptr<http::Exchange>& exchange,
                    std::function<http::HttpResponse()> make);
@@ -66,6 +68,7 @@ class Service {
   Metrics metrics_;
   ReplyStreams streams_;
   mutable std::mutex mutex_;
+  std::set<std::string> noted_;  ///< notes that are in the log
   std::shared_ptr<ServedModel> model_;
   std::atomic<bool> shutting_down_ = false;
   TextPool texts_;  // last: its tasks use all of the above

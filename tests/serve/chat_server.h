@@ -1,6 +1,7 @@
 #pragma once
 // A mock server whose model has the chat template of another one.
 
+#include <cstdlib>
 #include <fstream>
 
 #include "mock_server.h"
@@ -13,6 +14,14 @@ inline ChatTemplate template_named(const std::string& name) {
   const std::string text((std::istreambuf_iterator<char>(in)), {});
   EXPECT_FALSE(text.empty()) << name;
   return ChatTemplate::from_text(text, {"<s>", "</s>", "", ""}, name);
+}
+
+/// The request in a file of tests/serve/agents.
+inline Json agent_request(const std::string& name) {
+  const char* other = std::getenv("LONGHAUL_TEST_DATA");
+  const std::string data = other != nullptr ? other : LONGHAUL_TEST_DATA;
+  std::ifstream in(data + "/../serve/agents/" + name);
+  return Json::parse(in)["request"];
 }
 
 class ChatServer : public MockServer {

@@ -232,7 +232,7 @@ TEST(ChatTools, EffortAndVariablesReachTheTemplate) {
     body.update(more);
     return server.post("/apply-template", body).json()["prompt"].get<std::string>();
   };
-  EXPECT_EQ(prompt({}).find("<think>"), std::string::npos);
+  EXPECT_EQ(prompt(Json::object()).find("<think>"), std::string::npos);
   EXPECT_NE(prompt({{"reasoning_effort", "none"}}).find("<think>\n\n</think>"), std::string::npos);
   EXPECT_NE(prompt({{"chat_template_kwargs", {{"enable_thinking", false}}}}).find("</think>"),
             std::string::npos);

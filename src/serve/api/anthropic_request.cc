@@ -66,9 +66,12 @@ std::string conversation_name(const FieldReader& fields, const Json& body) {
   if (!metadata->is_object()) refuse_field("metadata", "is no object");
   const std::string user = FieldReader(*metadata).text("user_id").value_or("");
   if (user.empty()) return {};
-  const std::string system = body.contains("system") ? text_of(body["system"]) : "";
+  // The first block changes with each request of some agents.
+  const Json* system = fields.find("system");
+  const bool blocks = system != nullptr && system->is_array() && !system->empty();
+  const size_t bytes = system == nullptr ? 0 : text_of(blocks ? system->back() : *system).size();
   const size_t tools = body.contains("tools") ? body["tools"].size() : 0;
-  return fmt::format("{:.200}#{:x}-{:x}", user, system.size(), tools);
+  return fmt::format("{:.200}#{:x}-{:x}", user, bytes, tools);
 }
 
 std::vector<std::string_view> message_members() {

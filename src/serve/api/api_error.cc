@@ -17,18 +17,45 @@ Json error_object(const std::string& message, const std::string& type, const std
   return error;
 }
 
+const char* anthropic_type(int status) {
+  switch (status) {
+    case 401:
+      return "authentication_error";
+    case 403:
+      return "permission_error";
+    case 404:
+      return "not_found_error";
+    case 413:
+      return "request_too_large";
+    case 429:
+      return "rate_limit_error";
+    case 503:
+      return "overloaded_error";
+    default:
+      return status < 500 ? "invalid_request_error" : "api_error";
+  }
+}
+
 }  // namespace
 
 ErrorForm error_form_of(std::string_view path) {
   if (path.starts_with("/api/")) return ErrorForm::kOllama;
+  if (path.starts_with("/v1/messages")) return ErrorForm::kAnthropic;
   return path == "/completion" ? ErrorForm::kLlama : ErrorForm::kOpenAi;
 }
 
 http::HttpResponse in_error_form(http::HttpResponse response, ErrorForm form) {
-  if (response.status < 400 || form != ErrorForm::kOllama) return response;
+  const bool other = form == ErrorForm::kOllama || form == ErrorForm::kAnthropic;
+  if (response.status < 400 || !other) return response;
   const Json body = Json::parse(response.body, nullptr, false);
   if (!body.is_object() || !body.contains("error") || !body["error"].is_object()) return response;
-  response.body = text_of({{"error", body["error"].value("message", "")}});
+  const std::string message = body["error"].value("message", "");
+  if (form == ErrorForm::kOllama) {
+    response.body = text_of({{"error", message}});
+  } else {
+    const Json error = {{"type", anthropic_type(response.status)}, {"message", message}};
+    response.body = text_of({{"type", "error"}, {"error", error}});
+  }
   return response;
 }
 

@@ -37,9 +37,10 @@ template <class... Args>
 
 /// The forms in which APIs report errors.
 enum class ErrorForm : uint8_t {
-  kOpenAi,  ///< {"error": {"message", "type", "param", "code"}}
-  kLlama,   ///< kOpenAi with names of llama-server
-  kOllama,  ///< {"error": MESSAGE}
+  kOpenAi,     ///< {"error": {"message", "type", "param", "code"}}
+  kLlama,      ///< kOpenAi with names of llama-server
+  kOllama,     ///< {"error": MESSAGE}
+  kAnthropic,  ///< {"type": "error", "error": {"type", "message"}}
 };
 ErrorForm error_form_of(std::string_view path);
 

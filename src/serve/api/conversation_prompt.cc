@@ -33,7 +33,7 @@ std::string short_id(const std::string& id) {
 /// Arguments as a text or an object, whichever the template prints as JSON.
 void settle_arguments(Json& arguments, bool as_text) {
   if (as_text) {
-    if (!arguments.is_string()) arguments = text_of(arguments);
+    if (!arguments.is_string()) arguments = spaced_text_of(arguments);
     return;
   }
   if (!arguments.is_string()) return;
@@ -44,17 +44,34 @@ void settle_arguments(Json& arguments, bool as_text) {
 /// Brings calls into the form that the template expects.
 void settle_calls(Json& messages, const ReplyFormat& format) {
   const bool short_ids = format.family == CallFamily::kMistral;
+  const bool as_text = format.arguments_as_text || format.family == CallFamily::kNone;
   for (Json& message : messages) {
     if (const auto calls = message.find("tool_calls"); calls != message.end()) {
+      if (message["content"].is_null()) message["content"] = "";  // some templates search in it
       for (Json& call : *calls) {
         call["type"] = "function";
-        settle_arguments(call["function"]["arguments"], format.arguments_as_text);
+        settle_arguments(call["function"]["arguments"], as_text);
         if (short_ids) call["id"] = short_id(call.value("id", Json("")).dump());
       }
     }
     const auto id = message.find("tool_call_id");
     if (short_ids && id != message.end()) *id = short_id(id->dump());
   }
+}
+
+/// Tools with all members that templates read.
+Json tools_for_template(const Json& tools) {
+  Json all = Json::array();
+  for (const Json& tool : tools) {
+    const Json& given = tool["function"];
+    Json function = {{"name", given["name"]}, {"description", ""}};
+    function["parameters"] = {{"type", "object"}, {"properties", Json::object()}};
+    for (const auto& [name, value] : given.items()) {
+      if (!value.is_null()) function[name] = value;
+    }
+    all.push_back({{"type", "function"}, {"function", std::move(function)}});
+  }
+  return all;
 }
 
 std::string last_question(const Json& messages) {
@@ -223,7 +240,8 @@ ConversationPrompt conversation_prompt(const ServedModel& model, Conversation co
   }
   ChatRequest chat;
   chat.messages = conversation.messages;
-  if (offers && model.reply_format.offers_tools) chat.tools = conversation.tools;
+  if (offers && model.reply_format.offers_tools)
+    chat.tools = tools_for_template(conversation.tools);
   chat.documents = conversation.documents;
   chat.variables = template_variables(conversation);
   chat.add_generation_prompt = conversation.add_generation_prompt;

@@ -12,9 +12,13 @@ namespace {
 using http::HttpRequest;
 
 Json model_entry(const ServedModel& model, const std::string& name) {
+  // With the members of OpenAI's and of Anthropic's API.
   return {{"id", name},
           {"object", "model"},
+          {"type", "model"},
+          {"display_name", name},
           {"created", 0},
+          {"created_at", "1970-01-01T00:00:00Z"},
           {"owned_by", "longhaul"},
           {"max_model_len", model.told_context()},
           {"longhaul",
@@ -52,7 +56,9 @@ Json models_page(const ServedModel& model, const HttpRequest&) {
     list.push_back(model_entry(model, name));
     short_list.push_back({{"name", name}, {"model", name}});
   }
-  return {{"object", "list"}, {"data", std::move(list)}, {"models", std::move(short_list)}};
+  const Json first = list.front()["id"], last = list.back()["id"];
+  return {{"object", "list"},  {"data", std::move(list)}, {"models", std::move(short_list)},
+          {"has_more", false}, {"first_id", first},       {"last_id", last}};
 }
 
 Json model_page(const ServedModel& model, const HttpRequest& request) {

@@ -145,6 +145,17 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+std::string spaced_text_of(const Json& json) {
+  if (!json.is_structured()) return text_of(json);
+  std::string text(1, json.is_object() ? '{' : '[');
+  for (const auto& [name, value] : json.items()) {
+    if (text.size() > 1) text += ", ";
+    if (json.is_object()) text += text_of(name) + ": ";
+    text += spaced_text_of(value);
+  }
+  return text + (json.is_object() ? '}' : ']');
+}
+
 Json read_body(std::string_view body, std::span<const std::string_view> known) {
   BodyBuilder builder(known);
   if (!Json::sax_parse(body.begin(), body.end(), &builder)) {

@@ -127,6 +127,8 @@ std::shared_ptr<ReplyWriter> make_writer(std::shared_ptr<const ServedModel> mode
     case Api::kCompletions:
       return std::make_shared<CompletionsWriter>(std::move(model), std::move(request),
                                                  std::move(exchange));
+    case Api::kMessages:
+      return make_message_writer(std::move(model), std::move(request), std::move(exchange));
     case Api::kLlama:
       return make_llama_writer(std::move(model), std::move(request), std::move(exchange));
   }

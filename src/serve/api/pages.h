@@ -20,6 +20,8 @@ Json tokenize_page(const ServedModel& model, const http::HttpRequest& request);
 Json detokenize_page(const ServedModel& model, const http::HttpRequest& request);
 Json apply_template_page(const ServedModel& model, const http::HttpRequest& request);
 Json input_tokens_page(const ServedModel& model, const http::HttpRequest& request);
+/// POST /v1/messages/count_tokens.
+Json count_tokens_page(const ServedModel& model, const http::HttpRequest& request);
 Json tokenizer_info_page(const ServedModel& model, const http::HttpRequest& request);
 
 /// The OpenAPI description of the router's paths.

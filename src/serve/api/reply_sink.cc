@@ -31,6 +31,21 @@ const char* finish_reason(Finish finish) {
   }
 }
 
+namespace {
+
+const char* id_prefix(Api api) {
+  switch (api) {
+    case Api::kChat:
+      return "chatcmpl-";
+    case Api::kMessages:
+      return "msg_";
+    default:
+      return "cmpl-";
+  }
+}
+
+}  // namespace
+
 /// The events of one job of a request.
 class ReplyWriter::Sink : public JobSink {
  public:
@@ -64,7 +79,7 @@ ReplyWriter::ReplyWriter(std::shared_ptr<const ServedModel> model, GenerationReq
     : model_(std::move(model)),
       request_(std::move(request)),
       exchange_(std::move(exchange)),
-      id_(random_id(request_.api == Api::kChat ? "chatcmpl-" : "cmpl-")),
+      id_(random_id(id_prefix(request_.api))),
       created_(std::chrono::duration_cast<std::chrono::seconds>(
                    std::chrono::system_clock::now().time_since_epoch())
                    .count()),

@@ -13,7 +13,7 @@
 
 namespace longhaul::serve {
 
-enum class Api : uint8_t { kChat, kCompletions, kLlama };
+enum class Api : uint8_t { kChat, kCompletions, kLlama, kMessages };
 
 /// How the reply of a chat API is divided into text, reasoning and calls.
 struct TurnForm {
@@ -36,7 +36,8 @@ struct GenerationRequest {
   int choices = 1;
   std::optional<uint64_t> seed;  ///< drawn or given; none: greedy
   std::vector<std::string> warnings;
-  TurnForm form;  ///< for chat APIs
+  TurnForm form;     ///< for chat APIs
+  std::string note;  ///< for the log, once
 };
 
 /// Reads the body of POST /v1/chat/completions. Throws ApiError. `key`: name of the API key.
@@ -48,6 +49,10 @@ GenerationRequest read_completions(const ServedModel& model, const http::HttpReq
 /// POST /completion of llama-server.
 GenerationRequest read_llama_completion(const ServedModel& model, const http::HttpRequest& request,
                                         const std::string& key);
+
+/// POST /v1/messages of Anthropic.
+GenerationRequest read_messages(const ServedModel& model, const http::HttpRequest& request,
+                                const std::string& key);
 
 /// A prompt: text, token ids, or a mixture of both. Throws ApiError that names `name`.
 std::vector<int32_t> prompt_of(const ServedModel& model, const Json& value, const std::string& name,

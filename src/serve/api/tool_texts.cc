@@ -12,7 +12,7 @@ constexpr std::string_view kIntroduction =
 
 /// The arguments as one line of JSON.
 std::string arguments_text(const Json& arguments) {
-  return arguments.is_string() ? arguments.get<std::string>() : text_of(arguments);
+  return arguments.is_string() ? arguments.get<std::string>() : spaced_text_of(arguments);
 }
 
 }  // namespace

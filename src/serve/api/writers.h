@@ -8,6 +8,9 @@ namespace longhaul::serve {
 std::shared_ptr<ReplyWriter> make_chat_writer(std::shared_ptr<const ServedModel> model,
                                               GenerationRequest request,
                                               std::shared_ptr<http::Exchange> exchange);
+std::shared_ptr<ReplyWriter> make_message_writer(std::shared_ptr<const ServedModel> model,
+                                                 GenerationRequest request,
+                                                 std::shared_ptr<http::Exchange> exchange);
 std::shared_ptr<ReplyWriter> make_llama_writer(std::shared_ptr<const ServedModel> model,
                                                GenerationRequest request,
                                                std::shared_ptr<http::Exchange> exchange);

@@ -250,7 +250,7 @@ void ReplyParser::end_call(bool complete) {
   const bool json = nlohmann::json::accept(arguments_);
   emit(EventKind::kCallEnd, "", std::exchange(call_raw_, ""));
   events_->back().complete = complete && json;
-  if (!json) emit(EventKind::kWarning, "the arguments of a tool call are not JSON", "");
+  if (complete && !json) emit(EventKind::kWarning, "the arguments of a tool call are not JSON", "");
   reader_.reset();
   bare_ = false;
   show_in(EventKind::kText, true);

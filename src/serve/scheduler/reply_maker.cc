@@ -122,7 +122,8 @@ void ReplyMaker::push_text(const std::string& text, ReplyPiece& piece) {
 ReplyPiece ReplyMaker::take(std::span<const float> raw, std::span<const int32_t> history) {
   ReplyPiece piece;
   const std::span<const float> logits = biased(raw);
-  const std::optional<int32_t> forced = reasoning_.forced();
+  const bool formed = options_.constraint && options_.constraint->active();
+  const std::optional<int32_t> forced = formed ? std::nullopt : reasoning_.forced();
   last_ = forced ? *forced : sampler_.sample(logits, history, allowed());
   constrain_after(last_);
   ++made_;
