@@ -23,8 +23,8 @@ struct ServedModel {
   std::vector<std::string> adapters;
   std::optional<ChatTemplate> chat;  ///< null: chat requests are refused
   std::string chat_problem;          ///< the reason why there is none
-  ReplyFormat reply_format;          ///< of the template, found by use_template()
-  bool keep_billing_header = false;  ///< of Claude Code, in prompts of Anthropic's API
+  ReplyFormat reply_format;          ///< belongs to the template; set by use_template()
+  bool keep_billing_header = false;  ///< Claude Code's first system block stays
   SamplerOptions sampler;            ///< defaults of requests
   std::string kv_type, kernels;
   std::string sandbox;

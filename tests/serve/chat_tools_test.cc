@@ -23,7 +23,7 @@ Json tool_body(const Json& more = Json::object()) {
   return body;
 }
 
-/// What a client assembles from the events of a stream.
+/// The reply that a client assembles from the events of a stream.
 struct Assembled {
   std::string content, reasoning, finish;
   struct Call {

@@ -9,7 +9,7 @@
 namespace longhaul::serve {
 
 struct AnthropicOptions {
-  bool keep_billing_header = false;  ///< of Claude Code, which changes with every request
+  bool keep_billing_header = false;  ///< Claude Code sends it first, and it changes each time
 };
 
 /// Results of reading, besides the conversation itself.

@@ -133,7 +133,7 @@ class ChatWriter : public OpenAiEvents<TurnWriter> {
     return body;
   }
 
-  std::vector<int> calls_begun_;         ///< of each choice
+  std::vector<int> calls_begun_;         ///< counted for each choice
   std::vector<TokenReport> new_tokens_;  ///< tokens that no event has carried
   const JobReport* so_far_ = nullptr;    ///< while a piece is written, if it was requested
 };

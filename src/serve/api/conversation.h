@@ -61,9 +61,10 @@ struct ConversationPrompt {
   std::vector<int32_t> tokens;
   int64_t instruction = 0;  ///< tokens at the end that belong to the last question
   std::string text;
-  std::vector<int64_t> checkpoints;               ///< token offsets of the cache marks, ascending
-  TurnForm form;                                  ///< how the reply is divided
-  std::optional<grammar::Constraint> constraint;  ///< of a demanded call, or from the start of one
+  std::vector<int64_t> checkpoints;  ///< token offsets of the cache marks, ascending
+  TurnForm form;                     ///< how the reply is divided
+  std::optional<grammar::Constraint>
+      constraint;  ///< a demanded call, or the form from the start of one
 };
 /// Renders the conversation through the model's template. `constrained`: the reply already has a
 /// form, which excludes a demanded call. Throws ApiError.

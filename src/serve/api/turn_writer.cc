@@ -85,7 +85,7 @@ bool TurnWriter::enough(int choice) const { return states_[static_cast<size_t>(c
 
 void TurnWriter::apply(int choice, const ReplyEvent& event, bool streams) {
   State& of = state(choice);
-  if (of.enough) return;  // what follows the only call
+  if (of.enough) return;  // text after the only call is dropped
   switch (event.kind) {
     case EventKind::kText:
       return show(choice, Kind::kText, event.text, streams);

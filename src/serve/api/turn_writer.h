@@ -11,10 +11,10 @@ namespace longhaul::serve {
 struct ReplyPart {
   enum class Kind : uint8_t { kText, kReasoning, kCall };
   Kind kind = Kind::kText;
-  std::string text;      ///< of a call: its arguments as JSON
-  std::string id, name;  ///< of a call
+  std::string text;      ///< in a call: its arguments as JSON
+  std::string id, name;  ///< set for calls
   bool complete = true;  ///< false: a call that was cut, or whose arguments are not JSON
-  std::string raw;       ///< of a call: the bytes that the model wrote
+  std::string raw;       ///< in a call: the bytes that the model wrote
 };
 
 /// One reply. Parts are in the order in which the model wrote them.
