@@ -158,7 +158,7 @@ class MessageReader {
   };
   Conversation& conversation_;
   AnthropicNotes& notes_;
-  std::map<std::string, Call> calls_;  ///< those in the previous message
+  std::map<std::string, Call> calls_;  ///< tool calls in the previous message
 };
 
 void read_system(const Json& system, const AnthropicOptions& options, MessageReader& reader,
