@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attention/method.h"
+#include "attention/resume_rule.h"
 #include "ops/choose/select_rows.h"
 #include "ops/maps/observed_rows.h"
 
@@ -64,6 +65,8 @@ class AttentionDriver {
   /// keeping all their rows without any evidence from them. At most prompt.tokens - 1.
   int64_t dense_prefix(const PromptFacts& prompt) const;
   PromptChoice prompt_choice() const;
+  /// Where another prompt can continue from the state after prefills in passes of `chunk` rows.
+  ResumeRule resume_rule(int chunk) const;
   /// Whether keys keep their positions in the text, so that `run --sources` can follow replies.
   bool keeps_places() const { return first().see.place == KeyPlace::kAbsolute; }
   /// Preferred number of rows of a pass without `--chunk`; 0: the engine's default.

@@ -134,6 +134,9 @@ void add_scheduler(const ServeFlags& flags, const serve::ApiKeys& keys, ServedMo
   options.token_interval = flags.token_interval / 1000.0;
   for (const serve::ApiKey& key : keys.keys()) options.keys[key.name] = {key.running, key.queued};
   options.offers = model.offers;
+  options.cache_memory = flags.cache_memory;
+  options.share_cache = flags.share_cache;
+  options.exact_cache = flags.exact_cache;
   model.scheduler = std::make_unique<serve::Scheduler>(*model.port, model.engine->tokenizer(),
                                                        std::move(options), metrics);
 }

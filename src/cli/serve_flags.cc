@@ -39,6 +39,16 @@ void ServeFlags::add_to(CLI::App& app) {
   add_number(app, "--temp", temperature, 0.0f, 100.0f,
              "Temperature of requests that name none; 0: always the likeliest token")
       ->group(server);
+  add_size(app, "--cache-memory", cache_memory,
+           "Most memory of the prefix cache; default: half of what the weights leave")
+      ->group(server);
+  app.add_flag("--share-cache", share_cache,
+               "Let all API keys reuse each other's prefilled prompts: times then show which "
+               "prompts others have sent")
+      ->group(server);
+  app.add_flag("--exact-cache", exact_cache,
+               "Reuse only where the reply is bit-identical to one without a cache")
+      ->group(server);
   add_path(app, "--api-key-file", api_key_file, "FILE",
            "Lines of NAME SHA256 [running=N] [queued=N]: only requests with such a key are "
            "answered")

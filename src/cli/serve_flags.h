@@ -28,6 +28,8 @@ struct ServeFlags {
   int queued = 64;
   int token_interval = 20;  ///< milliseconds
   float temperature = 0;
+  size_t cache_memory = 0;  ///< bytes of the prefix cache; 0: half of what the weights leave
+  bool share_cache = false, exact_cache = false;
   bool mock = false;  ///< in builds with tests: nothing is computed
 
   void add_to(CLI::App& app);

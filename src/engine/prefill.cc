@@ -80,7 +80,7 @@ void Prefill::State::prepare(Sequence::State& each) {
     const int64_t instruction = std::clamp<int64_t>(hooks.instruction, 0, count);
     part.passes = each.method->prepare({begin, count, instruction, each.chunk, hooks.evidence});
   });
-  each.set_angles(begin + count);
+  each.set_angles(begin + count + hooks.to_come);
   each.whole_or_nothing([&] {
     each.logits.clear();  // a cancelled prefill has none
     each.drop_other_streams();

@@ -28,6 +28,9 @@ struct PrefillHooks {
   int64_t instruction = 0;            ///< length of the instruction at the end, in tokens
   std::span<const int64_t> evidence;  ///< PromptFacts::evidence; read by the constructor only
   int64_t reply = 0;  ///< most tokens to be generated afterwards; the forecast includes them
+  /// Tokens that further prefills will add to the same text. RoPE angles that depend on the length
+  /// are those of the whole text.
+  int64_t to_come = 0;
 };
 
 enum class PrefillStep : uint8_t {

@@ -198,6 +198,22 @@ int64_t Sequence::reuse_prefix(std::span<const int32_t> tokens) {
   return kept;
 }
 
+void Sequence::truncate(int64_t length) {
+  state_->usable().together([&](State& each) {
+    LH_ASSERT(length >= 0 && length <= std::ssize(each.tokens));
+    if (length == std::ssize(each.tokens)) return;
+    LH_ASSERT(each.can_rewind() && each.recurrent.empty());
+    each.store().truncate(length);
+    each.tokens.resize(static_cast<size_t>(length));
+    each.logits.clear();
+  });
+}
+
+void Sequence::drop_logits() {
+  state_->logits = {};
+  for (const auto& mate : state_->peers) mate->logits = {};
+}
+
 SessionReport Sequence::report() const {
   const State& s = *state_;
   SessionReport r;

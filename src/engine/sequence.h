@@ -71,6 +71,8 @@ struct ContextCopy {
 
 class Sequence {
  public:
+  static constexpr int64_t kAllTokens = int64_t{1} << 60;
+
   /// An empty sequence. Throws UserError if the method refuses the model or one of its files.
   Sequence(std::shared_ptr<const Engine> engine, const SessionOptions& options);
   ~Sequence();
@@ -123,16 +125,22 @@ class Sequence {
   /// Otherwise resets the sequence. Returns the number of tokens kept; the caller prefills the
   /// rest. If all of `tokens` are kept, logits() are valid.
   int64_t reuse_prefix(std::span<const int32_t> tokens);
+  /// Removes the tokens from `length` on. The method must be able to rewind
+  /// (AttentionDriver::can_rewind) and the model have no recurrent layers, or nothing may be
+  /// removed. logits() are empty afterwards if tokens were removed.
+  void truncate(int64_t length);
+  /// Frees the memory of logits().
+  void drop_logits();
 
   /// The contents of a sequence with dense attention, which shares its pages with the copy.
   ContextCopy copy_context() const;
   /// For an empty sequence: copies from `copy` the first tokens of `prompt` that this sequence's
   /// method would read exactly as dense attention does (AttentionDriver::dense_prefix),
-  /// limited to the tokens of the copy. Returns the number of copied tokens, at most prompt.size()
-  /// - 1; the caller prefills the rest. The copy must come from the same engine with the same KV
-  /// type, compute and chunk.
+  /// limited to the tokens of the copy and to `most`. Returns the number of copied tokens, at most
+  /// prompt.size() - 1; the caller prefills the rest. The copy must come from the same engine with
+  /// the same KV type, compute and chunk.
   int64_t begin_with(const ContextCopy& copy, std::span<const int32_t> prompt,
-                     int64_t instruction = 0);
+                     int64_t instruction = 0, int64_t most = kAllTokens);
 
   /// Writes tokens, store and method state, with a key of model, method and types (sequence_file.cc
   /// has the layout).

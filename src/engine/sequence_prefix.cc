@@ -17,16 +17,17 @@ ContextCopy Sequence::copy_context() const {
 }
 
 int64_t Sequence::State::take_over(const ContextCopy& copy, std::span<const int32_t> prompt,
-                                   int64_t instruction) {
+                                   int64_t instruction, int64_t most) {
   LH_ASSERT(tokens.empty());
   const KvStore& from = nth(copy.stores, options.queue.rank());
   const auto length = static_cast<int64_t>(prompt.size());
   const auto [mine, theirs] =
       std::mismatch(prompt.begin(), prompt.end(), copy.tokens.begin(), copy.tokens.end());
   const int64_t read_alike = method->dense_prefix({0, length, instruction, chunk});
-  const int64_t here = from.layout().same_rows(store().layout())
-                           ? std::min({int64_t{mine - prompt.begin()}, read_alike, length - 1})
-                           : 0;
+  const int64_t here =
+      from.layout().same_rows(store().layout())
+          ? std::min({int64_t{mine - prompt.begin()}, read_alike, length - 1, most})
+          : 0;
   int64_t taken = options.queue.least_of_members(here);
   RecurrentState state = copy.recurrent.clone();
   if (taken > 0 && !state.empty()) taken = state.rewind(taken);
@@ -46,13 +47,13 @@ int64_t Sequence::State::take_over(const ContextCopy& copy, std::span<const int3
 }
 
 int64_t Sequence::begin_with(const ContextCopy& copy, std::span<const int32_t> prompt,
-                             int64_t instruction) {
+                             int64_t instruction, int64_t most) {
   State& s = state_->usable();
   const RopeSpec& rope = s.engine->model().config.rope;
   if (prompt.empty() || !rope.same_angles(copy.angles_length, std::ssize(prompt))) return 0;
   int64_t taken = 0;
   s.together([&](State& each) {
-    const int64_t here = each.take_over(copy, prompt, instruction);
+    const int64_t here = each.take_over(copy, prompt, instruction, most);
     if (each.is_root()) taken = here;
   });
   return taken;

@@ -26,7 +26,8 @@ struct Sequence::State {
 
   // The parts of Sequence's functions that every device of a team runs.
   int64_t keep_prefix(std::span<const int32_t> text);
-  int64_t take_over(const ContextCopy& copy, std::span<const int32_t> prompt, int64_t instruction);
+  int64_t take_over(const ContextCopy& copy, std::span<const int32_t> prompt, int64_t instruction,
+                    int64_t most);
 
   /// The part of a session file that belongs to one device.
   struct RestoredPart {

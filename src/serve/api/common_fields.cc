@@ -4,6 +4,7 @@
 
 #include "base/parse_number.h"
 #include "serve/api/api_error.h"
+#include "serve/api/cache_fields.h"
 #include "serve/api/reply_form.h"
 #include "text/printable.h"
 
@@ -70,7 +71,9 @@ void read_sampler(const FieldReader& fields, SamplerOptions& sampler) {
 }  // namespace
 
 std::vector<std::string_view> common_members() {
-  return {"model",
+  return {"cache_salt",
+          "longhaul",
+          "model",
           "attention",
           "stream",
           "stream_options",
@@ -155,6 +158,7 @@ void read_common(const ServedModel& model, const http::HttpRequest& http, const 
   job.choices = request.choices;
   job.progress = request.progress;
   job.reuse = fields.boolean("cache_prompt").value_or(true);
+  read_cache_fields(fields, job);
   read_sampler(fields, job.reply.sampler);
   settle_seed(fields.integer("seed", -1, std::numeric_limits<int64_t>::max()), request, job);
   fields.number("presence_penalty", -100, 100, job.reply.presence_penalty);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "engine/prompt_tokens.h"
 #include "serve/api/api_error.h"
+#include "serve/api/cache_fields.h"
 #include "serve/api/call_form.h"
 #include "serve/api/conversation.h"
 #include "serve/api/reply_form.h"
@@ -255,6 +256,7 @@ ConversationPrompt conversation_prompt(const ServedModel& model, Conversation co
   } catch (const UserError& error) {
     refuse_field("messages", "{}", error.what());
   }
+  made.parts = parts_of(made.text, chat.messages, !chat.tools.empty());
   made.checkpoints = token_offsets(tokenizer, made.tokens, mark_places(conversation, made.text));
   format.begins_in_reasoning =
       conversation.shows_reasoning && ends_with_mark(made.text, format.reasoning_open);
@@ -272,6 +274,7 @@ void use_conversation(const ServedModel& model, Conversation conversation,
   job.prompt = std::move(made.tokens);
   job.instruction = made.instruction;
   job.checkpoints = std::move(made.checkpoints);
+  job.parts = std::move(made.parts);
   if (made.constraint) job.reply.constraint = std::move(made.constraint);
   const ReplyFormat& format = made.form.format;
   job.reply.control_texts = format.needs_control_texts() ||

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "serve/api/api_error.h"
+#include "serve/api/cache_fields.h"
 
 namespace longhaul::serve {
 
@@ -149,12 +150,16 @@ void ReplyWriter::on_done(const JobReport& report) {
   total_.decode_seconds += report.decode_seconds;
   total_.kv_bytes += report.kv_bytes;
   total_.pairs_share = report.pairs_share;
+  total_.cache = report.cache;
+  total_.cache.reused = total_.cached_tokens;
   total_.warnings.insert(total_.warnings.end(), report.warnings.begin(), report.warnings.end());
   if (--jobs_left_ > 0 || failed_) return;
+  const std::string reread = log_line(report.cache, report.prompt_tokens);
   exchange_->set_note(fmt::format(
-      "prompt={} cached={} reply={} queue_ms={:.0f} prefill_ms={:.0f} reply_ms={:.0f}",
+      "prompt={} cached={} reply={} queue_ms={:.0f} prefill_ms={:.0f} reply_ms={:.0f}{}{}",
       total_.prompt_tokens, total_.cached_tokens, total_.reply_tokens, total_.queue_seconds * 1000,
-      total_.prefill_seconds * 1000, total_.decode_seconds * 1000));
+      total_.prefill_seconds * 1000, total_.decode_seconds * 1000, reread.empty() ? "" : " ",
+      reread));
   if (!request_.stream) {
     http::HttpResponse response;
     response.body = text_of(whole(total_));
@@ -223,7 +228,7 @@ Json ReplyWriter::longhaul(const JobReport& report) const {
   own["queue_ms"] = report.queue_seconds * 1000;
   own["read_ms"] = report.prefill_seconds * 1000;
   own["seed"] = request_.seed ? Json(*request_.seed) : Json();
-  own["cache"] = {{"reused", report.cached_tokens}};
+  own["cache"] = cache_json(report.cache);
   own["warnings"] = request_.warnings;
   for (const std::string& warning : report.warnings) own["warnings"].push_back(warning);
   return own;

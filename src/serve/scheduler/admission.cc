@@ -14,6 +14,7 @@ namespace longhaul::serve {
 namespace {
 
 constexpr int kMostOvertaken = 8;
+constexpr int kMostLookUps = 16;  // waiting requests that are looked up in one round
 
 int64_t reserved_reply(const Job& job, int64_t open_reply) {
   return job.reply.max_tokens >= 0 ? job.reply.max_tokens : open_reply;
@@ -38,15 +39,16 @@ MemoryBudget Scheduler::budget() const {
   MemoryBudget budget;
   budget.limit = options_.memory_limit;
   budget.fixed = engine_.fixed_bytes();
-  budget.evictable = kept_.bytes();
-  budget.in_use = budget.evictable;
+  budget.in_use = engine_.kv_bytes_in_use() + cache_.overhead();
+  size_t held = cache_.leased_bytes();  // upper bound of what remains if all else is evicted
   for (const RunningJob& job : jobs_) {
     const size_t bytes = job.bytes();
-    budget.in_use += bytes;
+    held += bytes - std::min(bytes, job.shared_bytes);
     const bool runs =
         job.state == RunningJob::State::kPrefilling || job.state == RunningJob::State::kDecoding;
     if (runs && job.most_bytes > bytes) budget.reserved += job.most_bytes - bytes;
   }
+  budget.evictable = budget.in_use - std::min(budget.in_use, held);
   return budget;
 }
 
@@ -56,13 +58,14 @@ std::optional<JobError> Scheduler::refusal_of(const Job& job, size_t bytes) cons
   const int64_t prompt = std::ssize(job.prompt);
   const int64_t reply = job.caps_reply ? 1 : std::max<int64_t>(job.reply.max_tokens, 1);
   if (context > 0 && prompt + reply > context) return too_long(job, context);
-  if (budget().decide(bytes) != Admission::kNever) return std::nullopt;
+  const MemoryBudget alone{.limit = options_.memory_limit, .fixed = engine_.fixed_bytes()};
+  if (alone.decide(bytes) != Admission::kNever) return std::nullopt;
   JobError error{400, "invalid_request_error", "insufficient_memory"};
   error.needed = engine_.fixed_bytes() + bytes;
   error.limit = options_.memory_limit;
   for (const MethodSpec& offer : options_.offers) {
     const size_t need = engine_.most_bytes(offer, prompt, reserved_reply(job, options_.open_reply));
-    if (budget().decide(need) != Admission::kNever) error.fits.emplace_back(offer.text(), need);
+    if (alone.decide(need) != Admission::kNever) error.fits.emplace_back(offer.text(), need);
   }
   error.message = fmt::format(
       "the prompt of {} tokens and its reply need {} with {} attention, more than the limit of {}",
@@ -100,12 +103,10 @@ bool Scheduler::may_overtake(Jobs::iterator job) {
   return true;
 }
 
-/// Drops kept sequences until `bytes` more fit.
+/// Evicts snapshots until `bytes` more fit.
 bool Scheduler::make_room(size_t bytes) {
   while (budget().to_evict(bytes) > 0) {
-    const size_t evicted = kept_.evict();
-    if (evicted == 0) return false;
-    metrics_.add("longhaul_evicted_bytes_total", "to=\"nowhere\"", static_cast<double>(evicted));
+    if (!evict_one()) return false;
   }
   return true;
 }
@@ -114,6 +115,7 @@ void Scheduler::admit() {
   auto running = std::count_if(jobs_.begin(), jobs_.end(), [](const RunningJob& job) {
     return job.state == RunningJob::State::kPrefilling || job.state == RunningJob::State::kDecoding;
   });
+  int looked_up = 0;
   for (auto job = jobs_.begin(); job != jobs_.end(); ++job) {
     if (job->state != RunningJob::State::kWaiting) continue;
     Job& request = *job->job;
@@ -142,8 +144,13 @@ void Scheduler::admit() {
     }
     if (!std::exchange(job->accepted, true)) request.sink->accepted();
     if (running >= options_.running || key_is_busy(request.key)) continue;
-    if (budget().decide(job->most_bytes) != Admission::kAdmit || !may_overtake(job)) continue;
-    if (!make_room(job->most_bytes)) continue;
+    if (looked_up++ >= kMostLookUps) break;
+    look_up(*job);
+    const size_t more = job->most_bytes - std::min(job->most_bytes, job->shared_bytes);
+    if (budget().decide(more) != Admission::kAdmit || !may_overtake(job) || !make_room(more)) {
+      release_lease(*job);
+      continue;
+    }
     ++running;
     begin(*job);
   }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "attention/method_spec.h"
+#include "attention/resume_rule.h"
 #include "base/cancel.h"
 
 namespace longhaul::serve {
@@ -27,9 +28,18 @@ class ServedSequence {
   /// [vocab] after the last token.
   virtual std::span<const float> logits() const = 0;
   virtual SequenceFacts facts() const = 0;
-  /// Keeps the longest common prefix with `prompt` to which the method can rewind, or nothing.
-  /// Returns its length. If it is all of `prompt`, logits() are valid.
-  virtual int64_t reuse_prefix(std::span<const int32_t> prompt) = 0;
+  /// Whether truncate() to any length is possible at present.
+  virtual bool rewinds() const = 0;
+  /// Removes the tokens from `length` on, and the logits with them.
+  virtual void truncate(int64_t length) = 0;
+  virtual void drop_logits() = 0;
+  /// For an empty sequence: shares with `dense`, which has read at least the first `most` tokens of
+  /// `prompt` with dense attention, as many of these as its own method reads in the same way.
+  /// Returns their number.
+  virtual int64_t begin_with(const ServedSequence& dense, std::span<const int32_t> prompt,
+                             int64_t instruction, int64_t most) = 0;
+  /// Bytes of keys and values that are freed with this sequence.
+  virtual size_t own_bytes() const = 0;
   /// A second sequence with the same contents; null if the engine cannot copy it.
   virtual std::unique_ptr<ServedSequence> clone() const = 0;
 };
@@ -41,6 +51,7 @@ struct ServedPrefillHooks {
   std::function<void(int64_t first, int64_t rows, const float* logits)> all_logits;
   int64_t instruction = 0;  ///< length of the question at the end, in tokens
   int64_t reply = 0;        ///< most tokens of the reply
+  int64_t to_come = 0;      ///< tokens of the same prompt that further prefills will add
 };
 
 enum class Advance : uint8_t { kMore, kDone, kCancelled };
@@ -82,6 +93,12 @@ class EnginePort {
   /// Bytes of weights, activations and the process, which do not depend on the number of sequences.
   virtual size_t fixed_bytes() const = 0;
   virtual int64_t vocab() const = 0;  ///< logits of a token
+  /// Bytes of the keys and values of all sequences; pages that several sequences share count once.
+  virtual size_t kv_bytes_in_use() const = 0;
+  /// Where prompts of this method can resume. Throws UserError if the model cannot run it.
+  virtual ResumeRule resume_rule(const MethodSpec& attention) const = 0;
+  /// Contexts of two lengths have the same RoPE angles if these numbers are equal.
+  virtual int64_t angles_of(int64_t tokens) const = 0;
 };
 
 }  // namespace longhaul::serve

@@ -12,6 +12,8 @@
 #include "base/cancel.h"
 #include "engine/sampler.h"
 #include "grammar/constraint.h"
+#include "serve/cache/cache_report.h"
+#include "serve/cache/leg.h"
 
 namespace longhaul::serve {
 
@@ -84,6 +86,8 @@ struct JobReport {
   double queue_seconds = 0, prefill_seconds = 0, first_token_seconds = 0, decode_seconds = 0;
   size_t kv_bytes = 0;
   double pairs_share = 1;
+  CacheReport cache;
+  std::vector<Leg> legs;  ///< how the prompt was read, with the reused tokens
   std::vector<std::string> warnings;
 };
 
@@ -109,20 +113,31 @@ class JobSink {
   }
 };
 
+/// A part of a prompt, for reports.
+struct PromptPart {
+  std::string name;  ///< "system message", "message 3 (user)", "tools"
+  size_t begin = 0;  ///< offset of its first byte in the prompt's text
+};
+
 struct Job {
   std::string key;           ///< name of the API key; empty: none
+  std::string cache_salt;    ///< prompts with other salts share nothing with this one
   std::string conversation;  ///< as the client names it; empty: found by its tokens
   MethodSpec attention = MethodSpec::parse("dense");
   std::vector<int32_t> prompt;
   int64_t instruction = 0;
-  /// Lengths of the prompt's beginnings that the client expects to send again, ascending.
+  /// Lengths of the prompt's beginnings that the client expects to send again, where the prefix
+  /// cache keeps snapshots: ends of documents and marks of the client. Those outside the prompt are
+  /// ignored.
   std::vector<int64_t> checkpoints;
   ReplyOptions reply;
   int choices = 1;
   bool prompt_logprobs = false;
-  bool caps_reply = false;  ///< a reply too long for the context is shortened, not refused
-  bool progress = false;    ///< PromptProgress is asked for
-  bool reuse = true;        ///< may continue a sequence that was kept
+  bool caps_reply = false;        ///< a reply too long for the context is shortened, not refused
+  bool progress = false;          ///< PromptProgress is asked for
+  bool reuse = true;              ///< may continue from a snapshot of the prefix cache
+  double cache_seconds = 0;       ///< for as long its snapshots are evicted after all others
+  std::vector<PromptPart> parts;  ///< in order; empty: unknown
   CancelFlag cancel;
   std::shared_ptr<JobSink> sink;
 };

@@ -6,42 +6,71 @@
 
 namespace longhaul::serve {
 
+/// Tokens that clones share, for the count of bytes.
+struct MockBlock {
+  MockBlock(MockEngine& e, size_t b) : engine(e), bytes(b) { engine.live_ += bytes; }
+  ~MockBlock() { engine.live_ -= bytes; }
+  MockBlock(const MockBlock&) = delete;
+  MockBlock& operator=(const MockBlock&) = delete;
+  MockEngine& engine;
+  size_t bytes;
+};
+
 class MockSequence : public ServedSequence {
  public:
-  explicit MockSequence(MockEngine& engine) : engine_(engine) {}
-  ~MockSequence() override { engine_.live_ -= bytes(); }
+  MockSequence(MockEngine& engine, const MethodSpec& method) : engine_(engine), method_(method) {}
 
   std::span<const int32_t> tokens() const override { return tokens_; }
   std::span<const float> logits() const override { return logits_; }
   SequenceFacts facts() const override { return {bytes(), 1, 0}; }
 
-  int64_t reuse_prefix(std::span<const int32_t> prompt) override {
-    auto common =
-        std::mismatch(tokens_.begin(), tokens_.end(), prompt.begin(), prompt.end()).first -
-        tokens_.begin();
-    common = std::min<ptrdiff_t>(common, std::ssize(prompt) - 1);
-    resize(static_cast<size_t>(common));
-    return common;
+  bool rewinds() const override {
+    const ResumeGroup group = engine_.resume_rule(method_).group;
+    return group == ResumeGroup::kRewindable || group == ResumeGroup::kDense;
+  }
+  void truncate(int64_t length) override {
+    if (static_cast<size_t>(length) == tokens_.size()) return;
+    const std::vector<int32_t> kept(tokens_.begin(), tokens_.begin() + length);
+    const auto blocks = kept.size() / kBlock;
+    tokens_.resize(blocks * kBlock);
+    blocks_.resize(blocks);
+    tail_.reset();
+    append(std::span(kept).subspan(blocks * kBlock));
+    logits_.clear();
+  }
+  void drop_logits() override { logits_.clear(); }
+  int64_t begin_with(const ServedSequence& dense, std::span<const int32_t> prompt, int64_t,
+                     int64_t most) override {
+    const auto& from = static_cast<const MockSequence&>(dense);
+    const int64_t last = engine_.resume_rule(method_).last;
+    const int64_t taken = std::min(most, std::ssize(prompt) - last);
+    take(from);
+    truncate(std::max<int64_t>(0, taken));
+    return taken;
+  }
+  size_t own_bytes() const override {
+    size_t own = tail_ ? tail_->bytes : 0;
+    for (const auto& block : blocks_) own += block.use_count() == 1 ? block->bytes : 0;
+    return own;
   }
 
   std::unique_ptr<ServedSequence> clone() const override {
     if (!engine_.settings_.clones) return nullptr;
-    auto copy = std::make_unique<MockSequence>(engine_);
-    copy->append(tokens_);
-    copy->logits_ = logits_;
+    auto copy = std::make_unique<MockSequence>(engine_, method_);
+    copy->take(*this);
     return copy;
   }
 
   void append(std::span<const int32_t> tokens) {
-    engine_.live_ -= bytes();
-    tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
-    engine_.live_ += bytes();
-  }
-
-  void resize(size_t tokens) {
-    engine_.live_ -= bytes();
-    tokens_.resize(tokens);
-    engine_.live_ += bytes();
+    const size_t each = engine_.settings_.bytes_per_token;
+    for (const int32_t token : tokens) {
+      tokens_.push_back(token);
+      if (tokens_.size() % kBlock == 0) {
+        tail_.reset();
+        blocks_.push_back(std::make_shared<MockBlock>(engine_, kBlock * each));
+      }
+    }
+    set_tail();
   }
 
   void make_logits() {
@@ -56,9 +85,24 @@ class MockSequence : public ServedSequence {
  private:
   size_t bytes() const { return tokens_.size() * engine_.settings_.bytes_per_token; }
 
+  void set_tail() {
+    tail_ = std::make_unique<MockBlock>(
+        engine_, tokens_.size() % kBlock * engine_.settings_.bytes_per_token);
+  }
+  void take(const MockSequence& from) {
+    tokens_ = from.tokens_;
+    logits_ = from.logits_;
+    blocks_ = from.blocks_;
+    set_tail();
+  }
+
+  static constexpr size_t kBlock = 16;
   MockEngine& engine_;
+  MethodSpec method_;
   std::vector<int32_t> tokens_;
   std::vector<float> logits_;
+  std::vector<std::shared_ptr<MockBlock>> blocks_;
+  std::unique_ptr<MockBlock> tail_;
 };
 
 namespace {
@@ -124,8 +168,13 @@ void MockEngine::pass(double seconds) {
   }
 }
 
-std::unique_ptr<ServedSequence> MockEngine::begin(const MethodSpec&) {
-  return std::make_unique<MockSequence>(*this);
+std::unique_ptr<ServedSequence> MockEngine::begin(const MethodSpec& attention) {
+  return std::make_unique<MockSequence>(*this, attention);
+}
+
+ResumeRule MockEngine::resume_rule(const MethodSpec& attention) const {
+  if (attention.text() == "dense") return {.group = ResumeGroup::kDense, .is_dense = true};
+  return settings_.rule;
 }
 
 std::unique_ptr<ServedPrefill> MockEngine::prefill(ServedSequence& sequence,

@@ -21,6 +21,8 @@ struct MockSettings {
   size_t fixed = 0;
   int64_t vocab = 256;
   bool clones = true;
+  /// The resume rule of methods other than dense.
+  ResumeRule rule{.group = ResumeGroup::kTurn};
   /// The token that follows the sequence; by default a letter that depends on its length.
   std::function<int32_t(std::span<const int32_t> tokens)> next;
   /// Throws if the step shall fail.
@@ -40,13 +42,18 @@ class MockEngine : public EnginePort {
   size_t most_bytes(const MethodSpec& attention, int64_t prompt, int64_t reply) const override;
   size_t fixed_bytes() const override { return settings_.fixed; }
   int64_t vocab() const override { return settings_.vocab; }
+  size_t kv_bytes_in_use() const override { return live_; }
+  ResumeRule resume_rule(const MethodSpec& attention) const override;
+  int64_t angles_of(int64_t) const override { return 0; }
 
   void pass(double seconds);  ///< advances the clock
   const MockSettings& settings() const { return settings_; }
-  size_t live_bytes() const { return live_; }  ///< sum over all sequences that exist
+  /// Sum over all sequences that exist; tokens that clones share count once.
+  size_t live_bytes() const { return live_; }
 
  private:
   friend class MockSequence;
+  friend struct MockBlock;
   MockSettings settings_;
   double clock_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

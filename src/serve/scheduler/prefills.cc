@@ -24,18 +24,8 @@ void Scheduler::begin(RunningJob& job) {
   job.report.queue_seconds = job.admitted - job.arrived;
   metrics_.observe("longhaul_queue_seconds", job.report.queue_seconds);
   try {
-    const bool reuses = job.job->reuse && !job.job->prompt_logprobs;
-    if (reuses) {
-      job.sequence = kept_.take({job.job->key, job.job->conversation, job.job->attention.text()},
-                                job.job->prompt);
-    }
-    if (!job.sequence) {
-      job.sequence = engine_.begin(job.job->attention);
-      if (reuses) metrics_.add("longhaul_cache_misses_total", "why=\"other_text\"");
-    }
-    job.report.cached_tokens = std::ssize(job.sequence->tokens());
-    metrics_.add("longhaul_prompt_tokens_total", "source=\"memory\"",
-                 static_cast<double>(job.report.cached_tokens));
+    job.sequence = start_sequence(job);
+    report_cache(job);
     make_prefill(job);
   } catch (const UserError& error) {
     fail(job, {400, "invalid_request_error", "invalid_request", error.what()});
@@ -46,12 +36,17 @@ void Scheduler::begin(RunningJob& job) {
 
 void Scheduler::make_prefill(RunningJob& job) {
   const Job& request = *job.job;
-  const auto rest = std::span(request.prompt).subspan(job.sequence->tokens().size());
-  if (rest.empty()) return prefill_done(job);
+  if (job.sequence->tokens().size() == request.prompt.size()) return prefill_done(job);
+  const int64_t end = next_cut(job);
+  const bool is_last = end == std::ssize(request.prompt);
+  const size_t begin = job.sequence->tokens().size();
+  const auto rest = std::span(request.prompt).subspan(begin);
+  const auto leg = rest.first(static_cast<size_t>(end) - begin);
   ServedPrefillHooks hooks;
   hooks.cancel = &request.cancel;
-  hooks.instruction = std::min(request.instruction, std::ssize(rest));
-  hooks.reply = job.reply_reserved;
+  hooks.instruction = is_last ? std::min(request.instruction, std::ssize(leg)) : 0;
+  hooks.reply = is_last ? job.reply_reserved : 0;
+  hooks.to_come = std::ssize(request.prompt) - end;
   if (request.prompt_logprobs && job.prompt_reports.empty()) {
     job.prompt_reports.resize(request.prompt.size());
     job.prompt_reports[0].id = request.prompt[0];
@@ -68,7 +63,7 @@ void Scheduler::make_prefill(RunningJob& job) {
     };
   }
   job.lane = std::ssize(rest) <= options_.short_prompt ? PrefillLane::kShort : PrefillLane::kLong;
-  job.prefill = engine_.prefill(*job.sequence, rest, hooks, job.lane);
+  job.prefill = engine_.prefill(*job.sequence, leg, hooks, job.lane);
   tell_progress(job, true);
 }
 
@@ -119,8 +114,8 @@ void Scheduler::advance(RunningJob& job, const std::function<void()>& yield) {
   metrics_.add("longhaul_prompt_tokens_total", "source=\"read\"",
                static_cast<double>(job.prefill->done() - done_before));
   if (state == Advance::kCancelled || job.job->cancel.requested()) return cancel(job);
-  tell_progress(job, state == Advance::kDone);
-  if (state == Advance::kDone) prefill_done(job);
+  if (state == Advance::kDone) tell_progress(job, true);
+  if (state == Advance::kDone) leg_done(job);
 }
 
 /// Runs work of other requests, for at most as much time as the prefill has had itself.
@@ -143,11 +138,12 @@ void Scheduler::between_layers() {
 }
 
 void Scheduler::prefill_done(RunningJob& job) {
-  job.prefill.reset();
   job.prefill_ended = engine_.now();
+  job.report.legs = job.legs;
   job.report.prefill_seconds = job.prefill_ended - job.prefill_began;
   const bool reports = job.job->prompt_logprobs && job.prefilled_choices == 0;
   if (reports) job.job->sink->prompt_tokens(std::move(job.prompt_reports));
+  if (job.uses_cache && !job.resume.whole) keep(job, job.sequence->clone(), true);
   std::unique_ptr<ServedSequence> sequence = std::move(job.sequence);
   ++job.prefilled_choices;
   std::vector<std::unique_ptr<ServedSequence>> copies;
@@ -163,6 +159,7 @@ void Scheduler::prefill_done(RunningJob& job) {
   }
   if (job.state == RunningJob::State::kEnded) return;
   if (job.prefilled_choices < job.job->choices) {  // no copies: read once more
+    job.uses_cache = false;
     job.sequence = engine_.begin(job.job->attention);
     return make_prefill(job);
   }
@@ -199,9 +196,9 @@ void Scheduler::tell_progress(RunningJob& job, bool always) {
   const double now = engine_.now();
   if (!always && now - job.last_progress < kProgressSeconds) return;
   job.last_progress = now;
-  const int64_t cached = job.report.cached_tokens;
-  job.job->sink->progress(
-      {job.report.prompt_tokens, cached, cached + job.prefill->done(), now - job.prefill_began});
+  const int64_t before = job.legs.empty() ? 0 : job.legs.back().end;
+  job.job->sink->progress({job.report.prompt_tokens, job.report.cached_tokens,
+                           before + job.prefill->done(), now - job.prefill_began});
 }
 
 }  // namespace longhaul::serve

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "serve/cache/prefix_cache.h"
 #include "serve/scheduler/engine_port.h"
 #include "serve/scheduler/job.h"
 #include "serve/scheduler/reply_maker.h"
@@ -26,6 +27,18 @@ struct RunningJob {
   bool stepping = false;      ///< its prefill is on the stack
   int prefilled_choices = 0;  ///< without clone() each choice reads the prompt
 
+  // Its way through the prefix cache (caching.cc).
+  bool uses_cache = false;
+  ResumeRule rule;
+  TreeKey own_tree;           ///< of its method
+  Resume resume;              ///< with a lease of resume.snapshot
+  size_t shared_bytes = 0;    ///< bytes of its sequence that are pages of resume.snapshot
+  std::vector<int64_t> cuts;  ///< ends of the prefills before the last one that are still to come
+  std::vector<Leg> legs;      ///< of its sequence
+  bool dense_stage = false;   ///< its sequence is one of dense attention
+  bool cold = true;           ///< it has been read as without a cache
+  double seconds_reused = 0;  ///< computing time of the reused tokens
+
   std::unique_ptr<ServedSequence> sequence;  ///< in prefill
   std::unique_ptr<ServedPrefill> prefill;
   std::vector<TokenReport> prompt_reports;
@@ -39,7 +52,6 @@ struct RunningJob {
   std::vector<Choice> choices;
   JobReport report;
 
-  int64_t left() const { return prefill ? prefill->total() - prefill->done() : 0; }
   size_t bytes() const {
     size_t sum = sequence ? sequence->facts().kv_bytes : 0;
     for (const Choice& choice : choices) {

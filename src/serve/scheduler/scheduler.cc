@@ -32,7 +32,7 @@ Scheduler::Scheduler(EnginePort& engine, const Tokenizer& tokenizer, SchedulerOp
       tokenizer_(tokenizer),
       options_(std::move(options)),
       metrics_(metrics),
-      kept_(options_.kept) {
+      cache_(options_.exact_cache) {
   last_turn_ = engine_.now();
   metrics_.set("longhaul_kv_limit_bytes", "", static_cast<double>(options_.memory_limit));
   publish();
@@ -155,10 +155,7 @@ void Scheduler::cancel(RunningJob& job) {
   metrics_.add("longhaul_cancelled_total", phase_of(job.state));
   job.prefill.reset();
   // If the client repeats the request, it continues after the part of the prompt that was read.
-  if (job.state == RunningJob::State::kPrefilling && job.sequence && job.job->reuse) {
-    kept_.keep({job.job->key, job.job->conversation, job.job->attention.text()},
-               std::move(job.sequence), engine_.now());
-  }
+  if (job.state == RunningJob::State::kPrefilling) keep_abandoned(job);
   if (job.state == RunningJob::State::kDecoding) return finish(job, true);
   job.job->sink->failed({499, "server_error", "cancelled", "the client closed the connection"});
   leave(job);
@@ -181,10 +178,7 @@ void Scheduler::finish(RunningJob& job, bool keeps) {
   }
   report.decode_seconds = engine_.now() - job.prefill_ended;
   metrics_.observe("longhaul_reply_seconds", engine_.now() - job.arrived);
-  if (keeps && job.job->reuse && !job.choices.empty() && job.choices.front().sequence) {
-    kept_.keep({job.job->key, job.job->conversation, job.job->attention.text()},
-               std::move(job.choices.front().sequence), engine_.now());
-  }
+  if (keeps) keep_reply(job);
   job.job->sink->done(report);
   leave(job);
 }
@@ -194,6 +188,8 @@ void Scheduler::leave(RunningJob& job) {
   job.state = RunningJob::State::kEnded;
   job.choices.clear();
   job.sequence.reset();
+  release_lease(job);
+  trim_cache();
 }
 
 void Scheduler::drop_ended() {

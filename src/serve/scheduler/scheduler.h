@@ -12,10 +12,11 @@
 #include <mutex>
 #include <optional>
 
+#include "serve/cache/prefix_cache.h"
+#include "serve/cache/prompt_history.h"
 #include "serve/metrics.h"
 #include "serve/scheduler/engine_port.h"
 #include "serve/scheduler/job.h"
-#include "serve/scheduler/kept_sequences.h"
 #include "serve/scheduler/memory_budget.h"
 #include "serve/scheduler/running_job.h"
 #include "tokenizer/tokenizer.h"
@@ -30,7 +31,10 @@ struct SchedulerOptions {
   double token_interval = 0.020;  ///< seconds between two decode steps beside a prefill
   int64_t short_prompt = 256;     ///< most tokens of a prompt in the short lane
   int64_t open_reply = 1024;      ///< tokens reserved for a reply without a limit
-  size_t kept = 32;               ///< sequences that wait for a next turn
+  size_t cache_memory = 0;        ///< most bytes of the prefix cache; 0: half of what weights leave
+  bool share_cache = false;       ///< all keys share one prefix cache
+  bool exact_cache = false;       ///< resume only where replies are bit-identical to cold ones
+  int64_t cache_grid = kGridTokens;  ///< distance of snapshots that methods of a grid need
   struct KeyLimits {
     int running = 0, queued = 0;  ///< 0: no limit of its own
   };
@@ -86,6 +90,21 @@ class Scheduler {
   std::optional<JobError> refusal_of(const Job& job, size_t bytes) const;
   void begin(RunningJob& job);
   void make_prefill(RunningJob& job);
+  std::string scope_of(const Job& job) const;
+  void look_up(RunningJob& job);
+  void release_lease(RunningJob& job);
+  std::unique_ptr<ServedSequence> start_sequence(RunningJob& job);
+  void switch_to_own_method(RunningJob& job);
+  int64_t next_cut(RunningJob& job);
+  void leg_done(RunningJob& job);
+  std::shared_ptr<Snapshot> keep(RunningJob& job, std::unique_ptr<ServedSequence> sequence,
+                                 bool whole_prompt);
+  void keep_abandoned(RunningJob& job);
+  void keep_reply(RunningJob& job);
+  void report_cache(RunningJob& job);
+  bool evict_one();
+  void trim_cache();
+  size_t most_cached() const;
   RunningJob* pick_long();
   RunningJob* pick_short();
   void advance(RunningJob& job, const std::function<void()>& yield);
@@ -110,7 +129,8 @@ class Scheduler {
   Tokenizer tokenizer_;
   SchedulerOptions options_;
   Metrics& metrics_;
-  KeptSequences kept_;
+  PrefixCache cache_;
+  PromptHistory history_;
   Jobs jobs_;  ///< in order of arrival
 
   mutable std::mutex mutex_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/prefill.h"
+#include "kv/shared_pages.h"
 
 namespace longhaul::serve {
 namespace {
@@ -21,9 +22,15 @@ class EngineSequence : public ServedSequence {
     const SessionReport report = sequence.report();
     return {report.kv_bytes, report.pairs_share, report.attention_seconds};
   }
-  int64_t reuse_prefix(std::span<const int32_t> prompt) override {
-    return sequence.reuse_prefix(prompt);
+  bool rewinds() const override {
+    return sequence.method().can_rewind() &&
+           sequence.engine().model().config.recurrent_layers() == 0;
   }
+  void truncate(int64_t length) override { sequence.truncate(length); }
+  void drop_logits() override { sequence.drop_logits(); }
+  int64_t begin_with(const ServedSequence& dense, std::span<const int32_t> prompt,
+                     int64_t instruction, int64_t most) override;
+  size_t own_bytes() const override { return sequence.own_bytes(); }
   std::unique_ptr<ServedSequence> clone() const override {
     return std::make_unique<EngineSequence>(sequence.clone());
   }
@@ -33,6 +40,12 @@ class EngineSequence : public ServedSequence {
 
 Sequence& sequence_of(ServedSequence& served) {
   return static_cast<EngineSequence&>(served).sequence;
+}
+
+int64_t EngineSequence::begin_with(const ServedSequence& dense, std::span<const int32_t> prompt,
+                                   int64_t instruction, int64_t most) {
+  const auto& from = static_cast<const EngineSequence&>(dense).sequence;
+  return sequence.begin_with(from.copy_context(), prompt, instruction, most);
 }
 
 std::string message_of(const std::exception_ptr& problem) {
@@ -73,6 +86,7 @@ class EnginePrefill : public ServedPrefill {
     made.all_logits = hooks.all_logits;
     made.instruction = hooks.instruction;
     made.reply = hooks.reply;
+    made.to_come = hooks.to_come;
     return made;
   }
 
@@ -141,5 +155,27 @@ size_t SequenceEngine::most_bytes(const MethodSpec& attention, int64_t prompt,
 }
 
 int64_t SequenceEngine::vocab() const { return engine_->model().config.vocab; }
+
+size_t SequenceEngine::kv_bytes_in_use() const { return shared_page_bytes_in_use(options_.queue); }
+
+ResumeRule SequenceEngine::resume_rule(const MethodSpec& attention) const {
+  const auto known = rules_.find(attention.text());
+  if (known != rules_.end()) return known->second;
+  const Sequence probe(engine_, with_method(attention));
+  ResumeRule rule = probe.method().resume_rule(probe.chunk());
+  if (engine_->model().config.recurrent_layers() > 0) {  // their state does not go back
+    const bool evicts = rule.group == ResumeGroup::kDense && !rule.is_dense;
+    const bool anywhere =
+        rule.group == ResumeGroup::kDense || rule.group == ResumeGroup::kRewindable;
+    if (anywhere) rule = {.group = evicts ? ResumeGroup::kTurn : ResumeGroup::kGrid};
+  }
+  return rules_[attention.text()] = rule;
+}
+
+int64_t SequenceEngine::angles_of(int64_t tokens) const {
+  const RopeSpec& rope = engine_->model().config.rope;
+  if (rope.same_angles(1, tokens)) return 0;
+  return rope.same_angles(tokens, tokens + 1) ? 1 : tokens;
+}
 
 }  // namespace longhaul::serve

@@ -2,7 +2,9 @@
 // The engine for the scheduler: sequences that share three model runners, one for long prompts, one
 // for short prompts between the layers of long ones, and one for replies.
 
+#include <map>
 #include <memory>
+#include <string>
 
 #include "base/clock.h"
 #include "engine/model_runner.h"
@@ -25,6 +27,9 @@ class SequenceEngine : public EnginePort {
   size_t most_bytes(const MethodSpec& attention, int64_t prompt, int64_t reply) const override;
   size_t fixed_bytes() const override { return fixed_; }
   int64_t vocab() const override;
+  size_t kv_bytes_in_use() const override;
+  ResumeRule resume_rule(const MethodSpec& attention) const override;
+  int64_t angles_of(int64_t tokens) const override;
 
  private:
   SessionOptions with_method(const MethodSpec& attention) const;
@@ -34,6 +39,7 @@ class SequenceEngine : public EnginePort {
   SessionOptions options_;
   ModelRunner long_runner_, short_runner_, decode_runner_;
   size_t fixed_ = 0, working_ = 0;
+  mutable std::map<std::string, ResumeRule> rules_;  ///< by the method's text
 };
 
 }  // namespace longhaul::serve

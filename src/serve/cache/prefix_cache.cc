@@ -1,0 +1,234 @@
+#include "serve/cache/prefix_cache.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+
+namespace longhaul::serve {
+namespace {
+
+constexpr size_t kBelow = 16;          // snapshots below the place where a prompt leaves the tree
+constexpr int64_t kWorthATurn = 2048;  // tokens that an evicted state has to save
+constexpr size_t kSnapshotBytes = 16 << 10;  // of a method's state, without tokens and logits
+constexpr size_t kMeasured = 8;  // candidates for eviction whose own bytes are counted anew
+
+size_t overhead_of(const Snapshot& snapshot) {
+  return kSnapshotBytes + snapshot.sequence->logits().size_bytes() +
+         2 * snapshot.sequence->tokens().size_bytes();
+}
+
+}  // namespace
+
+std::string shared_method(const std::string& method, const ResumeRule& rule) {
+  return rule.group == ResumeGroup::kDense ? "dense" : method;
+}
+
+const SnapshotTree* PrefixCache::tree_of(const CacheQuery& query, const std::string& method) const {
+  const auto tree = trees_.find({query.scope, method, query.angles});
+  return tree == trees_.end() ? nullptr : &tree->second;
+}
+
+Resume PrefixCache::find(const CacheQuery& query) const {
+  Resume best;
+  const ResumeGroup group = query.rule.group;
+  const bool dense = group == ResumeGroup::kDense;
+  if (dense || group == ResumeGroup::kRewindable) {
+    if (const auto* tree = tree_of(query, shared_method(query.method, query.rule))) {
+      best = find_at_any_depth(*tree, query);
+      best.dense = dense && !query.rule.is_dense;
+    }
+  }
+  if (!dense || !query.rule.is_dense) {
+    if (const auto* tree = tree_of(query, query.method);
+        tree != nullptr && group != ResumeGroup::kRewindable) {
+      const Resume turn = find_at_ends(*tree, query);
+      const int64_t least = dense && !turn.whole ? best.tokens + kWorthATurn : best.tokens + 1;
+      if (turn.snapshot != nullptr && turn.tokens >= least) best = turn;
+      if (best.branch == 0 && !dense) best.branch = turn.branch;
+    }
+  }
+  if (best.snapshot != nullptr && !verified(best, query)) best = {};
+  return best;
+}
+
+/// A wrong entry would be worse than none.
+bool PrefixCache::verified(const Resume& resume, const CacheQuery& query) const {
+  const auto tokens = resume.snapshot->tokens();
+  return std::ssize(tokens) >= resume.tokens &&
+         std::equal(tokens.begin(), tokens.begin() + resume.tokens, query.prompt.begin());
+}
+
+Resume PrefixCache::find_at_any_depth(const SnapshotTree& tree, const CacheQuery& query) const {
+  const SnapshotTree::Path path = tree.walk(query.prompt);
+  const int64_t length = std::ssize(query.prompt);
+  const int64_t most = std::min(path.common, length - std::max(kLeastPrefill, query.rule.last));
+  std::vector<Snapshot*> candidates;
+  for (auto node = path.nodes.rbegin(); node != path.nodes.rend(); ++node) {
+    if ((*node)->snapshot != nullptr) candidates.push_back((*node)->snapshot.get());
+  }
+  if (path.below != nullptr) {
+    const auto more = SnapshotTree::below(*path.below, kBelow);
+    candidates.insert(candidates.end(), more.begin(), more.end());
+  }
+  Resume best;
+  for (Snapshot* candidate : candidates) {
+    const int64_t own = std::ssize(candidate->tokens());
+    const int64_t prefilled = prefilled_tokens(candidate->legs);
+    const bool whole = own == length && path.common == length && query.rule.is_dense &&
+                       !candidate->sequence->logits().empty();
+    const int64_t usable = std::min(own, most);
+    const int64_t tokens = whole ? length : exact_ ? std::min(usable, prefilled) : usable;
+    if (whole && exact_ && prefilled < length) continue;
+    if (tokens < kLeastPrefill || tokens <= best.tokens) continue;
+    if (tokens < own && !candidate->sequence->rewinds()) continue;
+    best = {candidate->node->snapshot, tokens, whole, prefilled >= tokens};
+  }
+  const bool parts = path.goes_on && path.common >= kLeastPrefill && path.common <= most;
+  if (parts) best.branch = path.common;
+  return best;
+}
+
+Resume PrefixCache::find_at_ends(const SnapshotTree& tree, const CacheQuery& query) const {
+  const SnapshotTree::Path path = tree.walk(query.prompt);
+  const int64_t length = std::ssize(query.prompt);
+  const bool grid = query.rule.group == ResumeGroup::kGrid;
+  std::vector<Leg> cold;  // as the prompt would be read without a cache
+  for (const int64_t cut : query.cuts) cold.push_back({cut, false});
+  cold.push_back({length, false});
+  Resume best;
+  for (auto node = path.nodes.rbegin(); node != path.nodes.rend(); ++node) {
+    const std::shared_ptr<Snapshot>& candidate = (*node)->snapshot;
+    if (candidate == nullptr) continue;
+    const int64_t tokens = (*node)->depth;
+    const bool whole =
+        tokens == length && candidate->whole_prompt && !candidate->sequence->logits().empty();
+    if (tokens == length && !whole) continue;
+    const bool at_cut = std::ranges::find(query.cuts, tokens) != query.cuts.end();
+    const bool as_cold = candidate->legs == first_legs(cold, tokens);
+    const bool exact = whole ? candidate->cold : grid && at_cut && as_cold;
+    if (exact_ && !exact) continue;
+    best = {candidate, tokens, whole, exact};
+    break;
+  }
+  if (grid && path.goes_on && !exact_) {
+    const int64_t most = std::min(path.common, length - kLeastPrefill);
+    const int64_t branch = most / query.rule.unit * query.rule.unit;
+    if (branch > best.tokens) best.branch = branch;
+  }
+  return best;
+}
+
+void PrefixCache::release(Snapshot& snapshot) {
+  if (--snapshot.leases == 0) leased_bytes_ -= snapshot.kv_bytes;
+}
+
+void PrefixCache::lease(Snapshot& snapshot) {
+  if (++snapshot.leases == 1) leased_bytes_ += snapshot.kv_bytes;
+  snapshot.uses += 1;
+  snapshot.priority = clock_ + value_of(snapshot);
+}
+
+/// The seconds that the snapshot saves for each of its bytes.
+double PrefixCache::value_of(const Snapshot& snapshot) const {
+  const Snapshot* above = SnapshotTree::above(*snapshot.node);
+  const double seconds = std::max(0.0, snapshot.seconds - (above ? above->seconds : 0));
+  const double bytes = static_cast<double>(snapshot.own_bytes + snapshot.overhead);
+  return snapshot.uses * seconds / std::max(1.0, bytes);
+}
+
+std::shared_ptr<Snapshot> PrefixCache::insert(std::shared_ptr<Snapshot> snapshot) {
+  const auto tokens = snapshot->tokens();
+  if (std::ssize(tokens) < kLeastPrefill) return nullptr;
+  TreeNode* node = trees_[snapshot->key].make(tokens);
+  if (node->snapshot != nullptr) {
+    Snapshot& old = *node->snapshot;
+    old.marked = old.marked || snapshot->marked;
+    old.kept_until = std::max(old.kept_until, snapshot->kept_until);
+    const bool better = prefilled_tokens(snapshot->legs) > prefilled_tokens(old.legs) ||
+                        (old.sequence->logits().empty() && !snapshot->sequence->logits().empty());
+    if (!better || old.leases > 0 || old.pins > 0) return node->snapshot;
+    snapshot->uses = old.uses;
+    snapshot->marked = old.marked;
+    overhead_ -= old.overhead;
+    std::erase(all_, &old);
+  }
+  snapshot->node = node;
+  snapshot->overhead = overhead_of(*snapshot);
+  snapshot->kv_bytes = snapshot->sequence->facts().kv_bytes;
+  const Snapshot* above = SnapshotTree::above(*node);
+  const auto shared = above != nullptr ? above->tokens().size() : 0;
+  snapshot->own_bytes = snapshot->kv_bytes / tokens.size() * (tokens.size() - shared);
+  snapshot->priority = clock_ + value_of(*snapshot);
+  overhead_ += snapshot->overhead;
+  all_.push_back(snapshot.get());
+  node->snapshot = snapshot;
+  return snapshot;
+}
+
+void PrefixCache::remove(Snapshot& snapshot) {
+  overhead_ -= snapshot.overhead;
+  std::erase(all_, &snapshot);
+  const auto tree = trees_.find(snapshot.key);
+  LH_ASSERT(tree != trees_.end());
+  tree->second.remove(snapshot.node);  // may end the snapshot
+  if (tree->second.empty()) trees_.erase(tree);
+}
+
+void PrefixCache::drop_covered(const Snapshot& snapshot, int64_t tokens) {
+  std::vector<Snapshot*> covered;
+  for (const TreeNode* node = snapshot.node->parent; node != nullptr && node->parent != nullptr;
+       node = node->parent) {
+    if (node->children.size() > 1) break;
+    Snapshot* old = node->snapshot.get();
+    if (old == nullptr || node->depth > tokens || old->marked || old->leases > 0 || old->pins > 0) {
+      continue;
+    }
+    covered.push_back(old);
+  }
+  for (Snapshot* old : covered) remove(*old);
+}
+
+bool PrefixCache::evict(double now) {
+  std::vector<Snapshot*> candidates;
+  for (Snapshot* each : all_) {
+    // A state that never loses rows shares its pages with the longer ones.
+    const bool covers = each->sequence->rewinds();
+    if (each->leases > 0 || each->pins > 0 || (covers && !each->node->is_leaf())) continue;
+    candidates.push_back(each);
+  }
+  if (candidates.empty()) return false;
+  const auto before = [&](const Snapshot* a, const Snapshot* b) {
+    const bool a_kept = a->kept_until > now, b_kept = b->kept_until > now;
+    return a_kept != b_kept ? b_kept : a->priority < b->priority;
+  };
+  const auto least =
+      candidates.begin() + static_cast<ptrdiff_t>(std::min(kMeasured, candidates.size()));
+  std::partial_sort(candidates.begin(), least, candidates.end(), before);
+  candidates.erase(least, candidates.end());
+  for (Snapshot* each : candidates) {
+    const double old_value = value_of(*each);
+    each->own_bytes = each->sequence->own_bytes();
+    each->priority += value_of(*each) - old_value;
+  }
+  Snapshot* victim = *std::ranges::min_element(candidates, before);
+  clock_ = std::max(clock_, victim->priority);
+  if (on_evict) on_evict(*victim);
+  remove(*victim);
+  return true;
+}
+
+int PrefixCache::erase(const TreeKey& key, std::span<const int32_t> tokens) {
+  const auto tree = trees_.find(key);
+  if (tree == trees_.end()) return 0;
+  const SnapshotTree::Path path = tree->second.walk(tokens);
+  if (path.common < std::ssize(tokens) || path.below == nullptr) return 0;
+  int erased = 0;
+  for (Snapshot* each : SnapshotTree::below(*path.below, all_.size())) {
+    if (each->pins > 0 || each->leases > 0) continue;
+    remove(*each);
+    ++erased;
+  }
+  return erased;
+}
+
+}  // namespace longhaul::serve
