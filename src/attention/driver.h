@@ -65,7 +65,7 @@ class AttentionDriver {
   /// keeping all their rows without any evidence from them. At most prompt.tokens - 1.
   int64_t dense_prefix(const PromptFacts& prompt) const;
   PromptChoice prompt_choice() const;
-  /// Where another prompt can continue from the state after prefills in passes of `chunk` rows.
+  /// The places at which another prompt can continue after prefills in passes of `chunk` rows.
   ResumeRule resume_rule(int chunk) const;
   /// Whether keys keep their positions in the text, so that `run --sources` can follow replies.
   bool keeps_places() const { return first().see.place == KeyPlace::kAbsolute; }

@@ -29,12 +29,17 @@ ResumeRule AttentionDriver::resume_rule(int chunk) const {
         plans_, [&](const std::vector<Plan>& lists) { return std::ranges::any_of(lists, has); });
   };
   ResumeRule rule;
+  for (int layer = 0; layer < shape_.layers; ++layer) {
+    if (shape_.own_window(layer) > 0) rule.same_bits = false;
+  }
   if (any(serves_one_question)) {
     rule.group = ResumeGroup::kQuestion;
     return rule;
   }
-  const int64_t dense = dense_prefix({0, kLongPrompt, 0, chunk});
-  if (dense > 0) {
+  // A method that neither evicts nor rewinds changes its angles with the length of the context.
+  const bool like_dense = forgets() || first().rewinds;
+  const int64_t dense = like_dense ? dense_prefix({0, kLongPrompt, 0, chunk}) : 0;
+  if (dense > 0 && rule.same_bits) {
     rule.group = ResumeGroup::kDense;
     rule.last = kLongPrompt - dense;
     rule.is_dense = !forgets();
@@ -42,12 +47,12 @@ ResumeRule AttentionDriver::resume_rule(int chunk) const {
   }
   if (any(ends_have_effects)) return rule;
   const bool evicts_or_selects = forgets() || any([](const Plan& plan) { return plan.see.chosen; });
-  if (first().rewinds && !evicts_or_selects) {
+  if (first().rewinds && !evicts_or_selects && rule.same_bits) {
     rule.group = ResumeGroup::kRewindable;
     return rule;
   }
   rule.group = ResumeGroup::kGrid;
-  rule.unit = chunk;
+  rule.unit = first().rewinds && !evicts_or_selects ? 1 : chunk;
   if (first().keep.when == When::kStride) {
     rule.unit = first().keep.stride;
   } else if (largest_tile() > 0) {

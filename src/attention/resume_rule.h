@@ -1,5 +1,5 @@
 #pragma once
-// Where another prompt with the same beginning can continue from a method's state.
+// The places at which another prompt with the same beginning can continue from a method's state.
 
 #include <cstdint>
 
@@ -19,6 +19,9 @@ enum class ResumeGroup : uint8_t {
 
 struct ResumeRule {
   ResumeGroup group = ResumeGroup::kTurn;
+  /// kRewindable, kDense: the bits do not depend on the division of a prompt into prefills. They do
+  /// in layers with a sliding window of the model.
+  bool same_bits = true;
   int64_t unit = 1;       ///< kGrid: tokens
   int64_t last = 1;       ///< kDense: tokens at the end of a prompt that the method itself reads
   bool is_dense = false;  ///< kDense: dense attention itself, which evicts nothing

@@ -1,4 +1,4 @@
-// What the scheduler keeps in the prefix cache, reuses, and reports.
+// The scheduler's use of the prefix cache: what it keeps, reuses and reports.
 
 #include <algorithm>
 #include <random>

@@ -11,7 +11,7 @@ namespace longhaul::serve {
 /// `cache_salt` and `longhaul.cache_seconds`. Throws ApiError.
 void read_cache_fields(const FieldReader& fields, Job& job);
 
-/// Where the messages of a conversation lie in its rendered text.
+/// The places of the messages of a conversation in its rendered text.
 std::vector<PromptPart> parts_of(std::string_view text, const Json& messages, bool tools);
 
 /// The `cache` object of a reply.

@@ -34,7 +34,7 @@ std::vector<int64_t> cut_points(const ResumeRule& rule, const CutFacts& facts) {
     for (int64_t& point : points) point = point / rule.unit * rule.unit;
     const int64_t grid = grid_of(rule, facts.grid);
     for (int64_t at = grid; at <= most; at += grid) points.push_back(at);
-    return thinned(std::move(points), most, 1);
+    return thinned(std::move(points), most, rule.unit < kLeastPrefill ? kLeastPrefill : 1);
   }
   // A method that evicts at the end of the prompt reads only the last rows itself.
   if (rule.group == ResumeGroup::kDense && !rule.is_dense) points.push_back(most);

@@ -9,12 +9,27 @@ namespace {
 
 constexpr size_t kBelow = 16;          // snapshots below the place where a prompt leaves the tree
 constexpr int64_t kWorthATurn = 2048;  // tokens that an evicted state has to save
-constexpr size_t kSnapshotBytes = 16 << 10;  // of a method's state, without tokens and logits
+constexpr size_t kSnapshotBytes = 16 << 10;  // a method's state, without tokens and logits
 constexpr size_t kMeasured = 8;  // candidates for eviction whose own bytes are counted anew
 
 size_t overhead_of(const Snapshot& snapshot) {
   return kSnapshotBytes + snapshot.sequence->logits().size_bytes() +
          2 * snapshot.sequence->tokens().size_bytes();
+}
+
+/// The depth up to `tokens` that a fresh sequence can reach in the same way: a prefill of fewer
+/// rows than kLeastPrefill after decoded tokens would have other bits than the longer one in the
+/// legs.
+int64_t repeatable_depth(std::span<const Leg> legs, int64_t tokens) {
+  int64_t decoded_end = 0;  // of the last decoded leg before `tokens`
+  for (const Leg& leg : legs) {
+    if (leg.end >= tokens) {
+      const bool short_rest = decoded_end > 0 && tokens - decoded_end < kLeastPrefill;
+      return leg.decoded || !short_rest ? tokens : decoded_end;
+    }
+    if (leg.decoded) decoded_end = leg.end;
+  }
+  return tokens;
 }
 
 }  // namespace
@@ -77,11 +92,14 @@ Resume PrefixCache::find_at_any_depth(const SnapshotTree& tree, const CacheQuery
     const bool whole = own == length && path.common == length && query.rule.is_dense &&
                        !candidate->sequence->logits().empty();
     const int64_t usable = std::min(own, most);
-    const int64_t tokens = whole ? length : exact_ ? std::min(usable, prefilled) : usable;
-    if (whole && exact_ && prefilled < length) continue;
+    const int64_t most_exact = whole ? (candidate->cold ? length : 0) : std::min(usable, prefilled);
+    const int64_t tokens = exact_  ? most_exact
+                           : whole ? length
+                                   : repeatable_depth(candidate->legs, usable);
+    if (whole && exact_ && tokens == 0) continue;
     if (tokens < kLeastPrefill || tokens <= best.tokens) continue;
     if (tokens < own && !candidate->sequence->rewinds()) continue;
-    best = {candidate->node->snapshot, tokens, whole, prefilled >= tokens};
+    best = {candidate->node->snapshot, tokens, whole, tokens <= most_exact};
   }
   const bool parts = path.goes_on && path.common >= kLeastPrefill && path.common <= most;
   if (parts) best.branch = path.common;

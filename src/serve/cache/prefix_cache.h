@@ -77,7 +77,7 @@ class PrefixCache {
   std::map<TreeKey, SnapshotTree> trees_;
   std::vector<Snapshot*> all_;
   size_t overhead_ = 0, leased_bytes_ = 0;
-  double clock_ = 0;  ///< of greedy-dual: the value of the snapshot that was evicted last
+  double clock_ = 0;  ///< greedy-dual: the value of the snapshot that was evicted last
 };
 
 /// The tree in which a method's snapshots that any of its prompts can continue are kept: that of

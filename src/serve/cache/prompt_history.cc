@@ -9,7 +9,7 @@ namespace longhaul::serve {
 namespace {
 
 constexpr size_t kMostRecords = 256;
-constexpr size_t kMostTokens = size_t{2} << 20;  // of all records
+constexpr size_t kMostTokens = size_t{2} << 20;  // in all records
 constexpr int64_t kSmallLoss = 32;               // tokens that are not worth a reason
 constexpr size_t kShownBytes = 40, kShownTokens = 40;
 

@@ -31,7 +31,7 @@ class PromptHistory {
 
  private:
   std::deque<PromptRecord> records_;  ///< oldest first
-  size_t tokens_ = 0;                 ///< of all records
+  size_t tokens_ = 0;                 ///< in all records
 };
 
 }  // namespace longhaul::serve

@@ -37,7 +37,7 @@ struct Snapshot {
   int leases = 0;             ///< jobs that share its pages
   int pins = 0;               ///< documents and sessions: never evicted
 
-  // Of the cache.
+  // These belong to the cache.
   TreeNode* node = nullptr;
   size_t kv_bytes = 0, own_bytes = 0, overhead = 0;
   double uses = 1, priority = 0;

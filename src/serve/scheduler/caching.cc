@@ -162,6 +162,7 @@ void Scheduler::keep_abandoned(RunningJob& job) {
       (evicts_at_end && !job.dense_stage)) {
     return;
   }
+  job.most_bytes = 0;  // it grows no more
   const auto tokens = job.sequence->tokens();
   add_leg(job.legs, {std::ssize(tokens), false});
   history_.add({job.job->key,
@@ -175,6 +176,7 @@ void Scheduler::keep_abandoned(RunningJob& job) {
 /// The sequence with the first reply waits for the next turn.
 void Scheduler::keep_reply(RunningJob& job) {
   if (!job.uses_cache || job.choices.empty() || !job.choices.front().sequence) return;
+  job.most_bytes = 0;  // it grows no more
   std::unique_ptr<ServedSequence> sequence = std::move(job.choices.front().sequence);
   const auto tokens = sequence->tokens();
   add_leg(job.legs, {std::ssize(tokens), true});

@@ -30,11 +30,11 @@ struct RunningJob {
   // Its way through the prefix cache (caching.cc).
   bool uses_cache = false;
   ResumeRule rule;
-  TreeKey own_tree;           ///< of its method
+  TreeKey own_tree;           ///< the tree of its method
   Resume resume;              ///< with a lease of resume.snapshot
   size_t shared_bytes = 0;    ///< bytes of its sequence that are pages of resume.snapshot
   std::vector<int64_t> cuts;  ///< ends of the prefills before the last one that are still to come
-  std::vector<Leg> legs;      ///< of its sequence
+  std::vector<Leg> legs;      ///< how its sequence was read
   bool dense_stage = false;   ///< its sequence is one of dense attention
   bool cold = true;           ///< it has been read as without a cache
   double seconds_reused = 0;  ///< computing time of the reused tokens
