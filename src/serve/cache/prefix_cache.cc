@@ -21,7 +21,7 @@ size_t overhead_of(const Snapshot& snapshot) {
 /// rows than kLeastPrefill after decoded tokens would have other bits than the longer one in the
 /// legs.
 int64_t repeatable_depth(std::span<const Leg> legs, int64_t tokens) {
-  int64_t decoded_end = 0;  // of the last decoded leg before `tokens`
+  int64_t decoded_end = 0;  // the end of the last decoded leg before `tokens`
   for (const Leg& leg : legs) {
     if (leg.end >= tokens) {
       const bool short_rest = decoded_end > 0 && tokens - decoded_end < kLeastPrefill;
