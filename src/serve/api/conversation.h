@@ -62,7 +62,7 @@ struct ConversationPrompt {
   int64_t instruction = 0;  ///< tokens at the end that belong to the last question
   std::string text;
   std::vector<int64_t> checkpoints;  ///< token offsets of the cache marks, ascending
-  std::vector<PromptPart> parts;     ///< of `text`
+  std::vector<PromptPart> parts;     ///< parts of `text`
   TurnForm form;                     ///< how the reply is divided
   std::optional<grammar::Constraint>
       constraint;  ///< a demanded call, or the form from the start of one
