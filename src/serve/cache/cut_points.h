@@ -1,5 +1,6 @@
 #pragma once
-// The places at which the prefill of a prompt is divided, so that the prefix cache gets snapshots there.
+// The places at which the prefill of a prompt is divided, so that the prefix cache gets snapshots
+// there.
 
 #include <cstdint>
 #include <span>

@@ -95,7 +95,8 @@ class EnginePort {
   virtual int64_t vocab() const = 0;  ///< logits of a token
   /// Bytes of the keys and values of all sequences; pages that several sequences share count once.
   virtual size_t kv_bytes_in_use() const = 0;
-  /// The places at which prompts of this method can resume. Throws UserError if the model cannot run it.
+  /// The places at which prompts of this method can resume. Throws UserError if the model cannot
+  /// run it.
   virtual ResumeRule resume_rule(const MethodSpec& attention) const = 0;
   /// Contexts of two lengths have the same RoPE angles if these numbers are equal.
   virtual int64_t angles_of(int64_t tokens) const = 0;
