@@ -26,6 +26,9 @@ SPECS = {
     "mistral_patterns": ("mistral", 4, 4, ALL, False, None),
     "qwen2_whole": ("qwen2", 2, 2, ["v_proj"], False, None),
     "llama_own_head": ("llama_linear", 2, 2, ["q_proj"], False, None),
+    "qwen3_5": ("qwen3_5", 4, 8, ["in_proj_qkv", "in_proj_z", "in_proj_b", "in_proj_a", "out_proj", "q_proj", "o_proj",
+                                  "up_proj"], False, None),
+    "qwen3_next": ("qwen3_next", 4, 8, ["in_proj_qkvz", "in_proj_ba", "out_proj", "q_proj", "k_proj"], False, None),
 }
 # What else the settings of some say. PEFT takes the first expression that matches, and saves them
 # sorted, so they must be sorted here.
