@@ -41,7 +41,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   put("generation_config.json", texts[1]);
   put("config.json", texts[2]);
   put("special_tokens_map.json", texts[3]);
-  put("tokenizer.model", texts[5].empty() ? texts[4] : "");
+  const bool tekken = texts[4].starts_with('{');
+  put("tokenizer.model", texts[5].empty() && !tekken ? texts[4] : "");
+  put("tekken.json", texts[5].empty() && tekken ? texts[4] : "");
   put("vocab.json", texts[5].empty() ? "" : texts[4]);
   put("merges.txt", texts[5]);
   attempt([] {

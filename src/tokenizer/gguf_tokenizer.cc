@@ -13,7 +13,6 @@ namespace longhaul {
 
 namespace {
 
-constexpr int64_t kTypeUnknown = 2, kTypeControl = 3, kTypeUser = 4, kTypeUnused = 5;
 constexpr size_t kMaxTokens = size_t{1} << 24;
 
 struct GgufVocabulary {
@@ -57,16 +56,8 @@ std::optional<int32_t> token_id(const GgufMetadata& metadata, std::string_view k
 }
 
 Token make_token(std::string_view text, int64_t type, bool sentencepiece) {
-  if (std::optional<Token> byte = sentencepiece ? byte_token(text) : std::nullopt) return *byte;
-  Token token =
-      sentencepiece ? Token{with_spaces(text), TokenKind::normal} : byte_level_token(text);
-  if (type == kTypeControl || type == kTypeUnknown || type == kTypeUnused) token.bytes = text;
-  if (type == kTypeUser) token.bytes = sentencepiece ? with_spaces(text) : std::string(text);
-  if (type == kTypeControl) token.kind = TokenKind::control;
-  if (type == kTypeUnknown) token.kind = TokenKind::unknown;
-  if (type == kTypeUnused) token.kind = TokenKind::unused;
-  if (type == kTypeUser) token.kind = TokenKind::user_defined;
-  return token;
+  if (sentencepiece) return sentencepiece_token(text, type);
+  return token_of_type(byte_level_token(text), text, type);
 }
 
 std::string lower(std::string_view text) {
@@ -96,44 +87,6 @@ AddedTokens make_added(const GgufMetadata& metadata, const GgufVocabulary& vocab
         {std::string(text), static_cast<int32_t>(id), type != kTypeUser, false, rstrip});
   }
   return AddedTokens(std::move(added), metadata.file());
-}
-
-/// The merge order implied by scores: highest first, equal scores get equal ranks.
-std::vector<int32_t> ranks_of_scores(const std::vector<float>& scores, const std::string& file) {
-  std::vector<float> order = scores;
-  for (const float score : order) {
-    if (!std::isfinite(score)) {
-      user_error("{}: tokenizer.ggml.scores holds {}, not a number", file, score);
-    }
-  }
-  std::sort(order.begin(), order.end(), std::greater<>());
-  order.erase(std::unique(order.begin(), order.end()), order.end());
-  std::vector<int32_t> ranks;
-  ranks.reserve(scores.size());
-  for (const float score : scores) {
-    ranks.push_back(static_cast<int32_t>(
-        std::lower_bound(order.begin(), order.end(), score, std::greater<>()) - order.begin()));
-  }
-  return ranks;
-}
-
-void fill_sentencepiece(TokenizerModel& model, const GgufMetadata& metadata) {
-  const auto scores = metadata.find_floats("tokenizer.ggml.scores");
-  if (!scores || scores->size() != model.vocabulary.size()) {
-    user_error("{}: tokenizer.ggml.scores has {} entries for {} tokens", metadata.file(),
-               scores ? scores->size() : 0, model.vocabulary.size());
-  }
-  model.description = "SentencePiece BPE";
-  model.merges.start = MergeModel::Start::characters;
-  model.merges.byte_fallback = true;
-  add_merges_by_rank(model.merges, model.vocabulary, ranks_of_scores(*scores, metadata.file()),
-                     metadata.file());
-  model.normalizer.add({NormalizeStep::Kind::replace, std::string(kVisibleBlank), " "});
-  if (metadata.find_bool("tokenizer.ggml.add_space_prefix").value_or(true)) {
-    model.normalizer.add({NormalizeStep::Kind::prepend, "", " "});
-    model.drops_first_space = true;
-  }
-  if (blanks_only_begin_tokens(model.vocabulary)) model.pre_tokenizer.cut_before_blanks();
 }
 
 /// Returns whether BOS is added if the file does not specify it.
@@ -205,7 +158,13 @@ std::shared_ptr<const TokenizerModel> load_gguf_tokenizer(const GgufMetadata& me
   model->added = make_added(metadata, vocabulary);
   bool add_bos = true;
   if (sentencepiece) {
-    fill_sentencepiece(*model, metadata);
+    const auto scores = metadata.find_floats("tokenizer.ggml.scores");
+    if (!scores || scores->size() != model->vocabulary.size()) {
+      user_error("{}: tokenizer.ggml.scores has {} entries for {} tokens", metadata.file(),
+                 scores ? scores->size() : 0, model->vocabulary.size());
+    }
+    const bool prefix = metadata.find_bool("tokenizer.ggml.add_space_prefix").value_or(true);
+    fill_sentencepiece(*model, *scores, prefix, metadata.file() + ": tokenizer.ggml.scores");
   } else {
     add_bos = fill_byte_level(*model, metadata, vocabulary);
   }

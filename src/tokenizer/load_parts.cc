@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "base/cpu_limit.h"
 #include "base/error.h"
@@ -121,11 +122,102 @@ void add_merges_by_rank(MergeModel& model, const Vocabulary& vocabulary,
   }
 }
 
+Token token_of_type(Token token, std::string_view text, int64_t type) {
+  const bool named = type == kTypeControl || type == kTypeUnknown || type == kTypeUnused;
+  if (named || type == kTypeUser) token.bytes = text;
+  if (type == kTypeControl) token.kind = TokenKind::control;
+  if (type == kTypeUnknown) token.kind = TokenKind::unknown;
+  if (type == kTypeUnused) token.kind = TokenKind::unused;
+  if (type == kTypeUser) token.kind = TokenKind::user_defined;
+  return token;
+}
+
+Token sentencepiece_token(std::string_view text, int64_t type) {
+  if (std::optional<Token> byte = byte_token(text)) return *byte;
+  const std::string spaced = with_spaces(text);
+  return token_of_type({spaced, TokenKind::normal}, type == kTypeUser ? spaced : text, type);
+}
+
+namespace {
+
+/// The merge order implied by scores: highest first, equal scores get equal ranks.
+std::vector<int32_t> ranks_of_scores(const std::vector<float>& scores, const std::string& where) {
+  std::vector<float> order = scores;
+  for (const float score : order) {
+    if (!std::isfinite(score)) {
+      user_error("{} holds {}, not a number", where, score);
+    }
+  }
+  std::sort(order.begin(), order.end(), std::greater<>());
+  order.erase(std::unique(order.begin(), order.end()), order.end());
+  std::vector<int32_t> ranks;
+  ranks.reserve(scores.size());
+  for (const float score : scores) {
+    ranks.push_back(static_cast<int32_t>(
+        std::lower_bound(order.begin(), order.end(), score, std::greater<>()) - order.begin()));
+  }
+  return ranks;
+}
+
+}  // namespace
+
+void fill_sentencepiece(TokenizerModel& model, const std::vector<float>& scores, bool space_prefix,
+                        const std::string& where) {
+  model.description = "SentencePiece BPE";
+  model.merges.start = MergeModel::Start::characters;
+  model.merges.byte_fallback = true;
+  add_merges_by_rank(model.merges, model.vocabulary, ranks_of_scores(scores, where), where);
+  model.normalizer.add({NormalizeStep::Kind::replace, std::string(kVisibleBlank), " "});
+  if (space_prefix) {
+    model.normalizer.add({NormalizeStep::Kind::prepend, "", " "});
+    model.drops_first_space = true;
+  }
+  if (blanks_only_begin_tokens(model.vocabulary)) model.pre_tokenizer.cut_before_blanks();
+}
+
 std::string token_text(const nlohmann::json& document, const std::string& where,
                        std::string_view key) {
   if (document.is_null()) return {};
   const JsonField field = JsonField(document, where)[key];
   return field.value().is_object() ? field["content"].text() : field.text_or("");
+}
+
+void put_added_tokens(std::vector<Token>& tokens, const std::vector<AddedToken>& added,
+                      const std::string& where) {
+  const size_t most = 2 * (tokens.size() + added.size()) + 65536;
+  for (const AddedToken& token : added) {
+    const auto id = static_cast<size_t>(token.id);
+    if (token.id < 0 || id > most) {
+      user_error("{}: added token {} has id {}", where, printable(token.text), token.id);
+    }
+    if (id >= tokens.size()) tokens.resize(id + 1);
+    tokens[id] = {token.text, token.special ? TokenKind::control : TokenKind::user_defined};
+  }
+}
+
+namespace {
+
+int base64_digit(char c) {
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+  if (c >= '0' && c <= '9') return c - '0' + 52;
+  return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+}  // namespace
+
+std::string from_base64(std::string_view text) {
+  while (text.ends_with('=')) text.remove_suffix(1);
+  std::string out;
+  uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    const int digit = base64_digit(c);
+    if (digit < 0) return {};
+    bits = bits << 6 | static_cast<uint32_t>(digit);
+    if ((count += 6) >= 8) out += static_cast<char>(bits >> (count -= 8) & 0xFF);
+  }
+  return out;
 }
 
 std::string read_text_file(const std::filesystem::path& path) {

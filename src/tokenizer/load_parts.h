@@ -35,6 +35,13 @@ std::optional<Token> byte_token(std::string_view text);
 /// A normal token of a byte-level vocabulary; text outside GPT-2's alphabet is taken as it is.
 Token byte_level_token(std::string_view text);
 
+/// Types of tokens in GGUF files and in SentencePiece's.
+inline constexpr int64_t kTypeUnknown = 2, kTypeControl = 3, kTypeUser = 4, kTypeUnused = 5;
+/// The token with the kind of `type`. Tokens that are not matched as text keep their name `text`.
+Token token_of_type(Token token, std::string_view text, int64_t type);
+/// A token of a SentencePiece vocabulary.
+Token sentencepiece_token(std::string_view text, int64_t type);
+
 /// Text and flags of an added token as stored in tokenizer.json and tokenizer_config.json, without
 /// its id.
 AddedToken read_added_token(const JsonField& entry);
@@ -59,6 +66,18 @@ void add_merge_line(MergeTable& table, const TextIds& ids, const Vocabulary& voc
 /// Start::characters, parts may also be single characters without a token of their own.
 void add_merges_by_rank(MergeModel& model, const Vocabulary& vocabulary,
                         const std::vector<int32_t>& ranks, const std::string& where);
+
+/// Fills merges and normalizer of a SentencePiece BPE vocabulary, whose tokens with higher scores
+/// are merged first. `where` names the scores, for messages.
+void fill_sentencepiece(TokenizerModel& model, const std::vector<float>& scores, bool space_prefix,
+                        const std::string& where);
+
+/// Puts added tokens at their ids.
+void put_added_tokens(std::vector<Token>& tokens, const std::vector<AddedToken>& added,
+                      const std::string& where);
+
+/// Empty if `text` is not base64.
+std::string from_base64(std::string_view text);
 
 /// `bos_token` and similar entries of tokenizer_config.json or special_tokens_map.json, given as
 /// "..." or {"content": "..."}; empty if absent or if `document` is null. `where` is the file's
@@ -86,5 +105,14 @@ std::unique_ptr<TokenizerModel> load_vocab_and_merges(const std::filesystem::pat
 /// control tokens of Llama 3.1.
 std::unique_ptr<TokenizerModel> load_tiktoken(const std::filesystem::path& path,
                                               std::vector<AddedToken> added);
+
+/// Whether the contents of a tokenizer.model are SentencePiece's, not lines of a tiktoken file.
+bool is_sentencepiece_file(std::string_view text);
+/// SentencePiece's tokenizer.model, with BOS, EOS and BOS as the prefix.
+std::unique_ptr<TokenizerModel> load_sentencepiece(std::string_view message,
+                                                   const std::string& file,
+                                                   std::vector<AddedToken> added);
+/// Mistral's tekken.json, with BOS, EOS and BOS as the prefix.
+std::unique_ptr<TokenizerModel> load_tekken(const std::filesystem::path& path);
 
 }  // namespace longhaul

@@ -171,9 +171,16 @@ std::unique_ptr<TokenizerModel> load_vocabulary(const fs::path& folder, const Fo
     return load_vocab_and_merges(folder, pre_tokenizer_of_class(files),
                                  added_tokens_decoder(files));
   }
-  if (!is_there(folder / "tokenizer.model")) {
-    user_error("{}: no tokenizer.json, no vocab.json with merges.txt and no tokenizer.model",
-               folder.string());
+  if (is_there(folder / "tekken.json")) return load_tekken(folder / "tekken.json");
+  const fs::path file = folder / "tokenizer.model";
+  if (!is_there(file)) {
+    user_error(
+        "{}: no tokenizer.json, no vocab.json with merges.txt, no tekken.json and no "
+        "tokenizer.model",
+        folder.string());
+  }
+  if (const std::string text = read_text_file(file); is_sentencepiece_file(text)) {
+    return load_sentencepiece(text, file.string(), added_tokens_decoder(files));
   }
   auto model = load_tiktoken(folder / "tokenizer.model", added_tokens_decoder(files));
   if (const AddedToken* bos = model->added.with_text("<|begin_of_text|>")) {
@@ -214,9 +221,14 @@ Tokenizer load_tokenizer_folder(const fs::path& folder) {
   files.tokenizer = read_json_if_there(folder / "tokenizer_config.json");
   files.special_map = read_json_if_there(folder / "special_tokens_map.json");
   std::unique_ptr<TokenizerModel> model = load_vocabulary(folder, files);
-  const std::optional<int32_t> own_bos = model->bos;
+  const std::optional<int32_t> own_bos = model->bos, own_eos = model->eos;
   apply_config(*model, files);
   if (!model->bos) model->bos = own_bos;
+  if (!model->eos && own_eos) {
+    model->eos = own_eos;
+    set_end_of_generation(*model,
+                          {model->end_of_generation.begin(), model->end_of_generation.end()});
+  }
   return Tokenizer(std::move(model));
 }
 

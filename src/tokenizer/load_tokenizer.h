@@ -10,7 +10,8 @@ namespace longhaul {
 class Checkpoint;
 
 /// The tokenizer of a checkpoint: GGUF metadata (tokenizer.ggml.*) or the files of a Hugging Face
-/// folder (tokenizer.json, else vocab.json + merges.txt, else a tiktoken file tokenizer.model).
+/// folder (tokenizer.json, else vocab.json + merges.txt, else tekken.json, else tokenizer.model,
+/// SentencePiece's or a tiktoken file).
 Tokenizer load_tokenizer(const Checkpoint& checkpoint);
 
 /// Variant for a Hugging Face folder without weights.

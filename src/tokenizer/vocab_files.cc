@@ -28,41 +28,6 @@ void for_each_line(std::string_view text, Visit visit) {
   }
 }
 
-void put_added(std::vector<Token>& tokens, const std::vector<AddedToken>& added,
-               const std::string& where) {
-  const size_t most = 2 * (tokens.size() + added.size()) + 65536;
-  for (const AddedToken& token : added) {
-    const auto id = static_cast<size_t>(token.id);
-    if (token.id < 0 || id > most) {
-      user_error("{}: added token {} has id {}", where, printable(token.text), token.id);
-    }
-    if (id >= tokens.size()) tokens.resize(id + 1);
-    tokens[id] = {token.text, token.special ? TokenKind::control : TokenKind::user_defined};
-  }
-}
-
-int base64_digit(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/// Empty if it is not base64.
-std::string from_base64(std::string_view text) {
-  while (text.ends_with('=')) text.remove_suffix(1);
-  std::string out;
-  uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text) {
-    const int digit = base64_digit(c);
-    if (digit < 0) return {};
-    bits = bits << 6 | static_cast<uint32_t>(digit);
-    if ((count += 6) >= 8) out += static_cast<char>(bits >> (count -= 8) & 0xFF);
-  }
-  return out;
-}
-
 /// Llama 3.1's control tokens, from id `first` on (Meta's model card; the tokens of Llama 3 have
 /// the same ids).
 std::vector<AddedToken> llama3_control_tokens(int32_t first) {
@@ -105,7 +70,7 @@ std::unique_ptr<TokenizerModel> load_vocab_and_merges(const std::filesystem::pat
     tokens[id.get<size_t>()] = byte_level_token(text);
     ids.emplace(text, id.get<int32_t>());
   }
-  put_added(tokens, added, vocab_file);
+  put_added_tokens(tokens, added, vocab_file);
 
   auto model = std::make_unique<TokenizerModel>();
   model->source = folder.string();
@@ -139,8 +104,7 @@ std::unique_ptr<TokenizerModel> load_tiktoken(const std::filesystem::path& path,
     if (bytes.empty() || !ranked || rank < 0 || rank > kMaxRank ||
         static_cast<size_t>(rank) > tokens.size() + 65536) {
       user_error(
-          "{}: not a tiktoken file (base64 bytes and rank on each line); SentencePiece's "
-          "tokenizer.model needs a tokenizer.json beside it",
+          "{}: not a tiktoken file (base64 bytes and rank on each line), nor a SentencePiece model",
           file);
     }
     const auto id = static_cast<size_t>(rank);
@@ -149,7 +113,7 @@ std::unique_ptr<TokenizerModel> load_tiktoken(const std::filesystem::path& path,
   });
   if (tokens.empty()) user_error("{}: the file is empty", file);
   if (added.empty()) added = llama3_control_tokens(static_cast<int32_t>(tokens.size()));
-  put_added(tokens, added, file);
+  put_added_tokens(tokens, added, file);
 
   auto model = std::make_unique<TokenizerModel>();
   model->source = file;
