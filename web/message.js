@@ -21,7 +21,16 @@ function branchSwitch(conversation, message) {
 
 async function copy(event, text) {
   const button = event.currentTarget;
-  try { await navigator.clipboard.writeText(text); } catch { return; }
+  if (navigator.clipboard) {
+    try { await navigator.clipboard.writeText(text); } catch { return; }
+  } else {  // an address without TLS
+    const field = el('textarea', { class: 'for-ears' });
+    field.value = text;
+    document.body.append(field);
+    field.select();
+    document.execCommand('copy');
+    field.remove();
+  }
   button.classList.add('done');
   setTimeout(() => button.classList.remove('done'), 1200);
 }
