@@ -109,6 +109,7 @@ for (const event of ['documents', 'document', 'conversations', 'current']) on(ev
 on('pending', () => { if (location.hash === '#/add') showPending(main); });
 addEventListener('hashchange', route);
 menu.addEventListener('click', () => openMenu(!document.body.classList.contains('menu-open')));
+main.addEventListener('click', () => openMenu(false));
 side.addEventListener('click', (event) => { if (event.target.closest('a')) openMenu(false); });
 addEventListener('keydown', (event) => {
   if (event.key === 'Escape') openMenu(false);
