@@ -38,7 +38,7 @@ async function prepare(item) {
     if (!item.text.trim()) throw new Error('there is no text in it');
     item.pages = (item.text.match(/^\[page \d+\]$/gm) || []).length;
     item.tokens = await countTokens(item.text);
-    item.advice = await advice({ tokens: item.tokens });
+    item.advice = await advice(item.tokens);
     item.attention = item.advice.attention || item.advice.data.find((row) => row.fits)?.attention || '';
     say(`${item.name}: ${countOf(item.tokens, 'token')}.`);
   } catch (error) {

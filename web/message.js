@@ -94,8 +94,7 @@ function endLine(conversation, message) {
 
 async function askBeside(conversation, message) {
   const tokens = state.documents.get(conversation.documents[0])?.tokens || message.report?.prompt || 1000;
-  const document_ = conversation.documents[0] && state.documents.has(conversation.documents[0]) ? { document: conversation.documents[0] } : { tokens };
-  const method = await chooseMethod('Answer with another method', await advice(document_), shortName(message.attention));
+  const method = await chooseMethod('Answer with another method', await advice(tokens), shortName(message.attention));
   if (method) ask.answerBeside(conversation, message, method);
 }
 

@@ -6,10 +6,13 @@ import { state } from './state.js';
 
 export const shortName = (attention) => (attention || '').split(':')[0];
 
-/** Numbers of all methods for a text: POST /v1/advise. */
-export async function advice(request) {
-  const found = await post('v1/advise', { reply: 1024, ...request });
-  found.data ||= [];
+/** Numbers of all methods for a text of so many tokens: POST /v1/advise, or what /v1/forecast has of them. */
+export async function advice(tokens) {
+  const found = await post('v1/advise', { tokens, reply: 1024 });
+  if (!found.data) {
+    const { data } = await post('v1/forecast', { tokens, reply: 1024 });
+    found.data = data.map((row) => ({ ...row, name: shortName(row.attention), recommended: row.attention === found.attention }));
+  }
   return found;
 }
 
@@ -39,7 +42,7 @@ function rowOf(row, group, chosen, pick) {
     el('td', { data: { label: 'Memory' }, class: 'number' }, bytes(row.bytes)),
     el('td', { data: { label: 'Time' }, class: 'number' }, row.seconds ? seconds(row.seconds) : '–'),
     el('td', { data: { label: '' } }, el('span', { class: `fit ${fit.kind}` }, fit.text)),
-    el('td', { data: { label: 'Passages' } }, row.sources === false ? 'no' : 'yes'),
+    el('td', { data: { label: 'Passages' } }, row.sources === undefined ? '–' : row.sources ? 'yes' : 'no'),
     el('td', { class: 'what' },
       said('Keeps', row.keeps || texts.keeps || row.summary || texts.summary),
       said('Harms', row.harms || texts.harms),
