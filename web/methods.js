@@ -10,8 +10,10 @@ export const shortName = (attention) => (attention || '').split(':')[0];
 export async function advice(tokens) {
   const found = await post('v1/advise', { tokens, reply: 1024 });
   if (!found.data) {
-    const { data } = await post('v1/forecast', { tokens, reply: 1024 });
-    found.data = data.map((row) => ({ ...row, name: shortName(row.attention), recommended: row.attention === found.attention }));
+    const names = [...new Set([found.attention || 'dense', ...state.methods.keys()])];
+    const all = await Promise.allSettled(names.map((attention) => post('v1/forecast', { tokens, reply: 1024, attention })));  // some need files
+    found.data = all.filter((one) => one.value).map((one) => one.value.data[0])
+      .map((row) => ({ ...row, name: shortName(row.attention), recommended: row.attention === found.attention }));
   }
   return found;
 }
