@@ -64,6 +64,9 @@ void ServedModel::use_template(ChatTemplate chat_template) {
 MethodSpec method_of_request(const ServedModel& model, const std::string& named_model,
                              const std::string& attention) {
   std::string name = named_model, method = attention;
+  // Ollama's programs add this to names without a tag.
+  constexpr std::string_view kLatest = ":latest";
+  if (name.ends_with(kLatest) && name != model.name) name.resize(name.size() - kLatest.size());
   if (const size_t at = name.find('@'); at != std::string::npos) {
     if (method.empty()) method = name.substr(at + 1);
     name.resize(at);

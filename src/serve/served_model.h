@@ -7,6 +7,7 @@
 
 #include "engine/engine.h"
 #include "engine/session.h"
+#include "serve/api/response_store.h"
 #include "serve/output/reply_format.h"
 #include "serve/scheduler/engine_port.h"
 #include "serve/scheduler/scheduler.h"
@@ -31,6 +32,9 @@ struct ServedModel {
   int64_t context = 0;  ///< 0: no limit
   int parallel = 8;
   size_t memory_limit = 0;
+
+  /// Replies that clients of the Responses API may continue.
+  std::shared_ptr<ResponseStore> responses = std::make_shared<ResponseStore>();
 
   std::unique_ptr<EnginePort> port;
   std::unique_ptr<Scheduler> scheduler;

@@ -4,8 +4,10 @@
 
 #include "base/error.h"
 #include "serve/api/api_error.h"
+#include "serve/api/ollama.h"
 #include "serve/api/pages.h"
 #include "serve/api/reply_sink.h"
+#include "serve/api/writers.h"
 #include "serve/web_page.h"
 #include "text/printable.h"
 
@@ -55,6 +57,12 @@ GenerationRequest read_request(Api api, const ServedModel& model, const HttpRequ
       return read_llama_completion(model, request, key);
     case Api::kMessages:
       return read_messages(model, request, key);
+    case Api::kResponses:
+      return read_responses(model, request, key);
+    case Api::kOllamaChat:
+      return read_ollama_chat(model, request, key);
+    case Api::kOllamaGenerate:
+      return read_ollama_generate(model, request, key);
   }
   return {};
 }
@@ -170,12 +178,13 @@ void Service::generate(const std::shared_ptr<Exchange>& exchange, Api api) {
   const ErrorForm form = error_form_of(exchange->request.path);
   const bool added = texts_.add([this, exchange, api, form] {
     if (exchange->closed()) return;
-    const HttpResponse problem = guarded([&] {
+    const HttpResponse answer = guarded([&] {
       const auto model = ready_model();
       const std::string key = key_name(exchange->request);
       GenerationRequest request = read_request(api, *model, exchange->request, key);
       exchange->request.body = {};
       if (!request.note.empty()) log_once(request.note);
+      if (request.ends_at_once != nullptr) return json_response(answer_at_once(request));
       const bool llama = request.api == Api::kLlama;
       const std::vector<std::shared_ptr<Job>> jobs = request.jobs;
       const auto client = request.stream ? streams_.keep(exchange, key) : exchange;
@@ -190,7 +199,9 @@ void Service::generate(const std::shared_ptr<Exchange>& exchange, Api api) {
       }
       return HttpResponse();
     });
-    if (problem.status != 200) exchange->reply(in_error_form(problem, form));
+    if (answer.status != 200 || !answer.body.empty()) {
+      exchange->reply(in_error_form(answer, form));
+    }
   });
   if (!added) exchange->reply(in_error_form(too_many_texts(), form));
 }
@@ -222,6 +233,55 @@ void Service::add_page(const char* method, const char* path, Page page) {
 void Service::add_generation(const char* path, Api api) {
   router_.add(
       {"POST", path, [this, api](const std::shared_ptr<Exchange>& e) { generate(e, api); }});
+}
+
+void Service::add_own_page(const char* method, const char* path, OwnPage page) {
+  router_.add({method, path, [this, page = std::move(page)](const std::shared_ptr<Exchange>& e) {
+                 answer_text(e, [this, e, page] {
+                   return json_response(page(*ready_model(), e->request, key_name(e->request)));
+                 });
+               }});
+}
+
+void Service::add_responses_routes() {
+  add_generation("/v1/responses", Api::kResponses);
+  add_own_page("POST", "/v1/responses/input_tokens", responses_input_tokens_page);
+  add_own_page("GET", "/v1/responses/{id}", response_page);
+  add_own_page("DELETE", "/v1/responses/{id}", delete_response_page);
+}
+
+void Service::add_ollama_routes() {
+  add_generation("/api/chat", Api::kOllamaChat);
+  add_generation("/api/generate", Api::kOllamaGenerate);
+  add_page("GET", "/api/tags", ollama_tags_page);
+  add_page("GET", "/api/ps", ollama_ps_page);
+  add_page("POST", "/api/show", ollama_show_page);
+  router_.add({"GET", "/api/version", [](const std::shared_ptr<Exchange>& e) {
+                 e->reply(json_response({{"version", kOllamaVersion}}));
+               }});
+  const std::pair<const char*, const char*> missing[] = {
+      {"POST", "/api/pull"},    {"POST", "/api/push"},  {"POST", "/api/create"},
+      {"POST", "/api/copy"},    {"POST", "/api/embed"}, {"POST", "/api/embeddings"},
+      {"DELETE", "/api/delete"}};
+  for (const auto& [method, path] : missing) {
+    router_.add({method, path, [](const std::shared_ptr<Exchange>& e) {
+                   e->reply(in_error_form(
+                       http::error_response(501, "not_supported_error", "not_supported",
+                                            "this server keeps the one model that it was started "
+                                            "with, and makes no embeddings"),
+                       ErrorForm::kOllama));
+                 }});
+  }
+  std::string allow;
+  if (router_.find("GET", "/", allow) != nullptr) return;  // the web page is there
+  router_.add({"GET", "/",
+               [](const std::shared_ptr<Exchange>& e) {
+                 HttpResponse response;
+                 response.content_type = "text/plain; charset=utf-8";
+                 response.body = "Ollama is running";
+                 e->reply(std::move(response));
+               },
+               true});
 }
 
 void Service::add_routes() {
@@ -274,6 +334,8 @@ void Service::add_routes() {
                        "ranking and fills nothing in"));
                  }});
   }
+  add_responses_routes();
+  add_ollama_routes();  // last: it looks at the path / of others
 }
 
 }  // namespace longhaul::serve

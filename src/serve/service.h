@@ -53,7 +53,14 @@ class Service {
   std::optional<http::HttpResponse> refusal(const http::HttpRequest& request,
                                             http::Fields& reply_fields);
   void add_routes();
+  void add_responses_routes();
+  void add_ollama_routes();
+  /// Variant with the name of the API key, for pages about what a client has stored.
+  using OwnPage =
+      std::function<Json(const ServedModel&, const http::HttpRequest&, const std::string& key)>;
+
   void add_page(const char* method, const char* path, Page page);
+  void add_own_page(const char* method, const char* path, OwnPage page);
   void add_generation(const char* path, Api api);
   void log_once(const std::string& note);
   void generate(const std::shared_ptr<http::Exchange>& exchange, Api api);

@@ -188,7 +188,7 @@ class Replies(WithServer):
         self.assertEqual(self.server.ask("GET", "/assets/../index.html")[0], 404)
         self.assertEqual(self.server.ask("POST", "/", {})[0], 405)
         with ServerProcess(BINARY, "-q", "--no-web") as server:
-            self.assertEqual(server.ask("GET", "/")[0], 404)
+            self.assertEqual(server.ask("GET", "/")[1], "Ollama is running")
 
 
 class WithKey(WithServer):

@@ -129,6 +129,11 @@ std::shared_ptr<ReplyWriter> make_writer(std::shared_ptr<const ServedModel> mode
                                                  std::move(exchange));
     case Api::kMessages:
       return make_message_writer(std::move(model), std::move(request), std::move(exchange));
+    case Api::kResponses:
+      return make_responses_writer(std::move(model), std::move(request), std::move(exchange));
+    case Api::kOllamaChat:
+    case Api::kOllamaGenerate:
+      return make_ollama_writer(std::move(model), std::move(request), std::move(exchange));
     case Api::kLlama:
       return make_llama_writer(std::move(model), std::move(request), std::move(exchange));
   }

@@ -24,6 +24,14 @@ Json input_tokens_page(const ServedModel& model, const http::HttpRequest& reques
 Json count_tokens_page(const ServedModel& model, const http::HttpRequest& request);
 Json tokenizer_info_page(const ServedModel& model, const http::HttpRequest& request);
 
+// Pages of the Responses API. `key`: name of the API key.
+Json response_page(const ServedModel& model, const http::HttpRequest& request,
+                   const std::string& key);
+Json delete_response_page(const ServedModel& model, const http::HttpRequest& request,
+                          const std::string& key);
+Json responses_input_tokens_page(const ServedModel& model, const http::HttpRequest& request,
+                                 const std::string& key);
+
 /// The OpenAPI description of the router's paths.
 Json openapi(const http::Router& router);
 

@@ -13,7 +13,15 @@
 
 namespace longhaul::serve {
 
-enum class Api : uint8_t { kChat, kCompletions, kLlama, kMessages };
+enum class Api : uint8_t {
+  kChat,
+  kCompletions,
+  kLlama,
+  kMessages,
+  kResponses,
+  kOllamaChat,
+  kOllamaGenerate
+};
 
 /// How the reply of a chat API is divided into text, reasoning and calls.
 struct TurnForm {
@@ -22,6 +30,8 @@ struct TurnForm {
   std::string prompt_end;  ///< text after the template's prompt that the parser reads first
   bool one_call = false;   ///< the reply ends after its first call
 };
+
+struct ResponsesRequest;
 
 struct GenerationRequest {
   Api api = Api::kChat;
@@ -36,8 +46,10 @@ struct GenerationRequest {
   int choices = 1;
   std::optional<uint64_t> seed;  ///< drawn or given; none: greedy
   std::vector<std::string> warnings;
-  TurnForm form;     ///< for chat APIs
-  std::string note;  ///< for the log, once
+  TurnForm form;                                      ///< for chat APIs
+  std::string note;                                   ///< for the log, once
+  std::shared_ptr<const ResponsesRequest> responses;  ///< for kResponses
+  const char* ends_at_once = nullptr;  ///< reason why a request of Ollama has no reply
 };
 
 /// Reads the body of POST /v1/chat/completions. Throws ApiError. `key`: name of the API key.
@@ -53,6 +65,14 @@ GenerationRequest read_llama_completion(const ServedModel& model, const http::Ht
 /// POST /v1/messages of Anthropic.
 GenerationRequest read_messages(const ServedModel& model, const http::HttpRequest& request,
                                 const std::string& key);
+/// POST /v1/responses.
+GenerationRequest read_responses(const ServedModel& model, const http::HttpRequest& request,
+                                 const std::string& key);
+/// POST /api/chat and /api/generate of Ollama.
+GenerationRequest read_ollama_chat(const ServedModel& model, const http::HttpRequest& request,
+                                   const std::string& key);
+GenerationRequest read_ollama_generate(const ServedModel& model, const http::HttpRequest& request,
+                                       const std::string& key);
 
 /// A prompt: text, token ids, or a mixture of both. Throws ApiError that names `name`.
 std::vector<int32_t> prompt_of(const ServedModel& model, const Json& value, const std::string& name,

@@ -15,4 +15,13 @@ std::shared_ptr<ReplyWriter> make_llama_writer(std::shared_ptr<const ServedModel
                                                GenerationRequest request,
                                                std::shared_ptr<http::Exchange> exchange);
 
+std::shared_ptr<ReplyWriter> make_responses_writer(std::shared_ptr<const ServedModel> model,
+                                                   GenerationRequest request,
+                                                   std::shared_ptr<http::Exchange> exchange);
+std::shared_ptr<ReplyWriter> make_ollama_writer(std::shared_ptr<const ServedModel> model,
+                                                GenerationRequest request,
+                                                std::shared_ptr<http::Exchange> exchange);
+/// Ollama's answer to a request without a prompt.
+Json answer_at_once(const GenerationRequest& request);
+
 }  // namespace longhaul::serve

@@ -1,0 +1,23 @@
+#pragma once
+// How often a stream tells a client that its prompt is still being read.
+
+#include <algorithm>
+
+namespace longhaul::serve {
+
+/// The intervals double from 250 ms to 15 s, because some clients show every event.
+class ProgressPace {
+ public:
+  /// Whether an event is due `seconds` after the prefill began.
+  bool due(double seconds) {
+    if (seconds < next_) return false;
+    next_ = seconds + interval_;
+    interval_ = std::min(2 * interval_, 15.0);
+    return true;
+  }
+
+ private:
+  double next_ = 0, interval_ = 0.25;
+};
+
+}  // namespace longhaul::serve
