@@ -20,8 +20,12 @@ constexpr std::string_view kUsual[] = {
     "Q6_K",   "Q8_0",   "Q4_1",   "Q5_1",    "MXFP4",  "Q3_K_L",  "Q3_K_M", "Q3_K_S",
     "IQ3_M",  "IQ3_S",  "BF16",   "F16",     "F32",    "IQ3_XXS", "Q2_K",   "Q2_K_S",
     "IQ2_M",  "IQ2_S",  "IQ2_XS", "IQ2_XXS", "TQ2_0",  "TQ1_0",   "IQ1_M",  "IQ1_S"};
-constexpr std::string_view kSmallFiles[] = {"config.json", "generation_config.json",
-                                            "tokenizer.json", "tokenizer_config.json",
+constexpr std::string_view kSmallFiles[] = {"config.json",
+                                            "generation_config.json",
+                                            "tokenizer.json",
+                                            "tokenizer_config.json",
+                                            "tekken.json",
+                                            "tokenizer.model",
                                             "model.safetensors.index.json"};
 
 std::string lower(std::string_view text) {

@@ -31,7 +31,11 @@ class HfReader {
                     [&](const char* key) { return own.contains(key); })) {
       for (const char* key : kCounts) config_.erase(key);
     }
+    const json usual_rope = config_.value("rope_parameters", json());
     config_.update(own);
+    if (config_.contains("rope_parameters") && config_["rope_parameters"].is_null()) {
+      config_["rope_parameters"] = usual_rope;
+    }
     // ERNIE's names of numbers of experts.
     constexpr std::pair<const char*, const char*> kOther[] = {
         {"moe_num_experts", "num_experts"},

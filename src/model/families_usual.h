@@ -125,7 +125,7 @@ inline constexpr const char* kCohere2 =
     R"({"max_position_embeddings": 8192, "sliding_window": 4096, "tie_word_embeddings": true})";
 
 inline constexpr const char* kApertus =
-    R"({"max_position_embeddings": 65536, "rms_norm_eps": 1e-5,
+    R"({"max_position_embeddings": 65536, "rms_norm_eps": 1e-5, "rope_theta": 12e6,
         "rope_parameters": {"rope_type": "llama3", "rope_theta": 12e6, "factor": 8,
                             "original_max_position_embeddings": 8192, "low_freq_factor": 1,
                             "high_freq_factor": 4}})";

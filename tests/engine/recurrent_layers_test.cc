@@ -12,6 +12,7 @@
 #include "engine/model_runner.h"
 #include "engine/session.h"
 #include "format/temp_folder.h"
+#include "ops/fake_device.h"
 
 namespace longhaul {
 namespace {
@@ -195,6 +196,20 @@ TEST_P(RecurrentLayers, ForecastsCountStoredStates) {
   EXPECT_GE(forecast, every.report().kv_bytes);
   none.prefill(text(100));
   EXPECT_LT(none.report().kv_bytes, every.report().kv_bytes);
+}
+
+TEST_P(RecurrentLayers, DevicesRefuseThemInOneLine) {
+  SessionOptions options = testing_support::exact_options();
+  options.queue = testing_support::fake_queue();
+  try {
+    Session refused(engine_, options);
+    FAIL() << "not refused";
+  } catch (const UserError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              engine_->model().config.architecture +
+                  " models have recurrent layers, which are computed on the CPU only; use "
+                  "--device cpu");
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiny, RecurrentLayers,

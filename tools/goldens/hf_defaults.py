@@ -12,9 +12,10 @@ YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 
 THETA = {"rope_theta": 700000.0, "rope_type": "default"}
 
 # Families whose layers have windows by layer_types, and those whose layers all have the window.
-BY_TYPE = {"olmo3", "dots1", "exaone4", "ministral", "qwen2", "qwen3", "qwen2_vl_text", "qwen2_5_vl_text", "gemma2", "gemma3_text", "smollm3"}
+BY_TYPE = {"olmo3", "dots1", "exaone4", "ministral", "qwen2", "qwen3", "qwen2_vl_text", "qwen2_5_vl_text", "cohere2", "gemma2", "gemma3_text", "smollm3"}
 ALL = {"mistral", "ministral3", "mixtral", "phi3", "qwen3_moe"}
 FAMILIES = ["llama", "qwen3_vl_text", "granite", "olmo2", "glm4", "seed_oss", "ernie4_5", "glm4_moe", "minimax_m2",
+            "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text", "ernie4_5_moe", "arcee", "apertus",
             *sorted(BY_TYPE | ALL)]
 
 # What files say beside SIZES and model_type; the first is every family's.
@@ -77,7 +78,7 @@ def windows_of(family, config):
 
 
 def still_layers(family, config):
-    if family == "exaone4":
+    if family in ("exaone4", "cohere2"):
         return [int(config.sliding_window is not None and kind == "full_attention") for kind in config.layer_types]
     return [1 - rotates for rotates in getattr(config, "no_rope_layers", None) or []]
 
@@ -106,8 +107,8 @@ def case_of(family, fields):
                 "still": still_layers(family, config),
                 "kv_heads": config.num_key_value_heads,
                 "head_dim": getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads,
-                "norm_eps": config.rms_norm_eps, "context": config.max_position_embeddings,
-                "experts": getattr(config, "num_experts", None) or getattr(config, "num_local_experts", None) or 0,
+                "norm_eps": config.layer_norm_eps if family == "cohere2" else config.rms_norm_eps, "context": config.max_position_embeddings,
+                "experts": getattr(config, "num_experts", None) or getattr(config, "moe_num_experts", None) or getattr(config, "num_local_experts", None) or 0,
                 "experts_used": getattr(config, "num_experts_per_tok", None) or 0}
     assert all(math.isfinite(a) for a in expected["inverse_frequency"])
     return {"config": {"model_type": family, **SIZES, **fields}, "expected": expected}
