@@ -19,7 +19,7 @@ export async function advice(tokens) {
 }
 
 function measuredText(measured) {
-  if (!measured) return 'not measured';
+  if (!measured) return measured === null ? 'not measured' : '';
   return `${Math.round(measured.score * 100)} % right (dense ${Math.round(measured.dense * 100)} %), ${measured.task}, ${measured.model}`;
 }
 
@@ -31,7 +31,7 @@ function fitText(row) {
 }
 
 /** What a method keeps or harms, in its own words. */
-const said = (word, text) => (text ? el('span', { class: word.toLowerCase() }, el('b', {}, `${word}: `), text) : null);
+const said = (word, text) => (text ? el('span', { class: word.toLowerCase() }, el('b', {}, `${word}: `), text.replaceAll('`', '')) : null);
 
 function rowOf(row, group, chosen, pick) {
   const fit = fitText(row);
@@ -58,7 +58,8 @@ export function methodTable(found, chosen, pick, most = 4) {
   const rows = sorted.map((row) => rowOf(row, group, chosen, pick));
   const body = el('tbody', {}, rows);
   rows.slice(most).forEach((row) => { row.hidden = true; });
-  const table = el('table', { class: 'methods' },
+  const unknown = [found.data.some((row) => row.seconds) ? '' : ' no-time', found.data.some((row) => row.sources !== undefined) ? '' : ' no-sources'].join('');
+  const table = el('table', { class: `methods${unknown}` },
     el('caption', { class: 'for-ears' }, 'Attention methods for this text'),
     el('thead', {}, el('tr', {}, ['Method', 'Memory', 'Time to read', 'Fits', 'Passages', 'What it keeps, and what it harms'].map((name) => el('th', { scope: 'col' }, name)))),
     body);
@@ -68,14 +69,16 @@ export function methodTable(found, chosen, pick, most = 4) {
   return el('div', { class: 'table-frame' }, table, more);
 }
 
+const sentence = (text) => (text ? text[0].toUpperCase() + text.slice(1).replace(/[^.!?]$/, '$&.') : '');
+
 /** One sentence: which method, and why. */
 export function recommendation(found) {
   if (!found.attention) {
     const fits = found.data.filter((row) => row.fits).map((row) => row.attention);
-    return el('p', { class: 'advice bad' }, el('strong', {}, 'No method is recommended. '), found.why || '',
+    return el('p', { class: 'advice bad' }, el('strong', {}, 'No method is recommended. '), sentence(found.why),
       fits.length ? ` These fit into the memory: ${fits.slice(0, 4).join(', ')}.` : '');
   }
-  return el('p', { class: 'advice' }, el('strong', {}, `Recommended: ${found.attention}. `), found.why || '');
+  return el('p', { class: 'advice' }, el('strong', {}, `Recommended: ${found.attention}. `), sentence(found.why));
 }
 
 /** A dialog that asks for a method; resolves to its name, or null. */
