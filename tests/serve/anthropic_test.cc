@@ -402,6 +402,8 @@ TEST(Messages, ErrorsHaveTheFormOfTheApi) {
             std::string::npos);
   body["stream"] = true;
   EXPECT_EQ(server.post(kMessages, body).status, 400) << "a refusal comes before the stream";
+  const Json cut = server.post(kMessages, message_body({{"max_tokens", 32'000}})).json();
+  EXPECT_EQ(cut["type"], "message") << "the reply gets what the context leaves: " << cut;
   const Answer unknown = server.post(kMessages, message_body({{"model", "other"}}));
   EXPECT_EQ(unknown.status, 404);
   EXPECT_EQ(unknown.json()["error"]["type"], "not_found_error");

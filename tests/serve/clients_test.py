@@ -94,7 +94,7 @@ class Messages(Clients):
                 {"type": "image", "source": {"type": "url", "url": "http://x"}}]}])
         self.assertIn("messages[0].content[0]: is an image", caught.exception.message)
         with self.assertRaises(anthropic.BadRequestError) as caught:
-            self.ask(max_tokens=5000)
+            self.ask(messages=[{"role": "user", "content": "Too long. " * 4000}])
         self.assertIn("prompt is too long", caught.exception.message)
 
     def test_models_are_listed(self):

@@ -108,6 +108,7 @@ GenerationRequest read_messages(const ServedModel& model, const http::HttpReques
   fields.number("min_p", 0, 1, sampler.min_p);
   settle_seed(fields.integer("seed", -1, std::numeric_limits<int64_t>::max()), request, *job);
   job->reply.max_tokens = *longest;
+  job->caps_reply = true;  // Claude Code sends 32,000 with every request
   job->reply.stop = stop_sequences(fields);
   read_thinking(fields, conversation);
   job->reply.constraint = read_output(model, fields, conversation);
