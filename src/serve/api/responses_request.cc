@@ -176,14 +176,14 @@ ResponsesConversation read_responses_conversation(const ServedModel& model, cons
     for (Json& message : messages_of_input(*input, messages, made.warnings)) {
       messages.push_back(std::move(message));
     }
-    request.input = items_of_input(*input);
+    if (request.store) request.input = items_of_input(*input);
   } else if (messages.empty()) {
     refuse_field("input", "is missing");
   }
   if (messages.empty()) refuse_field("input", "holds no message");
   Conversation& conversation = made.conversation;
-  conversation.messages = with_instructions(request.instructions, messages);
-  request.messages = std::move(messages);
+  if (request.store) request.messages = messages;
+  conversation.messages = with_instructions(request.instructions, std::move(messages));
   conversation.tools = request.tools.functions();
   conversation.choice = request.tools.choice();
   if (!conversation.tools.is_null()) check_tools(conversation.tools, "tools");

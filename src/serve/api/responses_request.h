@@ -8,11 +8,11 @@ namespace longhaul::serve {
 
 struct ResponsesRequest {
   ResponsesTools tools;
-  Json fields;    ///< members of the request that the response repeats
-  Json input;     ///< the items, as the client may read them again
-  Json messages;  ///< the conversation without instructions
-  std::string key, instructions;
+  Json fields;  ///< members of the request that the response repeats
   bool store = true;
+  Json input;     ///< with `store`: the items, as the client may read them again
+  Json messages;  ///< with `store`: the conversation without instructions
+  std::string key, instructions;
   bool summary = false;  ///< reasoning is shown as a summary
 };
 
