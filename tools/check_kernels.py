@@ -29,6 +29,7 @@ KNOWN = {
     r"attend_tile<64, 64>": (32, "two blocks a processor leave 128 registers a thread; on sm_90a alone"),
     r"choose_antidiagonals_kernel": (120, "two blocks a processor leave 32 registers a thread: 270 us instead of 317 with one"),
     r"matvec_kernel<.*MatvecForm<[48],": (272, "the sums of 4 or 8 rows are indexed while they are added up: a stack, once a block"),
+    r"row_tile_kernel<": (320, "two blocks a processor leave 128 registers a thread: addresses, once for 256 columns"),
     r"UnitsQ3_K, MatvecForm<8,": (208, "the widest block type with the most rows, on sm_120 alone"),
     r"tile_maps_kernel<": (320, "keys and rows of a tile in registers; a few hundred bytes a tile of 128 rows"),
     r"choose_kernel<true>": (8, "one register on sm_80 alone"),

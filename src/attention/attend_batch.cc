@@ -44,7 +44,8 @@ void AttendBatch::run() {
     pairs += each.pairs;
   }
   attend(jobs_);
-  const double seconds = watch.seconds();
+  const bool on_host = calls_.empty() || calls_.front().call.queue->on_host();
+  const double seconds = on_host ? watch.seconds() : 0;  // a GPU only queues the calls
   for (const Call& each : calls_) {
     if (pairs == 0) break;
     each.record->seconds += seconds * static_cast<double>(each.pairs) / static_cast<double>(pairs);

@@ -129,9 +129,12 @@ void AttentionDriver::begin_layer(LayerStep& all) {
   method_->begin_layer(all);
 }
 
-void AttentionDriver::begin_attend(LayerStep& step) {
+void AttentionDriver::begin_append(LayerStep& step) {
   begin(step);
   if (!step.plans.front().begins_together) append_keys(step);
+}
+
+void AttentionDriver::begin_attend(LayerStep& step) {
   if (cuts(step.layer)) held_ = step.store->length(step.layer, 0);
   if (observes(step)) step.keep_lse();
   method_->attend(step);

@@ -45,12 +45,15 @@ class AttentionDriver {
   /// of all their rows in order.
   void begin_layer(LayerStep& all);
   /// Fills step.out. Appends the step's keys unless begin_layer() has, and removes the rows that
-  /// leave the layer's lists during prefill. In a batch the attention of several sequences runs
-  /// between the two parts of attend(): begin_attend() adds it to step.batch.
+  /// leave the layer's lists during prefill. In a batch the work of several sequences runs between
+  /// the parts of attend(): begin_append() adds keys to step.appends, and begin_attend() adds
+  /// attention to step.batch.
   void attend(LayerStep& step) {
+    begin_append(step);
     begin_attend(step);
     end_attend(step);
   }
+  void begin_append(LayerStep& step);
   void begin_attend(LayerStep& step);
   void end_attend(LayerStep& step);
   /// Called after each pass and generated token, when all layers are done. Evicts rows from the

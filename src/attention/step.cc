@@ -31,6 +31,12 @@ const RopeTable& LayerStep::rope() const {
 const Rotations& LayerStep::rotations(int64_t first, int64_t count) const {
   RotationBuffer& buffer = workspace->rotations.of(*shape, layer);
   const int64_t end = together_begin + together_rows;
+  if (decoding() && !queue->on_host()) {
+    // Rotations of the next tokens too: a launch per sequence and token would cost the host more.
+    constexpr int64_t kAhead = 64;
+    const int64_t from = first / kAhead * kAhead;
+    if (first + count <= from + kAhead) return buffer.fill(*queue, rope(), from, kAhead);
+  }
   if (first < together_begin || first + count > end) {
     return buffer.fill(*queue, rope(), first, count);
   }
@@ -43,15 +49,15 @@ const Rotations& LayerStep::list_rotations(int64_t end) const {
 
 View<const float> LayerStep::rotated_q() {
   if (!has_rotated_q_) {
-    queries_from(rotations(begin, rows), begin, workspace->rotated_q);
+    const Rotations& turned = rotations(begin, rows);
+    apply_rope(*queue, turned, begin, q, rows, shape->heads, shape->head_dim, take_rotated_q());
   }
-  has_rotated_q_ = true;
-  return workspace->rotated_q.view();
+  return rotated_q_room.empty() ? workspace->rotated_q.view() : rotated_q_room;
 }
 
 View<float> LayerStep::take_rotated_q() {
   has_rotated_q_ = true;
-  return workspace->rotated_q.resize(*queue, q.size());
+  return rotated_q_room.empty() ? workspace->rotated_q.resize(*queue, q.size()) : rotated_q_room;
 }
 
 View<const float> LayerStep::queries_from(const Rotations& rotations, int64_t position,

@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/nth.h"
 #include "kv/kv_store.h"
+#include "kv/rope_append.h"
 #include "ops/maps/column_sums.h"
 
 namespace longhaul {
@@ -203,6 +204,11 @@ class LayerStep {
   /// If set, attend() adds its tasks to this batch, which runs after the method's attend() has
   /// returned. The method may then read `out` and `lse` only in observe() and retain().
   AttendBatch* batch = nullptr;
+  /// If set, keys are added to this batch, which runs before the method's attend().
+  AppendBatch* appends = nullptr;
+  /// In a batch: the place of the rows' rotated queries among those of all rows. Empty: memory of
+  /// the workspace.
+  View<float> rotated_q_room;
   /// If set, attend() of many rows runs the tasks of one set of query heads at a time and calls
   /// this function after each. The results do not change.
   const std::function<void()>* between_heads = nullptr;

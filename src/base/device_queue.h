@@ -40,6 +40,7 @@ class DeviceQueue {
   /// undefined contents. All slabs of a device lie in one address range, so that kernels can find a
   /// page by its number in the range.
   virtual void* allocate_slab() = 0;
+  /// The slab is free once the work queued so far has ended. Does not wait for it.
   virtual void release_slab(void* slab) noexcept = 0;
   static constexpr size_t kSlabBytes = size_t{16} << 20;
   /// Frees the memory when the work queued so far has ended.
@@ -62,9 +63,18 @@ class DeviceQueue {
   virtual void clear(void* memory, size_t bytes) = 0;  ///< sets all bytes to zero
 
   virtual void wait() = 0;
+  /// Marks the end of the work that is queued so far. Returns the event's number; numbers ascend.
+  /// A queue that runs work at once has no events: they are reached when they are recorded.
+  virtual uint64_t record_event() { return 0; }
+  /// Returns whether the work before the event has ended. Does not wait.
+  virtual bool event_reached(uint64_t /*event*/) { return true; }
+  /// Waits until the work before the event has ended, but not for later work.
+  virtual void wait_for(uint64_t /*event*/) {}
   /// Returns the number of times that the host has waited for the device so far (downloads and
   /// calls of wait()).
   virtual int64_t waits() const = 0;
+  /// Returns the seconds that the host has waited so far, also for memory that copies still read.
+  virtual double waited_seconds() const { return 0; }
 
   /// Operations that the device implements.
   virtual DeviceOps& ops() = 0;

@@ -26,6 +26,7 @@ class BatchSequences {
       sequences_.back().unshare_pages();
     }
     const int32_t vocab = sequences_.front().engine().model().config.vocab;
+    best_.resize(static_cast<size_t>(count) * kBestOfRow);
     for (int64_t i = 0; i < count; ++i) {
       rows_.push_back({&nth(sequences_, i), static_cast<int32_t>((11 + 97 * i) % vocab)});
     }
@@ -38,6 +39,14 @@ class BatchSequences {
     runner.decode(rows_);
     for (const DecodeRow& row : rows_) {
       if (row.failed) std::rethrow_exception(row.failed);
+    }
+  }
+
+  /// From now on a device chooses the best logits, as for sampling, instead of copying all of them.
+  void choose_on_device() {
+    if (sequences_.front().options().queue.on_host()) return;
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      rows_[i].best = std::span(best_).subspan(i * kBestOfRow, kBestOfRow);
     }
   }
 
@@ -60,8 +69,10 @@ class BatchSequences {
   }
 
  private:
+  static constexpr size_t kBestOfRow = 40;  // top_k of the program
   std::vector<Sequence> sequences_;
   std::vector<DecodeRow> rows_;
+  std::vector<BestLogit> best_;
 };
 
 /// Brings the sequences to `depth` tokens. False when cancelled.
@@ -75,6 +86,10 @@ bool grow_bases(std::vector<Sequence>& bases, int64_t depth, ModelRunner runner,
     if (!prefill(base, runner, tokens, hooks)) return false;
   }
   return true;
+}
+
+double waited_seconds(const Queue& queue) {
+  return queue.on_host() ? 0 : queue.device().waited_seconds();
 }
 
 size_t bytes_of_step(const Engine& engine, std::span<const Sequence> sequences) {
@@ -146,23 +161,29 @@ std::vector<BatchSpeed> bench_batches(const std::shared_ptr<const Engine>& engin
     if (!grow_bases(bases, depth, std::move(prefills), cancel)) return speeds;
     for (const int64_t count : what.sequences) {
       BatchSpeed speed{.sequences = count, .depth = depth, .steps = what.steps};
-      std::vector<double> rates;
+      std::vector<double> rates, on_host;
       for (int i = 0; i < what.repeat; ++i) {
         BatchSequences batch(bases, count);
+        batch.choose_on_device();
         batch.step(runner);  // grows the buffers
         const PeakResident peak;
+        const double waited = waited_seconds(runner.queue());
         const Stopwatch watch;
         for (int64_t s = 0; s < what.steps; ++s) {
           if (requested(cancel)) return speeds;
           batch.step(runner);
         }
-        rates.push_back(static_cast<double>(count * what.steps) / watch.seconds());
+        const double seconds = watch.seconds();
+        rates.push_back(static_cast<double>(count * what.steps) / seconds);
+        on_host.push_back((seconds - waited_seconds(runner.queue()) + waited) /
+                          static_cast<double>(what.steps));
         speed.peak_bytes = std::max(speed.peak_bytes, peak.bytes());
         speed.bytes_per_step = bytes_of_step(*engine, batch.all());
         speed.kv_bytes = 0;
         for (const Sequence& each : batch.all()) speed.kv_bytes += each.report().kv_bytes;
       }
       speed.tokens_per_second = spread_of(rates);
+      if (!runner.queue().on_host()) speed.host_seconds = spread_of(on_host).median;
       speed.step_seconds = static_cast<double>(count) / speed.tokens_per_second.median;
       if (what.check) speed.identical = count_identical(bases, count, what.steps, runner);
       speeds.push_back(speed);

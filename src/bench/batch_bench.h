@@ -17,8 +17,10 @@ struct BatchSpeed {
   int64_t sequences = 0;
   int64_t depth = 0;  ///< tokens of each sequence before the first step
   int64_t steps = 0;
-  Spread tokens_per_second;   ///< total of all sequences
-  double step_seconds = 0;    ///< median
+  Spread tokens_per_second;  ///< total of all sequences
+  double step_seconds = 0;   ///< median
+  /// On a device: the part of a step in which the host works and does not wait for it, median.
+  std::optional<double> host_seconds;
   size_t bytes_per_step = 0;  ///< weights, once for every 8 rows on a CPU, and live keys and values
   size_t kv_bytes = 0;        ///< total of all sequences
   std::optional<size_t> peak_bytes;  ///< resident, while they were decoded

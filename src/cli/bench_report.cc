@@ -105,15 +105,17 @@ double batch_share(const BenchResults& r, const BatchSpeed& b) {
 
 std::string batches_table(const BenchResults& r) {
   using enum Table::Align;
-  Table table({kRight, kRight, kRight, kRight, kRight, kRight, kRight, kRight, kRight, kRight});
-  table.add({"sessions", "depth", "tokens/s", "spread", "per session", "ms/step", "KV", "memory",
-             "of peak", "as alone"});
+  Table table(std::vector<Table::Align>(11, kRight));
+  table.add({"sessions", "depth", "tokens/s", "spread", "per session", "ms/step", "host ms", "KV",
+             "memory", "of peak", "as alone"});
   for (const BatchSpeed& b : r.batches) {
     const double each = b.tokens_per_second.median / static_cast<double>(b.sequences);
     table.add({std::to_string(b.sequences), with_commas(b.depth), rate(b.tokens_per_second),
                range(b.tokens_per_second), fmt::format("{:.1f}", each),
-               fmt::format("{:.2f}", 1e3 * b.step_seconds), format_bytes(b.kv_bytes),
-               b.peak_bytes ? format_bytes(*b.peak_bytes) : "-", percent(batch_share(r, b)),
+               fmt::format("{:.2f}", 1e3 * b.step_seconds),
+               b.host_seconds ? fmt::format("{:.2f}", 1e3 * *b.host_seconds) : "-",
+               format_bytes(b.kv_bytes), b.peak_bytes ? format_bytes(*b.peak_bytes) : "-",
+               percent(batch_share(r, b)),
                b.identical ? fmt::format("{} of {}", *b.identical, b.sequences) : "-"});
   }
   return table.text();
@@ -200,6 +202,7 @@ ordered_json batch_json(const BenchResults& r, const BatchSpeed& b) {
                        {"bytes_per_step", b.bytes_per_step}};
   if (b.peak_bytes) json["peak_rss_bytes"] = *b.peak_bytes;
   if (b.identical) json["bit_identical_sessions"] = *b.identical;
+  if (b.host_seconds) json["host_seconds"] = *b.host_seconds;
   if (r.machine) json[on_host(r) ? "share_of_read_peak" : "share_of_copy_peak"] = batch_share(r, b);
   return json;
 }

@@ -66,11 +66,12 @@ void ModelRunner::decode(std::span<DecodeRow> batch) {
   for (DecodeRow& row : batch) {
     row.failed = nullptr;
     try {
-      if (s.queue.on_host()) {
+      if (s.queue.ranks() == 1) {
         row.sequence->state_->usable().check_decode(row.token);
         s.running.push_back(&row);
       } else {
         decode(*row.sequence, row.token);
+        s.choose_on_host(row);
       }
     } catch (...) {
       row.failed = std::current_exception();
@@ -83,6 +84,27 @@ void ModelRunner::decode(std::span<DecodeRow> batch) {
   }
 }
 
+/// Chooses from logits that lie on the host.
+void ModelRunner::State::choose_on_host(DecodeRow& row) {
+  if (row.best.empty()) return;
+  std::vector<float>& logits = row.sequence->state_->logits;
+  best_logits(host_queue(), {logits.data(), std::ssize(logits)}, {&row.rules, 1},
+              static_cast<int>(row.best.size()), row.best, {&row.sums, 1});
+  logits.clear();
+}
+
+/// Computes the logits of the rows, whose states begin at `states`.
+void ModelRunner::State::take_logits(std::span<DecodeRow* const> batch, const float* states) {
+  const auto vocab = static_cast<size_t>(engine->model().config.vocab);
+  wanted.clear();
+  for (DecodeRow* row : batch) {
+    std::vector<float>& own = row->sequence->state_->logits;
+    own.resize(row->best.empty() ? vocab : 0);
+    wanted.push_back({own.empty() ? nullptr : own.data(), row->best, row->rules, &row->sums});
+  }
+  decoders.front().logits(states, wanted);
+}
+
 void ModelRunner::State::decode_together(std::span<DecodeRow* const> batch) {
   passes.clear();
   rows.clear();
@@ -92,21 +114,13 @@ void ModelRunner::State::decode_together(std::span<DecodeRow* const> batch) {
     passes.push_back(sequence.decoded(row->token));
     rows.push_back(sequence.rows_of({&passes.back(), 1}));
   }
-  const auto vocab = static_cast<size_t>(engine->model().config.vocab);
   const int64_t hidden = engine->model().config.hidden;
-  Decoder& decoder = decoders.front();
   try {
-    const float* states = decoder.forward(rows);
-    constexpr auto at_once = static_cast<size_t>(kMatvecMaxRows);
+    const float* states = decoders.front().forward(rows);
+    const size_t at_once = queue.on_host() ? static_cast<size_t>(kMatvecMaxRows) : batch.size();
     for (size_t first = 0; first < batch.size(); first += at_once) {
-      const size_t count = std::min(at_once, batch.size() - first);
-      logits.resize(count * vocab);
-      decoder.logits(states + static_cast<int64_t>(first) * hidden, static_cast<int64_t>(count),
-                     logits.data());
-      for (size_t i = 0; i < count; ++i) {
-        const float* own = logits.data() + i * vocab;
-        batch[first + i]->sequence->state_->logits.assign(own, own + vocab);
-      }
+      take_logits(batch.subspan(first, std::min(at_once, batch.size() - first)),
+                  states + static_cast<int64_t>(first) * hidden);
     }
   } catch (...) {  // the error concerns the part that the rows share, so all of them failed
     for (SequenceRows& row : rows) row.failed = std::current_exception();
@@ -116,6 +130,7 @@ void ModelRunner::State::decode_together(std::span<DecodeRow* const> batch) {
     try {
       sequence.whole_or_nothing([&] {
         if (rows[i].failed) std::rethrow_exception(rows[i].failed);
+        if (!batch[i]->best.empty() && batch[i]->sums.not_finite > 0) refuse_damaged_weights();
         expect_finite_logits(sequence.logits);
         sequence.finish_pass(passes[i]);
       });

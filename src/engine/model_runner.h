@@ -11,6 +11,7 @@
 #include <span>
 
 #include "engine/sequence.h"
+#include "ops/core/best_logits.h"
 
 namespace longhaul {
 
@@ -21,6 +22,11 @@ struct DecodeRow {
   /// Set by decode() if this sequence failed. A full context or an unknown token (UserError) leaves
   /// the sequence unchanged; after any other exception it is empty.
   std::exception_ptr failed = nullptr;
+  /// If it is not empty, decode() writes the best of the next token's logits here, after the rules,
+  /// and no logits into the sequence: on a device, those of many rows are slow to copy.
+  std::span<BestLogit> best = {};
+  LogitRules rules = {};
+  LogitSums sums = {};
 };
 
 class ModelRunner {
@@ -46,8 +52,9 @@ class ModelRunner {
   void decode(Sequence& sequence, int32_t token);
 
   /// Reads one generated token into each of several different sequences. On the host each sequence
-  /// gets the same bits as from decode() alone, whatever else the batch holds. The failure of one
-  /// sequence does not affect the others. On a device the sequences are computed one after another.
+  /// gets the same bits as from decode() alone, whatever else the batch holds, and on a device the
+  /// same values up to rounding. The failure of one sequence does not affect the others. On a team
+  /// of devices the sequences are computed one after another.
   void decode(std::span<DecodeRow> batch);
 
  private:

@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "base/buffer.h"
 #include "engine/model_runner.h"
 #include "engine/team_crew.h"
 #include "model/decoder.h"
@@ -15,8 +14,10 @@ namespace longhaul {
 struct ModelRunner::State {
   State(std::shared_ptr<const Engine> e, const Queue& q, Compute compute);
 
-  /// Reads one token into at most kMostRows sequences, on the host.
+  /// Reads one token into at most kMostRows sequences, on the host or one device.
   void decode_together(std::span<DecodeRow* const> batch);
+  void take_logits(std::span<DecodeRow* const> batch, const float* states);
+  static void choose_on_host(DecodeRow& row);
   /// The decoder of the member with this queue.
   Decoder& decoder(const Queue& of) { return nth(decoders, of.rank()); }
 
@@ -28,7 +29,7 @@ struct ModelRunner::State {
   std::vector<DecodeRow*> running;
   std::vector<ForwardPass> passes;
   std::vector<SequenceRows> rows;
-  Buffer<float> logits;  ///< a group of rows, [rows, vocab]
+  std::vector<WantedLogits> wanted;
 };
 
 }  // namespace longhaul

@@ -88,6 +88,25 @@ void Prefill::State::prepare(Sequence::State& each) {
   });
 }
 
+/// Keeps the host at most two layers ahead of a device. What the yield hook queues there would
+/// otherwise run only after all layers that the host has queued.
+class LayersAhead {
+ public:
+  explicit LayersAhead(const Queue& queue) : queue_(queue) {}
+  /// Called after each layer.
+  void limit() {
+    if (queue_.on_host()) return;
+    const uint64_t now = queue_.device().record_event();
+    if (before_last_ != 0) queue_.device().wait_for(before_last_);
+    before_last_ = last_;
+    last_ = now;
+  }
+
+ private:
+  const Queue& queue_;
+  uint64_t last_ = 0, before_last_ = 0;
+};
+
 PrefillStep Prefill::State::step(Sequence::State& each, Decoder& decoder,
                                  const std::function<void()>& yield) {
   Part& part = nth(parts, each.options.queue.rank());
@@ -100,13 +119,17 @@ PrefillStep Prefill::State::step(Sequence::State& each, Decoder& decoder,
   }
   part.next += part.group.size();
   part.inside.yield = yield;
+  LayersAhead ahead(each.options.queue);
   Stopwatch layer;
   const auto go_on = [&](int layers) {
     if (yield && predicted_at_end(part.group, layer.seconds()) > kLongestInterval) {
       part.inside.active = true;
     }
     if (each.is_root()) tell_progress(part.group, layers);
-    if (yield) yield();
+    if (yield) {
+      ahead.limit();
+      yield();
+    }
     layer.restart();
     return !stops() || part.discarded || !each.can_undo(part.group);
   };

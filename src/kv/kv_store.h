@@ -190,6 +190,7 @@ class KvStore {
   void add_rows(Head& h, int64_t rows);
   void write_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
                   int64_t stride) const;
+  friend class AppendBatch;
   bool append_on_device(int layer, const DeviceAppend& rows);
   void upload_rows(int layer, int64_t rows, View<const float> k, View<const float> v);
   void upload_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,

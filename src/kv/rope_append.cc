@@ -1,5 +1,8 @@
 #include "kv/rope_append.h"
 
+#include "base/assert.h"
+#include "ops/core/device_ops.h"
+
 namespace longhaul {
 
 void rope_append(Queue& queue, const Rotations& rotations, int64_t position, const NewRows& added,
@@ -13,6 +16,76 @@ void rope_append(Queue& queue, const Rotations& rotations, int64_t position, con
   if (added.rotated_q.empty()) return;
   const auto heads = static_cast<int>(added.q.size() / added.rows / head_dim);
   apply_rope(queue, rotations, position, added.q, added.rows, heads, head_dim, added.rotated_q);
+}
+
+struct AppendBatch::State {
+  struct Lists {
+    size_t first, count;
+  };
+  std::vector<DeviceAppend> appends;
+  std::vector<Lists> own;  ///< lists of each sequence
+  std::vector<PagedRows> lists;
+  std::vector<int64_t> first;
+
+  bool fits(const PagedRows& other) const {
+    const PagedRows& known = lists.front();
+    return known.type == other.type && known.head_dim == other.head_dim &&
+           known.page_rows == other.page_rows;
+  }
+};
+
+AppendBatch::AppendBatch() : state_(std::make_unique<State>()) {}
+AppendBatch::~AppendBatch() = default;
+
+bool AppendBatch::add(KvStore& store, int layer, const NewRows& added, const Rotations* rotations,
+                      int64_t position) {
+  State& s = *state_;
+  const Queue& queue = store.queue_;
+  const int lists = store.lists(layer);
+  if (queue.on_host() || added.rows == 0 || lists == 0) return false;
+  if (!queue.device().ops().appends_together()) return false;
+  store.reserve_layer(layer, added.rows);
+  if (!s.lists.empty() && !s.fits(store.rows(layer, 0))) return false;
+  const int64_t size = added.rows * added.kv_heads * store.layout().head_dim;
+  const size_t first_list = s.lists.size();
+  for (int list = 0; list < lists; ++list) {
+    s.lists.push_back(store.rows(layer, list));
+    s.first.push_back(store.length(layer, list));
+    store.add_rows(store.at(layer, list), added.rows);
+  }
+  s.appends.push_back({.k = added.k.part(0, size),
+                       .v = added.v.part(0, size),
+                       .rows = added.rows,
+                       .kv_heads = added.kv_heads,
+                       .rotations = rotations,
+                       .position = position,
+                       .q = added.q,
+                       .rotated_q = added.rotated_q});
+  s.own.push_back({first_list, static_cast<size_t>(lists)});
+  return true;
+}
+
+size_t AppendBatch::size() const { return state_->appends.size(); }
+
+void AppendBatch::shrink(size_t size) {
+  State& s = *state_;
+  LH_ASSERT(size <= s.own.size());
+  const size_t lists = size == 0 ? 0 : s.own[size - 1].first + s.own[size - 1].count;
+  s.lists.resize(lists);
+  s.first.resize(lists);
+  s.own.resize(size);
+  s.appends.resize(size);
+}
+
+void AppendBatch::run(Queue& queue) {
+  State& s = *state_;
+  if (s.appends.empty()) return;
+  for (size_t i = 0; i < s.appends.size(); ++i) {  // the arrays do not move any more
+    s.appends[i].lists = std::span(s.lists).subspan(s.own[i].first, s.own[i].count);
+    s.appends[i].first = std::span(s.first).subspan(s.own[i].first, s.own[i].count);
+  }
+  queue.device().ops().append_all(s.appends);
+  shrink(0);
 }
 
 }  // namespace longhaul

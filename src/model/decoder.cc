@@ -37,8 +37,47 @@ void Decoder::logits(const float* hidden, int64_t rows, float* out) {
   state_->logits(hidden, rows, out);
 }
 
+void Decoder::logits(const float* hidden, std::span<const WantedLogits> rows) {
+  state_->logits(hidden, rows);
+}
+
+void Decoder::State::logits(const float* hidden, int64_t count, float* out) {
+  const View<float> y = head(hidden, count, out);
+  if (queue.on_host()) return;
+  queue.device().download(y.address(), out, static_cast<size_t>(y.size()) * sizeof(float));
+}
+
+void Decoder::State::logits(const float* hidden, std::span<const WantedLogits> wanted) {
+  const View<float> y = head(hidden, std::ssize(wanted), nullptr);
+  const int64_t vocab = y.size() / std::ssize(wanted);
+  const auto bytes = static_cast<size_t>(vocab) * sizeof(float);
+  size_t most = 0;
+  rules.clear();
+  for (size_t r = 0; r < wanted.size(); ++r) {
+    most = std::max(most, wanted[r].best.size());
+    rules.push_back(wanted[r].rules);
+    if (wanted[r].all == nullptr) continue;
+    const View<float> row = y.part(static_cast<int64_t>(r) * vocab, vocab);
+    if (queue.on_host()) {
+      std::ranges::copy(host(row), wanted[r].all);
+    } else {
+      queue.device().download(row.address(), wanted[r].all, bytes);
+    }
+  }
+  if (most == 0) return;
+  best.resize(wanted.size() * most);
+  sums.resize(wanted.size());
+  best_logits(queue, y, rules, static_cast<int>(most), best, sums);
+  for (size_t r = 0; r < wanted.size(); ++r) {
+    if (wanted[r].best.empty()) continue;
+    std::copy_n(best.begin() + static_cast<ptrdiff_t>(r * most), wanted[r].best.size(),
+                wanted[r].best.begin());
+    *wanted[r].sums = sums[r];
+  }
+}
+
 const float* Decoder::State::forward(std::span<SequenceRows> batch, const ForwardOptions& how) {
-  LH_ASSERT(!batch.empty() && (batch.size() == 1 || queue.on_host()));
+  LH_ASSERT(!batch.empty() && (batch.size() == 1 || queue.ranks() == 1));
   in_batch = batch.size() > 1;
   inside = how.inside;
   rows = 0;
@@ -149,46 +188,79 @@ void Decoder::State::attend(int layer, int kv_heads, const SequenceRows& all, in
   }
 }
 
-/// The attention of all sequences as one call. A sequence of several passes attends by itself,
-/// because each of its passes reads rows that the one before it has written.
+/// Begins the step of a sequence whose only pass begins at row `first`, up to the append.
+void Decoder::State::begin_step(int layer, int kv_heads, SequenceRows& of, int64_t first,
+                                size_t slot) {
+  LayerStep& own = steps[slot] =
+      step_of(first, of.passes.front(), steps_of(layer, kv_heads, of, slot));
+  LayerStep whole = own;
+  of.method->begin_layer(whole);
+  if (!queue.on_host()) {
+    const int64_t heads = model.config.heads;
+    own.appends = &appended;
+    own.rotated_q_room = rotated_q.view().part(first * heads * model.config.head_dim, own.q.size());
+    own.lse = lse.view().part(first * heads, own.rows * heads);
+  }
+  of.method->begin_append(own);
+}
+
+/// Calls work(sequence, slot) for the sequences that attend together and have not failed. If it
+/// throws, the sequence has failed, and what it has gathered in the call is dropped.
+template <class Work>
+void Decoder::State::for_each_step(std::span<SequenceRows> batch, Work&& work) {
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (batch[i].failed || batch[i].passes.size() > 1) continue;
+    const size_t calls = gathered.size(), appends = appended.size();
+    try {
+      work(batch[i], i);
+    } catch (...) {
+      gathered.shrink(calls);
+      appended.shrink(appends);
+      batch[i].failed = std::current_exception();
+    }
+  }
+}
+
+/// The attention of all sequences as one call, after one call that appends their keys. A sequence
+/// of several passes attends by itself, because each of its passes reads rows that the one before
+/// it has written.
 void Decoder::State::attend_batch(int layer, int kv_heads, std::span<SequenceRows> batch) {
+  if (!queue.on_host()) {
+    rotated_q.resize(queue, q.size());
+    lse.resize(queue, rows * model.config.heads);
+  }
   int64_t first = 0;
   for (size_t i = 0; i < batch.size(); first += batch[i].rows(), ++i) {
     SequenceRows& each = batch[i];
     if (each.failed) continue;
-    const size_t calls = gathered.size();
+    const size_t appends = appended.size();
     try {
       if (each.passes.size() > 1) {
         attend(layer, kv_heads, each, first, i);
-        continue;
+      } else {
+        begin_step(layer, kv_heads, each, first, i);
       }
-      LayerStep& own = steps[i] =
-          step_of(first, each.passes.front(), steps_of(layer, kv_heads, each, i));
-      LayerStep whole = own;
-      each.method->begin_layer(whole);
-      own.batch = &gathered;
-      each.method->begin_attend(own);
     } catch (...) {
-      gathered.shrink(calls);
+      appended.shrink(appends);
       each.failed = std::current_exception();
     }
   }
   try {
+    appended.run(queue);
+    for_each_step(batch, [&](SequenceRows& each, size_t i) {
+      steps[i].batch = &gathered;
+      each.method->begin_attend(steps[i]);
+    });
     gathered.run();
   } catch (...) {
+    appended.shrink(0);
     gathered.shrink(0);
     throw;
   }
-  for (size_t i = 0; i < batch.size(); ++i) {
-    SequenceRows& each = batch[i];
-    if (each.failed || each.passes.size() > 1) continue;
+  for_each_step(batch, [&](SequenceRows& each, size_t i) {
     steps[i].batch = nullptr;
-    try {
-      each.method->end_attend(steps[i]);
-    } catch (...) {
-      each.failed = std::current_exception();
-    }
-  }
+    each.method->end_attend(steps[i]);
+  });
 }
 
 void Decoder::State::grow_queries(std::span<const SequenceRows> batch) {

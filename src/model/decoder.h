@@ -12,6 +12,7 @@
 #include "attention/driver.h"
 #include "kv/recurrent_state.h"
 #include "model/model.h"
+#include "ops/core/best_logits.h"
 #include "ops/matmul/linear.h"
 
 namespace longhaul {
@@ -52,6 +53,14 @@ struct SequenceRows {
   int64_t rows() const;
 };
 
+/// Logits of one row for the host: all of them, or the best.
+struct WantedLogits {
+  float* all = nullptr;  ///< [vocab]; null: not wanted
+  std::span<BestLogit> best;
+  LogitRules rules;           ///< for `best`
+  LogitSums* sums = nullptr;  ///< set if `best` is wanted
+};
+
 /// A callback within layers, for layers that take long.
 struct InsideLayer {
   bool active = false;  ///< may change between two layers
@@ -88,9 +97,10 @@ class Decoder {
   /// values. Returns the hidden states after the last layer, in the memory of the model: [rows,
   /// hidden] f32, or those of each sequence's last row (ForwardOptions::last_state). They are valid
   /// until the next call. Returns null if the forward pass was given up: some layers hold the rows
-  /// then, others do not. A batch of several sequences runs on the host only. Its rows are
-  /// multiplied as decode rows (RowKind), and each sequence's attention is divided as if it ran
-  /// alone, so that a row gives the same bits as in any other batch. If a method throws, its
+  /// then, others do not. A batch of several sequences runs on the host or on one device, not in a
+  /// team. Its rows are multiplied as decode rows (RowKind), and each sequence's attention is
+  /// divided as if it ran alone, so that on the host a row gives the same bits as in any other
+  /// batch; on a device up to rounding of products. If a method throws, its
   /// sequence is marked (SequenceRows::failed), and the others continue; its rows of the result are
   /// undefined. A single sequence throws instead.
   const float* forward(std::span<SequenceRows> batch, const ForwardOptions& how = {});
@@ -101,6 +111,8 @@ class Decoder {
   /// Logits of hidden states that forward() returned: out [rows, vocab], on the host. Applies the
   /// final norm. In a team only the leader's are valid.
   void logits(const float* hidden, int64_t rows, float* out);
+  /// Writes what is wanted of the logits of each row. Not for teams.
+  void logits(const float* hidden, std::span<const WantedLogits> rows);
 
   /// Returns the bytes of activations that a chunk of `rows` needs, including expanded weights.
   static size_t working_bytes(const Model& model, int64_t rows, Compute compute);

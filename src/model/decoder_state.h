@@ -24,7 +24,11 @@ struct Decoder::State {
 
   /// Returns null if the passes were given up.
   const float* forward(std::span<SequenceRows> batch, const ForwardOptions& how);
-  virtual void logits(const float* hidden, int64_t count, float* out) = 0;
+  void logits(const float* hidden, int64_t count, float* out);
+  void logits(const float* hidden, std::span<const WantedLogits> wanted);
+  /// Logits [count, vocab], in the place of the queue. A host writes them to `out` unless it is
+  /// null.
+  virtual View<float> head(const float* hidden, int64_t count, float* out) = 0;
 
   // The steps. Each sublayer reads the output of normalise(), ready to be multiplied.
   virtual void embed(std::span<const int32_t> tokens) = 0;  ///< into the stream
@@ -56,6 +60,12 @@ struct Decoder::State {
   std::vector<std::unique_ptr<LayerStep::Workspace>> workspaces;  ///< per sequence of a batch
   std::vector<LayerStep> steps;                                   ///< per sequence of a batch
   AttendBatch gathered;
+  AppendBatch appended;
+  Array<float> rotated_q, lse;  ///< of all rows of a batch on a device
+  Array<float> result;          ///< [rows, vocab]
+  std::vector<LogitRules> rules;
+  std::vector<BestLogit> best;
+  std::vector<LogitSums> sums;
   int64_t rows = 0;                     ///< rows of all passes that are computed together
   const InsideLayer* inside = nullptr;  ///< callback of the forward pass
   bool in_batch = false;        ///< several sequences, whose rows are multiplied by few at a time
@@ -73,6 +83,9 @@ struct Decoder::State {
   LayerStep steps_of(int layer, int kv_heads, const SequenceRows& all, size_t slot);
   void attend(int layer, int kv_heads, const SequenceRows& all, int64_t first, size_t slot);
   void attend_batch(int layer, int kv_heads, std::span<SequenceRows> batch);
+  void begin_step(int layer, int kv_heads, SequenceRows& of, int64_t first, size_t slot);
+  template <class Work>
+  void for_each_step(std::span<SequenceRows> batch, Work&& work);
   void grow_queries(std::span<const SequenceRows> batch);
   LayerStep step_of(int64_t first, const ForwardPass& pass, LayerStep step);
   void yield() const {

@@ -17,6 +17,9 @@ Decoder::DeviceState::DeviceState(std::shared_ptr<const DeviceModel> of, Compute
 
 void Decoder::DeviceState::embed(std::span<const int32_t> tokens) {
   const ModelConfig& c = model.config;
+  for (DeviceInput* each : {input.get(), inner.get(), low_input.get()}) {
+    each->set_row_kind(in_batch ? RowKind::kDecode : RowKind::kPrefill);
+  }
   for (const int32_t token : tokens) LH_ASSERT(token >= 0 && token < c.vocab);
   ops().embed(weights->embedding(), tokens, c.embedding_scale,
               stream.resize(queue, rows * c.hidden));
@@ -121,7 +124,7 @@ void Decoder::DeviceState::add_sublayer(int layer, RowNorm norm) {
                    c.residual_scale, rows, c.hidden, stream.view());
 }
 
-void Decoder::DeviceState::logits(const float* hidden, int64_t count, float* out) {
+View<float> Decoder::DeviceState::head(const float* hidden, int64_t count, float*) {
   const ModelConfig& c = model.config;
   LH_ASSERT(queue.rank() == 0);
   ops().rms_norm({hidden, count * c.hidden, queue.place()}, weights->final_norm().view(),
@@ -129,7 +132,7 @@ void Decoder::DeviceState::logits(const float* hidden, int64_t count, float* out
   const View<float> y = result.resize(queue, count * c.vocab);
   multiply(*input, count, {{weights->head(), y, false, true}});
   if (c.logit_scale != 1 || c.logit_cap > 0) ops().scale_and_cap(y, c.logit_scale, c.logit_cap);
-  queue.device().download(y.address(), out, static_cast<size_t>(y.size()) * sizeof(float));
+  return y;
 }
 
 namespace {
@@ -168,8 +171,9 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t k
   const int64_t ffn = c.widest_ffn();
   const int64_t f32 = 2 * c.hidden + 3 * q_width + 3 * kv_width + 2 * ffn;
   const size_t row = n(f32) * sizeof(float) + n(widest + ffn) * sizeof(bf16_t);
+  const int64_t logit_rows = rows <= DeviceInput::kMostDecodeRows ? rows : 1;
   // Few rows are also kept in int8: runs of 16 with two factors.
-  const size_t int8 = 8 * n(widest + ffn) * 24 / 16;
+  const size_t int8 = n(DeviceInput::kMostDecodeRows) * n(widest + ffn) * 24 / 16;
   // The largest matrix in bf16, and operands in 8-bit floats with one scale per row.
   const int64_t largest = std::max<int64_t>(ffn, widest);
   const size_t expanded = n(largest * c.hidden) * sizeof(bf16_t);
@@ -183,7 +187,7 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t k
   // Lists of keys for methods that have them, with the growth of arrays.
   constexpr size_t kLists = kListedOnDevice * sizeof(int32_t) / 4 * 5;
   return n(rows) * row + expert_bytes(c, rows) + int8 + expanded + fp8 + kProductWorkspace +
-         gathered + kLists + n(c.vocab) * sizeof(float);
+         gathered + kLists + n(logit_rows * c.vocab) * sizeof(float);
 }
 
 }  // namespace longhaul

@@ -27,7 +27,7 @@ struct Decoder::DeviceState final : Decoder::State {
   void feed(int layer, const PartOutput& y) override;
   void mix_experts(int layer, const PartOutput& y) override;
   void add_sublayer(int layer, RowNorm norm) override;
-  void logits(const float* hidden, int64_t count, float* out) override;
+  View<float> head(const float* hidden, int64_t count, float* out) override;
 
  private:
   /// One of several matrices that read the same rows.
@@ -44,7 +44,6 @@ struct Decoder::DeviceState final : Decoder::State {
   Array<float> gate, up;  ///< [rows, ffn]
   Array<float> routes;    ///< [rows, experts]
   Array<float> low;       ///< [rows, rank]: product with an adapter's first matrix
-  Array<float> result;    ///< [rows, vocab]
   /// Operands of products: with a sublayer's matrices or the head, with `down`, and with an
   /// adapter's second matrix.
   std::unique_ptr<DeviceInput> input, inner, low_input;

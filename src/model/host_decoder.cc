@@ -246,8 +246,9 @@ void Decoder::HostState::add_sublayer(int layer, RowNorm norm) {
   add_scaled(numbers(stream), y, rows * c.hidden, c.residual_scale);
 }
 
-void Decoder::HostState::logits(const float* hidden, int64_t count, float* out) {
+View<float> Decoder::HostState::head(const float* hidden, int64_t count, float* out) {
   const ModelConfig& c = model.config;
+  if (out == nullptr) out = result.resize(queue, count * c.vocab).address();
   input.fill(count, c.hidden, compute, [&](int64_t begin, int64_t some, float* to) {
     normalise_rows(hidden + begin * c.hidden, model.final_norm, some, to);
   });
@@ -257,6 +258,7 @@ void Decoder::HostState::logits(const float* hidden, int64_t count, float* out) 
   if (c.logit_scale != 1 || c.logit_cap > 0) {
     scale_and_cap(out, count * c.vocab, c.logit_scale, c.logit_cap);
   }
+  return {out, count * c.vocab};
 }
 
 }  // namespace longhaul

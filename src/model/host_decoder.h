@@ -28,7 +28,7 @@ struct Decoder::HostState final : Decoder::State {
   void feed(int layer, const PartOutput& y) override;
   void mix_experts(int layer, const PartOutput& y) override;
   void add_sublayer(int layer, RowNorm norm) override;
-  void logits(const float* hidden, int64_t count, float* out) override;
+  View<float> head(const float* hidden, int64_t count, float* out) override;
 
  private:
   void normalise_rows(const float* x, const std::vector<float>& weight, int64_t count,

@@ -51,7 +51,7 @@ std::vector<float> last_output(KvType type, bool wait, int64_t sinks) {
     std::vector<AttendTask> tasks;
     for (size_t h = 0; h < kKvHeads; ++h) {
       auto* const table = const_cast<std::byte* const*>(chain.listed[h].data());
-      lists.push_back({table, end, static_cast<int64_t>(h)});
+      lists.push_back({table, end, static_cast<int32_t>(h)});
       KeySegment* const own = &segments[2 * h];
       own[0].rows = own[1].rows = chain.rows(h);
       own[0].count = sinks;

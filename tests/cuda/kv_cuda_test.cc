@@ -115,6 +115,53 @@ TEST_P(CudaKv, AppendsRowsAsTheStoreConvertsThem) {
   EXPECT_EQ(pages.get(), expected);
 }
 
+/// One launch for several sequences, whose lists, numbers of rows and rotations differ.
+TEST_P(CudaKv, AppendsRowsOfManySequencesAsOneByOne) {
+  const Form f = GetParam();
+  const int kv_heads = 2, heads = 6, sequences = 70, half = f.head_dim / 4 / 4 * 4;
+  Pages together(f, sequences * kv_heads, 3), alone(f, sequences * kv_heads, 3);
+  const auto floats = [&](int64_t per_row) { return static_cast<size_t>(3 * sequences * per_row); };
+  const OnDevice<float> k(random_floats(floats(kv_heads * f.head_dim), 1));
+  const OnDevice<float> v(random_floats(floats(kv_heads * f.head_dim), 2));
+  const OnDevice<float> q(random_floats(floats(heads * f.head_dim), 3));
+  const OnDevice<float> c(random_floats(floats(half + 1), 4)),
+      s(random_floats(floats(half + 1), 5));
+  const OnDevice<float> turned(floats(heads * f.head_dim)),
+      turned_alone(floats(heads * f.head_dim));
+  std::vector<NewRows> sources;
+  std::vector<AppendList> lists;
+  for (int i = 0; i < sequences; ++i) {
+    NewRows rows;
+    rows.rows = 1 + i % 3;
+    rows.k = k.data() + 3 * i * kv_heads * f.head_dim;
+    rows.v = v.data() + 3 * i * kv_heads * f.head_dim;
+    rows.k_stride = rows.v_stride = kv_heads * f.head_dim;
+    if (half > 0 && i % 4 != 0) {
+      rows.cosine = c.data() + 3 * i * half;
+      rows.sine = s.data() + 3 * i * half;
+      rows.rotary_dim = 2 * half;
+      rows.q = q.data() + 3 * i * heads * f.head_dim;
+      rows.rotated_q = turned.data() + 3 * i * heads * f.head_dim;
+      rows.query_heads = heads;
+    }
+    sources.push_back(rows);
+    std::vector<AppendList> own;
+    for (int h = 0; h < kv_heads; ++h) {
+      const int64_t first = (i * 7 + h) % (2 * f.page_rows);
+      lists.push_back({together.list(i * kv_heads + h), first, h, i});
+      own.push_back({alone.list(i * kv_heads + h), first, h});
+    }
+    if (rows.rotated_q != nullptr) {
+      rows.rotated_q = turned_alone.data() + 3 * i * heads * f.head_dim;
+    }
+    append_rows(nullptr, alone.form(), rows, own);
+  }
+  append_rows(nullptr, together.form(), sources, lists);
+  EXPECT_EQ(together.get(), alone.get());
+  const std::vector<float> a = turned.get(), b = turned_alone.get();
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
+}
+
 TEST_P(CudaKv, RotatesKeysOnTheWay) {
   const Form f = GetParam();
   const int rows = 70, half = f.head_dim / 4 / 4 * 4;  // a part of the head

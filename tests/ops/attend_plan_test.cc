@@ -230,6 +230,105 @@ TEST(AttendPlan, CountsOfTheDeviceReachItsKernels) {
   EXPECT_GT(pairs, 0);
 }
 
+/// Jobs of several sequences, row r of one output each.
+struct JoinedJobs {
+  std::vector<float> out = std::vector<float>(64 * 4 * 128), lse = std::vector<float>(64 * 4);
+  std::vector<float> queries = std::vector<float>(64 * 4 * 128);
+  std::vector<std::vector<const std::byte*>> pages;
+  std::vector<View<const float>> forms;
+  std::vector<std::vector<KeySegment>> segments;
+  std::vector<std::vector<AttendTask>> tasks;
+  std::vector<AttendJob> jobs;
+
+  explicit JoinedJobs(const std::vector<int64_t>& lengths) {
+    forms.resize(lengths.size());
+    segments.resize(lengths.size());
+    tasks.resize(lengths.size());
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      auto& list = pages.emplace_back();
+      for (int64_t p = 0; p <= lengths[i] / kPageRows; ++p) {
+        list.push_back(page_address(static_cast<int64_t>(i), p));
+      }
+    }
+    for (size_t i = 0; i < lengths.size(); ++i) add(i, lengths[i]);
+  }
+  void add(size_t i, int64_t keys) {
+    constexpr int64_t kRow = 4 * 128;
+    const auto row = static_cast<int64_t>(i);
+    forms[i] = View<const float>(queries.data() + row * kRow, kRow);
+    for (int h = 0; h < 2; ++h) {
+      KeySegment s;
+      s.rows = {pages[i].data(), kPageRows, 128, DType::BF16, Place{0}, nullptr};
+      s.count = keys;
+      segments[i].push_back(s);
+    }
+    for (int h = 0; h < 2; ++h) {
+      tasks[i].push_back({2 * h, 2, 0, 1, keys - 1, {&segments[i][static_cast<size_t>(h)], 1}});
+    }
+    AttendCall call;
+    call.heads = 4;
+    call.head_dim = 128;
+    call.queries = {&forms[i], 1};
+    call.out = View<float>(out.data() + row * kRow, kRow);
+    call.lse = View<float>(lse.data() + 4 * row, 4);
+    jobs.push_back({call, tasks[i]});
+  }
+};
+
+TEST(AttendPlan, SequencesOfABatchAreCutAsIfTheyWereAlone) {
+  const std::vector<int64_t> lengths = {5000, 1, 300, 131072, 2048, 64, 7};
+  const JoinedJobs c(lengths);
+  AttendPlan together, alone;
+  const AttendMachine machine{.processors = 132};
+  together.make(c.jobs, machine);
+  size_t unit = 0;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    alone.make(c.jobs[i].call, c.jobs[i].tasks, machine);
+    for (const UnitRecord& own : alone.decode()) {
+      // Units with most work come first, so the sequence's units are looked up by its row.
+      const auto same = std::ranges::find_if(together.decode(), [&](const UnitRecord& u) {
+        return u.row_begin == static_cast<int32_t>(i) && u.head_begin == own.head_begin;
+      });
+      ASSERT_NE(same, together.decode().end()) << "sequence " << i;
+      EXPECT_EQ(same->parts, own.parts) << "sequence " << i;
+      EXPECT_EQ(same->row_position, lengths[i] - 1);
+      ++unit;
+    }
+  }
+  EXPECT_EQ(unit, together.decode().size());
+  std::vector<std::byte> packed(together.layout().bytes);
+  together.pack(packed.data(), packed.data());
+  const auto* const segments = reinterpret_cast<const SegmentRecord*>(packed.data());
+  for (const UnitRecord& u : together.decode()) {
+    // The kernel adds the unit's row to the address.
+    EXPECT_EQ(segments[u.first_segment].queries, c.queries.data());
+    EXPECT_EQ(segments[u.first_segment].count, lengths[static_cast<size_t>(u.row_begin)]);
+  }
+  check_parts(together, 128);
+}
+
+TEST(AttendPlan, JoinsCallsWithEqualSettings) {
+  JoinedJobs c({100, 200, 300, 400, 500});
+  const int32_t counted = 3;
+  c.jobs[1].call.cap = 30;
+  c.segments[3][0].device_count = View<const int32_t>(&counted, 1, Place{0});
+  const Rotations turned{}, others{.cosine = c.out.data()};
+  c.jobs[2].call.rotations = &turned;
+  c.jobs[4].call.rotations = &others;
+  std::vector<const AttendJob*> left;
+  for (const AttendJob& job : c.jobs) left.push_back(&job);
+  std::vector<size_t> sizes;
+  std::vector<AttendJob> together;
+  while (!left.empty()) {
+    take_joinable(left, together);
+    sizes.push_back(together.size());
+    if (sizes.size() == 1) {
+      EXPECT_EQ(together.front().call.rotations, &turned);
+    }
+  }
+  EXPECT_EQ(sizes, (std::vector<size_t>{2, 1, 1, 1}));
+}
+
 TEST(AttendPlan, LongListsOfKeysAreSplit) {
   for (const int rows : {1, 128}) {
     PlanCase c(7);

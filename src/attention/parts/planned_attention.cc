@@ -114,10 +114,16 @@ void add_tasks(const LayerStep& step, int list, int windowed) {
 void append_keys(LayerStep& step) {
   const See& see = see_of(step, 0);
   if (see.place != KeyPlace::kAbsolute) {
+    const NewRows raw{step.rows, step.kv_heads, step.k, step.v, {}, {}};
+    if (step.appends != nullptr && step.appends->add(*step.store, step.layer, raw)) return;
     return step.store->append(step.layer, step.rows, step.k, step.v);
   }
   const Rotations& rotations = step.rotations(step.begin, step.rows);
   const NewRows added{step.rows, step.kv_heads, step.k, step.v, step.q, step.take_rotated_q()};
+  if (step.appends != nullptr &&
+      step.appends->add(*step.store, step.layer, added, &rotations, step.begin)) {
+    return;
+  }
   rope_append(*step.queue, rotations, step.begin, added, *step.store, step.layer,
               step.workspace->rotated_k);
 }

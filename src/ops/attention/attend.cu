@@ -192,15 +192,22 @@ void attend_and_join(CUstream_st* stream, const AttendCall& call, std::span<cons
 
 void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendTask> tasks,
             Scratch& scratch) {
+  const AttendJob job{call, tasks};
+  attend(stream, {&job, 1}, scratch);
+}
+
+void attend(CUstream_st* stream, std::span<const AttendJob> jobs, Scratch& scratch) {
+  const AttendCall& call = jobs.front().call;
   Scratch::Impl& s = scratch.impl();
   s.machine.sm90 = s.hopper && scratch.allow_sm90;
   s.machine.pages = scratch.pages;
   AttendPlan& plan = s.plan;
-  plan.make(call, tasks, s.machine);
+  plan.make(jobs, s.machine);
   if (plan.sm90().empty() && plan.masked().empty() && plan.tiles().empty() && plan.decode().empty())
     return;
   if (call.joins && !(plan.tiles().empty() && plan.decode().empty())) {
-    return attend_and_join(stream, call, tasks, scratch);
+    LH_ASSERT(jobs.size() == 1);
+    return attend_and_join(stream, call, jobs.front().tasks, scratch);
   }
   const AttendPlan::Layout layout = plan.layout();
   const bool here = plan.decode_alone() && layout.bytes <= DecodePlan::kMostHere;

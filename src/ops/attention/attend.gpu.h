@@ -73,4 +73,8 @@ bool can_attend(int head_dim, int page_rows, const KvType& type);
 void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendTask> tasks,
             Scratch& scratch);
 
+/// Queues calls of several sequences as one, with the meaning of attend() of AttendJobs
+/// (ops/attention/attention.h). take_joinable() has put them together.
+void attend(CUstream_st* stream, std::span<const AttendJob> jobs, Scratch& scratch);
+
 }  // namespace longhaul::cuda

@@ -83,6 +83,52 @@ bool can_attend(int head_dim, int page_rows, const KvType& type) {
          std::ranges::find(kHeadDims, head_dim) != std::end(kHeadDims);
 }
 
+namespace {
+
+bool has_few_known_keys(const AttendJob& job) {
+  const auto counted = [](const KeySegment& s) {
+    return !s.device_count.empty() || !s.count_after.empty();
+  };
+  return std::ranges::all_of(job.tasks, [&](const AttendTask& task) {
+    return task.row_count <= kDecodeUnitRows && std::ranges::none_of(task.segments, counted);
+  });
+}
+
+bool same_rows(const AttendCall& first, const AttendCall& call) {
+  const int64_t floats = call.out.address() - first.out.address();
+  const int64_t row = int64_t{first.heads} * first.head_dim;
+  if (floats < 0 || floats % row != 0 || first.lse.empty() != call.lse.empty()) return false;
+  return first.lse.empty() ||
+         call.lse.address() - first.lse.address() == floats / row * first.heads;
+}
+
+bool can_join(const AttendCall& first, const AttendCall& call) {
+  const bool turned = first.rotations != nullptr && call.rotations != nullptr &&
+                      first.rotations->cosine != call.rotations->cosine;
+  return !turned && !call.joins && first.heads == call.heads && first.head_dim == call.head_dim &&
+         first.scale == call.scale && first.cap == call.cap &&
+         first.sinks.address() == call.sinks.address() && first.compute == call.compute &&
+         same_rows(first, call);
+}
+
+}  // namespace
+
+void take_joinable(std::vector<const AttendJob*>& left, std::vector<AttendJob>& together) {
+  together.assign(1, *left.front());
+  size_t kept = 0;
+  const bool alone = together.front().call.joins || !has_few_known_keys(together.front());
+  for (size_t i = 1; i < left.size(); ++i) {
+    if (alone || !has_few_known_keys(*left[i]) || !can_join(together.front().call, left[i]->call)) {
+      left[kept++] = left[i];
+      continue;
+    }
+    together.push_back(*left[i]);
+    AttendCall& call = together.front().call;
+    if (call.rotations == nullptr) call.rotations = left[i]->call.rotations;
+  }
+  left.resize(kept);
+}
+
 void AttendPlan::add_segment(const AttendCall& call, const KeySegment& s) {
   LH_ASSERT(can_attend(call.head_dim, s.rows.page_rows, s.rows.type));
   LH_ASSERT(s.rows.head_dim == call.head_dim);
@@ -94,7 +140,10 @@ void AttendPlan::add_segment(const AttendCall& call, const KeySegment& s) {
   const int64_t first_page = list ? 0 : s.begin / kPageRows;
 
   SegmentRecord record{};
-  record.queries = call.queries[static_cast<size_t>(s.query)].address();
+  // Row r of the plan reads the address plus r rows, whichever row of the plan is row 0 of the job.
+  record.queries = reinterpret_cast<const float*>(
+      reinterpret_cast<uintptr_t>(call.queries[static_cast<size_t>(s.query)].address()) -
+      static_cast<uintptr_t>(first_row_ * row_floats_) * sizeof(float));
   record.position = s.position;
   record.shift = list ? 0 : static_cast<int32_t>(s.begin % kPageRows);
   record.count = static_cast<int32_t>(s.count);
@@ -192,6 +241,7 @@ AttendPlan::Kernel AttendPlan::kernel_for(const AttendCall& call, const AttendTa
 /// Whether the task's rows have the group's positions and see keys with equal numbers.
 bool AttendPlan::same_sight(const Group& group, const AttendTask& task, int first_segment) const {
   const AttendTask& of = *group.task;
+  if (group.job != job_) return false;
   if (of.row_begin != task.row_begin || of.row_count != task.row_count ||
       of.row_position != task.row_position || of.head_count != task.head_count ||
       of.segments.size() != task.segments.size())
@@ -215,7 +265,7 @@ AttendPlan::Group& AttendPlan::group_of(const AttendTask& task, int first_segmen
     Group& group = groups_[i - 1];
     if (group.kernel == kernel && same_sight(group, task, first_segment)) return group;
   }
-  return groups_.emplace_back(Group{&task, first_segment, kernel, 0, -1, -1, 0});
+  return groups_.emplace_back(Group{&task, job_, first_row_, first_segment, kernel, 0, -1, -1, 0});
 }
 
 int64_t AttendPlan::tiles_of(const Group& group, int row, int rows, int keys) const {
@@ -262,7 +312,7 @@ void AttendPlan::add_units(const Strip& strip, int parts, int head_dim,
   const AttendTask& task = *group.task;
   UnitRecord unit{};
   unit.segment_count = static_cast<int32_t>(task.segments.size());
-  unit.row_begin = task.row_begin + strip.row;
+  unit.row_begin = group.first_row + task.row_begin + strip.row;
   unit.row_count = strip.rows;
   unit.row_position = task.row_position + strip.row;
   unit.parts = parts;
@@ -283,6 +333,7 @@ void AttendPlan::add_units(const Strip& strip, int parts, int head_dim,
 void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
                      std::vector<UnitRecord>& units) {
   strips_.clear();
+  work_of_jobs_.assign(static_cast<size_t>(jobs_), 0);
   int64_t all = 0, count = 0;
   for (size_t g = 0; g < groups_.size(); ++g) {
     Group& group = groups_[g];
@@ -297,8 +348,10 @@ void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
         static_cast<int64_t>(group.members) * ((task.head_count + group.heads - 1) / group.heads);
     for (int r = 0; r < task.row_count; r += rows) {
       const int some = std::min(rows, task.row_count - r);
-      strips_.push_back({static_cast<int>(g), r, some, tiles_of(group, r, some, sizes.keys)});
+      strips_.push_back(
+          {static_cast<int>(g), group.job, r, some, tiles_of(group, r, some, sizes.keys)});
       all += alike * strips_.back().work;
+      work_of_jobs_[static_cast<size_t>(group.job)] += alike * strips_.back().work;
       count += alike;
     }
   }
@@ -309,13 +362,14 @@ void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
   if (!std::ranges::is_sorted(strips_, longer)) std::ranges::sort(strips_, longer);
   // Device-counted lengths and masks rule out equal units.
   const bool equal = (kernel == kSm90 || kernel == kTiles) && counts_.empty() && !strips_.empty() &&
-                     5 * strips_.back().work >= 4 * strips_.front().work;
+                     jobs_ == 1 && 5 * strips_.back().work >= 4 * strips_.front().work;
   const int64_t at_once = machine_.processors * (kernel == kTiles && head_dim <= 64 ? 2 : 1);
   const TileCost& tile = kernel == kTiles ? kGatheredTiles : kSm90Tiles;
   const int64_t of_equal =
       equal ? parts_of_equal_units(count, strips_.front().work, at_once, tile) : 0;
   for (const Strip& strip : strips_) {
-    const int64_t share = all == 0 ? 1 : strip.work * sizes.blocks / all;
+    const int64_t of_job = work_of_jobs_[static_cast<size_t>(strip.job)];
+    const int64_t share = of_job == 0 ? 1 : strip.work * sizes.blocks / of_job;
     int64_t parts = equal ? of_equal : std::min(share, strip.work / sizes.least_tiles);
     if (kernel == kDecode) parts = parts_of_decode_rows(parts, strip.work);
     add_units(strip, static_cast<int>(std::clamp<int64_t>(parts, 1, kMostParts)), head_dim, units);
@@ -329,6 +383,7 @@ void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
 }
 
 void AttendPlan::clear() {
+  job_ = first_row_ = 0;
   segments_.clear();
   sources_.clear();
   pages_.clear();
@@ -352,8 +407,11 @@ void AttendPlan::clear() {
 
 void AttendPlan::make(const AttendCall& call, std::span<const AttendTask> tasks,
                       const AttendMachine& machine) {
-  machine_ = machine;
-  clear();
+  const AttendJob job{call, tasks};
+  make({&job, 1}, machine);
+}
+
+void AttendPlan::add_tasks(const AttendCall& call, std::span<const AttendTask> tasks) {
   const AttendTask* before = nullptr;  // often has the same segments
   int first = 0;
   for (const AttendTask& task : tasks) {
@@ -379,6 +437,23 @@ void AttendPlan::make(const AttendCall& call, std::span<const AttendTask> tasks,
       members_[static_cast<size_t>(group.last_member)].next = member;
     }
     group.last_member = member;
+  }
+}
+
+void AttendPlan::make(std::span<const AttendJob> jobs, const AttendMachine& machine) {
+  machine_ = machine;
+  clear();
+  const AttendCall& call = jobs.front().call;
+  row_floats_ = int64_t{call.heads} * call.head_dim;
+  jobs_ = static_cast<int>(jobs.size());
+  for (job_ = 0; job_ < jobs_; ++job_) {
+    const AttendJob& job = jobs[static_cast<size_t>(job_)];
+    if (job_ > 0) {
+      const int64_t floats = job.call.out.address() - call.out.address();
+      LH_ASSERT(floats >= 0 && floats % row_floats_ == 0);
+      first_row_ = static_cast<int>(floats / row_floats_);
+    }
+    add_tasks(job.call, job.tasks);
   }
   pages_.settle();
   index_.settle();

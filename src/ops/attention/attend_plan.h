@@ -22,11 +22,20 @@ struct AttendMachine {
   PageRange pages;     ///< pages that the wgmma kernel can read
 };
 
+/// Moves the first of the jobs in `left`, and those that can run in one plan with it, to
+/// `together`. They have equal settings, outputs and lse in the same arrays behind those of the
+/// first, few rows per task, at most one table of rotations, and no lengths that only the device
+/// knows. The first call gets the table.
+void take_joinable(std::vector<const AttendJob*>& left, std::vector<AttendJob>& together);
+
 /// The plan of one call. An object that is reused for further calls keeps its memory.
 class AttendPlan {
  public:
   void make(const AttendCall& call, std::span<const AttendTask> tasks,
             const AttendMachine& machine);
+  /// The plan of several calls with equal heads and sinks, whose outputs are rows of one array that
+  /// begins with the first call's. The keys of each are divided as if it were alone.
+  void make(std::span<const AttendJob> jobs, const AttendMachine& machine);
 
   /// Units of the wgmma kernel, of its variant for masked segments, and of the mma.sync kernel. The
   /// units with most work come first.
@@ -78,6 +87,8 @@ class AttendPlan {
   /// are tiled once.
   struct Group {
     const AttendTask* task;
+    int job;
+    int first_row;  ///< row of the plan that is row 0 of the job
     int first_segment;
     Kernel kernel;
     int heads;  ///< most heads per unit
@@ -89,7 +100,7 @@ class AttendPlan {
   };
   /// Rows of a group whose units have equal work.
   struct Strip {
-    int group;
+    int group, job;
     int row, rows;  ///< row numbers within the task
     int64_t work;   ///< tiles per unit
   };
@@ -101,6 +112,7 @@ class AttendPlan {
   };
 
   void clear();
+  void add_tasks(const AttendCall& call, std::span<const AttendTask> tasks);
   int add_segments(const AttendCall& call, const AttendTask& task);
   void add_segment(const AttendCall& call, const KeySegment& s);
   /// Records counted lengths. Work is estimated and divided by the largest possible number of keys
@@ -116,6 +128,10 @@ class AttendPlan {
   void add_units(const Strip& strip, int parts, int head_dim, std::vector<UnitRecord>& units);
 
   AttendMachine machine_;
+  int job_ = 0, jobs_ = 1;             ///< the job that is added, and the number of jobs
+  int first_row_ = 0;                  ///< its first row
+  int64_t row_floats_ = 0;             ///< floats per row of queries
+  std::vector<int64_t> work_of_jobs_;  ///< tiles of the units of each job
   std::vector<SegmentRecord> segments_;
   std::vector<Source> sources_;
   Uploads<const std::byte*> pages_;

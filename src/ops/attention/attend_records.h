@@ -98,6 +98,13 @@ LH_BOTH int64_t part_floats(int flat_rows, int head_dim) {
 template <class Record>
 LH_BOTH int number_of_block(const Record* records, int count, int block) {
   int low = 0, high = count - 1;
+  // Fast path: most calls have equally many blocks per record. Each step of the search is a load.
+  const int each = count > 1 ? records[1].first_block : 1;
+  const int guess = each > 0 && block / each < count ? block / each : count - 1;
+  if (records[guess].first_block == guess * each) {
+    low = guess;
+    if (guess == count - 1 || records[guess + 1].first_block > block) return guess;
+  }
   while (low < high) {
     const int middle = (low + high + 1) / 2;
     if (records[middle].first_block <= block) {

@@ -275,7 +275,9 @@ void attend(const AttendCall& asked, std::span<const AttendTask> tasks) {
 
 void attend(std::span<const AttendJob> jobs) {
   if (jobs.empty()) return;
-  if (!jobs.front().call.queue->on_host()) {
+  if (DeviceOps* device = device_ops(*jobs.front().call.queue)) {
+    for (const AttendJob& job : jobs) check(job.call, job.tasks);
+    if (device->attend_all(jobs)) return;
     for (const AttendJob& job : jobs) attend(job.call, job.tasks);
     return;
   }

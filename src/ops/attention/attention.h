@@ -139,8 +139,7 @@ struct AttendJob {
 };
 
 /// Runs the tasks of several calls in parallel, none of which `joins`. Each call gives the same
-/// bits as alone, because its keys are divided into parts by its own tasks. On a device the calls
-/// run one after the other.
+/// bits as alone, because its keys are divided into parts by its own tasks.
 void attend(std::span<const AttendJob> jobs);
 
 /// Resolves counts in host memory: `count` becomes the number in `device_count`, `position` is

@@ -25,8 +25,9 @@ using PageTable = std::byte* const*;
 /// A list to which new rows are appended.
 struct AppendList {
   PageTable pages;
-  int64_t first;    ///< row of the list that receives row 0
-  int64_t kv_head;  ///< KV head whose keys and values are appended
+  int64_t first;       ///< row of the list that receives row 0
+  int32_t kv_head;     ///< KV head whose keys and values are appended
+  int32_t source = 0;  ///< number of the sequence whose rows are appended
 };
 
 struct NewRows {
@@ -42,10 +43,15 @@ struct NewRows {
   int query_heads = 0;
 };
 
-/// Appends the rows to all lists; there is at least one. The lists are host memory and are passed
-/// as kernel arguments.
-void append_rows(Stream stream, const KvForm& form, const NewRows& added,
+/// Appends the rows of one or several sequences to all of their lists; each has at least one. Lists
+/// are in the order of their sources. Sources and lists are host memory and are passed as kernel
+/// arguments, those of up to 64 sequences in one launch.
+void append_rows(Stream stream, const KvForm& form, std::span<const NewRows> sources,
                  std::span<const AppendList> lists);
+inline void append_rows(Stream stream, const KvForm& form, const NewRows& added,
+                        std::span<const AppendList> lists) {
+  append_rows(stream, form, {&added, 1}, lists);
+}
 
 /// A move of rows between lists. Row first + i of the pages `to` receives row rows[i] of the pages
 /// `from`, or row from_first + i if `rows` is null. The number of rows is *chosen, or `most` if

@@ -118,6 +118,41 @@ __global__ void __launch_bounds__(32 * kWarps)
                   shape.row(list.pages, list.first + at.row, at.value));
 }
 
+/// New rows of several sequences and their lists. They are 19 KB of kernel arguments, more than the
+/// 4 KB that older drivers pass.
+struct LaunchSources {
+  static constexpr int kMost = 64, kMostLists = 512;
+  NewRows source[kMost];
+  AppendList list[kMostLists];
+  unsigned sources, lists;
+  unsigned query_pairs;  ///< pairs of query heads per source
+};
+
+/// A pair of warps per list, and after the lists per pair of query heads of a source. blockIdx.y: a
+/// row.
+template <int kRun>
+__global__ void __launch_bounds__(32 * kWarps)
+    append_sources_kernel(PageShape shape, const __grid_constant__ LaunchSources all) {
+  const WarpRow at{blockIdx.y, (threadIdx.x / 32 & 1) != 0};
+  unsigned item = blockIdx.x * (kWarps / 2) + threadIdx.x / 64;
+  await_turn();
+  if (item < all.lists) {
+    const AppendList list = all.list[item];
+    const NewRows& a = all.source[list.source];
+    if (at.row >= a.rows) return;
+    return store_row<kRun>(a, source_of(a, list, at, shape.head_dim), at.row,
+                           at.value ? shape.values.type : shape.keys.type, shape.head_dim,
+                           shape.row(list.pages, list.first + at.row, at.value));
+  }
+  item -= all.lists;
+  if (item >= all.sources * all.query_pairs) return;
+  const NewRows& a = all.source[item / all.query_pairs];
+  const auto head = static_cast<int>(2 * (item % all.query_pairs)) + (at.value ? 1 : 0);
+  if (at.row < a.rows && a.rotated_q != nullptr) {
+    rotate_query<kRun>(a, at.row, head, shape.head_dim);
+  }
+}
+
 __global__ void __launch_bounds__(32 * kWarps)
     read_kernel(StoredRows keys, StoredRows values, const ReadList* lists, int64_t rows) {
   const WarpRow at = warp_row();
@@ -146,16 +181,19 @@ void check_form(const KvForm& form) {
 
 }  // namespace
 
-void append_rows(Stream stream, const KvForm& form, const NewRows& added,
-                 std::span<const AppendList> lists) {
-  check_form(form);
-  LH_ASSERT(added.rotary_dim % 2 == 0 && added.rotary_dim <= form.head_dim);
-  LH_ASSERT(added.rotated_q == nullptr || (added.cosine != nullptr && !lists.empty()));
-  if (added.rows == 0) return;
-  const bool four = form.head_dim % 4 == 0 && added.k_stride % 4 == 0 && added.v_stride % 4 == 0 &&
-                    added.rotary_dim % 8 == 0 &&
-                    aligned_to(16, at(added.k), at(added.v), at(added.cosine), at(added.sine),
-                               at(added.q), at(added.rotated_q));
+namespace {
+
+/// Whether lanes can handle four elements at a time.
+bool by_fours(const KvForm& form, const NewRows& added) {
+  return form.head_dim % 4 == 0 && added.k_stride % 4 == 0 && added.v_stride % 4 == 0 &&
+         added.rotary_dim % 8 == 0 &&
+         aligned_to(16, at(added.k), at(added.v), at(added.cosine), at(added.sine), at(added.q),
+                    at(added.rotated_q));
+}
+
+void append_one(Stream stream, const KvForm& form, const NewRows& added,
+                std::span<const AppendList> lists) {
+  const bool four = by_fours(form, added);
   const auto kernel = four ? append_kernel<4> : append_kernel<1>;
   for (size_t first = 0; first < lists.size(); first += LaunchLists::kMost) {
     const size_t count = std::min<size_t>(lists.size() - first, LaunchLists::kMost);
@@ -166,6 +204,59 @@ void append_rows(Stream stream, const KvForm& form, const NewRows& added,
     const int across = static_cast<int>(count) + (queries ? (added.query_heads + 1) / 2 : 0);
     launch_early(stream, "append_rows", kernel, grid_for(added.rows, across), 32 * kWarps, 0,
                  shape_of(form), added, some);
+  }
+}
+
+/// Appends the rows of the first sources that fit into one launch. Returns their number.
+size_t append_some(Stream stream, const KvForm& form, std::span<const NewRows> sources,
+                   std::span<const AppendList> lists, int32_t first_source, size_t& used) {
+  LaunchSources all{};
+  int64_t rows = 0;
+  bool four = true;
+  while (all.sources < sources.size() && all.sources < LaunchSources::kMost) {
+    const NewRows& added = sources[all.sources];
+    const auto number = first_source + static_cast<int32_t>(all.sources);
+    size_t own = 0;
+    while (used + own < lists.size() && lists[used + own].source == number) ++own;
+    LH_ASSERT(own > 0 && own <= LaunchSources::kMostLists);
+    if (all.lists + own > LaunchSources::kMostLists) break;
+    for (size_t i = 0; i < own; ++i) {
+      AppendList& to = all.list[all.lists++] = lists[used++];
+      to.source = static_cast<int32_t>(all.sources);
+    }
+    all.source[all.sources++] = added;
+    rows = std::max(rows, added.rows);
+    four = four && by_fours(form, added);
+    if (added.rotated_q == nullptr) continue;
+    all.query_pairs = std::max(all.query_pairs, static_cast<unsigned>((added.query_heads + 1) / 2));
+  }
+  const unsigned items = all.lists + all.sources * all.query_pairs;
+  const dim3 grid((items + kWarps / 2 - 1) / (kWarps / 2), static_cast<unsigned>(rows));
+  if (rows > 0) {
+    launch_early(stream, "append_rows", four ? append_sources_kernel<4> : append_sources_kernel<1>,
+                 grid, 32 * kWarps, 0, shape_of(form), all);
+  }
+  return all.sources;
+}
+
+}  // namespace
+
+void append_rows(Stream stream, const KvForm& form, std::span<const NewRows> sources,
+                 std::span<const AppendList> lists) {
+  check_form(form);
+  for (const NewRows& added : sources) {
+    LH_ASSERT(added.rotary_dim % 2 == 0 && added.rotary_dim <= form.head_dim);
+    LH_ASSERT(added.rotated_q == nullptr || (added.cosine != nullptr && !lists.empty()));
+    LH_ASSERT(added.rows <= 65535 || sources.size() == 1);
+  }
+  if (sources.size() == 1) {
+    if (sources.front().rows > 0) append_one(stream, form, sources.front(), lists);
+    return;
+  }
+  size_t used = 0;
+  for (size_t done = 0; done < sources.size();) {
+    done +=
+        append_some(stream, form, sources.subspan(done), lists, static_cast<int32_t>(done), used);
   }
 }
 

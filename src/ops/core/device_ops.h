@@ -25,7 +25,9 @@
 #include "ops/choose/select_rows.h"
 #include "ops/choose/steady_scores.h"
 #include "ops/choose/tile_lists.h"
+#include "ops/core/best_logits.h"
 #include "ops/core/compute.h"
+#include "ops/core/row_kind.h"
 #include "ops/core/swiglu.h"
 #include "ops/grad/attention_backward.h"
 #include "ops/maps/column_sums.h"
@@ -51,6 +53,10 @@ class DeviceMatrix {
 class DeviceInput {
  public:
   virtual ~DeviceInput() = default;
+  /// From now on the input has rows of this kind. Up to kMostDecodeRows decode rows are multiplied
+  /// by the weights as they are stored, prefill rows of such a number by expanded ones.
+  virtual void set_row_kind(RowKind) {}
+  static constexpr int64_t kMostDecodeRows = 64;
 };
 
 /// y [rows, outputs] = x W^T (+ bias), or y += x W^T.
@@ -76,7 +82,7 @@ struct DeviceExperts {
   Role down;      ///< [count * hidden, ffn]
 };
 
-/// Rows to append to every list of a layer. KV head h writes to lists
+/// Rows of one sequence to append to every list of a layer. KV head h writes to lists
 /// [h * lists / kv_heads, (h + 1) * lists / kv_heads).
 struct DeviceAppend {
   View<const float> k, v;  ///< [rows, kv_heads, head_dim]
@@ -145,6 +151,9 @@ class DeviceOps {
 
   // Attention (ops/attention/attention.h) and operations over the same softmax maps.
   virtual bool attend(const AttendCall&, std::span<const AttendTask>) { return false; }
+  /// Attention of several sequences, in one launch as far as possible. The keys of each are divided
+  /// as if it were alone.
+  virtual bool attend_all(std::span<const AttendJob>) { return false; }
   virtual bool column_sums(const AttendCall&, std::span<const AttendTask>,
                            std::span<const ColumnTarget>) {
     return false;
@@ -308,6 +317,10 @@ class DeviceOps {
 
   // Rows of the KV store: kv/kv_store.h.
   virtual bool append(const DeviceAppend&) { return false; }
+  /// Returns whether append_all() is implemented.
+  virtual bool appends_together() const { return false; }
+  /// Appends the rows of several sequences in one launch. All lists are stored in the same way.
+  virtual void append_all(std::span<const DeviceAppend>) {}
   virtual bool keep_rows(std::span<const KeptRows>, std::span<const KeptNumbers>) { return false; }
 
   // The model.
@@ -332,6 +345,12 @@ class DeviceOps {
   virtual void add_scaled(View<const float> /*y*/, View<const float> /*weight*/, float /*eps*/,
                           float /*scale*/, int64_t /*rows*/, int64_t /*n*/, View<float> /*x*/) {}
   virtual void scale_and_cap(View<float> /*x*/, float /*scale*/, float /*cap*/) {}
+  /// The best `k` of each row of logits [rules.size(), n]: `best` [rows, k] with one LogitSums per
+  /// row in `sums` (ops/core/best_logits.h), all in host memory. Waits.
+  virtual bool best_logits(View<float> /*logits*/, std::span<const LogitRules>, int /*k*/,
+                           std::span<BestLogit> /*best*/, std::span<LogitSums> /*sums*/) {
+    return false;
+  }
   /// Writes the output of the experts for the input's rows to y [rows, hidden], or adds it to y.
   /// `logits` [rows, count] select the experts.
   virtual void mix_experts(const DeviceInput&, View<const float> /*logits*/, const DeviceExperts&,

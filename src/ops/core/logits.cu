@@ -137,6 +137,21 @@ __device__ void collect(const Keys& keys, int64_t n, int count, Key* out) {
   for (int i = found + threadIdx.x; i < count; i += kThreads) out[i] = 0;
 }
 
+/// Sorts the thread block's keys, largest first. The result does not depend on their order.
+template <int kCount>
+__device__ void sort_keys(Key* keys) {
+  for (int size = 2; size <= kCount; size *= 2) {
+    for (int d = size / 2; d > 0; d /= 2) {
+      __syncthreads();
+      const int i = threadIdx.x, other = i ^ d;
+      if (i >= kCount || other < i) continue;
+      const Key a = keys[i], b = keys[other];
+      if ((a < b) == ((i & size) == 0)) keys[i] = b, keys[other] = a;
+    }
+  }
+  __syncthreads();
+}
+
 __global__ void __launch_bounds__(kThreads)
     best_of_slices(const float* logits, int64_t n, int64_t slice, int count, Key* keys) {
   const int64_t begin = blockIdx.x * slice;
@@ -149,21 +164,139 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = threadIdx.x; i < kMostBestLogits; i += kThreads) best[i] = 0;
   __syncthreads();
   collect(StoredKeys{keys}, n, count, best);
-  // Bitonic sort, largest first. The result does not depend on the order in which keys were found.
-  for (int size = 2; size <= kMostBestLogits; size *= 2) {
-    for (int d = size / 2; d > 0; d /= 2) {
-      __syncthreads();
-      const int i = threadIdx.x, other = i ^ d;
-      if (i >= kMostBestLogits || other < i) continue;
-      const Key a = best[i], b = best[other];
-      if ((a < b) == ((i & size) == 0)) best[i] = b, best[other] = a;
-    }
-  }
-  __syncthreads();
+  sort_keys<kMostBestLogits>(best);
   for (int i = threadIdx.x; i < count; i += kThreads) {
     ids[i] = id_of(best[i]);
     values[i] = logit_of(best[i]);
   }
+}
+
+/// The largest finite candidate and the sum of exponentials relative to it.
+struct ExpSum {
+  float top, sum;
+};
+
+/// Memory of best_of_rows(): [rows, slices] sums and counts, [rows, slices, 64] keys.
+struct RowsMemory {
+  ExpSum* sums;
+  int* not_finite;
+  Key* keys;
+};
+constexpr int kMostBestOfRows = 64;
+constexpr size_t kRowBytes =
+    kMostSlices * (sizeof(ExpSum) + sizeof(int) + kMostBestOfRows * sizeof(Key));
+
+__host__ __device__ RowsMemory rows_memory(std::byte* memory, int64_t rows) {
+  RowsMemory of{};
+  of.keys = reinterpret_cast<Key*>(memory);
+  of.sums = reinterpret_cast<ExpSum*>(of.keys + rows * kMostSlices * kMostBestOfRows);
+  of.not_finite = reinterpret_cast<int*>(of.sums + rows * kMostSlices);
+  return of;
+}
+
+__device__ float warp_total(float x) {
+  for (int d = 16; d > 0; d /= 2) x += __shfl_xor_sync(~0u, x, d);
+  return x;
+}
+
+/// Returns the sum over the thread block, in a fixed order, in all threads.
+__device__ float block_total(float x) {
+  __shared__ float of_warps[32];
+  x = warp_total(x);
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = x;
+  __syncthreads();
+  return warp_total(of_warps[threadIdx.x % 32]);
+}
+
+__device__ float block_top(float x) {
+  __shared__ float of_warps[32];
+  for (int d = 16; d > 0; d /= 2) x = fmaxf(x, __shfl_xor_sync(~0u, x, d));
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = x;
+  __syncthreads();
+  x = of_warps[threadIdx.x % 32];
+  for (int d = 16; d > 0; d /= 2) x = fmaxf(x, __shfl_xor_sync(~0u, x, d));
+  return x;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    mask_kernel(float* logits, int64_t n, int64_t slice, const int64_t* masks, const uint64_t* bits,
+                std::byte* memory) {
+  const int64_t row = blockIdx.y;
+  logits += row * n;
+  const int64_t mask = masks == nullptr ? -1 : masks[row];
+  const int64_t begin = blockIdx.x * slice, end = min(begin + slice, n);
+  float not_finite = 0;  // exact: a slice has fewer than 2^24 logits
+  for (int64_t i = begin + threadIdx.x; i < end; i += kThreads) {
+    if (!isfinite(logits[i])) not_finite += 1;
+    if (mask >= 0 && (bits[mask + i / 64] >> (i % 64) & 1) == 0) logits[i] = -INFINITY;
+  }
+  not_finite = block_total(not_finite);
+  if (threadIdx.x != 0) return;
+  rows_memory(memory, gridDim.y).not_finite[row * kMostSlices + blockIdx.x] =
+      static_cast<int>(not_finite);
+}
+
+__global__ void change_kernel(float* logits, int64_t n, const LogitChange* changes, int64_t count) {
+  const int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
+  if (i >= count) return;
+  const LogitChange change = changes[i];
+  if (change.token < 0 || change.token >= n) return;
+  float& logit = logits[change.row * n + change.token];
+  logit = (logit > 0 ? logit / change.factor : logit * change.factor) + change.add;
+}
+
+__device__ bool is_candidate(float logit) { return !isnan(logit) && logit != -INFINITY; }
+
+__global__ void __launch_bounds__(kThreads)
+    best_of_row_slices(const float* logits, int64_t n, int64_t slice, int count,
+                       std::byte* memory) {
+  const int64_t row = blockIdx.y, begin = blockIdx.x * slice, some = min(slice, n - begin);
+  const RowsMemory to = rows_memory(memory, gridDim.y);
+  logits += row * n;
+  collect(LogitKeys{logits, begin}, some, count, to.keys + (row * gridDim.x + blockIdx.x) * count);
+  float top = -INFINITY, sum = 0;
+  for (int64_t i = begin + threadIdx.x; i < begin + some; i += kThreads) {
+    if (is_candidate(logits[i])) top = fmaxf(top, fminf(logits[i], FLT_MAX));
+  }
+  top = block_top(top);
+  for (int64_t i = begin + threadIdx.x; i < begin + some; i += kThreads) {
+    if (is_candidate(logits[i])) sum += expf(fminf(logits[i], FLT_MAX) - top);
+  }
+  sum = block_total(sum);
+  if (threadIdx.x == 0) to.sums[row * kMostSlices + blockIdx.x] = {top, sum};
+}
+
+__device__ SumsOfRow sums_of_row(const RowsMemory& of, int64_t row, int slices) {
+  const ExpSum* const parts = of.sums + row * kMostSlices;
+  float top = -INFINITY, sum = 0;
+  int not_finite = 0;
+  for (int s = 0; s < slices; ++s) {
+    top = fmaxf(top, parts[s].top);
+    not_finite += of.not_finite[row * kMostSlices + s];
+  }
+  if (top == -INFINITY) return {top, not_finite};
+  for (int s = 0; s < slices; ++s) {
+    if (parts[s].top != -INFINITY) sum += expf(parts[s].top - top) * parts[s].sum;
+  }
+  return {top + logf(sum), not_finite};
+}
+
+__global__ void __launch_bounds__(kThreads)
+    best_of_row(int slices, int count, std::byte* memory, BestOfRow* to, SumsOfRow* sums) {
+  __shared__ Key best[kMostBestOfRows];
+  const int64_t row = blockIdx.x;
+  const RowsMemory of = rows_memory(memory, gridDim.x);
+  if (threadIdx.x < kMostBestOfRows) best[threadIdx.x] = 0;
+  __syncthreads();
+  const int64_t keys = static_cast<int64_t>(slices) * count;
+  collect(StoredKeys{of.keys + row * keys}, keys, count, best);
+  sort_keys<kMostBestOfRows>(best);
+  if (threadIdx.x < count) {
+    to[row * count + threadIdx.x] = {id_of(best[threadIdx.x]), logit_of(best[threadIdx.x])};
+  }
+  if (threadIdx.x == 0) sums[row] = sums_of_row(of, row, slices);
 }
 
 /// Logits per slice. Rows are divided into few slices, but small ones.
@@ -201,6 +334,36 @@ void best_logits(Stream stream, const float* logits, int64_t n, int count,
   check_launch("best_logits");
   best_of_best<<<1, kThreads, 0, stream>>>(keys_in(scratch), slices * count, count, ids, values);
   check_launch("best_logits");
+}
+
+size_t best_of_rows_bytes(int64_t rows) { return static_cast<size_t>(rows) * kRowBytes; }
+
+void mask_logits(Stream stream, float* logits, int64_t rows, int64_t n, const int64_t* masks,
+                 const uint64_t* bits, std::byte* memory) {
+  LH_ASSERT(rows >= 1 && rows <= 65535 && n > 0 && n < (int64_t{1} << 29));
+  const int64_t slice = slice_of(n), slices = (n + slice - 1) / slice;
+  const dim3 grid(static_cast<unsigned>(slices), static_cast<unsigned>(rows));
+  mask_kernel<<<grid, kThreads, 0, stream>>>(logits, n, slice, masks, bits, memory);
+  check_launch("mask_logits");
+}
+
+void change_logits(Stream stream, float* logits, int64_t n, const LogitChange* changes,
+                   int64_t count) {
+  if (count == 0) return;
+  change_kernel<<<blocks_for(count, 256), 256, 0, stream>>>(logits, n, changes, count);
+  check_launch("change_logits");
+}
+
+void best_of_rows(Stream stream, const float* logits, int64_t rows, int64_t n, int count,
+                  std::byte* memory, BestOfRow* best, SumsOfRow* sums) {
+  LH_ASSERT(count >= 1 && count <= kMostBestOfRows && rows >= 1 && rows <= 65535);
+  const int64_t slice = slice_of(n), slices = (n + slice - 1) / slice;
+  const dim3 grid(static_cast<unsigned>(slices), static_cast<unsigned>(rows));
+  best_of_row_slices<<<grid, kThreads, 0, stream>>>(logits, n, slice, count, memory);
+  check_launch("best_of_rows");
+  best_of_row<<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(static_cast<int>(slices), count,
+                                                                    memory, best, sums);
+  check_launch("best_of_rows");
 }
 
 }  // namespace longhaul::cuda

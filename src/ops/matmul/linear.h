@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "base/tensor_view.h"
 #include "ops/core/compute.h"
+#include "ops/core/row_kind.h"
 #include "ops/core/swiglu.h"
 #include "ops/matmul/low_rank.h"
 #include "ops/matmul/matvec.h"
@@ -29,14 +30,6 @@ const char* product_name(Compute compute);
 /// Returns the bytes of a row of `cols` elements in LinearInput, in the format that products of
 /// many rows read.
 size_t linear_input_bytes(int64_t cols, Compute compute);
-
-/// The origin of rows decides how more than kMatvecMaxRows of them are multiplied.
-enum class RowKind : uint8_t {
-  kPrefill,  ///< rows of a prompt: tiles or the GEMM library, which are fastest for many rows
-  /// One row of each of several decoding sequences. The result of a row does not depend, in any
-  /// bit, on the number of rows: N rows are ceil(N / 8) products of up to 8 rows (matvec.h).
-  kDecode,
-};
 
 /// Rows that several matrices are applied to. Other forms (tiles, groups of int8) are computed
 /// once, on demand.

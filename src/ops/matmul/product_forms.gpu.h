@@ -64,7 +64,11 @@ class OwnInput : public DeviceInput {
   explicit OwnInput(GpuQueue& queue, bool fp8 = false)
       : queue_(queue), multiplies_fp8_(fp8), bf16_(queue), int8_(queue), fp8_(queue) {}
 
-  void resize(int64_t rows, int64_t cols) { resize(rows, cols, rows <= kMostMatvecRows); }
+  void set_row_kind(RowKind kind) override { kind_ = kind; }
+  void resize(int64_t rows, int64_t cols) {
+    const bool decodes = kind_ == RowKind::kDecode && rows <= kMostDecodeRows;
+    resize(rows, cols, rows <= kMostMatvecRows || decodes);
+  }
   void resize(int64_t rows, int64_t cols, bool stored_weights) {
     made_of_ = {};
     has_fp8_ = false;
@@ -80,8 +84,8 @@ class OwnInput : public DeviceInput {
 
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
-  /// Returns whether the int8 form exists beside bf16. It does not for rows that use expanded
-  /// weights, or if cols fits no block type.
+  /// Returns whether the int8 form exists beside bf16. It does not for prefill rows that use
+  /// expanded weights, or if cols fits no block type.
   bool both() const { return both_; }
   uint16_t* bf16() const {
     make_forms();
@@ -114,6 +118,7 @@ class OwnInput : public DeviceInput {
 
   GpuQueue& queue_;
   const bool multiplies_fp8_;
+  RowKind kind_ = RowKind::kPrefill;
   int64_t rows_ = 0, cols_ = 0;
   bool both_ = false;
   mutable bool has_fp8_ = false;

@@ -1,38 +1,98 @@
 #include "ops/matmul/products.gpu.h"
 
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "base/assert.h"
 #include "base/error.h"
 #include "ops/core/elementwise.gpu.h"
 #include "ops/matmul/expand.gpu.h"
+#include "ops/matmul/row_tiles.gpu.h"
 
 namespace longhaul::cuda {
+namespace {
+
+MatvecJob job_of(const DeviceLinear& product) {
+  return {.weight = view_of(*product.weight),
+          .y = product.y.address(),
+          .bias = product.bias.empty() ? nullptr : product.bias.address(),
+          .add = product.add};
+}
+
+/// Up to kMostMatvecRows rows of an input in int8, from row `first` on.
+MatvecInput rows_of(const MatvecInput& x, int64_t first) {
+  MatvecInput some = x;
+  some.rows = std::min(kMostMatvecRows, x.rows - first);
+  some.x = nullptr;  // block types read the int8 form
+  some.int8.q += first * x.int8.groups;
+  some.int8.factors += first * x.int8.groups;
+  return some;
+}
+
+}  // namespace
 
 void Products::linear(const OwnInput& x, std::span<const DeviceLinear> products) {
-  const Stream stream = queue_.handle();
+  if (x.rows() > kMostMatvecRows && x.both()) return by_stored_blocks(x, products);
   if (x.rows() > kMostMatvecRows) {
-    for (const DeviceLinear& product : products) {
-      const auto& weight = static_cast<const OwnMatrix&>(*product.weight);
-      const int64_t outputs = weight.rows();
-      GemmCall call{.rows = x.rows(), .outputs = outputs, .cols = weight.cols()};
-      call.y = product.y.address();
-      call.add = product.add;
-      run(call, x, weight, product.exact);
-      if (!product.bias.empty()) {
-        add_bias(stream, product.y.address(), product.bias.address(), x.rows(), outputs, outputs);
-      }
-    }
+    for (const DeviceLinear& product : products) by_gemm(x, product);
     return;
   }
   std::vector<MatvecJob> jobs;
+  for (const DeviceLinear& product : products) jobs.push_back(job_of(product));
+  matvec(queue_.handle(), x.for_products(), jobs);
+}
+
+void Products::by_gemm(const OwnInput& x, const DeviceLinear& product) {
+  const auto& weight = static_cast<const OwnMatrix&>(*product.weight);
+  const int64_t outputs = weight.rows();
+  GemmCall call{.rows = x.rows(), .outputs = outputs, .cols = weight.cols()};
+  call.y = product.y.address();
+  call.add = product.add;
+  run(call, x, weight, product.exact);
+  if (product.bias.empty()) return;
+  add_bias(queue_.handle(), product.y.address(), product.bias.address(), x.rows(), outputs,
+           outputs);
+}
+
+/// Products of decode rows: tiles where the type has them, else ceil(N / 8) products of up to 8
+/// rows. Plain types, whose weights need no expansion, use the GEMM library.
+void Products::by_stored_blocks(const OwnInput& x, std::span<const DeviceLinear> products) {
+  const MatvecInput input = x.for_matvec();
+  std::vector<MatvecJob> left, same;
   for (const DeviceLinear& product : products) {
-    jobs.push_back({.weight = view_of(*product.weight),
-                    .y = product.y.address(),
-                    .bias = product.bias.empty() ? nullptr : product.bias.address(),
-                    .add = product.add});
+    if (is_block_type(view_of(*product.weight).type)) {
+      left.push_back(job_of(product));
+    } else {
+      by_gemm(x, product);
+    }
   }
-  matvec(stream, x.for_products(), jobs);
+  while (!left.empty()) {
+    const DType type = left.front().weight.type;
+    same.clear();
+    std::ranges::copy_if(left, std::back_inserter(same),
+                         [&](const MatvecJob& job) { return job.weight.type == type; });
+    std::erase_if(left, [&](const MatvecJob& job) { return job.weight.type == type; });
+    if (multiplies_in_tiles(type)) {
+      by_tiles(input, same);
+      continue;
+    }
+    for (int64_t first = 0; first < input.rows; first += kMostMatvecRows) {
+      std::vector<MatvecJob> some = same;
+      for (MatvecJob& job : some) job.y += first * job.weight.rows;
+      matvec(queue_.handle(), rows_of(input, first), some);
+    }
+  }
+}
+
+void Products::by_tiles(const MatvecInput& x, std::span<const MatvecJob> jobs) {
+  const TileRoom room = tile_room(x, jobs);
+  partial_.at_least(room.floats * sizeof(float));
+  const size_t before = counters_.size;
+  counters_.at_least(room.counters * sizeof(int));
+  if (counters_.size != before) queue_.clear(counters_.data, counters_.size);
+  multiply_tiles(queue_.handle(), x, jobs, static_cast<float*>(partial_.data),
+                 static_cast<int*>(counters_.data));
 }
 
 Gemm& Products::gemm() {

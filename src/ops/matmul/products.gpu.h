@@ -12,7 +12,8 @@ namespace longhaul::cuda {
 
 class Products {
  public:
-  explicit Products(GpuQueue& queue) : queue_(queue), expanded_(queue), rounded_(queue) {}
+  explicit Products(GpuQueue& queue)
+      : queue_(queue), expanded_(queue), rounded_(queue), partial_(queue), counters_(queue) {}
 
   void linear(const OwnInput& x, std::span<const DeviceLinear> products);
   /// Computes y [rows, outputs] = x w^T for bf16 rows, or adds x w^T to y. All arrays are packed.
@@ -33,6 +34,9 @@ class Products {
     const uint16_t* numbers;
     int64_t stride;
   };
+  void by_gemm(const OwnInput& x, const DeviceLinear& product);
+  void by_stored_blocks(const OwnInput& x, std::span<const DeviceLinear> products);
+  void by_tiles(const MatvecInput& x, std::span<const MatvecJob> jobs);
   static bool multiplies_fp8(const OwnInput& x, const OwnMatrix& weight);
   Bf16Rows in_bf16(const MatrixView& w);
   Fp8Rows in_fp8(const OwnMatrix& weight);
@@ -42,6 +46,7 @@ class Products {
   GpuQueue& queue_;
   std::unique_ptr<Gemm> gemm_;
   Room expanded_, rounded_;
+  Room partial_, counters_;  ///< of products in tiles
 };
 
 }  // namespace longhaul::cuda

@@ -4,8 +4,10 @@
 
 #include "base/error.h"
 #include "ops/attention/attend.gpu.h"
+#include "ops/attention/attend_plan.h"
 #include "ops/attention/kv.h"
 #include "ops/attention/rope.gpu.h"
+#include "ops/core/best_logits.gpu.h"
 #include "ops/core/elementwise.gpu.h"
 #include "ops/core/gpu/cuda_choices.gpu.h"
 #include "ops/core/rms_norm.gpu.h"
@@ -21,15 +23,26 @@ class CudaOps : public CudaChoices {
   explicit CudaOps(GpuQueue& queue) : CudaChoices(queue) {}
 
   bool attend(const AttendCall& call, std::span<const AttendTask> tasks) override {
-    for (const AttendTask& task : tasks) {
-      for (const KeySegment& s : task.segments) {
-        if (!can_attend(call.head_dim, s.rows.page_rows, s.rows.type)) return false;
-      }
-    }
+    if (!attends({call, tasks})) return false;
     attention_.pages = engine_pages(call.head_dim);
     staged_.run(call, tasks, [&](std::span<const AttendTask> some) {
       cuda::attend(stream(), call, some, attention_);
     });
+    return true;
+  }
+
+  bool attend_all(std::span<const AttendJob> jobs) override {
+    left_jobs_.clear();
+    for (const AttendJob& job : jobs) left_jobs_.push_back(&job);
+    while (!left_jobs_.empty()) {
+      take_joinable(left_jobs_, joined_jobs_);
+      if (joined_jobs_.size() == 1 || !std::ranges::all_of(joined_jobs_, attends)) {
+        for (const AttendJob& job : joined_jobs_) longhaul::attend(job.call, job.tasks);
+        continue;
+      }
+      attention_.pages = engine_pages(joined_jobs_.front().call.head_dim);
+      cuda::attend(stream(), joined_jobs_, attention_);
+    }
     return true;
   }
 
@@ -52,30 +65,24 @@ class CudaOps : public CudaChoices {
   }
 
   bool append(const DeviceAppend& added) override {
-    LH_ASSERT(added.rotated_q.empty() || added.rotations != nullptr);
-    append_lists_.clear();
-    const auto lists = static_cast<int64_t>(added.lists.size());
-    for (int64_t i = 0; i < lists; ++i) {
-      const auto at = static_cast<size_t>(i);
-      append_lists_.push_back(
-          {table_of(added.lists[at]), added.first[at], i * added.kv_heads / lists});
-    }
-    NewRows rows{.rows = added.rows, .k = added.k.address(), .v = added.v.address()};
-    rows.k_stride = rows.v_stride = int64_t{added.kv_heads} * added.lists.front().head_dim;
-    if (added.rotations != nullptr) {
-      const longhaul::Rotations& r = *added.rotations;
-      LH_ASSERT(added.position >= r.first && added.position + added.rows <= r.first + r.count);
-      const int64_t angle = (added.position - r.first) * (r.rotary_dim / 2);
-      rows.cosine = r.cosine + angle;
-      rows.sine = r.sine + angle;
-      rows.rotary_dim = r.rotary_dim;
-      rows.q = added.q.address();
-      rows.rotated_q = added.rotated_q.address();
-      rows.query_heads =
-          static_cast<int>(added.q.size() / added.rows / added.lists.front().head_dim);
-    }
-    append_rows(stream(), form_of(added.lists.front()), rows, append_lists_);
+    append_all({&added, 1});
     return true;
+  }
+  bool appends_together() const override { return true; }
+  void append_all(std::span<const DeviceAppend> all) override {
+    append_lists_.clear();
+    new_rows_.clear();
+    for (const DeviceAppend& added : all) {
+      const auto lists = static_cast<int64_t>(added.lists.size());
+      for (int64_t i = 0; i < lists; ++i) {
+        const auto at = static_cast<size_t>(i);
+        append_lists_.push_back({table_of(added.lists[at]), added.first[at],
+                                 static_cast<int32_t>(i * added.kv_heads / lists),
+                                 static_cast<int32_t>(new_rows_.size())});
+      }
+      new_rows_.push_back(new_rows(added));
+    }
+    append_rows(stream(), form_of(all.front().lists.front()), new_rows_, append_lists_);
   }
   bool keep_rows(std::span<const KeptRows> rows, std::span<const KeptNumbers> numbers) override {
     row_moves_.clear();
@@ -146,6 +153,11 @@ class CudaOps : public CudaChoices {
   void scale_and_cap(View<float> x, float scale, float cap) override {
     cuda::scale_and_cap(stream(), x.address(), x.size(), scale, cap);
   }
+  bool best_logits(View<float> logits, std::span<const LogitRules> rules, int k,
+                   std::span<BestLogit> best, std::span<LogitSums> sums) override {
+    best_.run(logits, rules, k, best, sums);
+    return true;
+  }
   void mix_experts(const DeviceInput& x, View<const float> logits, const DeviceExperts& of,
                    View<float> y, bool add) override {
     experts_.run(static_cast<const OwnInput&>(x), logits.address(), of, y.address(), add);
@@ -214,7 +226,7 @@ class CudaOps : public CudaChoices {
                       DeviceInput& to) override {
     const auto& of = static_cast<const OwnInput&>(x);
     if (of.rows() == 1) return gated_product(of, gate, up, gating, gate_room, to);
-    if (of.rows() <= kMostMatvecRows) return false;
+    if (of.rows() <= kMostMatvecRows || of.both()) return false;
     const auto multiply = [&](const DeviceMatrix& weight, View<float> room) {
       auto* const y = reinterpret_cast<uint16_t*>(room.address());
       products_.many_bf16(of, static_cast<const OwnMatrix&>(weight), y);
@@ -231,6 +243,31 @@ class CudaOps : public CudaChoices {
   }
 
  private:
+  static NewRows new_rows(const DeviceAppend& added) {
+    LH_ASSERT(added.rotated_q.empty() || added.rotations != nullptr);
+    const int head_dim = added.lists.front().head_dim;
+    NewRows rows{.rows = added.rows, .k = added.k.address(), .v = added.v.address()};
+    rows.k_stride = rows.v_stride = int64_t{added.kv_heads} * head_dim;
+    if (added.rotations == nullptr) return rows;
+    const longhaul::Rotations& r = *added.rotations;
+    LH_ASSERT(added.position >= r.first && added.position + added.rows <= r.first + r.count);
+    const int64_t angle = (added.position - r.first) * (r.rotary_dim / 2);
+    rows.cosine = r.cosine + angle;
+    rows.sine = r.sine + angle;
+    rows.rotary_dim = r.rotary_dim;
+    rows.q = added.q.address();
+    rows.rotated_q = added.rotated_q.address();
+    rows.query_heads = static_cast<int>(added.q.size() / added.rows / head_dim);
+    return rows;
+  }
+  static bool attends(const AttendJob& job) {
+    for (const AttendTask& task : job.tasks) {
+      for (const KeySegment& s : task.segments) {
+        if (!can_attend(job.call.head_dim, s.rows.page_rows, s.rows.type)) return false;
+      }
+    }
+    return true;
+  }
   bool gated_product(const OwnInput& x, const DeviceMatrix& gate, const DeviceMatrix& up,
                      const Gating& gating, View<float> room, DeviceInput& to) {
     const GatedMatvec job{view_of(gate), view_of(up), gating, room.address()};
@@ -249,7 +286,11 @@ class CudaOps : public CudaChoices {
   Products products_{queue_};
   ExpertMix experts_{queue_, products_};
   TextGradients gradients_{queue_, products_};
+  BestLogits best_{queue_};
+  std::vector<const AttendJob*> left_jobs_;
+  std::vector<AttendJob> joined_jobs_;
   std::vector<AppendList> append_lists_;
+  std::vector<NewRows> new_rows_;
   std::vector<RowMove> row_moves_;
   std::vector<ColumnMove> column_moves_;
   Room frequencies_{queue_}, tokens_{queue_};

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "ops/core/gpu/cuda_ops.gpu.h"
@@ -38,7 +39,10 @@ GpuQueue::~GpuQueue() {
   cudaSetDevice(device_);
   cudaStreamSynchronize(stream_);
   ops_.reset();
+  for (const RetiredSlab& each : retired_) slabs_->release(each.slab);
   slabs_.reset();
+  for (const Recorded& each : recorded_) cudaEventDestroy(each.event);
+  for (cudaEvent_t event : unused_events_) cudaEventDestroy(event);
   for (const Stage& stage : stages_) {
     cudaFreeHost(stage.memory);
     cudaEventDestroy(stage.done);
@@ -49,7 +53,16 @@ GpuQueue::~GpuQueue() {
 /// CUDA's current device is per thread.
 void GpuQueue::make_current() const { check(cudaSetDevice(device_), "cannot be used"); }
 
-size_t GpuQueue::free_bytes() const { return memory_left() + copies_->bytes(); }
+template <class Wait>
+void GpuQueue::timed(Wait&& wait) {
+  const Stopwatch watch;
+  wait();
+  waited_seconds_ += watch.seconds();
+}
+
+size_t GpuQueue::free_bytes() const {
+  return memory_left() + copies_->bytes() + retired_.size() * kSlabBytes;
+}
 
 size_t GpuQueue::memory_left() const {
   make_current();
@@ -71,6 +84,10 @@ void* GpuQueue::allocate(size_t bytes) {
   const cudaError_t error = cudaMallocAsync(&memory, std::max<size_t>(bytes, 1), stream_);
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();
+    if (!retired_.empty()) {
+      free_retired_slabs(true);
+      return allocate(bytes);
+    }
     if (give_up_copies()) return allocate(bytes);
     user_error(
         "GPU {} ({}): no room for {}, {} are free; try a shorter text, --kv-type q8_0, a "
@@ -87,6 +104,11 @@ void* GpuQueue::allocate_slab() {
   make_current();
   constexpr int64_t kSeldom = 8;  // the driver query takes as long as some kernels
   if (slabs_taken_++ % kSeldom == 0) keep_room(kSeldom * kSlabBytes);
+  if (!retired_.empty()) {  // the work that read it is queued before all work that will use it now
+    void* const slab = retired_.back().slab;
+    retired_.pop_back();
+    return slab;
+  }
   return slabs_->acquire();
 }
 
@@ -104,10 +126,62 @@ bool GpuQueue::give_up_copies() {
   return true;
 }
 
-/// Waits, since queued work may read the slab.
+/// Queued work may read the slab, so it is freed by a later call.
 void GpuQueue::release_slab(void* slab) noexcept {
-  cudaStreamSynchronize(stream_);
-  slabs_->release(slab);
+  try {
+    free_retired_slabs(false);
+    retired_.push_back({record_event(), slab});
+  } catch (...) {
+    cudaStreamSynchronize(stream_);
+    slabs_->release(slab);
+  }
+}
+
+void GpuQueue::free_retired_slabs(bool wait) {
+  while (!retired_.empty() && (wait || event_reached(retired_.front().event))) {
+    if (wait) wait_for(retired_.front().event);
+    slabs_->release(retired_.front().slab);
+    retired_.pop_front();
+  }
+}
+
+uint64_t GpuQueue::record_event() {
+  make_current();
+  Recorded next{events_ + 1, nullptr};
+  if (!unused_events_.empty()) {
+    next.event = unused_events_.back();
+    unused_events_.pop_back();
+  } else {
+    check(cudaEventCreateWithFlags(&next.event, cudaEventDisableTiming), "no event");
+  }
+  check(cudaEventRecord(next.event, stream_), "event");
+  recorded_.push_back(next);
+  return ++events_;
+}
+
+bool GpuQueue::event_reached(uint64_t event) {
+  while (reached_ < event && !recorded_.empty()) {
+    const cudaError_t state = cudaEventQuery(recorded_.front().event);
+    if (state == cudaErrorNotReady) return false;
+    check(state, "work on the GPU");
+    reached_ = recorded_.front().number;
+    unused_events_.push_back(recorded_.front().event);
+    recorded_.pop_front();
+  }
+  return true;
+}
+
+void GpuQueue::wait_for(uint64_t event) {
+  if (event_reached(event)) return;
+  for (const Recorded& each : recorded_) {
+    if (each.number != event) continue;
+    timed([&] { check(cudaEventSynchronize(each.event), "work on the GPU"); });
+  }
+}
+
+void GpuQueue::synchronize() {
+  ++waits_;
+  timed([&] { check(cudaStreamSynchronize(stream_), "work on the GPU"); });
 }
 
 std::byte* GpuQueue::stage(size_t bytes) {
@@ -118,7 +192,9 @@ std::byte* GpuQueue::stage(size_t bytes) {
     check(cudaEventRecord(stage->done, stream_), "event");
     stage_ = (stage_ + 1) % stages_.size();
     stage = &stages_[stage_];
-    check(cudaEventSynchronize(stage->done), "staging");  // for the copies of three stages ago
+    timed([&] {  // for the copies of three stages ago
+      check(cudaEventSynchronize(stage->done), "staging");
+    });
     stage->used = 0;
   }
   std::byte* const memory = stage->memory + stage->used;
@@ -158,9 +234,11 @@ void GpuQueue::upload_all(std::span<const DeviceBytes> pieces) {
 
 void GpuQueue::download(const void* device, void* host, size_t bytes) {
   make_current();
-  ++waits_;
-  check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream_), "copy from the GPU");
-  check(cudaStreamSynchronize(stream_), "work on the GPU");
+  timed([&] {  // a copy to memory that is not pinned waits by itself
+    check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream_),
+          "copy from the GPU");
+  });
+  synchronize();
 }
 
 void GpuQueue::copy(const void* from, void* to, size_t bytes) {
@@ -190,9 +268,6 @@ void GpuQueue::clear(void* memory, size_t bytes) {
   check(cudaMemsetAsync(memory, 0, bytes, stream_), "clearing memory");
 }
 
-void GpuQueue::wait() {
-  ++waits_;
-  check(cudaStreamSynchronize(stream_), "work on the GPU");
-}
+void GpuQueue::wait() { synchronize(); }
 
 }  // namespace longhaul::cuda

@@ -4,8 +4,10 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
+#include <deque>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/device_queue.h"
 #include "ops/core/gpu/slab_range.gpu.h"
@@ -37,6 +39,10 @@ class GpuQueue : public DeviceQueue {
   void clear(void* memory, size_t bytes) override;
   void wait() override;
   int64_t waits() const override { return waits_; }
+  double waited_seconds() const override { return waited_seconds_; }
+  uint64_t record_event() override;
+  bool event_reached(uint64_t event) override;
+  void wait_for(uint64_t event) override;
   DeviceOps& ops() override { return *ops_; }
 
   /// The address range of all slabs.
@@ -59,6 +65,20 @@ class GpuQueue : public DeviceQueue {
     size_t used = 0;
     cudaEvent_t done = nullptr;
   };
+  /// A recorded event. Numbers ascend.
+  struct Recorded {
+    uint64_t number = 0;
+    cudaEvent_t event = nullptr;
+  };
+  /// A slab that is freed when the work before an event has ended.
+  struct RetiredSlab {
+    uint64_t event = 0;
+    void* slab = nullptr;
+  };
+  template <class Wait>
+  void timed(Wait&& wait);
+  void synchronize();
+  void free_retired_slabs(bool wait);
   void make_current() const;
   void keep_room(size_t bytes);
   bool give_up_copies();
@@ -70,6 +90,11 @@ class GpuQueue : public DeviceQueue {
   std::array<Stage, 4> stages_;
   size_t stage_ = 0;
   int64_t waits_ = 0;
+  double waited_seconds_ = 0;
+  uint64_t events_ = 0, reached_ = 0;  ///< numbers of the last event and of the last one reached
+  std::deque<Recorded> recorded_;      ///< not known to be reached
+  std::vector<cudaEvent_t> unused_events_;  ///< to be recorded again
+  std::deque<RetiredSlab> retired_;
   int64_t slabs_taken_ = 0;
   std::shared_ptr<WeightCopies> copies_ = std::make_shared<WeightCopies>();
   std::unique_ptr<SlabRange> slabs_;
