@@ -61,7 +61,7 @@ struct Decoder::State {
   std::vector<LayerStep> steps;                                   ///< per sequence of a batch
   AttendBatch gathered;
   AppendBatch appended;
-  Array<float> rotated_q, lse;  ///< of all rows of a batch on a device
+  Array<float> rotated_q, lse;  ///< all rows of a batch on a device
   Array<float> result;          ///< [rows, vocab]
   std::vector<LogitRules> rules;
   std::vector<BestLogit> best;

@@ -41,7 +41,7 @@ struct GpuBatch {
 struct GpuMember {
   std::string name;
   Sequence sequence;
-  std::vector<int32_t> tokens;             ///< that it decoded alone
+  std::vector<int32_t> tokens;             ///< decoded alone
   std::vector<std::vector<float>> logits;  ///< after each
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 struct TileCase {
   int64_t cols, rows;
-  std::vector<int64_t> outputs;  ///< of each matrix
+  std::vector<int64_t> outputs;  ///< per matrix
   bool bias = false, add = false;
 };
 

@@ -46,7 +46,7 @@ class Products {
   GpuQueue& queue_;
   std::unique_ptr<Gemm> gemm_;
   Room expanded_, rounded_;
-  Room partial_, counters_;  ///< of products in tiles
+  Room partial_, counters_;  ///< for products in tiles
 };
 
 }  // namespace longhaul::cuda

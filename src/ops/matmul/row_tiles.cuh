@@ -29,7 +29,7 @@ struct TileArgs {
   Job jobs[kMostMatvecJobs];
   Int8Rows x;
   int x_rows, cols;
-  int chunks_per_part;  // of kTileCols columns
+  int chunks_per_part;  // chunks have kTileCols columns
   float4* partial;      // [parts, tiles, N tiles, threads]
   int* counters;        // [tiles]
 };
@@ -49,7 +49,7 @@ __device__ __forceinline__ void multiply_bytes(int (&c)[4], const uint32_t (&a)[
       : "=r"(c[0]), "=r"(c[1]), "=r"(c[2]), "=r"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(0x4b400000));
 }
-/// The same for a [16, 16] and b [16, 8].
+/// Like the function above, for a [16, 16] and b [16, 8].
 __device__ __forceinline__ void multiply_bytes(int (&c)[4], uint32_t a0, uint32_t a1, uint32_t b) {
   asm("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
       "{%7,%7,%7,%7};"
@@ -69,7 +69,7 @@ struct TileMemory {
   uint8_t x[2][kRows * kPitch];
   float steps[kTileOutputs * kStepPitch];
   float offsets[Units::kOffset ? kTileOutputs * kStepPitch : 1];
-  alignas(8) float scales[kSteps * kRows];                     // of x, by group and row
+  alignas(8) float scales[kSteps * kRows];                     // scales of x, by group and row
   alignas(8) float sums[Units::kOffset ? kSteps * kRows : 2];  // scale times sum
 };
 
