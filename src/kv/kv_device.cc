@@ -77,7 +77,8 @@ void KvStore::list_pages(int layer) const {
 PagedRows KvStore::rows(int layer, int head) const {
   PagedRows rows{at(layer, head).pages.data(), layout_.page_rows, layout_.head_dim, layout_.type};
   if (queue_.on_host()) return rows;
-  list_pages(layer);
+  const Head& h = at(layer, head);
+  if (h.listed < h.pages.size() || nth(tables_, layer).room == 0) list_pages(layer);
   rows.place = queue_.place();
   const PageTable& table = nth(tables_, layer);
   rows.listed = entry(table.memory, static_cast<size_t>(head) * table.room);
@@ -144,6 +145,7 @@ bool KvStore::keep_there(int layer, std::span<const Chosen> lists) {
     const auto end = next + layout_.pages_for(length);
     h.pages.assign(next, end);
     next = end;
+    h.own_page = Head::kNoPage;
     h.listed = h.pages.size();
     h.chosen = std::move(tokens[i]);
     h.length = length;

@@ -73,6 +73,7 @@ KvStore KvStore::fork_as(const KvLayout& layout) const {
   copy.heads_ = heads_;
   for (Head& h : copy.heads_) h.changed(0);  // its tables hold nothing yet
   for (const Head& h : heads_) {
+    h.own_page = Head::kNoPage;
     for (std::byte* page : h.pages) {
       if (page != nullptr) memory_->share(page);
     }
@@ -233,12 +234,17 @@ void KvStore::reserve_layer(int layer, int64_t rows) {
 void KvStore::reserve_rows(Head& h, int64_t rows, std::vector<DeviceBytes>* copies) {
   LH_ASSERT(rows >= 0 && h.appended + rows <= std::numeric_limits<int32_t>::max());
   const int64_t per_page = layout_.page_rows;
+  const bool on_device = !queue_.on_host();
   for (size_t page = static_cast<size_t>(h.length / per_page); page < h.pages.size(); ++page) {
+    if (on_device && page == h.own_page) continue;
     make_writable(h, page, copies);
+    h.own_page = page;
   }
   const size_t pages = static_cast<size_t>(layout_.pages_for(h.length + rows));
   if (pages > h.pages.capacity()) h.pages.reserve(std::max(pages, 2 * h.pages.size()));
-  while (h.pages.size() < pages) h.pages.push_back(memory_->acquire());
+  for (; h.pages.size() < pages; h.own_page = h.pages.size() - 1) {
+    h.pages.push_back(memory_->acquire());
+  }
 }
 
 void KvStore::write_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,

@@ -167,7 +167,14 @@ class KvStore {
     std::vector<Column> columns;
     /// On a device: the number of page addresses in the layer's table.
     mutable size_t listed = 0;
-    void changed(size_t page) { listed = std::min(listed, page); }
+    /// On a device: a page that is known to have no other owner, so that appends need not ask the
+    /// page memory for each token.
+    mutable size_t own_page = kNoPage;
+    static constexpr size_t kNoPage = ~size_t{0};
+    void changed(size_t page) {
+      listed = std::min(listed, page);
+      own_page = kNoPage;
+    }
   };
   /// Kept rows of a list, selected by a device.
   struct Chosen {

@@ -134,7 +134,7 @@ TEST(BatchOnTheGpu, OfDenseSequencesIsLargeAndLeavesNoPages) {
     ModelRunner runner(gpu.engine, gpu.queue, Compute::kBest);
     std::vector<GpuMember> members;
     for (size_t i = 0; i < 70; ++i) {
-      const char* const specs[] = {"dense", "streamingllm:sink=4,window=96", "h2o"};
+      const char* const specs[] = {"dense", "streamingllm:sink=4,recent=96", "h2o"};
       members.push_back(gpu_member(gpu, specs[i % 3], {}, i, runner));
     }
     std::printf("70 sequences, least cosine %.6f\n", decode_members(members, runner));
@@ -170,7 +170,7 @@ TEST(BatchOnTheGpu, ChoosesTheBestLogitsThere) {
     const auto top = std::ranges::max_element(all);
     EXPECT_EQ(rows[i].best[0].token, static_cast<int32_t>(top - all.begin()));
     EXPECT_EQ(rows[i].best[0].logit, *top);
-    EXPECT_GT(rows[i].sums.log_sum_exp, *top);
+    EXPECT_GE(rows[i].sums.log_sum_exp, *top);
   }
 }
 

@@ -97,7 +97,7 @@ class CudaRowTiles : public testing::TestWithParam<DType> {};
 
 TEST_P(CudaRowTiles, EqualTheDoubleLoop) {
   const int64_t block = traits(GetParam()).block_size, odd = 3 * block;
-  ASSERT_TRUE(multiplies_in_tiles(GetParam()));
+  ASSERT_TRUE(multiplies_in_tiles(GetParam(), 64));
   for (const int64_t rows : {1, 9, 16, 17, 32, 33, 64}) {
     TileProducts(GetParam(), {.cols = odd, .rows = rows, .outputs = {33}}).expect_double_loop();
   }

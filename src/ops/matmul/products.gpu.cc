@@ -73,7 +73,7 @@ void Products::by_stored_blocks(const OwnInput& x, std::span<const DeviceLinear>
     std::ranges::copy_if(left, std::back_inserter(same),
                          [&](const MatvecJob& job) { return job.weight.type == type; });
     std::erase_if(left, [&](const MatvecJob& job) { return job.weight.type == type; });
-    if (multiplies_in_tiles(type)) {
+    if (multiplies_in_tiles(type, input.rows)) {
       by_tiles(input, same);
       continue;
     }

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <tuple>
 
 #include "base/assert.h"
+#include "ops/core/gpu/asked_once.h"
 #include "ops/core/gpu/device_error.gpu.h"
 #include "ops/matmul/matvec_kernel.cuh"
 #include "ops/matmul/row_tiles.cuh"
@@ -16,6 +18,21 @@ TileKernel tile_kernel(DType type, int64_t rows) {
 size_t tile_bytes(int64_t rows) {
   const int groups = row_groups_of(rows);
   return groups == 2 ? tile_bytes_of<2>() : groups == 4 ? tile_bytes_of<4>() : tile_bytes_of<8>();
+}
+
+/// Lets the kernel use so much shared memory. Returns false if the device has less.
+bool allows_shared_memory(TileKernel kernel, size_t bytes) {
+  static AskedOnce<std::tuple<int, const void*>, bool> answers;
+  const auto* const address = reinterpret_cast<const void*>(kernel);
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  return answers.of({device, address}, [&] {
+    if (bytes > most_shared_memory()) return false;
+    const cudaError_t status = cudaFuncSetAttribute(
+        address, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+    if (status != cudaSuccess) cudaGetLastError();
+    return status == cudaSuccess;
+  });
 }
 
 /// Division of a call among thread blocks. It does not depend on the number of rows.
@@ -41,7 +58,10 @@ TileGrid grid_of(const MatvecInput& x, std::span<const MatvecJob> jobs) {
 
 }  // namespace
 
-bool multiplies_in_tiles(DType type) { return tile_kernel(type, kMostTileRows) != nullptr; }
+bool multiplies_in_tiles(DType type, int64_t rows) {
+  const TileKernel kernel = tile_kernel(type, rows);
+  return kernel != nullptr && allows_shared_memory(kernel, tile_bytes(rows));
+}
 
 TileRoom tile_room(const MatvecInput& x, std::span<const MatvecJob> jobs) {
   const TileGrid grid = grid_of(x, jobs);
@@ -81,7 +101,7 @@ void multiply_tiles(Stream stream, const MatvecInput& x, std::span<const MatvecJ
   a.partial = reinterpret_cast<float4*>(partial);
   a.counters = counters;
   const size_t shared = tile_bytes(x.rows);
-  resident_blocks(reinterpret_cast<const void*>(kernel), 256, shared);  // allows so much memory
+  LH_ASSERT(allows_shared_memory(kernel, shared));
   launch_early(stream, "row_tiles", kernel,
                dim3(static_cast<unsigned>(grid.tiles), static_cast<unsigned>(grid.parts)), 256,
                shared, a);

@@ -271,7 +271,8 @@ class RowTile {
         *at(static_cast<int>(blockIdx.y), n) = {sums_[n][0], sums_[n][1], sums_[n][2], sums_[n][3]};
       }
       __threadfence();
-      __shared__ bool last;
+      // No static shared memory: the limit of a thread block counts both kinds together.
+      auto& last = *reinterpret_cast<int*>(m.steps);
       __syncthreads();
       if (threadIdx.x == 0) {
         const auto most = static_cast<unsigned>(parts - 1);  // wraps to 0

@@ -14,8 +14,9 @@ namespace longhaul::cuda {
 
 inline constexpr int64_t kMostTileRows = 64;
 
-/// Returns whether the type has such a product: blocks of 32 with a scale, and K types.
-bool multiplies_in_tiles(DType type);
+/// Returns whether the type has such a product (blocks of 32 with a scale, and K types) and the
+/// current device has the shared memory for it.
+bool multiplies_in_tiles(DType type, int64_t rows);
 
 /// Memory of a call whose columns are divided among thread blocks.
 struct TileRoom {
