@@ -28,6 +28,7 @@ AttentionDriver::AttentionDriver(std::unique_ptr<Method> method, const ModelShap
     : shape_(shape),
       method_(std::move(method)),
       plans_(static_cast<size_t>(shape.layers)),
+      selecting_(plans_.size(), kNoList),
       observed_(plans_.size()) {
   for (int layer = 0; layer < shape_.layers; ++layer) ask_plans(layer, 0);
 }
@@ -42,6 +43,11 @@ void AttentionDriver::ask_plans(int layer, int64_t tokens) {
     const bool chosen = keep.when == When::kPromptEnd || keep.when == When::kStride;
     if (shape_.own_window(layer) > 0 && chosen) keep = {};
   }
+  const auto selects = [](const Plan& plan) { return plan.keep.when != When::kNever; };
+  const auto found = std::ranges::find_if(plans, selects);
+  const int list = found == plans.end() ? kNoList : static_cast<int>(found - plans.begin());
+  if (list != nth(selecting_, layer)) first_layer_ = kUnknownLayer;
+  nth(selecting_, layer) = list;
 }
 
 const Plan& AttentionDriver::plan(int layer, int list) const {
@@ -54,12 +60,11 @@ const Plan& AttentionDriver::plan(int layer, int list) const {
 
 /// A plan of a layer that selects rows, if there is one. Its settings hold for all such layers.
 const Plan& AttentionDriver::first() const {
-  for (const std::vector<Plan>& lists : plans_) {
-    for (const Plan& plan : lists) {
-      if (plan.keep.when != When::kNever) return plan;
-    }
+  if (first_layer_ == kUnknownLayer) {
+    const auto found = std::ranges::find_if(selecting_, [](int list) { return list != kNoList; });
+    first_layer_ = found == selecting_.end() ? 0 : static_cast<int>(found - selecting_.begin());
   }
-  return plans_.front().front();
+  return nth(nth(plans_, first_layer_), std::max(0, nth(selecting_, first_layer_)));
 }
 
 bool AttentionDriver::cuts(int layer) const {

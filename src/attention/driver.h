@@ -143,9 +143,13 @@ class AttentionDriver {
   ModelShape shape_;
   std::unique_ptr<Method> method_;
   std::vector<std::vector<Plan>> plans_;  ///< per layer and KV head
-  bool changed_ = false;                  ///< rows were evicted or selected
-  int64_t tokens_ = 0;                    ///< length of the context
-  int64_t prompt_end_ = 0;                ///< position after the last prompt
+  // The plan that first() returns. Without a selection a search would visit every plan.
+  static constexpr int kNoList = -1, kUnknownLayer = -1;
+  std::vector<int> selecting_;  ///< per layer: the first list whose rows are selected, or kNoList
+  mutable int first_layer_ = kUnknownLayer;
+  bool changed_ = false;    ///< rows were evicted or selected
+  int64_t tokens_ = 0;      ///< length of the context
+  int64_t prompt_end_ = 0;  ///< position after the last prompt
   // State of evictions by strides.
   int64_t lead_ = 0;    ///< first tokens of the prompt, before its strides
   int64_t target_ = 0;  ///< rows of a list after a cut (Keep::whole_strides)
