@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import time
-import uuid
 from typing import Any, Iterator, Mapping, Sequence
 
 from . import _longhaul
@@ -165,7 +165,7 @@ class Chat:
         return self._answer("text_completion", "cmpl", result, {"text": result["text"], "logprobs": None}, False)
 
     def _head(self, kind: str, prefix: str) -> dict[str, Any]:
-        return {"id": f"{prefix}-{uuid.uuid4()}", "object": kind, "created": int(time.time()), "model": self._name}
+        return {"id": f"{prefix}-{os.urandom(16).hex()}", "object": kind, "created": int(time.time()), "model": self._name}
 
     def _answer(self, kind: str, prefix: str, result: dict[str, Any], choice: dict[str, Any], calls: bool) -> dict[str, Any]:
         reason = "tool_calls" if calls else _FINISH.get(result["stop"], "length")
@@ -259,7 +259,7 @@ class _Message:
             self.reasoning += text
             return {"reasoning_content": text}
         if kind == "call":
-            call = {"id": name or f"call_{uuid.uuid4().hex[:24]}", "type": "function",
+            call = {"id": name or f"call_{os.urandom(12).hex()}", "type": "function",
                     "function": {"name": text, "arguments": ""}}
             self.calls.append(call)
             return {"tool_calls": [{"index": len(self.calls) - 1, **json.loads(json.dumps(call))}]}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import pathlib
-import subprocess
 import sys
 
 from ._longhaul import UserError
@@ -15,9 +13,9 @@ def program() -> str:
     given = os.environ.get("LONGHAUL_PROGRAM")
     if given:
         return given
-    own = pathlib.Path(__file__).parent / "bin" / "longhaul"
-    if own.exists():
-        return str(own)
+    own = os.path.join(os.path.dirname(__file__), "bin", "longhaul")
+    if os.path.exists(own):
+        return own
     import shutil
     found = shutil.which("longhaul")
     if found is None:
@@ -35,13 +33,14 @@ def fetch_model(name: str) -> str:
     """Fetches hf:OWNER/REPO and URLs, as `longhaul run` does. Returns what can be opened."""
     if not name.startswith(("hf:", "http://", "https://")):
         return name
+    import json
+    import subprocess
     # The program prints the path of a model that is there already, or fetches it with a progress bar.
     done = subprocess.run([program(), "pull", "--json", name], stdout=subprocess.PIPE, text=True)
     if done.returncode == 130:
         raise KeyboardInterrupt
     if done.returncode != 0:
         raise UserError(f"{name}: could not be fetched; the reason is above")
-    import json
     return json.loads(done.stdout)["path"]
 
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import re
-import subprocess
-import tempfile
 import time
-import urllib.error
-import urllib.request
 from typing import Any
 
 from ._longhaul import UserError
@@ -46,6 +42,8 @@ class Server:
                  **options: Any) -> None:
         check_text("Server", "host", host)
         check_type("Server", "port", port, (int,), 0, 65535)
+        import subprocess  # here: the import of the package stays short
+        import tempfile
         self.url = ""
         self._log = tempfile.TemporaryFile()
         self._last_log = ""
@@ -83,6 +81,8 @@ class Server:
             time.sleep(0.02)
 
     def _is_ready(self) -> bool:
+        import urllib.error
+        import urllib.request
         try:
             with urllib.request.urlopen(self.url + "/health/ready", timeout=2) as reply:
                 return bool(reply.status == 200)
@@ -98,6 +98,7 @@ class Server:
     def close(self) -> None:
         """Ends the server; running replies may finish within its --drain time."""
         if self._process.poll() is None:
+            import subprocess
             self._process.terminate()
             try:
                 self._process.wait(60)

@@ -173,5 +173,37 @@ TEST(SampleQueue, ATaskThatFailsEndsEveryThreadsWait) {
   EXPECT_EQ(failed, 3);
 }
 
+TEST(SampleQueue, ShardsDivideTheSamples) {
+  const PlannedTask task = counted_task([](const TaskRequest&) {});
+  std::multiset<std::pair<int64_t, std::string>> all, whole;
+  int64_t answers = 0;
+  EvalSettings settings = settings_of({200, 100}, 5, 1);
+  for (const int index : {0, 1, 2}) {
+    settings.shard = {index, 3};
+    SampleQueue queue(settings, {&task, 1}, nano_composer(), test_data());
+    answers += queue.answers();
+    int64_t here = 0;
+    while (const auto queued = queue.next()) {
+      all.emplace(queued->length, queued->sample->id);
+      ++here;
+    }
+    EXPECT_EQ(here, queue.answers());
+  }
+  settings.shard = {};
+  SampleQueue queue(settings, {&task, 1}, nano_composer(), test_data());
+  EXPECT_EQ(answers, queue.answers());
+  while (const auto queued = queue.next()) whole.emplace(queued->length, queued->sample->id);
+  EXPECT_EQ(all, whole);
+}
+
+TEST(SampleQueue, NumbersOfShards) {
+  EXPECT_EQ(shard_from("2/4").text(), "2/4");
+  for (const char* wrong : {"5/4", "0/4", "1/0", "a/4", "1", "1/4x", "-1/4", ""}) {
+    EXPECT_NE(testing_support::error_of([&] { shard_from(wrong); }).find("--shard"),
+              std::string::npos)
+        << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace longhaul
