@@ -48,6 +48,11 @@ void check_shard_finished(const RunFolder& run) {
              shard_of(run).text());
 }
 
+std::string build_of_run(const RunFolder& run) {
+  const ordered_json& build = value_of(run.info, "build");
+  return build.is_string() ? build.get<std::string>() : "unknown";
+}
+
 void check_same_shard_settings(const RunFolder& first, const RunFolder& run) {
   ordered_json before = conditions_of(first), now = conditions_of(run);
   for (const auto& [key, value] : now.items()) {
@@ -62,13 +67,13 @@ void check_same_shard_settings(const RunFolder& first, const RunFolder& run) {
     if (now.contains(key)) continue;
     user_error("{}: {} is missing, and {} in {}", run.name, key, value.dump(), first.name);
   }
-  const ordered_json &build = value_of(first.info, "build"), &own = value_of(run.info, "build");
+  const std::string build = build_of_run(first), own = build_of_run(run);
   if (build != own) {
-    user_error("{}: was made by build {}, and {} by build {}", run.name, printable(own.dump()),
-               first.name, printable(build.dump()));
+    user_error("{}: was made by build {}, and {} by build {}", run.name, printable(own), first.name,
+               printable(build));
   }
-  if (own.is_string() && own.get<std::string>().find(", ") != std::string::npos) {
-    user_error("{}: was made by several builds, {}", run.name, printable(own.dump()));
+  if (own.find(", ") != std::string::npos) {
+    user_error("{}: was made by several builds, {}", run.name, printable(own));
   }
   for (const auto& [method, settings] : value_of(run.info, "settings").items()) {
     const ordered_json& held = value_of(value_of(first.info, "settings"), method.c_str());

@@ -89,7 +89,7 @@ TEST_F(MergeShards, MustHaveTheSameSettings) {
   other = info("2/2");
   other["build"] = "def";
   EXPECT_EQ(refusal({a, shard("build", 1, other)}),
-            "build: was made by build \"def\", and a by build \"abc\"");
+            "build: was made by build 'def', and a by build 'abc'");
   other = info("2/2");
   other["unfinished"] = nlohmann::json::object();
   EXPECT_EQ(refusal({a, shard("open", 1, other)}),
