@@ -37,7 +37,8 @@ TEST_P(VocabularyFiles, GiveTheTokensOfTheirLibraries) {
     const auto text = texts[i].get<std::string>();
     const auto ids = tokenizer.encode(text, {.add_special = false});
     EXPECT_EQ(ids, golden[i].get<std::vector<int32_t>>()) << texts[i];
-    if (text.find("\u2581") == std::string::npos) EXPECT_EQ(tokenizer.decode(ids), text);
+    if (text.find("\u2581") != std::string::npos) continue;  // SentencePiece reads it as a blank
+    EXPECT_EQ(tokenizer.decode(ids), text);
   }
 }
 
