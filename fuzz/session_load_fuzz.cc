@@ -1,6 +1,7 @@
 // A session file with changed numbers and a correct checksum, for every method. It is refused
 // without effect, or the session continues without harm. The first byte of an input selects model
-// and method. Each further 11 bytes edit the really saved file: position (2 bytes), kind (1) and
+// and method; from 128 on the file is one of version 10, which continues a parent if the method
+// lost no row. Each further 11 bytes edit the really saved file: position (2 bytes), kind (1) and
 // number (8). Positions count only bytes that are equal for two texts, which describe the file.
 // Positions from 32768 on count all bytes.
 
@@ -25,7 +26,7 @@ namespace {
 using namespace longhaul;
 namespace fs = std::filesystem;
 
-constexpr int64_t kTokens = 61;
+constexpr int64_t kTokens = 61, kParentTokens = 23;
 
 /// Settings under which every method of the registry evicts, ages or looks up.
 const std::vector<std::string>& methods() {
@@ -69,6 +70,18 @@ void read(Session& s, int64_t count, int64_t text = 0) {
   s.prefill(tokens(count, text), hooks);
 }
 
+bool has_parent(uint8_t choice) { return choice >= 128; }
+
+/// The sequence whose rows a file of version 10 leaves out.
+Session parent(uint8_t choice, int64_t text = 0) {
+  Session s = session(choice);
+  PrefillHooks hooks;
+  hooks.instruction = 5;
+  const std::vector<int32_t> all = tokens(kTokens, text);
+  s.prefill(std::span(all).first(kParentTokens), hooks);
+  return s;
+}
+
 struct Saved {
   std::string file;            ///< without checksum
   std::vector<size_t> common;  ///< positions at which another text's file has the same byte
@@ -77,7 +90,13 @@ struct Saved {
 std::string save(uint8_t choice, int64_t text) {
   Session s = session(choice);
   read(s, kTokens, text);
-  s.save(fuzzing::folder() / "saved");
+  if (has_parent(choice)) {
+    const bool part = s.sequence().can_leave_out();
+    s.sequence().save_after(fuzzing::folder() / "saved",
+                            part ? SessionParent{kParentTokens, "parent"} : SessionParent{});
+  } else {
+    s.save(fuzzing::folder() / "saved");
+  }
   std::ifstream in(fuzzing::folder() / "saved", std::ios::binary);
   std::string file(std::istreambuf_iterator<char>(in), {});
   file.resize(file.size() - 8);
@@ -142,7 +161,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   writer.finish();
   Session s = session(data[0]);
   try {
-    s.load(path);
+    if (has_parent(data[0])) {
+      s.sequence().load_after(path, parent(data[0]).sequence());
+    } else {
+      s.load(path);
+    }
   } catch (const UserError& error) {
     if (std::strchr(error.what(), '\n') != nullptr) std::abort();
     if (!s.tokens().empty() || s.store().longest() != 0) std::abort();  // the session is unchanged

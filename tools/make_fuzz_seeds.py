@@ -266,6 +266,8 @@ def main() -> None:
              "session_load/number": session_edit_bytes(0, 40, 1),
              "session_load/negative": session_edit_bytes(109, 700, -1),
              "session_load/huge": session_edit_bytes(122, 1000, 1 << 40),
+             "session_load/parent": session_edit_bytes(128, 60, 24),
+             "session_load/child": session_edit_bytes(129, 900, 1 << 33),
              "tokenizer_folder/tiktoken": folder_bytes(True),
              "tokenizer_folder/vocab": folder_bytes(False), "report_run": run_folder_bytes()}
     seeds |= {f"method_files/{name}": seed for name, seed in method_file_seeds().items()}

@@ -141,6 +141,22 @@ void add_scheduler(const ServeFlags& flags, const serve::ApiKeys& keys, ServedMo
                                                        std::move(options), metrics);
 }
 
+/// Snapshots of other models, KV types or chunks are of no use.
+uint64_t cache_fingerprint(const ServedModel& model) {
+  const std::string settings = model.kv_type + "/" + std::to_string(model.session.chunk);
+  return model.engine->fingerprint() ^ std::hash<std::string>()(settings);
+}
+
+void open_cache_folder(const ServeFlags& flags, ServedModel& model) {
+  if (flags.cache_dir.empty()) return;
+  serve::DiskOptions options;
+  options.folder = std::filesystem::absolute(flags.cache_dir);
+  options.most_bytes = flags.cache_disk;
+  options.fingerprint = cache_fingerprint(model);
+  options.log = log_line;
+  model.scheduler->open_disk(std::move(options));
+}
+
 std::string url_of(const http::ListeningSocket& socket, bool tls) {
   if (socket.name.starts_with("unix:")) return socket.name;
   return (tls ? "https://" : "http://") + socket.name;
@@ -226,6 +242,7 @@ void drain(serve::Service& service, serve::Scheduler& scheduler, http::Server& s
 
 int serve_clients(const ServeFlags& flags) {
   flags.check();
+  flags.make_cache_folder();
   SessionOptions session = flags.session.options();
   session.chunk = session.chunk > 0 || !session.queue.on_host() ? session.chunk : 512;
   const serve::ApiKeys keys = flags.keys();
@@ -246,7 +263,7 @@ int serve_clients(const ServeFlags& flags) {
   std::string sandbox = "off";
   const auto engine = flags.model.open([&] {
     if (flags.sandbox.asked || session.queue.on_host()) {
-      flags.sandbox.enter({}, flags.quiet, {.connections = true});
+      flags.sandbox.enter(flags.written_folders(), flags.quiet, {.connections = true});
       sandbox = flags.sandbox.unwanted ? "off" : "on";
     }
     service = std::make_unique<serve::Service>(service_options(flags, keys));
@@ -257,6 +274,7 @@ int serve_clients(const ServeFlags& flags) {
   model->sandbox = sandbox;
   check_context(*model);
   add_scheduler(flags, keys, *model, service->metrics());
+  open_cache_folder(flags, *model);
   std::optional<EngineThread> engine_thread(std::in_place, *model->scheduler);
   service->set_model(model);
   print_start(*model, urls, !keys.empty(), !flags.no_web);

@@ -1,5 +1,7 @@
 #include "cli/serve_flags.h"
 
+#include <sys/stat.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -41,6 +43,11 @@ void ServeFlags::add_to(CLI::App& app) {
       ->group(server);
   add_size(app, "--cache-memory", cache_memory,
            "Most memory of the prefix cache; default: half of what the weights leave")
+      ->group(server);
+  add_path(app, "--cache-dir", cache_dir, "FOLDER",
+           "Keep the prefix cache and saved sessions here too; they survive a restart")
+      ->group(server);
+  add_size(app, "--cache-disk", cache_disk, "Most bytes of the folder of --cache-dir")
       ->group(server);
   app.add_flag("--share-cache", share_cache,
                "Let all API keys reuse each other's prefilled prompts: times then show which "
@@ -138,6 +145,23 @@ std::string ServeFlags::model_name() const {
   const std::filesystem::path path(model.model);
   const std::string name = path.filename().string();
   return name.ends_with(".gguf") ? path.stem().string() : name;
+}
+
+void ServeFlags::make_cache_folder() const {
+  if (cache_dir.empty()) {
+    if (cache_disk > 0) user_error("--cache-disk: does nothing without --cache-dir");
+    return;
+  }
+  umask(0077);
+  std::error_code problem;
+  std::filesystem::create_directories(cache_dir, problem);
+  if (problem) user_error("--cache-dir {}: {}", printable(cache_dir), problem.message());
+  std::filesystem::permissions(cache_dir, std::filesystem::perms::owner_all, problem);
+}
+
+std::vector<std::filesystem::path> ServeFlags::written_folders() const {
+  if (cache_dir.empty()) return {};
+  return {std::filesystem::absolute(cache_dir)};
 }
 
 }  // namespace longhaul

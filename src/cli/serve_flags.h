@@ -29,6 +29,8 @@ struct ServeFlags {
   int token_interval = 20;  ///< milliseconds
   float temperature = 0;
   size_t cache_memory = 0;  ///< bytes of the prefix cache; 0: half of what the weights leave
+  std::string cache_dir;
+  size_t cache_disk = 0;  ///< bytes of cache_dir; 0: no limit
   bool share_cache = false, exact_cache = false;
   bool mock = false;  ///< in builds with tests: nothing is computed
 
@@ -42,6 +44,9 @@ struct ServeFlags {
   std::vector<http::ListeningSocket> sockets(bool has_keys) const;
   std::vector<MethodSpec> offers(const ModelShape& shape) const;
   std::string model_name() const;
+  /// Creates the folder of --cache-dir for its owner alone. Throws UserError.
+  void make_cache_folder() const;
+  std::vector<std::filesystem::path> written_folders() const;
 };
 
 }  // namespace longhaul

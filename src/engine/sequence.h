@@ -58,6 +58,12 @@ struct SessionReport {
 /// Whether the file exists and begins like a file of Sequence::save().
 bool is_session_file(const std::filesystem::path& file);
 
+/// The session file that has the first rows of another one.
+struct SessionParent {
+  int64_t tokens = 0;  ///< its first tokens; 0: there is no parent
+  std::string name;    ///< the file's name, for messages
+};
+
 /// Tokens with their keys and values after dense prefill, and the cost of that prefill.
 struct ContextCopy {
   std::vector<int32_t> tokens;
@@ -148,6 +154,13 @@ class Sequence {
   /// Replaces the contents of this sequence. Throws UserError, before rows are read, if the file
   /// belongs to other settings or exceeds the memory limit; the sequence is unchanged then.
   void load(const std::filesystem::path& file);
+  /// Like save(), with the chunk, the resume group and the parent (version 10). The rows of the
+  /// first parent.tokens tokens are left out; can_leave_out() must hold for them.
+  void save_after(const std::filesystem::path& file, const SessionParent& parent) const;
+  /// Whether no row was evicted or selected, so that a parent's rows can be left out.
+  bool can_leave_out() const;
+  /// Loads a file of save_after(). `parent` has at least its parent's tokens.
+  void load_after(const std::filesystem::path& file, const Sequence& parent);
 
   /// From now on calls `observer` with the keys that rows attend to (for analyses).
   void observe(AttentionObserver observer);

@@ -20,7 +20,9 @@ namespace {
 
 constexpr uint64_t kMagic = 0x4b564c5548474e4cULL;  // "LNGHULVK"
 constexpr int64_t kMostTokens = int64_t{1} << 40;
-constexpr uint32_t kVersion = 8, kVersionOfSeveralDevices = 9;
+// Version 10 has the number of devices, and after the KV type the chunk, the resume group, and the
+// parent's tokens and name. Its stores lack the rows of the parent's tokens.
+constexpr uint32_t kVersion = 8, kVersionOfSeveralDevices = 9, kVersionWithParent = 10;
 
 /// Refuses other kinds of files first, because their checksum means nothing.
 void check_magic(const std::filesystem::path& file) {
@@ -32,16 +34,36 @@ void check_magic(const std::filesystem::path& file) {
   user_error("{}: not a session file of longhaul", file.string());
 }
 
-void check_version(ByteReader& in, int devices, const std::string& name) {
+uint32_t check_version(ByteReader& in, int devices, const std::string& name) {
   const auto version = in.number<uint32_t>();
-  if (version != kVersion && version != kVersionOfSeveralDevices) {
+  if (version < kVersion || version > kVersionWithParent) {
     user_error("{}: session file of version {}, this build reads version {}; save it anew", name,
                version, kVersion);
   }
   const auto saved = version == kVersion ? 1 : in.number<uint32_t>();
-  if (saved == static_cast<uint32_t>(devices)) return;
+  if (saved == static_cast<uint32_t>(devices)) return version;
   user_error("{}: was saved on {} devices that had the heads between them, this session has {}",
              name, saved, devices);
+}
+
+/// The fields that only version 10 has.
+SessionParent read_parent(ByteReader& in, int chunk, ResumeGroup group, const std::string& name) {
+  const auto saved_chunk = in.number<int32_t>();
+  const auto saved_group = in.number<uint8_t>();
+  if (saved_chunk != chunk) {
+    user_error("{}: was read in chunks of {} tokens, this session has {}", name, saved_chunk,
+               chunk);
+  }
+  if (saved_group != static_cast<uint8_t>(group)) {
+    user_error("{}: its prompts resume in another way than those of this build", name);
+  }
+  SessionParent parent;
+  parent.tokens = in.number<int64_t>();
+  parent.name = in.text();
+  if (parent.tokens < 0 || parent.tokens > kMostTokens) {
+    user_error("{}: continues {} tokens of another file", name, parent.tokens);
+  }
+  return parent;
 }
 
 /// A text of the file in a form that is safe to print in messages.
@@ -100,93 +122,146 @@ bool is_session_file(const std::filesystem::path& file) {
   return in.gcount() == sizeof magic && magic == kMagic;
 }
 
-void Sequence::save(const std::filesystem::path& file) const {
-  const State& s = *state_;
+void Sequence::save(const std::filesystem::path& file) const { state_->save(file, nullptr); }
+
+void Sequence::save_after(const std::filesystem::path& file, const SessionParent& parent) const {
+  LH_ASSERT(parent.tokens == 0 || can_leave_out());
+  state_->save(file, &parent);
+}
+
+bool Sequence::can_leave_out() const {
+  bool plain = state_->method->can_rewind();
+  state_->for_each([&](const State& each) { plain = plain && each.store().is_plain(); });
+  return plain;
+}
+
+void Sequence::load(const std::filesystem::path& file) { state_->load(file, nullptr); }
+
+void Sequence::load_after(const std::filesystem::path& file, const Sequence& parent) {
+  state_->load(file, parent.state_.get());
+}
+
+void Sequence::State::save(const std::filesystem::path& file, const SessionParent* parent) const {
+  const State& s = *this;
   if (s.tokens.empty())
     user_error("{}: nothing to save: the session has read no tokens", file.string());
   ByteWriter out(file);
   const auto devices = static_cast<uint32_t>(s.options.queue.ranks());
   out.number(kMagic);
-  out.number(devices == 1 ? kVersion : kVersionOfSeveralDevices);
-  if (devices > 1) out.number(devices);
+  const uint32_t version = parent != nullptr ? kVersionWithParent
+                           : devices == 1    ? kVersion
+                                             : kVersionOfSeveralDevices;
+  out.number(version);
+  if (version != kVersion) out.number(devices);
   out.number(s.engine->fingerprint());
   out.text(s.options.attention.text());
   out.number(s.options.attention.fingerprint());
   out.text(name_of(s.options.kv_type));
+  if (parent != nullptr) {
+    out.number(static_cast<int32_t>(s.chunk));
+    out.number(static_cast<uint8_t>(s.method->resume_rule(s.chunk).group));
+    out.number(parent->tokens);
+    out.text(parent->name);
+  }
   out.array(std::span<const int32_t>(s.tokens));
   out.number(s.angles_length);
   out.array(std::span<const float>(s.logits));
   s.for_each([&](const State& each) {
     each.method->save(out);
-    each.store().save(out);
+    each.store().save(out, parent != nullptr ? parent->tokens : 0);
     each.recurrent.save(out);
   });
   out.finish();
 }
 
-void Sequence::load(const std::filesystem::path& file) {
-  State& s = *state_;
+void Sequence::State::load(const std::filesystem::path& file, const State* parent) {
+  State& s = *this;
   check_magic(file);
   ByteReader in(file);
   const std::string name = file.string();
   if (in.remaining() < sizeof kMagic || in.number<uint64_t>() != kMagic) {
     user_error("{}: not a session file of longhaul", name);
   }
-  check_version(in, s.options.queue.ranks(), name);
+  const uint32_t version = check_version(in, s.options.queue.ranks(), name);
   if (in.number<uint64_t>() != s.engine->fingerprint()) {
     user_error("{}: was saved with another model than {}; name that model with -m", name,
                s.engine->checkpoint().path().string());
   }
-  const std::string method = in.text();
+  const std::string saved_method = in.text();
   const std::string own = s.options.attention.text();
-  if (method != own && said_now(method, s.shape) != own) {
-    user_error("{}: was saved with --attention {}, this session uses {}", name, shown(method), own);
+  if (saved_method != own && said_now(saved_method, s.shape) != own) {
+    user_error("{}: was saved with --attention {}, this session uses {}", name, shown(saved_method),
+               own);
   }
   if (in.number<uint64_t>() != s.options.attention.fingerprint()) {
     user_error(
         "{}: was saved with other settings of {}: the model's profile or a file that it names has "
         "changed",
-        name, method);
+        name, saved_method);
   }
   const std::string type = in.text();
   if (type != name_of(s.options.kv_type)) {
     user_error("{}: was saved with --kv-type {}, this session uses {}", name, shown(type),
                flag_of(s.options.kv_type));
   }
-  std::vector<int32_t> tokens = in.array<int32_t>();
-  const auto angles_length = in.number<int64_t>();
-  std::vector<float> logits = in.array<float>();
-  for (const int32_t token : tokens) {
+  SessionParent before;
+  if (version == kVersionWithParent) {
+    before = read_parent(in, s.chunk, s.method->resume_rule(s.chunk).group, name);
+  }
+  if (before.tokens == 0) parent = nullptr;
+  if (before.tokens > 0 && parent == nullptr) {
+    user_error("{}: has only the rows after the first {} tokens, which are in {}", name,
+               before.tokens, shown(before.name));
+  }
+  std::vector<int32_t> text = in.array<int32_t>();
+  if (parent != nullptr &&
+      (before.tokens > std::ssize(text) || before.tokens > std::ssize(parent->tokens) ||
+       !std::equal(text.begin(), text.begin() + before.tokens, parent->tokens.begin()))) {
+    user_error("{}: does not continue the tokens of {}", name, shown(before.name));
+  }
+  if (parent != nullptr && !(parent->can_rewind() && parent->store().is_plain())) {
+    user_error("{}: {} has not all rows of its tokens", name, shown(before.name));
+  }
+  const auto length = in.number<int64_t>();
+  std::vector<float> read_logits = in.array<float>();
+  for (const int32_t token : text) {
     if (token < 0 || token >= s.engine->model().config.vocab) {
       user_error("{}: holds token {}, which the model does not have", name, token);
     }
   }
-  if (!logits.empty() && logits.size() != static_cast<size_t>(s.engine->model().config.vocab)) {
-    user_error("{}: holds {} logits, the model has {} tokens", name, logits.size(),
+  if (!read_logits.empty() &&
+      read_logits.size() != static_cast<size_t>(s.engine->model().config.vocab)) {
+    user_error("{}: holds {} logits, the model has {} tokens", name, read_logits.size(),
                s.engine->model().config.vocab);
   }
-  if (angles_length < 0 || angles_length > kMostTokens) {
-    user_error("{}: says that it was read as a context of {} tokens", name, angles_length);
+  if (length < 0 || length > kMostTokens) {
+    user_error("{}: says that it was read as a context of {} tokens", name, length);
   }
+  const auto of_parent = [&](const State& each) {
+    return parent == nullptr ? nullptr : &parent->of_member(each.options.queue.rank());
+  };
   // Everything is read before this sequence changes.
   std::vector<State::RestoredPart> parts;
-  s.for_each(
-      [&](const State& each) { parts.push_back(each.restore_part(in, std::ssize(tokens), name)); });
+  s.for_each([&](const State& each) {
+    parts.push_back(each.restore_part(in, std::ssize(text), name, of_parent(each), before.tokens));
+  });
   if (in.remaining() != 0) user_error("{}: {} bytes too many", name, in.remaining());
-  s.take(std::move(parts.front()), tokens, angles_length);
+  s.take(std::move(parts.front()), text, length);
   for (size_t i = 0; i < s.peers.size(); ++i) {
-    s.peers[i]->take(std::move(parts[i + 1]), tokens, angles_length);
-    s.peers[i]->logits.assign(logits.size(), 0);
+    s.peers[i]->take(std::move(parts[i + 1]), text, length);
+    s.peers[i]->logits.assign(read_logits.size(), 0);
   }
-  s.logits = std::move(logits);
+  s.logits = std::move(read_logits);
 }
 
 /// Reads the state of one device's method and its store.
 Sequence::State::RestoredPart Sequence::State::restore_part(ByteReader& in, int64_t of_tokens,
-                                                            const std::string& name) const {
+                                                            const std::string& name,
+                                                            const State* parent,
+                                                            int64_t parent_tokens) const {
   std::unique_ptr<AttentionDriver> made = options.attention.make(shape);
-  KvStore empty = make_store(*made);
-  RestoredPart part{std::move(made), std::move(empty), make_recurrent()};
+  KvStore before = parent != nullptr ? parent->store().fork() : make_store(*made);
+  RestoredPart part{std::move(made), std::move(before), make_recurrent()};
   const auto devices = static_cast<uint64_t>(options.queue.ranks());
   MemoryForecast need;
   need.weights = engine->weight_bytes() / devices;
@@ -197,7 +272,7 @@ Sequence::State::RestoredPart Sequence::State::restore_part(ByteReader& in, int6
   check_memory(need, fmt::format("{}: its {} tokens", name, of_tokens),
                "a file saved with --kv-type q8_0 or an attention method that keeps less");
   part.method->restore(in);
-  part.store.restore(in);
+  part.store.restore(in, parent_tokens);
   part.recurrent.restore(in, of_tokens);
   check_parts(*part.method, part.store, of_tokens, name);
   return part;

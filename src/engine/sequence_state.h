@@ -36,7 +36,10 @@ struct Sequence::State {
     RecurrentState recurrent;
   };
   /// Throws UserError that names the file.
-  RestoredPart restore_part(ByteReader& in, int64_t of_tokens, const std::string& name) const;
+  RestoredPart restore_part(ByteReader& in, int64_t of_tokens, const std::string& name,
+                            const State* parent, int64_t parent_tokens) const;
+  void load(const std::filesystem::path& file, const State* parent);
+  void save(const std::filesystem::path& file, const SessionParent* parent) const;
   void take(RestoredPart part, std::span<const int32_t> text, int64_t length);
 
   bool is_root() const { return options.queue.rank() == 0; }

@@ -57,34 +57,45 @@ void check_tokens(const ByteReader& in, std::span<const int32_t> tokens, int64_t
 
 }  // namespace
 
-void KvStore::save(ByteWriter& out) const {
+bool KvStore::is_plain() const {
+  return std::ranges::all_of(heads_, [](const Head& h) {
+    const bool resident = std::ranges::none_of(h.pages, [](const std::byte* p) { return !p; });
+    return h.length == h.appended && h.columns.empty() && resident;
+  });
+}
+
+void KvStore::save(ByteWriter& out, int64_t first) const {
+  LH_ASSERT(first == 0 || is_plain());
   out.text(name_of(layout_.type));
   out.number<int32_t>(layout_.head_dim);
   out.array(std::span<const int32_t>(layout_.heads));
-  for (const Head& h : heads_) save_head(h, out);
+  for (const Head& h : heads_) save_head(h, first, out);
 }
 
 /// Visits all keys, then all values, page by page. The contents of a file do not depend on the page
 /// size.
 template <class Visit>
-void KvStore::each_stretch(const Head& h, int64_t length, bool loading, Visit&& visit) const {
+void KvStore::each_stretch(const Head& h, int64_t first, int64_t length, bool loading,
+                           Visit&& visit) const {
   std::vector<std::byte> spilled(layout_.page_bytes());
   for (const bool values : {false, true}) {
     const size_t begin = values ? layout_.values_at() : 0;
     const size_t row_bytes = values ? layout_.value_bytes() : layout_.key_bytes();
-    for (int64_t row = 0; row < length; row += layout_.page_rows) {
-      const int64_t count = std::min<int64_t>(layout_.page_rows, length - row);
+    for (int64_t row = first, count = 0; row < length; row += count) {
+      const int64_t within = row % layout_.page_rows;
+      count = std::min<int64_t>(layout_.page_rows - within, length - row);
       const size_t index = static_cast<size_t>(row / layout_.page_rows);
       std::byte* page = h.pages[index];
       if (page == nullptr) file_->read(h.slots[index], page = spilled.data());
       const size_t bytes = static_cast<size_t>(count) * row_bytes;
+      const size_t offset = begin + static_cast<size_t>(within) * row_bytes;
       if (queue_.on_host()) {
-        visit(page + begin, bytes);
+        visit(page + offset, bytes);
       } else if (loading) {
         visit(spilled.data(), bytes);
-        queue_.device().upload(spilled.data(), page + begin, bytes);
+        queue_.device().upload(spilled.data(), page + offset, bytes);
       } else {
-        queue_.device().download(page + begin, spilled.data(), bytes);
+        queue_.device().download(page + offset, spilled.data(), bytes);
         visit(spilled.data(), bytes);
       }
     }
@@ -101,7 +112,7 @@ std::pair<int64_t, int64_t> KvStore::spilled_rows(const Head& h) const {
           (h.pages.rend() - last) * layout_.page_rows};
 }
 
-void KvStore::save_head(const Head& h, ByteWriter& out) const {
+void KvStore::save_head(const Head& h, int64_t first, ByteWriter& out) const {
   ask_tokens(h);
   out.number(h.length);
   out.number(h.appended);
@@ -114,33 +125,39 @@ void KvStore::save_head(const Head& h, ByteWriter& out) const {
   const auto [spilled_begin, spilled_end] = spilled_rows(h);
   out.number(spilled_begin);
   out.number(spilled_end);
-  each_stretch(h, h.length, false, [&](std::byte* rows, size_t bytes) { out.bytes(rows, bytes); });
+  each_stretch(h, first, h.length, false,
+               [&](std::byte* rows, size_t bytes) { out.bytes(rows, bytes); });
 }
 
-void KvStore::restore(ByteReader& in) {
+void KvStore::restore(ByteReader& in, int64_t first) {
   check_layout(in, layout_);
-  KvStore fresh(layout_, memory_, file_, queue_);
+  LH_ASSERT(first == 0 || is_plain());
+  KvStore fresh = first > 0 ? fork() : KvStore(layout_, memory_, file_, queue_);
+  if (first > 0) fresh.truncate(first);
   for (int layer = 0; layer < layout_.layers(); ++layer) {
     for (int head = 0; head < layout_.heads[static_cast<size_t>(layer)]; ++head) {
-      const auto [begin, end] = fresh.restore_head(fresh.at(layer, head), in);
-      fresh.spill(layer, head, begin, end);
+      const auto [begin, end] = fresh.restore_head(fresh.at(layer, head), first, in);
+      if (end > begin) fresh.spill(layer, head, begin, end);
     }
   }
   std::swap(heads_, fresh.heads_);
 }
 
 /// Returns the range of offloaded rows.
-std::pair<int64_t, int64_t> KvStore::restore_head(Head& h, ByteReader& in) {
+std::pair<int64_t, int64_t> KvStore::restore_head(Head& h, int64_t first, ByteReader& in) {
   const int64_t length = in.number<int64_t>();
   const int64_t appended = in.number<int64_t>();
   if (length < 0 || appended < length || appended > kMostAppended) {
     damaged(in, "an impossible length");
   }
+  if (first > 0 && (h.length != first || length < first || appended != length)) {
+    damaged(in, "rows that do not continue those of its parent");
+  }
   h.tokens = in.array<int32_t>();
   check_tokens(in, h.tokens, length, appended);
   if (appended == length) h.tokens.clear();  // row i is token i
   const uint32_t columns = in.number<uint32_t>();
-  if (columns > kMostColumns) damaged(in, "too many columns");
+  if (columns > (first > 0 ? 0 : kMostColumns)) damaged(in, "too many columns");
   for (uint32_t i = 0; i < columns; ++i) {
     const std::string name = in.text();
     Column column{name, {queue_, in.array<float>()}};
@@ -154,9 +171,12 @@ std::pair<int64_t, int64_t> KvStore::restore_head(Head& h, ByteReader& in) {
   if (spilled_begin < 0 || spilled_end < spilled_begin || spilled_end > length) {
     damaged(in, "impossible rows in the slower tier");
   }
-  if (static_cast<uint64_t>(length) > in.remaining() / layout_.row_bytes()) in.too_short();
-  reserve_rows(h, length);
-  each_stretch(h, length, true, [&](std::byte* rows, size_t bytes) { in.bytes(rows, bytes); });
+  if (first > 0 && spilled_end > 0) damaged(in, "impossible rows in the slower tier");
+  const int64_t added = length - first;
+  if (static_cast<uint64_t>(added) > in.remaining() / layout_.row_bytes()) in.too_short();
+  reserve_rows(h, added);
+  each_stretch(h, first, length, true,
+               [&](std::byte* rows, size_t bytes) { in.bytes(rows, bytes); });
   h.length = length;
   h.appended = appended;
   return {spilled_begin, spilled_end};

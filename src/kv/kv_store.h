@@ -128,10 +128,13 @@ class KvStore {
   size_t live_bytes() const;     ///< kept keys and values, without the unused ends of pages
   int64_t live_rows() const;     ///< sum over all layers and heads
 
-  /// Saves to and restores from a session file. restore() throws UserError if the layout differs or
-  /// the file is invalid; the store is unchanged then.
-  void save(ByteWriter& out) const;
-  void restore(ByteReader& in);
+  /// Whether row i of every head is token i, in memory and without columns.
+  bool is_plain() const;
+  /// Saves to and restores from a session file. The rows before `first` are left out: the store
+  /// must be plain then, and restore() keeps those of this store, which has them. restore() throws
+  /// UserError if the layout differs or the file is invalid; the store is unchanged then.
+  void save(ByteWriter& out, int64_t first = 0) const;
+  void restore(ByteReader& in, int64_t first = 0);
 
  private:
   struct Column {
@@ -216,9 +219,10 @@ class KvStore {
   void move_rows(Head& h, int64_t to, int64_t from, int64_t rows);
   void shorten(Head& h, int64_t length);
   template <class Visit>
-  void each_stretch(const Head& h, int64_t length, bool loading, Visit&& visit) const;
-  void save_head(const Head& h, ByteWriter& out) const;
-  std::pair<int64_t, int64_t> restore_head(Head& h, ByteReader& in);
+  void each_stretch(const Head& h, int64_t first, int64_t length, bool loading,
+                    Visit&& visit) const;
+  void save_head(const Head& h, int64_t first, ByteWriter& out) const;
+  std::pair<int64_t, int64_t> restore_head(Head& h, int64_t first, ByteReader& in);
   std::pair<int64_t, int64_t> spilled_rows(const Head& h) const;
 
   KvLayout layout_;

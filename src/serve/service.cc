@@ -7,6 +7,7 @@
 #include "serve/api/ollama.h"
 #include "serve/api/pages.h"
 #include "serve/api/reply_sink.h"
+#include "serve/api/session_pages.h"
 #include "serve/api/writers.h"
 #include "serve/web_page.h"
 #include "text/printable.h"
@@ -284,6 +285,33 @@ void Service::add_ollama_routes() {
                true});
 }
 
+void Service::add_session_routes() {
+  add_own_page("GET", "/v1/sessions",
+               [](const ServedModel& model, const HttpRequest&, const std::string& key) {
+                 return sessions_page(model, key);
+               });
+  static const std::string begin = "/v1/sessions/";
+  add_own_page("DELETE", "/v1/sessions/{session}",
+               [](const ServedModel& model, const HttpRequest& request, const std::string& key) {
+                 return delete_session_page(model, key, request.path.substr(begin.size()));
+               });
+  for (const char* action : {"save", "restore", "fork"}) {
+    const std::string path = begin + "{session}/" + action;
+    add_own_page("POST", path.c_str(),
+                 [action = std::string(action)](
+                     const ServedModel& model, const HttpRequest& request, const std::string& key) {
+                   const size_t end = request.path.size() - action.size() - 1;
+                   const std::string name = request.path.substr(begin.size(), end - begin.size());
+                   return session_action_page(model, request, key, name, action);
+                 });
+  }
+  add_own_page("POST", "/slots/{id}",
+               [](const ServedModel& model, const HttpRequest& request, const std::string& key) {
+                 return slot_action_page(model, request, key,
+                                         request.path.substr(std::string_view("/slots/").size()));
+               });
+}
+
 void Service::add_routes() {
   for (const char* path : {"/v1/chat/completions", "/chat/completions"})
     add_generation(path, Api::kChat);
@@ -303,6 +331,7 @@ void Service::add_routes() {
   add_page("GET", "/tokenizer_info", tokenizer_info_page);
   add_page("GET", "/props", props_page);
   add_page("GET", "/slots", slots_page);
+  add_session_routes();
   add_page("GET", "/v1/methods", methods_page);
   add_page("POST", "/v1/forecast", forecast_page);
   add_page("POST", "/v1/advise", advise_page);

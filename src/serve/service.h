@@ -53,6 +53,7 @@ class Service {
   std::optional<http::HttpResponse> refusal(const http::HttpRequest& request,
                                             http::Fields& reply_fields);
   void add_routes();
+  void add_session_routes();
   void add_responses_routes();
   void add_ollama_routes();
   /// Variant with the name of the API key, for pages about what a client has stored.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "serve/api/api_error.h"
+#include "serve/api/session_pages.h"
 
 namespace longhaul::serve {
 namespace {
@@ -16,6 +17,9 @@ void read_cache_fields(const FieldReader& fields, Job& job) {
   job.cache_salt = fields.text("cache_salt").value_or("");
   if (job.cache_salt.size() > kLongestSalt) {
     refuse_field("cache_salt", "is longer than {} bytes", kLongestSalt);
+  }
+  if (const auto session = fields.text("session"); session && !session->empty()) {
+    checked_session_name(*session, "session");
   }
   const Json* own = fields.find("longhaul");
   if (own == nullptr) return;

@@ -93,6 +93,7 @@ std::vector<std::string_view> common_members() {
           "return_progress",
           "timings_per_token",
           "session",
+          "id_slot",
           "prompt_cache_key",
           "cache_prompt",
           "kv_type",
@@ -144,6 +145,8 @@ void read_common(const ServedModel& model, const http::HttpRequest& http, const 
   for (const char* name : {"session", "prompt_cache_key"}) {
     if (conversation.empty()) conversation = fields.text(name).value_or("");
   }
+  const auto slot = fields.integer("id_slot", -1, 1 << 20);  // as llama-server has it
+  if (conversation.empty() && slot.value_or(-1) >= 0) conversation = fmt::format("slot-{}", *slot);
   begin_job(model, http, fields, key, conversation, request, job);
   request.stream = fields.boolean("stream").value_or(false);
   if (const Json* options = fields.find("stream_options")) {

@@ -1,6 +1,7 @@
 #include "serve/cache/prefix_cache.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.h"
 
@@ -13,8 +14,9 @@ constexpr size_t kSnapshotBytes = 16 << 10;  // a method's state, without tokens
 constexpr size_t kMeasured = 8;  // candidates for eviction whose own bytes are counted anew
 
 size_t overhead_of(const Snapshot& snapshot) {
-  return kSnapshotBytes + snapshot.sequence->logits().size_bytes() +
-         2 * snapshot.sequence->tokens().size_bytes();
+  const size_t tokens = 2 * snapshot.tokens().size_bytes();
+  if (snapshot.sequence == nullptr) return tokens;
+  return kSnapshotBytes + snapshot.sequence->logits().size_bytes() + tokens;
 }
 
 /// The depth up to `tokens` that a fresh sequence can reach in the same way: a prefill of fewer
@@ -30,6 +32,14 @@ int64_t repeatable_depth(std::span<const Leg> legs, int64_t tokens) {
     if (leg.decoded) decoded_end = leg.end;
   }
   return tokens;
+}
+
+/// Whether longer snapshots in memory share the pages of this one.
+bool is_shared(const Snapshot& snapshot) {
+  if (!snapshot.sequence->rewinds() || snapshot.node->is_leaf()) return false;
+  return std::ranges::any_of(SnapshotTree::below(*snapshot.node, kBelow), [&](const Snapshot* s) {
+    return s != &snapshot && s->sequence != nullptr;
+  });
 }
 
 }  // namespace
@@ -89,16 +99,20 @@ Resume PrefixCache::find_at_any_depth(const SnapshotTree& tree, const CacheQuery
   for (Snapshot* candidate : candidates) {
     const int64_t own = std::ssize(candidate->tokens());
     const int64_t prefilled = prefilled_tokens(candidate->legs);
-    const bool whole = own == length && path.common == length && query.rule.is_dense &&
-                       !candidate->sequence->logits().empty();
+    const bool whole =
+        own == length && path.common == length && query.rule.is_dense && candidate->has_logits();
     const int64_t usable = std::min(own, most);
     const int64_t most_exact = whole ? (candidate->cold ? length : 0) : std::min(usable, prefilled);
     const int64_t tokens = exact_  ? most_exact
                            : whole ? length
                                    : repeatable_depth(candidate->legs, usable);
     if (whole && exact_ && tokens == 0) continue;
-    if (tokens < kLeastPrefill || tokens <= best.tokens) continue;
-    if (tokens < own && !candidate->sequence->rewinds()) continue;
+    const bool in_memory = candidate->sequence != nullptr;
+    if (query.memory_only && !in_memory) continue;
+    const bool nearer = best.snapshot != nullptr && best.snapshot->sequence == nullptr && in_memory;
+    if (tokens < kLeastPrefill || tokens < best.tokens) continue;
+    if (tokens == best.tokens && !nearer) continue;
+    if (tokens < own && in_memory && !candidate->sequence->rewinds()) continue;
     best = {candidate->node->snapshot, tokens, whole, tokens <= most_exact};
   }
   const bool parts = path.goes_on && path.common >= kLeastPrefill && path.common <= most;
@@ -117,9 +131,10 @@ Resume PrefixCache::find_at_ends(const SnapshotTree& tree, const CacheQuery& que
   for (auto node = path.nodes.rbegin(); node != path.nodes.rend(); ++node) {
     const std::shared_ptr<Snapshot>& candidate = (*node)->snapshot;
     if (candidate == nullptr) continue;
+    if (query.memory_only && candidate->sequence == nullptr) continue;
     const int64_t tokens = (*node)->depth;
-    const bool whole =
-        tokens == length && candidate->whole_prompt && !candidate->sequence->logits().empty();
+    const bool whole = tokens == length && candidate->whole_prompt && candidate->has_logits() &&
+                       candidate->instruction == query.instruction;
     if (tokens == length && !whole) continue;
     const bool at_cut = std::ranges::find(query.cuts, tokens) != query.cuts.end();
     const bool as_cold = candidate->legs == first_legs(cold, tokens);
@@ -163,16 +178,25 @@ std::shared_ptr<Snapshot> PrefixCache::insert(std::shared_ptr<Snapshot> snapshot
     old.marked = old.marked || snapshot->marked;
     old.kept_until = std::max(old.kept_until, snapshot->kept_until);
     const bool better = prefilled_tokens(snapshot->legs) > prefilled_tokens(old.legs) ||
-                        (old.sequence->logits().empty() && !snapshot->sequence->logits().empty());
+                        (!old.has_logits() && snapshot->has_logits()) ||
+                        (old.sequence == nullptr && snapshot->sequence != nullptr);
     if (!better || old.leases > 0 || old.pins > 0) return node->snapshot;
     snapshot->uses = old.uses;
     snapshot->marked = old.marked;
+    if (snapshot->legs == old.legs) {
+      snapshot->file = old.file;
+      snapshot->stored_bytes = old.stored_bytes;
+    } else if (!old.file.empty() && on_drop) {
+      on_drop(old.file);
+    }
     overhead_ -= old.overhead;
     std::erase(all_, &old);
+    old.node = nullptr;
   }
   snapshot->node = node;
   snapshot->overhead = overhead_of(*snapshot);
-  snapshot->kv_bytes = snapshot->sequence->facts().kv_bytes;
+  snapshot->kv_bytes =
+      snapshot->sequence ? snapshot->sequence->facts().kv_bytes : snapshot->stored_bytes;
   const Snapshot* above = SnapshotTree::above(*node);
   const auto shared = above != nullptr ? above->tokens().size() : 0;
   snapshot->own_bytes = snapshot->kv_bytes / tokens.size() * (tokens.size() - shared);
@@ -183,12 +207,34 @@ std::shared_ptr<Snapshot> PrefixCache::insert(std::shared_ptr<Snapshot> snapshot
   return snapshot;
 }
 
+void PrefixCache::fill(Snapshot& snapshot, std::unique_ptr<ServedSequence> sequence) {
+  overhead_ -= snapshot.overhead;
+  snapshot.sequence = std::move(sequence);
+  snapshot.stored_tokens = {};
+  snapshot.overhead = overhead_of(snapshot);
+  snapshot.kv_bytes = snapshot.own_bytes = snapshot.sequence->facts().kv_bytes;
+  snapshot.priority = clock_ + value_of(snapshot);
+  overhead_ += snapshot.overhead;
+}
+
+/// Frees the memory of a snapshot that is also on disk.
+void PrefixCache::unload(Snapshot& snapshot) {
+  overhead_ -= snapshot.overhead;
+  const auto tokens = snapshot.sequence->tokens();
+  snapshot.stored_tokens.assign(tokens.begin(), tokens.end());
+  snapshot.whole_prompt = snapshot.whole_prompt && snapshot.has_logits();
+  snapshot.sequence.reset();
+  snapshot.overhead = overhead_of(snapshot);
+  overhead_ += snapshot.overhead;
+}
+
 void PrefixCache::remove(Snapshot& snapshot) {
   overhead_ -= snapshot.overhead;
   std::erase(all_, &snapshot);
   const auto tree = trees_.find(snapshot.key);
   LH_ASSERT(tree != trees_.end());
-  tree->second.remove(snapshot.node);  // may end the snapshot
+  TreeNode* node = std::exchange(snapshot.node, nullptr);
+  tree->second.remove(node);  // may end the snapshot
   if (tree->second.empty()) trees_.erase(tree);
 }
 
@@ -203,15 +249,17 @@ void PrefixCache::drop_covered(const Snapshot& snapshot, int64_t tokens) {
     }
     covered.push_back(old);
   }
-  for (Snapshot* old : covered) remove(*old);
+  for (Snapshot* old : covered) {
+    if (!old->file.empty() && on_drop) on_drop(old->file);
+    remove(*old);
+  }
 }
 
 bool PrefixCache::evict(double now) {
   std::vector<Snapshot*> candidates;
   for (Snapshot* each : all_) {
-    // A state that never loses rows shares its pages with the longer ones.
-    const bool covers = each->sequence->rewinds();
-    if (each->leases > 0 || each->pins > 0 || (covers && !each->node->is_leaf())) continue;
+    if (each->leases > 0 || each->pins > 0 || each->sequence == nullptr) continue;
+    if (is_shared(*each)) continue;
     candidates.push_back(each);
   }
   if (candidates.empty()) return false;
@@ -230,8 +278,11 @@ bool PrefixCache::evict(double now) {
   }
   Snapshot* victim = *std::ranges::min_element(candidates, before);
   clock_ = std::max(clock_, victim->priority);
-  if (on_evict) on_evict(*victim);
-  remove(*victim);
+  if (victim->file.empty()) {
+    remove(*victim);
+  } else {
+    unload(*victim);
+  }
   return true;
 }
 

@@ -19,6 +19,8 @@ struct CacheQuery {
   int64_t angles = 0;
   std::span<const int32_t> prompt;
   std::span<const int64_t> cuts;  ///< cut_points() of the prompt
+  int64_t instruction = 0;
+  bool memory_only = false;  ///< no snapshots that are only on disk
 };
 
 /// The resume point of a prompt.
@@ -50,14 +52,17 @@ class PrefixCache {
   /// Removes older snapshots that a longer one of the same conversation, at `snapshot`, makes
   /// superfluous: those of at most `tokens` tokens.
   void drop_covered(const Snapshot& snapshot, int64_t tokens);
-  /// Evicts the snapshot with the least value. Returns whether there was one.
+  /// Evicts the snapshot with the least value; one that is also on disk can be found further on.
+  /// Returns whether there was one.
   bool evict(double now);
   /// Removes all snapshots of these tokens and longer ones. Pinned ones stay. Returns their number.
   int erase(const TreeKey& key, std::span<const int32_t> tokens);
   void remove(Snapshot& snapshot);
+  /// Gives a snapshot that was only on disk its sequence.
+  void fill(Snapshot& snapshot, std::unique_ptr<ServedSequence> sequence);
 
-  /// Called with a snapshot before it is evicted.
-  std::function<void(const Snapshot&)> on_evict;
+  /// Called with the file of a snapshot that is no longer useful.
+  std::function<void(const std::string& file)> on_drop;
 
   size_t count() const { return all_.size(); }
   /// Bytes beside the pages of keys and values.
@@ -70,6 +75,7 @@ class PrefixCache {
   Resume find_at_any_depth(const SnapshotTree& tree, const CacheQuery& query) const;
   Resume find_at_ends(const SnapshotTree& tree, const CacheQuery& query) const;
   const SnapshotTree* tree_of(const CacheQuery& query, const std::string& method) const;
+  void unload(Snapshot& snapshot);
   bool verified(const Resume& resume, const CacheQuery& query) const;
   double value_of(const Snapshot& snapshot) const;
 

@@ -26,13 +26,14 @@ struct TreeKey {
 struct TreeNode;
 
 struct Snapshot {
-  std::unique_ptr<ServedSequence> sequence;
+  std::unique_ptr<ServedSequence> sequence;  ///< null: only on disk
   std::vector<Leg> legs;
   TreeKey key;
   double seconds = 0;         ///< computing time of all its tokens
   double kept_until = 0;      ///< until then all others are evicted first
   bool marked = false;        ///< stays when a longer snapshot covers it
   bool cold = true;           ///< its prefilled tokens were read as without a cache
+  int64_t instruction = 0;    ///< length of the prompt's last message, for whole_prompt
   bool whole_prompt = false;  ///< it has the logits after a prompt
   int leases = 0;             ///< jobs that share its pages
   int pins = 0;               ///< documents and sessions: never evicted
@@ -42,7 +43,19 @@ struct Snapshot {
   size_t kv_bytes = 0, own_bytes = 0, overhead = 0;
   double uses = 1, priority = 0;
 
-  std::span<const int32_t> tokens() const { return sequence->tokens(); }
+  // On disk (DiskStore).
+  std::string file;                    ///< empty: none
+  std::vector<int32_t> stored_tokens;  ///< while it is only on disk
+  size_t stored_bytes = 0;
+  bool loading = false, writing = false;
+  bool unwritable = false;  ///< an attempt failed
+
+  std::span<const int32_t> tokens() const {
+    return sequence != nullptr ? sequence->tokens() : std::span<const int32_t>(stored_tokens);
+  }
+  bool has_logits() const {
+    return sequence != nullptr ? !sequence->logits().empty() : whole_prompt;
+  }
 };
 
 }  // namespace longhaul::serve

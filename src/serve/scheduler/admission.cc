@@ -40,6 +40,7 @@ MemoryBudget Scheduler::budget() const {
   budget.limit = options_.memory_limit;
   budget.fixed = engine_.fixed_bytes();
   budget.in_use = engine_.kv_bytes_in_use() + cache_.overhead();
+  budget.reserved = loading_bytes_;
   size_t held = cache_.leased_bytes();  // upper bound of what remains if all else is evicted
   for (const RunningJob& job : jobs_) {
     const size_t bytes = job.bytes();
@@ -146,6 +147,12 @@ void Scheduler::admit() {
     if (running >= options_.running || key_is_busy(request.key)) continue;
     if (looked_up++ >= kMostLookUps) break;
     look_up(*job);
+    if (job->resume.snapshot != nullptr && job->resume.snapshot->sequence == nullptr) {
+      const std::shared_ptr<Snapshot> stored = job->resume.snapshot;
+      release_lease(*job);
+      job->memory_only = !start_load(stored, {});
+      continue;
+    }
     const size_t more = job->most_bytes - std::min(job->most_bytes, job->shared_bytes);
     if (budget().decide(more) != Admission::kAdmit || !may_overtake(job) || !make_room(more)) {
       release_lease(*job);

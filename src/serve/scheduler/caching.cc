@@ -39,7 +39,9 @@ void Scheduler::look_up(RunningJob& job) {
                             .rule = job.rule,
                             .angles = job.own_tree.angles,
                             .prompt = request.prompt,
-                            .cuts = job.cuts});
+                            .cuts = job.cuts,
+                            .instruction = request.instruction,
+                            .memory_only = job.memory_only});
   if (job.resume.snapshot == nullptr) return;
   Snapshot& from = *job.resume.snapshot;
   cache_.lease(from);
@@ -143,6 +145,7 @@ std::shared_ptr<Snapshot> Scheduler::keep(RunningJob& job, std::unique_ptr<Serve
   snapshot->marked = std::ranges::count(request.checkpoints, tokens) > 0;
   snapshot->cold = job.cold;
   snapshot->whole_prompt = whole_prompt;
+  snapshot->instruction = request.instruction;
   snapshot = cache_.insert(std::move(snapshot));
   if (snapshot == nullptr) return nullptr;
   if (whole_prompt) {
@@ -185,7 +188,7 @@ void Scheduler::keep_reply(RunningJob& job) {
                 job.own_tree.method,
                 {tokens.begin(), tokens.end()},
                 job.job->parts});
-  keep(job, std::move(sequence), false);
+  name_session(job, keep(job, std::move(sequence), false));
 }
 
 size_t Scheduler::most_cached() const {

@@ -3,6 +3,7 @@
 // a clock of its own (mock_engine.h), so that tests simulate hours of traffic in seconds.
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
@@ -38,6 +39,12 @@ class ServedSequence {
   /// Returns their number.
   virtual int64_t begin_with(const ServedSequence& dense, std::span<const int32_t> prompt,
                              int64_t instruction, int64_t most) = 0;
+  /// Writes a session file (Sequence::save_after). Throws UserError. Callable from any thread, for
+  /// a clone that no other thread uses.
+  virtual void save(const std::filesystem::path& file, int64_t parent_tokens,
+                    const std::string& parent) const = 0;
+  /// Whether the rows of its first tokens can be left out of the file.
+  virtual bool can_leave_out() const = 0;
   /// Bytes of keys and values that are freed with this sequence.
   virtual size_t own_bytes() const = 0;
   /// A second sequence with the same contents; null if the engine cannot copy it.
@@ -81,6 +88,11 @@ class EnginePort {
   virtual ~EnginePort() = default;
   virtual double now() const = 0;  ///< seconds
   virtual std::unique_ptr<ServedSequence> begin(const MethodSpec& attention) = 0;
+  /// Reads a file of ServedSequence::save(). `parent` has its parent's tokens; null: it has no
+  /// parent. Throws UserError. Callable from any thread.
+  virtual std::unique_ptr<ServedSequence> load(const std::filesystem::path& file,
+                                               const MethodSpec& attention,
+                                               const ServedSequence* parent) = 0;
   /// Throws UserError if the method refuses the prompt.
   virtual std::unique_ptr<ServedPrefill> prefill(ServedSequence& sequence,
                                                  std::span<const int32_t> tokens,

@@ -4,6 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/byte_stream.h"
+
 namespace longhaul::serve {
 
 /// Tokens that clones share, for the count of bytes.
@@ -47,6 +49,23 @@ class MockSequence : public ServedSequence {
     take(from);
     truncate(std::max<int64_t>(0, taken));
     return taken;
+  }
+  void save(const std::filesystem::path& file, int64_t parent_tokens,
+            const std::string&) const override {
+    ByteWriter out(file);
+    out.number(parent_tokens);
+    out.array(std::span(tokens_).subspan(static_cast<size_t>(parent_tokens)));
+    out.array(std::span<const float>(logits_));
+    out.finish();
+  }
+  bool can_leave_out() const override { return rewinds(); }
+  void load(const std::filesystem::path& file, const MockSequence* parent) {
+    ByteReader in(file);
+    const auto before = in.number<int64_t>();
+    if (parent != nullptr) take(*parent);
+    truncate(before);
+    append(in.array<int32_t>());
+    logits_ = in.array<float>();
   }
   size_t own_bytes() const override {
     size_t own = tail_ ? tail_->bytes : 0;
@@ -170,6 +189,14 @@ void MockEngine::pass(double seconds) {
 
 std::unique_ptr<ServedSequence> MockEngine::begin(const MethodSpec& attention) {
   return std::make_unique<MockSequence>(*this, attention);
+}
+
+std::unique_ptr<ServedSequence> MockEngine::load(const std::filesystem::path& file,
+                                                 const MethodSpec& attention,
+                                                 const ServedSequence* parent) {
+  auto loaded = std::make_unique<MockSequence>(*this, attention);
+  loaded->load(file, static_cast<const MockSequence*>(parent));
+  return loaded;
 }
 
 ResumeRule MockEngine::resume_rule(const MethodSpec& attention) const {

@@ -2,6 +2,7 @@
 // An engine that computes nothing. Its clock advances by the cost of layers, and its replies are
 // tokens that the test provides.
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 
@@ -35,6 +36,9 @@ class MockEngine : public EnginePort {
 
   double now() const override;
   std::unique_ptr<ServedSequence> begin(const MethodSpec& attention) override;
+  std::unique_ptr<ServedSequence> load(const std::filesystem::path& file,
+                                       const MethodSpec& attention,
+                                       const ServedSequence* parent) override;
   std::unique_ptr<ServedPrefill> prefill(ServedSequence& sequence, std::span<const int32_t> tokens,
                                          const ServedPrefillHooks& hooks,
                                          PrefillLane lane) override;
@@ -57,7 +61,7 @@ class MockEngine : public EnginePort {
   MockSettings settings_;
   double clock_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  size_t live_ = 0;
+  std::atomic<size_t> live_ = 0;
 };
 
 }  // namespace longhaul::serve

@@ -29,6 +29,7 @@ struct RunningJob {
 
   // Its way through the prefix cache (caching.cc).
   bool uses_cache = false;
+  bool memory_only = false;  ///< there was no room to load a snapshot
   ResumeRule rule;
   TreeKey own_tree;           ///< the tree of its method
   Resume resume;              ///< with a lease of resume.snapshot

@@ -76,8 +76,10 @@ void Scheduler::run() {
     std::unique_lock lock(mutex_);
     // Jobs exist although there was nothing to do: a client does not read, or has closed its
     // connection.
-    const auto wait = std::chrono::milliseconds(jobs_here_ > 0 ? 5 : 1000);
-    changed_.wait_for(lock, wait, [this] { return stopping_ || !commands_.empty(); });
+    const bool soon = jobs_here_ > 0 || (disk_ != nullptr && disk_->busy());
+    const auto wait = std::chrono::milliseconds(soon ? 5 : disk_ != nullptr ? 250 : 1000);
+    changed_.wait_for(lock, wait,
+                      [this] { return stopping_ || !commands_.empty() || !posted_.empty(); });
   }
   take_commands();
   for (RunningJob& job : jobs_) {
@@ -97,6 +99,8 @@ void Scheduler::stop() {
 double Scheduler::seconds_since_turn() const { return engine_.now() - last_turn_; }
 
 void Scheduler::take_commands() {
+  run_posted();
+  if (disk_ != nullptr) disk_->poll();
   std::deque<std::shared_ptr<Job>> commands;
   {
     const std::lock_guard lock(mutex_);
@@ -139,7 +143,8 @@ bool Scheduler::turn() {
   }
   drop_ended();
   publish();
-  return worked;
+  if (worked) last_work_ = engine_.now();
+  return worked || write_when_idle();
 }
 
 /// Removes jobs whose clients have closed their connections. A job whose prefill is on the stack

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 
+#include "serve/cache/disk_store.h"
 #include "serve/cache/prefix_cache.h"
 #include "serve/cache/prompt_history.h"
 #include "serve/metrics.h"
@@ -19,6 +20,7 @@
 #include "serve/scheduler/job.h"
 #include "serve/scheduler/memory_budget.h"
 #include "serve/scheduler/running_job.h"
+#include "serve/scheduler/session_info.h"
 #include "tokenizer/tokenizer.h"
 
 namespace longhaul::serve {
@@ -66,6 +68,28 @@ class Scheduler {
   /// Seconds of the engine's clock since the last round of the loop; for /health/live.
   double seconds_since_turn() const;
 
+  /// Runs a command on the engine's thread, between two steps. Callable from any thread.
+  void post(std::function<void()> command);
+  bool stopped() const { return stopping_; }
+  /// Keeps snapshots on disk too. Call it before run(). Throws UserError.
+  void open_disk(DiskOptions options);
+
+  // Named sessions of an API key, for commands of post(). The latest sequence of a conversation
+  // that the client named is its session.
+  using SessionDone = std::function<void(const SessionAnswer&)>;
+  std::vector<SessionInfo> sessions(const std::string& key);
+  bool has_session(const std::string& key, const std::string& name) {
+    return session_of(key, name) != nullptr;
+  }
+  /// Saves session `from` under a name; without `from` the sequence that ended last.
+  void save_session(const std::string& key, const std::string& from, const std::string& name,
+                    SessionDone done);
+  /// Loads a saved session, whose tokens are then in the cache again.
+  void restore_session(const std::string& key, const std::string& name, const std::string& as,
+                       SessionDone done);
+  bool fork_session(const std::string& key, const std::string& name, const std::string& to);
+  int64_t erase_session(const std::string& key, const std::string& name);
+
   struct Slot {
     bool processing = false;
     int64_t tokens = 0, prompt_tokens = 0, reply_tokens = 0;
@@ -102,6 +126,14 @@ class Scheduler {
   void keep_abandoned(RunningJob& job);
   void keep_reply(RunningJob& job);
   void report_cache(RunningJob& job);
+  using LoadDone = std::function<void(const std::string& error)>;
+  void run_posted();
+  bool start_load(const std::shared_ptr<Snapshot>& snapshot, LoadDone done);
+  void write_snapshot(const std::shared_ptr<Snapshot>& snapshot, const std::string& session,
+                      DiskStore::Done done);
+  bool write_when_idle();
+  void name_session(const RunningJob& job, const std::shared_ptr<Snapshot>& snapshot);
+  std::shared_ptr<Snapshot> session_of(const std::string& key, const std::string& name);
   bool evict_one();
   void trim_cache();
   size_t most_cached() const;
@@ -131,11 +163,16 @@ class Scheduler {
   Metrics& metrics_;
   PrefixCache cache_;
   PromptHistory history_;
+  std::map<std::pair<std::string, std::string>, std::weak_ptr<Snapshot>> sessions_;
+  std::map<std::string, std::weak_ptr<Snapshot>> latest_;  ///< by key: its last sequence
+  size_t loading_bytes_ = 0;
+  double last_work_ = 0;
   Jobs jobs_;  ///< in order of arrival
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Job>> commands_;
+  std::deque<std::function<void()>> posted_;
   std::map<std::string, int> queued_of_key_;
   int queued_ = 0;
   std::atomic<bool> stopping_ = false, draining_ = false;
@@ -148,6 +185,7 @@ class Scheduler {
   /// During a long prefill: seconds of other work and of its own; older seconds are halved.
   double side_seconds_ = 0, own_seconds_ = 0, side_ended_ = 0;
   int shorts_in_row_ = 0;
+  std::unique_ptr<DiskStore> disk_;  ///< last: its thread uses the engine
 };
 
 }  // namespace longhaul::serve

@@ -30,6 +30,11 @@ class EngineSequence : public ServedSequence {
   void drop_logits() override { sequence.drop_logits(); }
   int64_t begin_with(const ServedSequence& dense, std::span<const int32_t> prompt,
                      int64_t instruction, int64_t most) override;
+  void save(const std::filesystem::path& file, int64_t parent_tokens,
+            const std::string& parent) const override {
+    sequence.save_after(file, {parent_tokens, parent});
+  }
+  bool can_leave_out() const override { return sequence.can_leave_out(); }
   size_t own_bytes() const override { return sequence.own_bytes(); }
   std::unique_ptr<ServedSequence> clone() const override {
     return std::make_unique<EngineSequence>(sequence.clone());
@@ -124,6 +129,18 @@ SessionOptions SequenceEngine::with_method(const MethodSpec& attention) const {
 
 std::unique_ptr<ServedSequence> SequenceEngine::begin(const MethodSpec& attention) {
   return std::make_unique<EngineSequence>(Sequence(engine_, with_method(attention)));
+}
+
+std::unique_ptr<ServedSequence> SequenceEngine::load(const std::filesystem::path& file,
+                                                     const MethodSpec& attention,
+                                                     const ServedSequence* parent) {
+  Sequence loaded(engine_, with_method(attention));
+  if (parent != nullptr) {
+    loaded.load_after(file, static_cast<const EngineSequence*>(parent)->sequence);
+  } else {
+    loaded.load(file);
+  }
+  return std::make_unique<EngineSequence>(std::move(loaded));
 }
 
 std::unique_ptr<ServedPrefill> SequenceEngine::prefill(ServedSequence& sequence,

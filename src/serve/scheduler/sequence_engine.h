@@ -20,6 +20,9 @@ class SequenceEngine : public EnginePort {
 
   double now() const override { return since_start_.seconds(); }
   std::unique_ptr<ServedSequence> begin(const MethodSpec& attention) override;
+  std::unique_ptr<ServedSequence> load(const std::filesystem::path& file,
+                                       const MethodSpec& attention,
+                                       const ServedSequence* parent) override;
   std::unique_ptr<ServedPrefill> prefill(ServedSequence& sequence, std::span<const int32_t> tokens,
                                          const ServedPrefillHooks& hooks,
                                          PrefillLane lane) override;
