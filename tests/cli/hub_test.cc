@@ -253,7 +253,7 @@ TEST_F(Hub, OntoAFullDiskSaysSo) {
   EXPECT_FALSE(fs::exists(cache() / "tiny-Q8_0.gguf"));
 }
 
-TEST(Catalogue, TenModelsThatCanBePulledByName) {
+TEST(Catalogue, HasModelsThatCanBePulledByName) {
   Program program;
   const Outcome o = program.run({"models", "--all", "--json"});
   ASSERT_EQ(o.status, 0) << o.err;
@@ -264,7 +264,7 @@ TEST(Catalogue, TenModelsThatCanBePulledByName) {
     EXPECT_TRUE(has(model["file"].get<std::string>(), {".gguf"}));
     EXPECT_GE(model["context"].get<int>(), 8192);
   }
-  EXPECT_EQ(listed, 10);
+  EXPECT_GE(listed, 16);
   EXPECT_TRUE(has(program.run({"models", "--all"}).out, {"qwen3-4b", "apache-2.0", "262,144"}));
   EXPECT_TRUE(refused(program.run({"run", "-m", "qwen3-4b", "-p", "x"}),
                       {"'qwen3-4b'", "longhaul pull qwen3-4b"}));

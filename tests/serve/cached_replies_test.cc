@@ -288,8 +288,8 @@ class Trees {
 };
 
 std::vector<std::string> settings_for(const std::string& model) {
-  std::vector<std::string> all = testing_support::covering_settings();
-  for (const auto& each : testing_support::small_settings()) all.push_back(each.spec);
+  std::vector<std::string> all = longhaul::testing_support::covering_settings();
+  for (const auto& each : longhaul::testing_support::small_settings()) all.push_back(each.spec);
   std::erase_if(all, [&](const std::string& spec) {
     try {
       Sequence(tiny(model), options_of(spec));

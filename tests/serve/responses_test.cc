@@ -13,7 +13,7 @@ using testing_support::MockServer;
 using testing_support::nano_tokens;
 using testing_support::user_says;
 
-const char* const kPath = "/v1/responses";
+const char* const kResponsesPath = "/v1/responses";
 
 Json body_of(const Json& more = Json::object()) {
   Json body = {{"model", "nano"}, {"input", "Hi"}};
@@ -55,7 +55,7 @@ std::vector<std::string> types_of(const std::vector<Json>& events) {
   return types;
 }
 
-std::string joined(const std::vector<Json>& events, const std::string& type) {
+std::string joined_texts(const std::vector<Json>& events, const std::string& type) {
   std::string text;
   for (const Json& event : events) {
     if (event["type"] == type) text += event["delta"];
@@ -65,7 +65,7 @@ std::string joined(const std::vector<Json>& events, const std::string& type) {
 
 TEST(Responses, AnswerAsOneObject) {
   MockServer server;
-  const Answer answer = server.post(kPath, body_of({{"metadata", {{"a", "b"}}}}));
+  const Answer answer = server.post(kResponsesPath, body_of({{"metadata", {{"a", "b"}}}}));
   ASSERT_EQ(answer.status, 200) << answer.body;
   const Json json = answer.json();
   EXPECT_TRUE(json["id"].get<std::string>().starts_with("resp_"));
@@ -95,7 +95,7 @@ TEST(Responses, AnswerAsOneObject) {
 
 TEST(Responses, StreamTypedEventsInOrder) {
   MockServer server;
-  const auto events = events_of(server.post(kPath, body_of({{"stream", true}})));
+  const auto events = events_of(server.post(kResponsesPath, body_of({{"stream", true}})));
   const std::vector<std::string> expected = {
       "response.created",           "response.in_progress",
       "response.output_item.added", "response.content_part.added",
@@ -103,7 +103,7 @@ TEST(Responses, StreamTypedEventsInOrder) {
       "response.content_part.done", "response.output_item.done",
       "response.completed"};
   EXPECT_EQ(types_of(events), expected);
-  EXPECT_EQ(joined(events, "response.output_text.delta"), server.reply);
+  EXPECT_EQ(joined_texts(events, "response.output_text.delta"), server.reply);
   const Json& last = events.back()["response"];
   EXPECT_EQ(last["output"][0]["content"][0]["text"], server.reply);
   EXPECT_GT(last["usage"]["output_tokens"], 0);
@@ -116,7 +116,7 @@ TEST(Responses, StreamTypedEventsInOrder) {
 
 TEST(Responses, TellProgress) {
   MockServer server;
-  const auto events = events_of(server.post(kPath, body_of({{"stream", true}})));
+  const auto events = events_of(server.post(kResponsesPath, body_of({{"stream", true}})));
   int progress = 0;
   for (const Json& event : events)
     progress += event["type"] == "response.longhaul.progress" ? 1 : 0;
@@ -126,7 +126,7 @@ TEST(Responses, TellProgress) {
 TEST(Responses, SeparateReasoning) {
   ChatServer server("qwen3");
   server.reply = "<think>\nHm, well.\n</think>\n\nYes.";
-  const Json whole = server.post(kPath, body_of()).json();
+  const Json whole = server.post(kResponsesPath, body_of()).json();
   ASSERT_EQ(whole["output"].size(), 2U) << whole;
   EXPECT_EQ(whole["output"][0]["type"], "reasoning");
   EXPECT_EQ(whole["output"][0]["content"][0]["type"], "reasoning_text");
@@ -137,14 +137,14 @@ TEST(Responses, SeparateReasoning) {
   EXPECT_LT(whole["usage"]["output_tokens_details"]["reasoning_tokens"],
             whole["usage"]["output_tokens"]);
 
-  const auto events = events_of(server.post(kPath, body_of({{"stream", true}})));
+  const auto events = events_of(server.post(kResponsesPath, body_of({{"stream", true}})));
   const auto types = types_of(events);
   const std::vector<std::string> expected = {
       "response.output_item.added",    "response.content_part.added",
       "response.reasoning_text.delta", "response.reasoning_text.done",
       "response.content_part.done",    "response.output_item.done"};
   EXPECT_EQ(std::vector<std::string>(types.begin() + 2, types.begin() + 8), expected);
-  EXPECT_EQ(joined(events, "response.reasoning_text.delta"), "Hm, well.");
+  EXPECT_EQ(joined_texts(events, "response.reasoning_text.delta"), "Hm, well.");
   EXPECT_EQ(events.back()["response"]["usage"]["output_tokens_details"],
             whole["usage"]["output_tokens_details"]);
 }
@@ -154,8 +154,8 @@ TEST(Responses, ShowReasoningAsASummaryWhereOneIsRequested) {
   server.reply = "<think>\nHm.\n</think>\n\nYes.";
   const Json body =
       body_of({{"reasoning", {{"effort", "high"}, {"summary", "auto"}}}, {"stream", true}});
-  const auto events = events_of(server.post(kPath, body));
-  EXPECT_EQ(joined(events, "response.reasoning_summary_text.delta"), "Hm.");
+  const auto events = events_of(server.post(kResponsesPath, body));
+  EXPECT_EQ(joined_texts(events, "response.reasoning_summary_text.delta"), "Hm.");
   const auto types = types_of(events);
   const std::vector<std::string> expected = {"response.output_item.added",
                                              "response.reasoning_summary_part.added",
@@ -167,7 +167,8 @@ TEST(Responses, ShowReasoningAsASummaryWhereOneIsRequested) {
   const Json& item = events.back()["response"]["output"][0];
   EXPECT_EQ(item["summary"][0]["text"], "Hm.");
   EXPECT_FALSE(item.contains("content"));
-  const Json off = server.post(kPath, body_of({{"reasoning", {{"effort", "none"}}}})).json();
+  const Json off =
+      server.post(kResponsesPath, body_of({{"reasoning", {{"effort", "none"}}}})).json();
   EXPECT_GT(off["usage"]["input_tokens"], events.back()["response"]["usage"]["input_tokens"])
       << "the prompt ends the thought";
 }
@@ -178,7 +179,7 @@ TEST(Responses, CallTools) {
       "I look.\n<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}\n"
       "</tool_call>\n<tool_call>\n{\"name\": \"agents.close\", \"arguments\": {}}\n</tool_call>";
   const Json tools = weather_functions();
-  const Json whole = server.post(kPath, body_of({{"tools", tools}})).json();
+  const Json whole = server.post(kResponsesPath, body_of({{"tools", tools}})).json();
   ASSERT_EQ(whole["output"].size(), 3U) << whole;
   EXPECT_EQ(whole["tools"], tools) << "as the client sent them";
   const Json& call = whole["output"][1];
@@ -190,7 +191,8 @@ TEST(Responses, CallTools) {
   EXPECT_EQ(whole["output"][2]["name"], "close");
   EXPECT_EQ(whole["output"][2]["namespace"], "agents");
 
-  const auto events = events_of(server.post(kPath, body_of({{"tools", tools}, {"stream", true}})));
+  const auto events =
+      events_of(server.post(kResponsesPath, body_of({{"tools", tools}, {"stream", true}})));
   const auto types = types_of(events);
   const std::vector<std::string> expected = {
       "response.output_item.added", "response.function_call_arguments.delta",
@@ -210,8 +212,8 @@ TEST(Responses, FreeformToolsHaveText) {
       "<tool_call>\n{\"name\": \"apply_patch\", \"arguments\": " + Json({{"input", patch}}).dump() +
       "}\n</tool_call>";
   const Json body = body_of({{"tools", weather_functions()}, {"stream", true}});
-  const auto events = events_of(server.post(kPath, body));
-  EXPECT_EQ(joined(events, "response.custom_tool_call_input.delta"), patch);
+  const auto events = events_of(server.post(kResponsesPath, body));
+  EXPECT_EQ(joined_texts(events, "response.custom_tool_call_input.delta"), patch);
   const Json response = events.back()["response"];
   ASSERT_EQ(response["output"].size(), 1U) << response;
   const Json& call = response["output"][0];
@@ -227,7 +229,7 @@ TEST(Responses, FreeformToolsHaveText) {
         call,
         {{"type", "custom_tool_call_output"}, {"call_id", call["call_id"]}, {"output", "ok"}}}},
       {"tools", weather_functions()}};
-  const Json next = server.post(kPath, second).json();
+  const Json next = server.post(kResponsesPath, second).json();
   EXPECT_EQ(next["output"][0]["content"][0]["text"], "Done.") << next;
   EXPECT_GT(next["usage"]["input_tokens_details"]["cached_tokens"],
             response["usage"]["input_tokens"].get<int64_t>() / 2);
@@ -235,7 +237,7 @@ TEST(Responses, FreeformToolsHaveText) {
 
 TEST(Responses, ACutReplyIsIncomplete) {
   ChatServer server("qwen2.5");
-  const Json cut = server.post(kPath, body_of({{"max_output_tokens", 2}})).json();
+  const Json cut = server.post(kResponsesPath, body_of({{"max_output_tokens", 2}})).json();
   EXPECT_EQ(cut["status"], "incomplete");
   EXPECT_EQ(cut["incomplete_details"]["reason"], "max_output_tokens");
   EXPECT_EQ(cut["output"][0]["status"], "incomplete");
@@ -243,7 +245,7 @@ TEST(Responses, ACutReplyIsIncomplete) {
       "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>";
   const int64_t tokens = nano_tokens("<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"ci");
   const auto events = events_of(server.post(
-      kPath,
+      kResponsesPath,
       body_of({{"tools", weather_functions()}, {"max_output_tokens", tokens}, {"stream", true}})));
   EXPECT_EQ(events.back()["type"], "response.incomplete");
   for (const Json& event : events) {
@@ -258,7 +260,7 @@ TEST(Responses, ACutReplyIsIncomplete) {
 TEST(Responses, AreHeldToAFormat) {
   MockServer server;
   const auto text = [&](const Json& format) {
-    const Answer answer = server.post(kPath, body_of({{"text", {{"format", format}}}}));
+    const Answer answer = server.post(kResponsesPath, body_of({{"text", {{"format", format}}}}));
     EXPECT_EQ(answer.status, 200) << answer.body;
     return answer.json()["output"][0]["content"][0]["text"].get<std::string>();
   };
@@ -274,14 +276,15 @@ TEST(Responses, AreHeldToAFormat) {
 
 TEST(Responses, AreContinuedByTheirId) {
   MockServer server;
-  const Json first = server
-                         .post(kPath, body_of({{"input", "Tell me about ferries, at length."},
-                                               {"instructions", "Be brief."}}))
-                         .json();
+  const Json first =
+      server
+          .post(kResponsesPath, body_of({{"input", "Tell me about ferries, at length."},
+                                         {"instructions", "Be brief."}}))
+          .json();
   const Json second = server
-                          .post(kPath, body_of({{"input", "And ships?"},
-                                                {"instructions", "Be brief."},
-                                                {"previous_response_id", first["id"]}}))
+                          .post(kResponsesPath, body_of({{"input", "And ships?"},
+                                                         {"instructions", "Be brief."},
+                                                         {"previous_response_id", first["id"]}}))
                           .json();
   EXPECT_EQ(second["previous_response_id"], first["id"]);
   EXPECT_GT(second["usage"]["input_tokens_details"]["cached_tokens"],
@@ -291,19 +294,22 @@ TEST(Responses, AreContinuedByTheirId) {
                       first["output"][0],
                       {{"role", "user"}, {"content", "And ships?"}}};
   const Json whole =
-      server.post(kPath, body_of({{"input", items}, {"instructions", "Be brief."}})).json();
+      server.post(kResponsesPath, body_of({{"input", items}, {"instructions", "Be brief."}}))
+          .json();
   EXPECT_EQ(whole["usage"]["input_tokens"], second["usage"]["input_tokens"]);
   // Instructions are not carried over.
   const Json third =
-      server.post(kPath, body_of({{"input", "And ships?"}, {"previous_response_id", first["id"]}}))
+      server
+          .post(kResponsesPath,
+                body_of({{"input", "And ships?"}, {"previous_response_id", first["id"]}}))
           .json();
   EXPECT_LT(third["usage"]["input_tokens"], second["usage"]["input_tokens"]);
 }
 
 TEST(Responses, AreReadAgainAndDeleted) {
   MockServer server;
-  const Json made = server.post(kPath, body_of()).json();
-  const std::string path = std::string(kPath) + "/" + made["id"].get<std::string>();
+  const Json made = server.post(kResponsesPath, body_of()).json();
+  const std::string path = std::string(kResponsesPath) + "/" + made["id"].get<std::string>();
   EXPECT_EQ(server.get(path).json(), made);
   const Json items = server.get(path + "/input_items").json();
   EXPECT_EQ(items["data"][0]["content"][0]["text"], "Hi");
@@ -311,18 +317,21 @@ TEST(Responses, AreReadAgainAndDeleted) {
   EXPECT_EQ(gone.json()["deleted"], true);
   EXPECT_EQ(server.get(path).status, 404);
   EXPECT_EQ(server.ask("DELETE", path, "").status, 404);
-  const Answer unknown = server.post(kPath, body_of({{"previous_response_id", made["id"]}}));
+  const Answer unknown =
+      server.post(kResponsesPath, body_of({{"previous_response_id", made["id"]}}));
   EXPECT_EQ(unknown.status, 404);
   EXPECT_EQ(unknown.json()["error"]["param"], "previous_response_id");
   EXPECT_EQ(unknown.json()["error"]["code"], "previous_response_not_found");
   EXPECT_NE(
       unknown.json()["error"]["message"].get<std::string>().find("whole conversation as input"),
       std::string::npos);
-  const Json unkept = server.post(kPath, body_of({{"store", false}})).json();
-  EXPECT_EQ(server.get(std::string(kPath) + "/" + unkept["id"].get<std::string>()).status, 404);
-  const auto events = events_of(server.post(kPath, body_of({{"stream", true}})));
+  const Json unkept = server.post(kResponsesPath, body_of({{"store", false}})).json();
+  EXPECT_EQ(server.get(std::string(kResponsesPath) + "/" + unkept["id"].get<std::string>()).status,
+            404);
+  const auto events = events_of(server.post(kResponsesPath, body_of({{"stream", true}})));
   EXPECT_EQ(
-      server.get(std::string(kPath) + "/" + events[0]["response"]["id"].get<std::string>()).json(),
+      server.get(std::string(kResponsesPath) + "/" + events[0]["response"]["id"].get<std::string>())
+          .json(),
       events.back()["response"]);
 }
 
@@ -331,17 +340,19 @@ TEST(Responses, CountTheTokensOfAnInput) {
   const Json body = body_of({{"instructions", "Be brief."}, {"tools", weather_functions()}});
   const Json count = server.post("/v1/responses/input_tokens", body).json();
   EXPECT_EQ(count["object"], "response.input_tokens");
-  EXPECT_EQ(count["input_tokens"], server.post(kPath, body).json()["usage"]["input_tokens"]);
+  EXPECT_EQ(count["input_tokens"],
+            server.post(kResponsesPath, body).json()["usage"]["input_tokens"]);
 }
 
 TEST(Responses, WarnOfWhatTheyLeaveOut) {
   MockServer server;
-  const Json json = server
-                        .post(kPath, body_of({{"input",
-                                               {{{"role", "user"}, {"content", "Hi"}},
-                                                {{"type", "web_search_call"}, {"id", "x"}}}},
-                                              {"tools", {{{"type", "web_search"}}}}}))
-                        .json();
+  const Json json =
+      server
+          .post(kResponsesPath, body_of({{"input",
+                                          {{{"role", "user"}, {"content", "Hi"}},
+                                           {{"type", "web_search_call"}, {"id", "x"}}}},
+                                         {"tools", {{{"type", "web_search"}}}}}))
+          .json();
   EXPECT_EQ(json["longhaul"]["warnings"].size(), 2U) << json;
   EXPECT_EQ(json["output"][0]["content"][0]["text"], server.reply);
 }
@@ -383,7 +394,7 @@ TEST(ResponsesErrors, NameTheField) {
       {{{"tools", {tool}}, {"tool_choice", {{"type", "web_search"}}}}, "tool_choice"},
       {{{"tool_choice", "required"}}, "tool_choice"}};
   for (const auto& [more, param] : cases) {
-    const Answer answer = server.post(kPath, body_of(more));
+    const Answer answer = server.post(kResponsesPath, body_of(more));
     EXPECT_EQ(answer.status, 400) << more << answer.body;
     const Json error = answer.json()["error"];
     EXPECT_EQ(error["param"], param) << error;
@@ -399,7 +410,7 @@ TEST(ResponsesErrors, LateOnesAreEvents) {
     if (++steps > 15) throw std::runtime_error("the disk is full");
   };
   MockServer server(settings);
-  const auto events = events_of(server.post(kPath, body_of({{"stream", true}})));
+  const auto events = events_of(server.post(kResponsesPath, body_of({{"stream", true}})));
   ASSERT_GE(events.size(), 4U);
   const Json& failed = events[events.size() - 2];
   EXPECT_EQ(failed["type"], "response.failed");
