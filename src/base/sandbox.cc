@@ -12,16 +12,20 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <initializer_list>
 #include <span>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -49,12 +53,16 @@ constexpr uint64_t kWritingOfOurs = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACC
                                     LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |
                                     LANDLOCK_ACCESS_FS_REMOVE_DIR | kTruncate;
 
-/// Returns false for a folder that does not exist: writing there would fail anyway.
-bool allow_writing(int rules, const fs::path& folder, uint64_t handled) {
-  const int opened = open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+constexpr uint64_t kReading = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+
+/// Returns false for a folder that does not exist: any access there would fail anyway.
+bool allow_access(int rules, const fs::path& folder, uint64_t access) {
+  const int opened = open(folder.c_str(), O_PATH | O_CLOEXEC);
   if (opened < 0) return false;
+  struct stat status = {};
+  const bool is_folder = fstat(opened, &status) == 0 && S_ISDIR(status.st_mode);
   landlock_path_beneath_attr rule = {};
-  rule.allowed_access = kWritingOfOurs & handled;
+  rule.allowed_access = is_folder ? access : access & ~uint64_t{LANDLOCK_ACCESS_FS_READ_DIR};
   rule.parent_fd = opened;
   const bool added =
       syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
@@ -62,7 +70,36 @@ bool allow_writing(int rules, const fs::path& folder, uint64_t handled) {
   return added;
 }
 
-bool restrict_files(const std::vector<fs::path>& written) {
+/// Folders whose programs may run, with their libraries.
+std::vector<fs::path> program_folders_of_path() {
+  std::vector<fs::path> folders = {"/usr", "/bin", "/sbin", "/lib", "/lib64"};
+  const char* set = std::getenv("PATH");
+  std::string_view path = set != nullptr ? set : "";
+  while (!path.empty()) {
+    const size_t end = std::min(path.find(':'), path.size());
+    if (path.starts_with('/')) folders.emplace_back(path.substr(0, end));
+    path.remove_prefix(std::min(path.size(), end + 1));
+  }
+  return folders;
+}
+
+/// Programs of PATH run and read their own files, and write none.
+void allow_programs(int rules, uint64_t handled) {
+  for (const fs::path& folder : program_folders_of_path()) {
+    if (folder == "/") continue;
+    allow_access(rules, folder, (kReading | LANDLOCK_ACCESS_FS_EXECUTE) & handled);
+  }
+  for (const char* file :
+       {"/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives", "/etc/localtime", "/dev/urandom",
+        "/dev/zero", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu"}) {
+    allow_access(rules, file, kReading & handled);
+  }
+  allow_access(
+      rules, "/dev/null",
+      (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate) & handled);
+}
+
+bool restrict_files(const std::vector<fs::path>& written, const SandboxRights& rights) {
   const long version =
       syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (version < 1) return false;
@@ -70,14 +107,18 @@ bool restrict_files(const std::vector<fs::path>& written) {
   attr.handled_access_fs = kWriting | LANDLOCK_ACCESS_FS_EXECUTE;
   if (version >= 2) attr.handled_access_fs |= kRefer;
   if (version >= 3) attr.handled_access_fs |= kTruncate;
+  if (rights.programs) attr.handled_access_fs |= kReading;
   const auto rules = static_cast<int>(syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0));
   if (rules < 0) return false;
+  const uint64_t writing = kWritingOfOurs & attr.handled_access_fs;
   for (const fs::path& folder : written) {
-    allow_writing(rules, folder.empty() ? "." : folder, attr.handled_access_fs);
+    allow_access(rules, folder.empty() ? "." : folder, writing);
   }
   std::error_code none;
-  if (const fs::path temporary = fs::temp_directory_path(none); !none) {
-    allow_writing(rules, temporary, attr.handled_access_fs);
+  if (rights.programs) {
+    allow_programs(rules, attr.handled_access_fs);
+  } else if (const fs::path temporary = fs::temp_directory_path(none); !none) {
+    allow_access(rules, temporary, writing);
   }
   const bool restricted = syscall(SYS_landlock_restrict_self, rules, 0) == 0;
   close(rules);
@@ -125,6 +166,12 @@ constexpr uint32_t kAllowed[] = {
 constexpr uint32_t kAllowedToServers[] = {
     SYS_accept,     SYS_accept4,     SYS_recvfrom,    SYS_recvmsg,
     SYS_getsockopt, SYS_getsockname, SYS_getpeername, SYS_shutdown,
+};
+
+// Calls of a process that runs programs, and of these.
+constexpr uint32_t kAllowedToPrograms[] = {
+    SYS_execve, SYS_vfork,   SYS_memfd_create, SYS_umask,    SYS_chdir,
+    SYS_fchdir, SYS_getppid, SYS_getrandom,    SYS_mlockall, SYS_munlockall,
 };
 
 // The C library replaces these calls by older ones if they fail with ENOSYS. Their arguments are in
@@ -225,6 +272,20 @@ void allow_threads(Filter& filter) {
 #endif
 }
 
+/// A program is started by a process that shares nothing. New namespaces are refused.
+void allow_processes(Filter& filter) {
+  constexpr uint32_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
+                                   CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_PTRACE;
+  filter.allow(kAllowedToPrograms);
+  filter.allow_if(SYS_clone, {{{0, 0, kNamespaces}}});
+  filter.allow_if(SYS_prctl, one_of(0, {PR_SET_PDEATHSIG, PR_SET_NAME, PR_GET_NAME,
+                                        PR_SET_NO_NEW_PRIVS, PR_GET_DUMPABLE, kSetVma}));
+  constexpr uint32_t kSetFs = 0x1002, kCetStatus = 0x3001;  // the thread pointer; shadow stacks
+  filter.allow_if(SYS_arch_prctl,
+                  one_of(0, {kSetFs, kCetStatus, kGetXcompPerm, kRequestXcompPerm}));
+  filter.allow_if(SYS_prlimit64, one_of(0, {0}));
+}
+
 /// Signals to this process and, as number 0, those of the keyboard to its group: the line editor
 /// hands Ctrl-C on so. Limits and places of this process only.
 void allow_on_itself(Filter& filter) {
@@ -290,7 +351,11 @@ void allow_connections(Filter& filter) {
 bool restrict_calls(const SandboxRights& rights) {
   Filter filter;
   filter.allow(kAllowed);
-  allow_threads(filter);
+  if (rights.programs) {
+    allow_processes(filter);
+  } else {
+    allow_threads(filter);
+  }
   allow_on_itself(filter);
   allow_files(filter);
   allow_devices(filter, rights.gpus);
@@ -309,7 +374,7 @@ Sandbox enter_sandbox(const std::vector<fs::path>& written, const SandboxRights&
   const Stopwatch watch;
   Sandbox sandbox;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
-    sandbox.files = restrict_files(written);
+    sandbox.files = restrict_files(written, rights);
     sandbox.calls = restrict_calls(rights);
   }
   sandbox.seconds = watch.seconds();

@@ -24,6 +24,10 @@ struct SandboxRights {
   /// sockets, connect, bind and listen are refused.
   bool connections = false;
   bool gpus = false;  ///< ioctl of NVIDIA's driver, and connections between its processes
+  /// For a process that runs other programs on untrusted input. It may start the programs of PATH
+  /// and of the system, which inherit the sandbox. Files are read only in the folders of these
+  /// programs and of their libraries; none are written, not even in the temporary folder.
+  bool programs = false;
 };
 
 /// Enters the sandbox. Must be called before any thread is started and before the model is opened.

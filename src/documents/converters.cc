@@ -102,17 +102,6 @@ std::vector<std::string> command_of(const DocumentFormat& format) {
   return {"pandoc", "--sandbox", "-f", std::string(format.from), "-t", "html", "-s", "--wrap=none"};
 }
 
-double most_seconds() {
-  constexpr double kUsual = 300;
-  const char* set = std::getenv("LONGHAUL_CONVERT_SECONDS");
-  if (set == nullptr || *set == '\0') return kUsual;
-  double seconds = 0;
-  if (!parse_number(set, seconds) || !std::isfinite(seconds) || seconds <= 0) {
-    user_error("LONGHAUL_CONVERT_SECONDS: {} is no number of seconds", printable(set));
-  }
-  return seconds;
-}
-
 /// Bytes of memory that a converter may use: --memory-limit minus the memory of this process, or
 /// half of the free memory.
 size_t most_memory(size_t limit) {
@@ -170,7 +159,7 @@ std::string output_of(const DocumentFormat& format, std::string_view bytes,
   // Positions of words need many times the bytes of the words.
   constexpr size_t kBytesForAByte = 24;
   FilterLimits limits;
-  limits.seconds = most_seconds();
+  limits.seconds = conversion_seconds();
   limits.memory = most_memory(options.memory);
   const size_t most = options.limit.bytes > limits.bytes / kBytesForAByte
                           ? limits.bytes
@@ -219,6 +208,17 @@ void take_headed(HeadedText text, const DocumentFormat& format, Document& docume
 
 }  // namespace
 
+double conversion_seconds() {
+  constexpr double kUsual = 300;
+  const char* set = std::getenv("LONGHAUL_CONVERT_SECONDS");
+  if (set == nullptr || *set == '\0') return kUsual;
+  double seconds = 0;
+  if (!parse_number(set, seconds) || !std::isfinite(seconds) || seconds <= 0) {
+    user_error("LONGHAUL_CONVERT_SECONDS: {} is no number of seconds", printable(set));
+  }
+  return seconds;
+}
+
 const DocumentFormat* format_of(std::string_view bytes, std::string_view name) {
   if (is_pdf(bytes)) return &kPdf;
   if (bytes.starts_with("PK\3\4")) return zipped(bytes);
@@ -241,9 +241,12 @@ void convert_document(const DocumentFormat& format, std::string_view bytes,
     take_headed(text_of_html(output_of(format, bytes, options, document.name)), format, document);
   }
   if (is_blank_text(document.text)) {
-    user_error("{}: {}{} no text in it{}", document.name, format.program,
-               format.program.empty() ? "there is" : " finds",
-               &format == &kPdf ? "; a scanned PDF needs OCR first (ocrmypdf)" : "");
+    throw DocumentError(
+        DocumentError::Problem::kNoText,
+        fmt::format(
+            "{}: {}{} no text in it{}", document.name, format.program,
+            format.program.empty() ? "there is" : " finds",
+            &format == &kPdf ? ": it needs OCR first, as scanned pages do (ocrmypdf)" : ""));
   }
 }
 

@@ -20,6 +20,10 @@ struct DocumentFormat {
 /// fragments of HTML by the ending of its name; null for other files.
 const DocumentFormat* format_of(std::string_view bytes, std::string_view name);
 
+/// Most seconds for the conversion of a document: LONGHAUL_CONVERT_SECONDS, or 300. Throws
+/// UserError if the variable is no number of seconds.
+double conversion_seconds();
+
 /// Returns whether the format is HTML, whose bytes may be in any encoding.
 bool is_html_format(const DocumentFormat& format);
 

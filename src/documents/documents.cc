@@ -1,5 +1,7 @@
 #include "documents/documents.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -96,6 +98,11 @@ bool is_safetensors(std::string_view text) {
   return text.substr(kLongestBytes, kLength - kLongestBytes) == std::string_view("\0\0\0\0", 4);
 }
 
+[[noreturn]] void refuse_format(const std::string& name, const char* what) {
+  throw DocumentError(DocumentError::Problem::kUnsupported,
+                      fmt::format("{}: this is {}", name, what));
+}
+
 void refuse_other_formats(std::string_view text, const std::string& name) {
   using namespace std::string_view_literals;
   // Office encrypts a DOCX inside a file of the old Office; names in it are UTF-16.
@@ -105,7 +112,7 @@ void refuse_other_formats(std::string_view text, const std::string& name) {
     user_error("{}: this DOCX needs a password; save a copy without one and give that", name);
   }
   for (const OtherFormat& format : kOtherFormats) {
-    if (text.starts_with(format.begins)) user_error("{}: this is {}", name, format.what);
+    if (text.starts_with(format.begins)) refuse_format(name, format.what);
   }
 }
 
@@ -167,10 +174,18 @@ std::string_view without_final_newlines(std::string_view text) {
 }  // namespace
 
 Document read_document(const std::string& file, const DocumentOptions& options) {
+  return document_of(read_file(file, options), file == "-" ? "standard input" : file, options);
+}
+
+std::vector<std::string> document_formats() {
+  return {"plain text", "PDF", "DOCX", "ODT", "EPUB", "HTML", "RTF"};
+}
+
+Document document_of(std::string bytes, const std::string& name, const DocumentOptions& options) {
   Document document;
-  document.name = file == "-" ? "standard input" : file;
-  document.text = read_file(file, options);
-  if (is_safetensors(document.text)) user_error("{}: this is a model, not text", document.name);
+  document.name = name;
+  document.text = std::move(bytes);
+  if (is_safetensors(document.text)) refuse_format(name, "a model, not text");
   const Charset wide = wide_charset(document.text);
   if (!wide.encoding.empty()) decode_from(wide.encoding, wide.mark, document);
   const DocumentFormat* format = format_of(document.text, document.name);
@@ -179,8 +194,8 @@ Document read_document(const std::string& file, const DocumentOptions& options) 
     if (wide.encoding.empty()) decode_unmarked(document);
   } else {
     if (is_html_format(*format) && wide.encoding.empty()) decode_html(document);
-    const std::string bytes = std::move(document.text);
-    convert_document(*format, bytes, options, document);
+    const std::string original = std::move(document.text);
+    convert_document(*format, original, options, document);
     std::string repaired;
     size_t broken = 0;
     repair_utf8(document.text, repaired, &broken);

@@ -2,9 +2,11 @@
 // Texts from the user: files or standard input.
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/user_error.h"
 #include "documents/html_text.h"
 #include "documents/page_ranges.h"
 #include "documents/text_limit.h"
@@ -18,6 +20,19 @@ struct Document {
       made;  ///< origin of the text, such as "PDF, 12 pages, by pdftotext"; empty for a plain text
   std::vector<Heading> headings;  ///< headings in the order of the text
   bool in_paragraphs = false;     ///< converted: its lines differ from those of the original
+};
+
+/// The reason why a document has no text for the model.
+class DocumentError : public UserError {
+ public:
+  enum class Problem : uint8_t {
+    kUnsupported,  ///< a format that is not read
+    kNoText,       ///< the document can be read, but contains no text
+    kUnreadable    ///< all others: damaged, encrypted, too large, or the program is missing
+  };
+  DocumentError(Problem of, const std::string& message) : UserError(message), problem(of) {}
+
+  Problem problem;
 };
 
 struct DocumentOptions {
@@ -34,6 +49,12 @@ struct DocumentOptions {
 /// program is missing. Warns about files that do not look like text, about pages without text, and
 /// about broken UTF-8, which is replaced by U+FFFD.
 Document read_document(const std::string& file, const DocumentOptions& options = {});
+
+/// Reads a document whose bytes are in memory. `name` is for messages and for fragments of HTML.
+Document document_of(std::string bytes, const std::string& name, const DocumentOptions& options);
+
+/// Names of the formats that are read, in the order "plain text", "PDF", ...
+std::vector<std::string> document_formats();
 
 /// Reads all documents. One limit applies to all together.
 std::vector<Document> read_documents(const std::vector<std::string>& files,

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "documents/descriptor.h"
 
 extern char** environ;
 
@@ -24,23 +25,6 @@ namespace longhaul {
 namespace {
 
 constexpr size_t kKeptErrors = 64 * 1024;
-
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  ~Descriptor() { reset(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const { return number_; }
-  void reset(int number = -1) {
-    if (number_ >= 0) close(number_);
-    number_ = number;
-  }
-
- private:
-  int number_;
-};
 
 struct Pipe {
   Descriptor out, in;
@@ -167,7 +151,8 @@ Filtered filter_through(const std::vector<std::string>& arguments, std::string_v
   output.in.reset();
   errors.in.reset();
   result.end = drain(output.out.get(), errors.out.get(), limits, result);
-  if (result.end != Filtered::End::kExited) kill(child, SIGKILL);
+  // A sandbox may forbid signals. The program ends with this process then.
+  if (result.end != Filtered::End::kExited && kill(child, SIGKILL) != 0) return result;
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
