@@ -2,6 +2,7 @@
 # check_install.sh BUILD_FOLDER: installs a build into a new folder and uses it from another one.
 # The installed program must find the installed model, its profiles and the data of the tasks.
 set -euo pipefail
+source=$(realpath "$(dirname "$0")/..")
 build=$(realpath "$1")
 scratch=$(realpath "$(mktemp -d)")
 trap 'rm -rf "$scratch"' EXIT
@@ -28,3 +29,10 @@ expect 58213 "$answer"
 expect babilong/qa1 "$(cat eval.txt)"
 "$longhaul" report run -o report.html 2>/dev/null
 [ -s report.html ] || fail "no report was written"
+
+# The manual and the completion have every flag; uninstalling leaves no file.
+python3 "$source/tools/make_manual.py" --check "$longhaul" >/dev/null
+[ -s "$scratch/usr/share/man/man1/longhaul-run.1" ] || fail "no manual page is installed"
+bash -n "$scratch/usr/share/bash-completion/completions/longhaul" || fail "the bash completion does not parse"
+cmake --build "$build" --target uninstall >/dev/null
+[ -z "$(find "$scratch/usr" -type f)" ] || fail "not uninstalled: $(find "$scratch/usr" -type f | head -3)"

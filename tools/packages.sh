@@ -5,9 +5,17 @@ LONGHAUL_BUILD_PACKAGES=(build-essential cmake ninja-build python3 libboost1.81-
   libcurl4-openssl-dev libdnnl-dev libedit-dev libfmt-dev libgtest-dev libpcre2-dev
   libssl-dev libutf8proc-dev libxxhash-dev
   nlohmann-json3-dev ocl-icd-opencl-dev zlib1g-dev)
+# Debian 13 has other versions of Boost.
+if ! apt-cache show libboost1.81-dev >/dev/null 2>&1 && apt-cache show libboost-dev >/dev/null 2>&1; then
+  LONGHAUL_BUILD_PACKAGES=("${LONGHAUL_BUILD_PACKAGES[@]/libboost1.81-dev/libboost-dev}")
+fi
 LONGHAUL_TRY_PACKAGES=(python3-pip)
 LONGHAUL_CHECK_PACKAGES=(clang-format clang-tidy)
 LONGHAUL_LONG_PACKAGES=(clang libclang-rt-14-dev libbenchmark-dev python3-pip)
+
+# The names of the build packages in Fedora, where nothing of this was tried.
+LONGHAUL_DNF_PACKAGES=(gcc-c++ cmake ninja-build python3 boost-devel cli11-devel libcurl-devel onednn-devel libedit-devel
+  fmt-devel gtest-devel pcre2-devel openssl-devel utf8proc-devel xxhash-devel json-devel ocl-icd-devel zlib-devel)
 
 missing_packages() {
   local package
@@ -21,7 +29,11 @@ missing_packages() {
 # install, it prints the command and stops.
 need_packages() {
   if ! command -v dpkg-query >/dev/null; then
-    echo "note: no Debian system; the build needs the equivalents of: $*" >&2
+    if command -v dnf >/dev/null; then
+      echo "note: Fedora; install what is missing with: dnf install ${LONGHAUL_DNF_PACKAGES[*]}" >&2
+    else
+      echo "note: no Debian system; the build needs the equivalents of: $*" >&2
+    fi
     return
   fi
   local missing as_root=()

@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "bench/best_rate.h"
 #include "ops/core/isa/library_isa.h"
+#include "ops/core/library_matmul.h"
 
 namespace longhaul {
 namespace {
@@ -31,7 +32,7 @@ double library_gemm_flops(const GemmShape& s, GemmType type, double seconds) {
     const memory::desc a({s.m, s.k}, element, memory::format_tag::ab);
     const memory::desc b({s.k, s.n}, element, memory::format_tag::any);
     const memory::desc c({s.m, s.n}, memory::data_type::f32, memory::format_tag::ab);
-    const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(a, b, c), engine);
+    const dnnl::matmul::primitive_desc description = library_matmul(engine, a, b, c);
     const dnnl::matmul product(description);
     memory a_memory(description.src_desc(), engine), b_memory(description.weights_desc(), engine),
         c_memory(description.dst_desc(), engine);

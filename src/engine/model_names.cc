@@ -119,6 +119,9 @@ std::vector<std::filesystem::path> model_folders() {
     add_folder(folders, model_cache_folder());
   }
   add_folder(folders, system_model_folder());
+  for (const char* shared : {"/var/lib/longhaul/models", "/usr/share/longhaul/models"}) {
+    add_folder(folders, shared);
+  }
   return folders;
 }
 

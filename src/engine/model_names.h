@@ -17,7 +17,8 @@ struct NamedModel {
 
 /// The folders that are searched for names, in this order: $LONGHAUL_MODELS; `models` in the
 /// folders above the program (a source tree) and `share/longhaul/models` beside its bin folder (an
-/// installation); the user's cache folder; the folder for all users.
+/// installation); the user's cache folder; the folder for all users; /var/lib/longhaul/models and
+/// /usr/share/longhaul/models, where packages and services keep models.
 std::vector<std::filesystem::path> model_folders();
 
 /// The folder of models for all users, which `pull --system` fills: $LONGHAUL_SYSTEM_MODELS, else

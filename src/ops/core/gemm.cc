@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "ops/core/isa/library_isa.h"
+#include "ops/core/library_matmul.h"
 #include "ops/core/sgemm.h"
 #include "ops/matmul/linear.h"
 
@@ -71,8 +72,7 @@ class Products {
     const memory::desc c({m, n}, type, memory::dims{c_stride, 1});
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(a, b, c), attributes,
-                                                   engine_);
+    const dnnl::matmul::primitive_desc description = library_matmul(engine_, a, b, c, attributes);
     const Product product{dnnl::matmul(description), a, b, c, description.scratchpad_desc()};
     return products_.emplace(key, product).first->second;
   }

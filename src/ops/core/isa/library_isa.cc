@@ -1,13 +1,15 @@
 #include "ops/core/isa/library_isa.h"
 
 #include <dnnl.hpp>
+#include <optional>
 
 #include "ops/core/isa/isa.h"
 
 namespace longhaul {
 namespace {
 
-dnnl::cpu_isa library_isa(Isa isa) {
+/// Empty: all instructions that the CPU has.
+std::optional<dnnl::cpu_isa> library_isa(Isa isa) {
   switch (isa) {
     case Isa::kGeneric:
       return dnnl::cpu_isa::sse41;
@@ -20,14 +22,14 @@ dnnl::cpu_isa library_isa(Isa isa) {
     case Isa::kAmx:
       break;
   }
-  return dnnl::cpu_isa::all;
+  return std::nullopt;
 }
 
 }  // namespace
 
 void limit_library_isa() {
   [[maybe_unused]] static const bool done = [] {
-    dnnl::set_max_cpu_isa(library_isa(current_isa()));
+    if (const auto isa = library_isa(current_isa())) dnnl::set_max_cpu_isa(*isa);
     return true;
   }();
 }

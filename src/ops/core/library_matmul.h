@@ -1,0 +1,21 @@
+#pragma once
+// Describes a matrix product to oneDNN, whose versions 2 and 3 do so in different forms.
+
+#include <dnnl.hpp>
+
+namespace longhaul {
+
+/// c = a b. Throws dnnl::error if the library has no kernel for these types.
+inline dnnl::matmul::primitive_desc library_matmul(const dnnl::engine& engine,
+                                                   const dnnl::memory::desc& a,
+                                                   const dnnl::memory::desc& b,
+                                                   const dnnl::memory::desc& c,
+                                                   const dnnl::primitive_attr& attributes = {}) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {engine, a, b, c, attributes};
+#else
+  return {dnnl::matmul::desc(a, b, c), attributes, engine};
+#endif
+}
+
+}  // namespace longhaul
