@@ -90,7 +90,7 @@ def value(match):
 
 
 def shown(row):
-    bare = re.sub(r"\{[^}]*\}|`[^`]*`|\]\([^)]*\)|[\d,]+ (visible )?(tokens|heads)|smollm2-32k|H100|H2O", "", row["shown"])
+    bare = re.sub(r"\{[^}]*\}|`[^`]*`|\]\([^)]*\)|[\d,]+ (visible )?(tokens|heads)|smollm2-32k|H100|H2O|h2o", "", row["shown"])
     if re.search(r"\d", bare):
         sys.exit(f"error: {row['paper']}, {row['item']}: a number in `shown` is of no record: {bare}")
     return re.sub(r"\{([^}]*)\}", value, row["shown"])
