@@ -13,10 +13,6 @@
 namespace longhaul::cuda {
 namespace {
 
-/// Whether decode rows are multiplied in tiles (row_tiles.gpu.h). It stays off until the kernel has
-/// been compared with its reference and measured on a card.
-constexpr bool kUsesTiles = false;
-
 MatvecJob job_of(const DeviceLinear& product) {
   return {.weight = view_of(*product.weight),
           .y = product.y.address(),
@@ -77,7 +73,7 @@ void Products::by_stored_blocks(const OwnInput& x, std::span<const DeviceLinear>
     std::ranges::copy_if(left, std::back_inserter(same),
                          [&](const MatvecJob& job) { return job.weight.type == type; });
     std::erase_if(left, [&](const MatvecJob& job) { return job.weight.type == type; });
-    if (kUsesTiles && multiplies_in_tiles(type, input.rows)) {
+    if (multiplies_in_tiles(type, input.rows)) {
       by_tiles(input, same);
       continue;
     }
