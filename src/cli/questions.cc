@@ -248,8 +248,9 @@ void QuestionRun::print(OpenQuestion& open) {
   ++replies_;
   std::optional<FoundSources> sources;
   if (open.watch) {
-    sources = find_sources(*engine_, open.prompt.tokens, documents_, *open.watch, reply.tokens,
-                           generate_.starts_text, static_cast<size_t>(flags_.sources));
+    sources =
+        find_sources(*engine_, open.prompt.tokens, texts_of(documents_), *open.watch, reply.tokens,
+                     generate_.starts_text, static_cast<size_t>(flags_.sources));
   }
   if (flags_.json) {
     nlohmann::ordered_json json = {{"question", open.question->text}, {"text", reply.text}};

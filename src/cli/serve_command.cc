@@ -40,8 +40,10 @@ sigset_t ending_signals() {
 
 void log_line(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
 
-serve::ServiceOptions service_options(const ServeFlags& flags, serve::ApiKeys keys) {
+serve::ServiceOptions service_options(const ServeFlags& flags, serve::ApiKeys keys,
+                                      std::shared_ptr<const ConverterProcess> converter) {
   serve::ServiceOptions options;
+  options.converter = std::move(converter);
   options.origins = http::OriginCheck(flags.hosts, flags.origins);
   options.keys = std::move(keys);
   for (const std::string& name : split_commas(flags.metrics)) {
@@ -258,6 +260,9 @@ int serve_clients(const ServeFlags& flags) {
   const size_t memory_limit =
       session.memory_limit > 0 ? session.memory_limit : available_memory_bytes() / 10 * 9;
 
+  // The process for documents ends with the last user of it, and starts before any thread.
+  auto converter =
+      std::make_shared<const ConverterProcess>(ConverterLimits{.sandbox = !flags.sandbox.unwanted});
   std::unique_ptr<serve::Service> service;
   std::unique_ptr<http::Server> server;
   std::string sandbox = "off";
@@ -266,7 +271,7 @@ int serve_clients(const ServeFlags& flags) {
       flags.sandbox.enter(flags.written_folders(), flags.quiet, {.connections = true});
       sandbox = flags.sandbox.unwanted ? "off" : "on";
     }
-    service = std::make_unique<serve::Service>(service_options(flags, keys));
+    service = std::make_unique<serve::Service>(service_options(flags, keys, converter));
     server = start_server(std::move(sockets), tls, *service);
   });
   flags.session.settle_place(engine, {&session, 1}, std::max<int64_t>(session.context, 1));

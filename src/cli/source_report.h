@@ -8,34 +8,13 @@
 #include <vector>
 
 #include "documents/documents.h"
-#include "engine/passages.h"
+#include "engine/found_sources.h"
 #include "engine/session.h"
 
 namespace longhaul {
 
-struct FoundSources {
-  struct Sentence {
-    ByteRange range;  ///< within the reply's text
-    std::vector<Passage> passages;
-  };
-  std::vector<Passage> passages;  ///< passages of the whole reply
-  std::vector<Sentence> sentences;
-  /// Share of the attention on the texts that the first passage has, and the least share that a
-  /// well-founded reply has.
-  double first_share = 0, least_share = 0;
-  bool shown = false;  ///< false: the method's keys could not be inspected
-
-  bool rests() const { return !passages.empty() && first_share >= least_share; }
-};
-
 inline constexpr const char* kNoParticularPassage =
     "The reply does not rest on a particular passage; check it.";
-
-/// The passages of a reply that `watch` observed. `starts_text` must equal that of the generation
-/// (GenerateOptions).
-FoundSources find_sources(const Engine& engine, std::span<const int32_t> prompt,
-                          const std::vector<Document>& documents, const SourceWatch& watch,
-                          std::span<const int32_t> reply, bool starts_text, size_t most);
 
 /// Follows where the replies of a session draw on its texts.
 class ReplySources {

@@ -76,6 +76,8 @@ std::string_view reason_of(int status) {
       return "Continue";
     case 200:
       return "OK";
+    case 202:
+      return "Accepted";
     case 204:
       return "No Content";
     case 304:
@@ -90,6 +92,8 @@ std::string_view reason_of(int status) {
       return "Not Found";
     case 405:
       return "Method Not Allowed";
+    case 409:
+      return "Conflict";
     case 408:
       return "Request Timeout";
     case 413:

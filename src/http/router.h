@@ -19,7 +19,8 @@ struct Route {
   /// least one character in both cases.
   std::string path;
   Handler handler;
-  bool open = false;  ///< needs no key
+  bool open = false;    ///< needs no key
+  bool upload = false;  ///< the body may be multipart/form-data
 };
 
 class Router {

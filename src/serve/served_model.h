@@ -14,6 +14,8 @@
 
 namespace longhaul::serve {
 
+class DocumentSource;
+
 struct ServedModel {
   std::string name;  ///< name for clients
   std::string path;
@@ -32,6 +34,8 @@ struct ServedModel {
   int64_t context = 0;  ///< 0: no limit
   int parallel = 8;
   size_t memory_limit = 0;
+  DocumentSource* documents =
+      nullptr;  ///< documents of the service that uses the model; null: none
 
   /// Replies that clients of the Responses API may continue.
   std::shared_ptr<ResponseStore> responses = std::make_shared<ResponseStore>();

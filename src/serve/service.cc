@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "http/multipart.h"
 #include "serve/api/api_error.h"
 #include "serve/api/ollama.h"
 #include "serve/api/pages.h"
@@ -80,10 +81,20 @@ HttpResponse too_many_texts() { return busy("overloaded", "too many requests wai
 
 Service::Service(ServiceOptions options)
     : options_(std::move(options)), texts_(options_.text_threads, kMostTexts) {
+  documents_ = std::make_unique<DocumentApi>(
+      DocumentHost{
+          [this] { return ready_model(); },
+          [this](const HttpRequest& request) { return key_name(request); },
+          [this](std::function<void()> task) { return texts_.add(std::move(task)); },
+      },
+      metrics_, options_.converter);
   add_routes();
 }
 
+Service::~Service() { documents_->stop(); }
+
 void Service::set_model(std::shared_ptr<ServedModel> model) {
+  model->documents = documents_.get();
   const std::lock_guard lock(mutex_);
   model_ = std::move(model);
 }
@@ -135,9 +146,12 @@ std::optional<HttpResponse> Service::refusal(const HttpRequest& request,
     response.fields.emplace_back("WWW-Authenticate", "Bearer");
     return response;
   }
-  if (request.method == "POST" && !is_json(request)) {
+  const bool has_form = route->upload && http::is_upload(request);
+  if (request.method == "POST" && !is_json(request) && !has_form) {
     return http::error_response(415, "invalid_request_error", "unsupported_media_type",
-                                "the body has to be application/json");
+                                route->upload
+                                    ? "the body has to be application/json or multipart/form-data"
+                                    : "the body has to be application/json");
   }
   return std::nullopt;
 }
@@ -179,13 +193,14 @@ void Service::generate(const std::shared_ptr<Exchange>& exchange, Api api) {
   const ErrorForm form = error_form_of(exchange->request.path);
   const bool added = texts_.add([this, exchange, api, form] {
     if (exchange->closed()) return;
-    const HttpResponse answer = guarded([&] {
+    const auto work = [&] {
       const auto model = ready_model();
       const std::string key = key_name(exchange->request);
       GenerationRequest request = read_request(api, *model, exchange->request, key);
       exchange->request.body = {};
       if (!request.note.empty()) log_once(request.note);
       if (request.ends_at_once != nullptr) return json_response(answer_at_once(request));
+      request.run = [this](std::function<void()> task) { return texts_.add(std::move(task)); };
       const bool llama = request.api == Api::kLlama;
       const std::vector<std::shared_ptr<Job>> jobs = request.jobs;
       const auto client = request.stream ? streams_.keep(exchange, key) : exchange;
@@ -199,7 +214,14 @@ void Service::generate(const std::shared_ptr<Exchange>& exchange, Api api) {
         break;
       }
       return HttpResponse();
-    });
+    };
+    HttpResponse answer;
+    try {
+      answer = guarded(work);
+    } catch (const DocumentIsConverted& waits) {
+      documents_->when_converted(waits.document,
+                                 [this, exchange, api] { generate(exchange, api); });
+    }
     if (answer.status != 200 || !answer.body.empty()) {
       exchange->reply(in_error_form(answer, form));
     }
@@ -207,7 +229,7 @@ void Service::generate(const std::shared_ptr<Exchange>& exchange, Api api) {
   if (!added) exchange->reply(in_error_form(too_many_texts(), form));
 }
 
-HttpResponse Service::health(bool live) const {
+HttpResponse Service::health(Health kind) const {
   const auto now = model();
   if (!now) {
     HttpResponse response =
@@ -215,11 +237,16 @@ HttpResponse Service::health(bool live) const {
     return response;
   }
   constexpr double kStuck = 60;
-  if (live && now->scheduler->seconds_since_turn() > kStuck) {
+  if (kind == Health::kLive && now->scheduler->seconds_since_turn() > kStuck) {
     return http::error_response(503, "server_error", "engine_stuck",
                                 "the engine has made no step for a minute");
   }
-  if (!live && shutting_down_) return busy("shutting_down", "the server is shutting down");
+  if (kind == Health::kReady && options_.converter && !documents_->can_convert()) {
+    return busy("converter_unavailable",
+                "documents cannot be converted: the process for it has ended");
+  }
+  if (kind != Health::kLive && shutting_down_)
+    return busy("shutting_down", "the server is shutting down");
   return json_response({{"status", "ok"}});
 }
 
@@ -334,15 +361,21 @@ void Service::add_routes() {
   add_session_routes();
   add_page("GET", "/v1/methods", methods_page);
   add_page("POST", "/v1/forecast", forecast_page);
-  add_page("POST", "/v1/advise", advise_page);
+  add_page("POST", "/v1/advise", [this](const ServedModel& model, const HttpRequest& request) {
+    return advise_page(model, request, key_name(request));
+  });
   router_.add({"GET", "/health",
-               [this](const std::shared_ptr<Exchange>& e) { e->reply(health(false)); }, true});
+               [this](const std::shared_ptr<Exchange>& e) { e->reply(health(Health::kUsual)); },
+               true});
   router_.add({"GET", "/v1/health",
-               [this](const std::shared_ptr<Exchange>& e) { e->reply(health(false)); }, true});
+               [this](const std::shared_ptr<Exchange>& e) { e->reply(health(Health::kUsual)); },
+               true});
   router_.add({"GET", "/health/ready",
-               [this](const std::shared_ptr<Exchange>& e) { e->reply(health(false)); }, true});
+               [this](const std::shared_ptr<Exchange>& e) { e->reply(health(Health::kReady)); },
+               true});
   router_.add({"GET", "/health/live",
-               [this](const std::shared_ptr<Exchange>& e) { e->reply(health(true)); }, true});
+               [this](const std::shared_ptr<Exchange>& e) { e->reply(health(Health::kLive)); },
+               true});
   router_.add({"GET", "/metrics", [this](const std::shared_ptr<Exchange>& e) {
                  HttpResponse response;
                  response.content_type = "text/plain; version=0.0.4; charset=utf-8";
@@ -352,6 +385,7 @@ void Service::add_routes() {
   router_.add({"GET", "/openapi.json", [this](const std::shared_ptr<Exchange>& e) {
                  e->reply(json_response(openapi(router_)));
                }});
+  documents_->add_routes(router_);
   streams_.add_routes(router_, [this](const HttpRequest& request) { return key_name(request); });
   if (options_.web) add_web_page(router_);
   for (const char* path : {"/v1/embeddings", "/embeddings", "/embedding", "/v1/rerank", "/rerank",

@@ -12,6 +12,7 @@
 #include "http/router.h"
 #include "serve/api/request.h"
 #include "serve/api_keys.h"
+#include "serve/documents/document_api.h"
 #include "serve/metrics.h"
 #include "serve/reply_streams.h"
 #include "serve/served_model.h"
@@ -25,12 +26,14 @@ struct ServiceOptions {
   bool vllm_metrics = false, llamacpp_metrics = false;
   bool web = true;  ///< the web page at /
   int text_threads = 2;
-  std::function<void(const std::string& line)> log;  ///< null: no lines
+  std::shared_ptr<const ConverterProcess> converter;  ///< null: only texts can be added
+  std::function<void(const std::string& line)> log;   ///< null: no lines
 };
 
 class Service {
  public:
   explicit Service(ServiceOptions options);
+  ~Service();
 
   /// From now on requests are answered; before they get 503 "Loading model".
   void set_model(std::shared_ptr<ServedModel> model);
@@ -47,6 +50,8 @@ class Service {
   Metrics& metrics() { return metrics_; }
 
  private:
+  enum class Health : uint8_t { kUsual, kReady, kLive };
+
   /// Makes a path's answer, or throws ApiError.
   using Page = std::function<Json(const ServedModel&, const http::HttpRequest&)>;
 
@@ -67,7 +72,7 @@ class Service {
   void generate(const std::shared_ptr<http::Exchange>& exchange, Api api);
   void answer_text(const std::shared_ptr<http::Exchange>& exchange,
                    std::function<http::HttpResponse()> make);
-  http::HttpResponse health(bool live) const;
+  http::HttpResponse health(Health kind) const;
   std::shared_ptr<ServedModel> ready_model() const;
   std::string key_name(const http::HttpRequest& request) const;
 
@@ -79,6 +84,7 @@ class Service {
   std::set<std::string> noted_;  ///< notes that are in the log
   std::shared_ptr<ServedModel> model_;
   std::atomic<bool> shutting_down_ = false;
+  std::unique_ptr<DocumentApi> documents_;
   TextPool texts_;  // last: its tasks use all of the above
 };
 

@@ -160,9 +160,10 @@ TEST(Messages, ChoicesOfTools) {
   ChatServer server("qwen2.5");
   server.reply = "No.";
   const auto answered = [&](const Json& choice) {
-    return server
-        .post(kMessages, message_body({{"tools", message_tools()}, {"tool_choice", choice}}))
-        .json();
+    // The mock engine chooses the first token with the prompt, which the prefix cache would keep.
+    const Json fields = {
+        {"tools", message_tools()}, {"tool_choice", choice}, {"system", server.reply}};
+    return server.post(kMessages, message_body(fields)).json();
   };
   const Json named = answered({{"type", "tool"}, {"name", "weather"}});
   EXPECT_EQ(named["content"][0]["name"], "weather") << named;

@@ -77,7 +77,8 @@ class MockServer {
              http::Fields fields = {}) {
     http::HttpRequest request;
     request.method = method;
-    request.path = path;
+    request.path = path.substr(0, path.find('?'));
+    if (request.path.size() < path.size()) request.query = path.substr(request.path.size() + 1);
     request.body = body;
     request.fields = std::move(fields);
     request.fields.emplace_back("Host", "localhost");

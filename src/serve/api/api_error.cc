@@ -82,6 +82,7 @@ std::string error_body(const JobError& error, bool llama) {
       object["fits"].push_back({{"attention", attention}, {"bytes", bytes}});
     }
   }
+  if (!error.formats.empty()) object["formats"] = error.formats;
   Json body;
   body["error"] = std::move(object);
   return text_of(body);

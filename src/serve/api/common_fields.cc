@@ -103,7 +103,8 @@ std::vector<std::string_view> common_members() {
           "grammar",
           "json_schema",
           "structured_outputs",
-          "return_tokens"};
+          "return_tokens",
+          "sources"};
 }
 
 std::vector<std::string> stop_texts(const Json* value, const std::string& name) {
@@ -155,6 +156,7 @@ void read_common(const ServedModel& model, const http::HttpRequest& http, const 
   }
   request.progress = fields.boolean("return_progress").value_or(false) && request.stream;
   request.timings_per_token = fields.boolean("timings_per_token").value_or(false);
+  request.sources = job.sources = fields.boolean("sources").value_or(false);
   request.return_tokens = fields.boolean("return_tokens").value_or(false);
   fields.integer("n", 1, 8, request.choices);
 

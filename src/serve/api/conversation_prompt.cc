@@ -10,6 +10,7 @@
 #include "serve/api/conversation.h"
 #include "serve/api/reply_form.h"
 #include "serve/api/tool_texts.h"
+#include "serve/documents/asked_documents.h"
 #include "tokenizer/chat_request.h"
 
 namespace longhaul::serve {
@@ -73,13 +74,6 @@ Json tools_for_template(const Json& tools) {
     all.push_back({{"type", "function"}, {"function", std::move(function)}});
   }
   return all;
-}
-
-std::string last_question(const Json& messages) {
-  for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
-    if ((*message)["role"] == "user") return content_of(*message);
-  }
-  return {};
 }
 
 /// Variables by which templates switch reasoning.
@@ -229,6 +223,7 @@ ConversationPrompt conversation_prompt(const ServedModel& model, Conversation co
   ConversationPrompt made;
   ReplyFormat& format = made.form.format;
   format = format_of_request(model.reply_format, conversation, offers);
+  const std::string question = question_after_documents(conversation.messages);
   settle_calls(conversation.messages, model.reply_format);
   if (model.reply_format.family == CallFamily::kNone) {
     write_calls_as_texts(conversation.messages);
@@ -249,7 +244,7 @@ ConversationPrompt conversation_prompt(const ServedModel& model, Conversation co
   const Tokenizer& tokenizer = model.engine->tokenizer();
   try {
     const PromptText prompt{model.chat->segments(chat), false};
-    PromptTokens tokens = prompt_tokens(tokenizer, prompt, last_question(conversation.messages));
+    PromptTokens tokens = prompt_tokens(tokenizer, prompt, question);
     made.tokens = std::move(tokens.tokens);
     made.instruction = tokens.instruction;
     made.text = prompt.text();

@@ -4,6 +4,8 @@
 #include "serve/api/common_fields.h"
 #include "serve/api/conversation.h"
 #include "serve/api/request.h"
+#include "serve/documents/asked_documents.h"
+#include "serve/output/sources.h"
 
 namespace longhaul::serve {
 namespace {
@@ -55,10 +57,11 @@ void read_chat_logprobs(const FieldReader& fields, GenerationRequest& request, J
 
 GenerationRequest read_chat(const ServedModel& model, const http::HttpRequest& http,
                             const std::string& key) {
-  const auto known =
-      members({"max_tokens", "max_completion_tokens", "n_predict", "logprobs", "top_logprobs"},
-              conversation_members());
-  const Json body = read_body(http.body, known);
+  const auto known = members(
+      {"max_tokens", "max_completion_tokens", "n_predict", "logprobs", "top_logprobs", "documents"},
+      conversation_members());
+  Json body = read_body(http.body, known);
+  std::vector<QuestionDocument> documents = take_documents(model, key, body);
   GenerationRequest request;
   request.api = Api::kChat;
   const auto job = std::make_shared<Job>();
@@ -69,6 +72,8 @@ GenerationRequest read_chat(const ServedModel& model, const http::HttpRequest& h
   read_chat_logprobs(fields, request, *job);
   use_conversation(model, std::move(conversation), request, *job);
   settle_length(model, request, *job);
+  use_documents(std::move(documents), request, *job);
+  if (request.sources) request_sources(model, body["messages"], request);
   request.jobs = {job};
   return request;
 }

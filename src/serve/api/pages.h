@@ -14,7 +14,11 @@ Json props_page(const ServedModel& model, const http::HttpRequest& request);
 Json slots_page(const ServedModel& model, const http::HttpRequest& request);
 Json methods_page(const ServedModel& model, const http::HttpRequest& request);
 Json forecast_page(const ServedModel& model, const http::HttpRequest& request);
-Json advise_page(const ServedModel& model, const http::HttpRequest& request);
+/// `key`: name of the API key, whose documents may be named.
+Json advise_page(const ServedModel& model, const http::HttpRequest& request,
+                 const std::string& key);
+/// The recommended method for a text and its reply, and a row for each method.
+Json advice_for(const ServedModel& model, int64_t tokens, int64_t reply);
 
 Json tokenize_page(const ServedModel& model, const http::HttpRequest& request);
 Json detokenize_page(const ServedModel& model, const http::HttpRequest& request);

@@ -7,6 +7,7 @@
 
 #include "serve/api/api_error.h"
 #include "serve/api/cache_fields.h"
+#include "serve/output/sources.h"
 
 namespace longhaul::serve {
 
@@ -66,6 +67,9 @@ class ReplyWriter::Sink : public JobSink {
   void piece(int choice, const ReplyPiece& piece, const JobReport& so_far) override {
     writer_->on_piece(job_ * writer_->request_.choices + choice, piece, so_far);
   }
+  void sources(int choice, const WatchedReply& reply) override {
+    writer_->on_sources(job_ * writer_->request_.choices + choice, reply);
+  }
   void done(const JobReport& report) override { writer_->on_done(report); }
   void failed(const JobError& error) override { writer_->on_failed(error); }
   bool full() const override { return writer_->events_ && writer_->events_->full(); }
@@ -91,6 +95,9 @@ ReplyWriter::ReplyWriter(std::shared_ptr<const ServedModel> model, GenerationReq
 void ReplyWriter::attach(const std::shared_ptr<ReplyWriter>& writer) {
   int index = 0;
   std::vector<std::weak_ptr<Job>> jobs;
+  if (writer->request_.sources && !writer->request_.jobs.empty()) {
+    writer->prompt_ = writer->request_.jobs.front()->prompt;
+  }
   for (const auto& job : writer->request_.jobs) {
     job->sink = std::make_shared<Sink>(writer, index++);
     jobs.push_back(job);
@@ -140,6 +147,10 @@ void ReplyWriter::flush_finished(const JobReport* report) {
   finished_.clear();
 }
 
+void ReplyWriter::on_sources(int index, WatchedReply reply) {
+  watched_.emplace_back(index, std::move(reply));
+}
+
 void ReplyWriter::on_done(const JobReport& report) {
   total_.prompt_tokens += report.prompt_tokens;
   total_.cached_tokens += report.cached_tokens;
@@ -154,12 +165,22 @@ void ReplyWriter::on_done(const JobReport& report) {
   total_.cache.reused = total_.cached_tokens;
   total_.warnings.insert(total_.warnings.end(), report.warnings.begin(), report.warnings.end());
   if (--jobs_left_ > 0 || failed_) return;
-  const std::string reread = log_line(report.cache, report.prompt_tokens);
+  reread_ = log_line(report.cache, report.prompt_tokens);
+  if (!request_.sources) return write_all();
+  // No further event comes from the engine's thread, so another thread may do the rest.
+  const auto work = [self = shared_from_this()] {
+    self->sources_ = sources_json(*self->model_, self->request_, self->prompt_, self->watched_);
+    self->write_all();
+  };
+  if (!request_.run || !request_.run(work)) work();
+}
+
+void ReplyWriter::write_all() {
   exchange_->set_note(fmt::format(
       "prompt={} cached={} reply={} queue_ms={:.0f} prefill_ms={:.0f} reply_ms={:.0f}{}{}",
       total_.prompt_tokens, total_.cached_tokens, total_.reply_tokens, total_.queue_seconds * 1000,
-      total_.prefill_seconds * 1000, total_.decode_seconds * 1000, reread.empty() ? "" : " ",
-      reread));
+      total_.prefill_seconds * 1000, total_.decode_seconds * 1000, reread_.empty() ? "" : " ",
+      reread_));
   if (!request_.stream) {
     http::HttpResponse response;
     response.body = text_of(whole(total_));
@@ -229,6 +250,13 @@ Json ReplyWriter::longhaul(const JobReport& report) const {
   own["read_ms"] = report.prefill_seconds * 1000;
   own["seed"] = request_.seed ? Json(*request_.seed) : Json();
   own["cache"] = cache_json(report.cache);
+  if (!request_.documents.empty()) {
+    own["documents"] = Json::array();
+    for (const QuestionDocument& document : request_.documents) {
+      own["documents"].push_back(document.id);
+    }
+  }
+  if (sources_.is_object()) own.update(sources_);
   own["warnings"] = request_.warnings;
   for (const std::string& warning : report.warnings) own["warnings"].push_back(warning);
   return own;

@@ -13,7 +13,7 @@ namespace longhaul::serve {
 
 /// The answer to one request, made from the events of its jobs. Everything runs on the engine's
 /// thread.
-class ReplyWriter {
+class ReplyWriter : public std::enable_shared_from_this<ReplyWriter> {
  public:
   ReplyWriter(std::shared_ptr<const ServedModel> model, GenerationRequest request,
               std::shared_ptr<http::Exchange> exchange);
@@ -75,7 +75,9 @@ class ReplyWriter {
  private:
   class Sink;
   void on_piece(int choice, const ReplyPiece& piece, const JobReport& so_far);
+  void on_sources(int choice, WatchedReply reply);
   void on_done(const JobReport& report);
+  void write_all();
   void on_failed(const JobError& error);
   void flush_finished(const JobReport* report);
 
@@ -85,6 +87,10 @@ class ReplyWriter {
   size_t jobs_left_;
   bool failed_ = false;
   JobReport total_;
+  std::vector<std::pair<int, WatchedReply>> watched_;  ///< with the index of the choice
+  std::vector<int32_t> prompt_;  ///< prompt of the job whose sources are asked for
+  std::string reread_;           ///< a line about the cache for the log
+  Json sources_;                 ///< members of the report; null: not asked for
 };
 
 /// The writer of an API.

@@ -1,12 +1,14 @@
 #pragma once
 // A client's request for replies, in any of the APIs.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "http/message.h"
 #include "serve/api/json_text.h"
+#include "serve/documents/question_documents.h"
 #include "serve/output/reply_format.h"
 #include "serve/scheduler/job.h"
 #include "serve/served_model.h"
@@ -40,7 +42,7 @@ struct GenerationRequest {
   std::string model;                       ///< as the client named it
   MethodSpec attention = MethodSpec::parse("dense");
   bool stream = false, include_usage = false, progress = false, timings_per_token = false;
-  bool return_tokens = false, echo = false;
+  bool return_tokens = false, echo = false, sources = false;
   bool logprobs = false;
   int best = 0;  ///< likeliest tokens to tell
   int choices = 1;
@@ -49,7 +51,11 @@ struct GenerationRequest {
   TurnForm form;                                      ///< for chat APIs
   std::string note;                                   ///< for the log, once
   std::shared_ptr<const ResponsesRequest> responses;  ///< for kResponses
-  const char* ends_at_once = nullptr;  ///< reason why a request of Ollama has no reply
+  const char* ends_at_once = nullptr;       ///< reason why a request of Ollama has no reply
+  std::vector<QuestionDocument> documents;  ///< documents that the request names, in order
+  std::vector<std::string> message_texts;   ///< contents of the messages; empty: unknown
+  /// Runs a task on a text thread; false if too many wait. Null: there are no such threads.
+  std::function<bool(std::function<void()>)> run;
 };
 
 /// Reads the body of POST /v1/chat/completions. Throws ApiError. `key`: name of the API key.

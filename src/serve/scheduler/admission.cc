@@ -8,16 +8,24 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "serve/scheduler/prefill_gate.h"
 #include "serve/scheduler/scheduler.h"
 
 namespace longhaul::serve {
 namespace {
 
 constexpr int kMostOvertaken = 8;
-constexpr int kMostLookUps = 16;  // waiting requests that are looked up in one round
+constexpr int kMostLookUps = 16;           // waiting requests that are looked up in one round
+constexpr double kProgressOfGate = 0.250;  // seconds between two reports
 
 int64_t reserved_reply(const Job& job, int64_t open_reply) {
   return job.reply.max_tokens >= 0 ? job.reply.max_tokens : open_reply;
+}
+
+bool waits_for_document(const Job& job) {
+  return std::ranges::any_of(job.gates, [](const std::shared_ptr<PrefillGate>& gate) {
+    return gate->state() == PrefillGate::State::kClosed;
+  });
 }
 
 JobError too_long(const Job& job, int64_t context) {
@@ -59,7 +67,9 @@ std::optional<JobError> Scheduler::refusal_of(const Job& job, size_t bytes) cons
   const int64_t prompt = std::ssize(job.prompt);
   const int64_t reply = job.caps_reply ? 1 : std::max<int64_t>(job.reply.max_tokens, 1);
   if (context > 0 && prompt + reply > context) return too_long(job, context);
-  const MemoryBudget alone{.limit = options_.memory_limit, .fixed = engine_.fixed_bytes()};
+  // A request with documents shares their pages.
+  const size_t pinned = job.gates.empty() ? pinned_bytes() : 0;
+  const MemoryBudget alone{.limit = options_.memory_limit, .fixed = engine_.fixed_bytes() + pinned};
   if (alone.decide(bytes) != Admission::kNever) return std::nullopt;
   JobError error{400, "invalid_request_error", "insufficient_memory"};
   error.needed = engine_.fixed_bytes() + bytes;
@@ -72,6 +82,7 @@ std::optional<JobError> Scheduler::refusal_of(const Job& job, size_t bytes) cons
       "the prompt of {} tokens and its reply need {} with {} attention, more than the limit of {}",
       with_commas(prompt), format_bytes(error.needed), job.attention.text(),
       format_bytes(error.limit));
+  if (pinned > 0) error.message += fmt::format("; documents hold {}", format_bytes(pinned));
   if (!error.fits.empty()) {
     error.message += fmt::format("; with {} attention they fit", error.fits.front().first);
   }
@@ -82,8 +93,9 @@ bool Scheduler::key_is_busy(const std::string& key) const {
   const auto limits = options_.keys.find(key);
   if (limits == options_.keys.end() || limits->second.running <= 0) return false;
   const auto running = std::count_if(jobs_.begin(), jobs_.end(), [&](const RunningJob& job) {
-    return job.job->key == key && (job.state == RunningJob::State::kPrefilling ||
-                                   job.state == RunningJob::State::kDecoding);
+    return job.job->key == key && !job.job->background &&
+           (job.state == RunningJob::State::kPrefilling ||
+            job.state == RunningJob::State::kDecoding);
   });
   return running >= limits->second.running;
 }
@@ -92,7 +104,8 @@ bool Scheduler::key_is_busy(const std::string& key) const {
 /// them.
 bool Scheduler::may_overtake(Jobs::iterator job) {
   for (auto ahead = jobs_.begin(); ahead != job; ++ahead) {
-    const bool waits = ahead->state == RunningJob::State::kWaiting && !key_is_busy(ahead->job->key);
+    const bool waits = ahead->state == RunningJob::State::kWaiting &&
+                       !key_is_busy(ahead->job->key) && !waits_for_document(*ahead->job);
     if (!waits) continue;
     if (ahead->overtaken >= kMostOvertaken || ahead->job->prompt.size() < job->job->prompt.size()) {
       return false;
@@ -112,13 +125,38 @@ bool Scheduler::make_room(size_t bytes) {
   return true;
 }
 
+/// Whether a job may start as far as the documents of its prompt are concerned. A job whose
+/// document failed fails too.
+bool Scheduler::passes_gates(RunningJob& job) {
+  int64_t done = 0;
+  bool open = true;
+  for (const auto& gate : job.job->gates) {
+    const PrefillGate::State state = gate->state();
+    if (state == PrefillGate::State::kFailed) {
+      fail(job, gate->error());
+      return false;
+    }
+    done += gate->done();
+    open = open && state == PrefillGate::State::kOpen;
+  }
+  if (open) return true;
+  const double now = engine_.now();
+  if (job.job->progress && now - job.last_progress >= kProgressOfGate) {
+    job.last_progress = now;
+    job.job->sink->progress(
+        {job.report.prompt_tokens, 0, std::min(done, job.report.prompt_tokens), now - job.arrived});
+  }
+  return false;
+}
+
 void Scheduler::admit() {
   auto running = std::count_if(jobs_.begin(), jobs_.end(), [](const RunningJob& job) {
-    return job.state == RunningJob::State::kPrefilling || job.state == RunningJob::State::kDecoding;
+    return !job.job->background && (job.state == RunningJob::State::kPrefilling ||
+                                    job.state == RunningJob::State::kDecoding);
   });
   int looked_up = 0;
   for (auto job = jobs_.begin(); job != jobs_.end(); ++job) {
-    if (job->state != RunningJob::State::kWaiting) continue;
+    if (job->state != RunningJob::State::kWaiting || !passes_gates(*job)) continue;
     Job& request = *job->job;
     if (options_.context > 0 && request.caps_reply) {
       const int64_t room = std::max<int64_t>(1, options_.context - std::ssize(request.prompt));
@@ -144,7 +182,9 @@ void Scheduler::admit() {
       continue;
     }
     if (!std::exchange(job->accepted, true)) request.sink->accepted();
-    if (running >= options_.running || key_is_busy(request.key)) continue;
+    const bool has_place =
+        request.background || (running < options_.running && !key_is_busy(request.key));
+    if (!has_place) continue;
     if (looked_up++ >= kMostLookUps) break;
     look_up(*job);
     if (job->resume.snapshot != nullptr && job->resume.snapshot->sequence == nullptr) {
@@ -158,7 +198,7 @@ void Scheduler::admit() {
       release_lease(*job);
       continue;
     }
-    ++running;
+    if (!request.background) ++running;
     begin(*job);
   }
 }

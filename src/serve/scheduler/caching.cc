@@ -154,8 +154,28 @@ std::shared_ptr<Snapshot> Scheduler::keep(RunningJob& job, std::unique_ptr<Serve
     history_.add(
         {request.key, request.cache_salt, job.own_tree.method, request.prompt, request.parts});
   }
+  if (whole_prompt && !request.pin.empty()) pin(request.pin, snapshot);
   trim_cache();
   return snapshot;
+}
+
+/// Pins a snapshot in the place of the one with this name; null: none.
+void Scheduler::pin(const std::string& name, std::shared_ptr<Snapshot> snapshot) {
+  if (const auto old = pins_.find(name); old != pins_.end()) {
+    --old->second->pins;
+    cache_.release(*old->second);
+    pins_.erase(old);
+  }
+  if (snapshot == nullptr) return;
+  ++snapshot->pins;
+  cache_.lease(*snapshot);
+  pins_[name] = std::move(snapshot);
+}
+
+size_t Scheduler::pinned_bytes() const {
+  size_t sum = 0;
+  for (const auto& [name, snapshot] : pins_) sum += snapshot->kv_bytes;
+  return sum;
 }
 
 /// An abandoned prefill stays as far as it got.

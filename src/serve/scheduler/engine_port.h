@@ -12,6 +12,11 @@
 #include "attention/method_spec.h"
 #include "attention/resume_rule.h"
 #include "base/cancel.h"
+#include "serve/scheduler/retention_map.h"
+
+namespace longhaul {
+class SourceWatch;
+}
 
 namespace longhaul::serve {
 
@@ -49,6 +54,11 @@ class ServedSequence {
   virtual size_t own_bytes() const = 0;
   /// A second sequence with the same contents; null if the engine cannot copy it.
   virtual std::unique_ptr<ServedSequence> clone() const = 0;
+  /// From now on watches what the tokens of the reply attend to. A second call without a watch ends
+  /// it. Does nothing if the engine cannot watch.
+  virtual void watch_sources(std::shared_ptr<SourceWatch> watch) = 0;
+  /// Which tokens are kept.
+  virtual RetentionMap retention() const = 0;
 };
 
 struct ServedPrefillHooks {
@@ -104,6 +114,8 @@ class EnginePort {
   virtual size_t most_bytes(const MethodSpec& attention, int64_t prompt, int64_t reply) const = 0;
   /// Bytes of weights, activations and the process, which do not depend on the number of sequences.
   virtual size_t fixed_bytes() const = 0;
+  /// Observes the sources of a reply to a prompt of this many tokens; null if the engine cannot.
+  virtual std::shared_ptr<SourceWatch> make_watch(int64_t prompt) const = 0;
   virtual int64_t vocab() const = 0;  ///< logits of a token
   /// Bytes of the keys and values of all sequences; pages that several sequences share count once.
   virtual size_t kv_bytes_in_use() const = 0;

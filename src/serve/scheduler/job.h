@@ -15,6 +15,10 @@
 #include "serve/cache/cache_report.h"
 #include "serve/cache/leg.h"
 
+namespace longhaul {
+class SourceWatch;
+}
+
 namespace longhaul::serve {
 
 /// A budget of reasoning at the beginning of a reply.
@@ -73,11 +77,13 @@ struct JobError {
   size_t needed = 0, limit = 0;
   std::vector<std::pair<std::string, size_t>> fits;  ///< methods that would, with their bytes
   int64_t prompt_tokens = 0, context = 0;            ///< for context_length_exceeded
+  std::vector<std::string> formats;                  ///< for unsupported_format
 };
 
 struct PromptProgress {
   int64_t total = 0, cached = 0, processed = 0;
-  double seconds = 0;  ///< since the prefill began
+  double seconds = 0;            ///< since the prefill began
+  double attention_seconds = 0;  ///< the part of them that attention took
 };
 
 /// How the work went, for the last chunk of a reply, the log and the counters.
@@ -91,6 +97,15 @@ struct JobReport {
   std::vector<std::string> warnings;
 };
 
+class PrefillGate;
+class ServedSequence;
+
+/// A reply whose sources were watched.
+struct WatchedReply {
+  std::shared_ptr<const SourceWatch> watch;
+  std::vector<int32_t> tokens;  ///< tokens of the reply
+};
+
 /// Who receives what a job makes: called on the engine's thread, never after done() or failed().
 class JobSink {
  public:
@@ -101,6 +116,10 @@ class JobSink {
   /// Logprobs of the prompt's tokens, where Job::prompt_logprobs asks for them; the first token has
   /// none.
   virtual void prompt_tokens(std::vector<TokenReport> tokens) = 0;
+  /// The prompt has been read, and no token of the reply has been made.
+  virtual void prefilled(const ServedSequence& /*sequence*/) {}
+  /// The keys that the tokens of a choice have attended to, before done().
+  virtual void sources(int /*choice*/, const WatchedReply& /*reply*/) {}
   virtual void piece(int choice, const ReplyPiece& piece, const JobReport& so_far) = 0;
   virtual void done(const JobReport& report) = 0;
   virtual void failed(const JobError& error) = 0;
@@ -133,8 +152,14 @@ struct Job {
   ReplyOptions reply;
   int choices = 1;
   bool prompt_logprobs = false;
-  bool caps_reply = false;        ///< a reply too long for the context is shortened, not refused
-  bool progress = false;          ///< PromptProgress is asked for
+  bool caps_reply = false;  ///< a reply too long for the context is shortened, not refused
+  bool progress = false;    ///< PromptProgress is asked for
+  bool sources = false;     ///< JobSink::sources is asked for
+  bool background = false;  ///< a document: it leaves most of the time to other long prompts, and
+                            ///< does not count as a running request
+  std::string pin;  ///< the snapshot after the prompt is never evicted, until Scheduler::unpin() of
+                    ///< this name; empty: it may be evicted
+  std::vector<std::shared_ptr<PrefillGate>> gates;  ///< the job waits until all of them are open
   bool reuse = true;              ///< may continue from a snapshot of the prefix cache
   double cache_seconds = 0;       ///< for as long its snapshots are evicted after all others
   std::vector<PromptPart> parts;  ///< in order; empty: unknown

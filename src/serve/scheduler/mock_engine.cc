@@ -80,6 +80,18 @@ class MockSequence : public ServedSequence {
     return copy;
   }
 
+  void watch_sources(std::shared_ptr<SourceWatch>) override {}
+
+  RetentionMap retention() const override {
+    RetentionMap map;
+    map.tokens = std::ssize(tokens_);
+    map.layers = engine_.settings_.layers;
+    map.heads = 1;
+    map.bins = std::min(map.tokens, RetentionMap::kMostBins);
+    map.kept.assign(static_cast<size_t>(map.layers * map.bins), 1.0f);
+    return map;
+  }
+
   void append(std::span<const int32_t> tokens) {
     const size_t each = engine_.settings_.bytes_per_token;
     for (const int32_t token : tokens) {

@@ -45,6 +45,7 @@ class MockEngine : public EnginePort {
   void decode(std::span<DecodeEntry> entries) override;
   size_t most_bytes(const MethodSpec& attention, int64_t prompt, int64_t reply) const override;
   size_t fixed_bytes() const override { return settings_.fixed; }
+  std::shared_ptr<SourceWatch> make_watch(int64_t) const override { return nullptr; }
   int64_t vocab() const override { return settings_.vocab; }
   size_t kv_bytes_in_use() const override { return live_; }
   ResumeRule resume_rule(const MethodSpec& attention) const override;

@@ -9,6 +9,7 @@ namespace longhaul::serve {
 namespace {
 
 constexpr double kProgressSeconds = 0.250;
+constexpr double kShareOfDocuments = 0.2;  // share of the time beside other long prompts
 constexpr double kRemembered = 1.0;  // length of the past, in seconds, by which time is shared
 
 JobError engine_failed(const std::string& what) {
@@ -62,22 +63,30 @@ void Scheduler::make_prefill(RunningJob& job) {
       }
     };
   }
-  job.lane = std::ssize(rest) <= options_.short_prompt ? PrefillLane::kShort : PrefillLane::kLong;
+  const bool is_short = std::ssize(rest) <= options_.short_prompt && !request.background;
+  job.lane = is_short ? PrefillLane::kShort : PrefillLane::kLong;
   job.prefill = engine_.prefill(*job.sequence, leg, hooks, job.lane);
   tell_progress(job, true);
 }
 
-/// The one of the two oldest long prefills that has had less time.
+/// The one of the two oldest long prefills that has had less time. A document has its turn only
+/// where it has had a small part of the time of all prefills since it began.
 RunningJob* Scheduler::pick_long() {
-  RunningJob* best = nullptr;
+  RunningJob *best = nullptr, *document = nullptr;
   int seen = 0;
   for (RunningJob& job : jobs_) {
     if (job.state != RunningJob::State::kPrefilling || !job.prefill || job.stepping) continue;
     if (job.lane != PrefillLane::kLong) continue;
+    if (job.job->background) {
+      if (document == nullptr) document = &job;
+      continue;
+    }
     if (best == nullptr || job.computed < best->computed) best = &job;
     if (++seen == 2) break;
   }
-  return best;
+  if (best == nullptr || document == nullptr) return best != nullptr ? best : document;
+  const double since = engine_.now() - document->prefill_began;
+  return document->computed < kShareOfDocuments * since ? document : best;
 }
 
 RunningJob* Scheduler::pick_short() {
@@ -141,6 +150,7 @@ void Scheduler::prefill_done(RunningJob& job) {
   job.prefill_ended = engine_.now();
   job.report.legs = job.legs;
   job.report.prefill_seconds = job.prefill_ended - job.prefill_began;
+  if (job.prefilled_choices == 0) job.job->sink->prefilled(*job.sequence);
   const bool reports = job.job->prompt_logprobs && job.prefilled_choices == 0;
   if (reports) job.job->sink->prompt_tokens(std::move(job.prompt_reports));
   if (job.uses_cache && !job.resume.whole) keep(job, job.sequence->clone(), true);
@@ -175,6 +185,10 @@ void Scheduler::add_choice(RunningJob& job, std::unique_ptr<ServedSequence> sequ
   choice.sequence = std::move(sequence);
   choice.maker = std::make_unique<ReplyMaker>(tokenizer_, options);
   choice.last_token = engine_.now();
+  if (job.job->sources) {
+    choice.watch = engine_.make_watch(std::ssize(job.job->prompt));
+    choice.sequence->watch_sources(choice.watch);
+  }
   if (job.choices.size() == 1) {
     job.report.first_token_seconds = engine_.now() - job.arrived;
     metrics_.observe("longhaul_first_token_seconds", job.report.first_token_seconds);
@@ -198,7 +212,8 @@ void Scheduler::tell_progress(RunningJob& job, bool always) {
   job.last_progress = now;
   const int64_t before = job.legs.empty() ? 0 : job.legs.back().end;
   job.job->sink->progress({job.report.prompt_tokens, job.report.cached_tokens,
-                           before + job.prefill->done(), now - job.prefill_began});
+                           before + job.prefill->done(), now - job.prefill_began,
+                           job.sequence->facts().attention_seconds});
 }
 
 }  // namespace longhaul::serve

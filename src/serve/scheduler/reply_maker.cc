@@ -127,6 +127,7 @@ ReplyPiece ReplyMaker::take(std::span<const float> raw, std::span<const int32_t>
   last_ = forced ? *forced : sampler_.sample(logits, history, allowed());
   constrain_after(last_);
   ++made_;
+  tokens_.push_back(last_);
   ++counts_[last_];
   hold(last_, logits);
   if (tokenizer_.end_of_generation(last_) && !options_.ignore_eos) {

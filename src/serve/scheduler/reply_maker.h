@@ -25,6 +25,8 @@ class ReplyMaker {
   /// Ends the reply for the caller's reason.
   ReplyPiece end(Finish reason);
 
+  /// All tokens that were chosen so far.
+  std::span<const int32_t> tokens() const { return tokens_; }
   int32_t last_token() const { return last_; }  ///< to be decoded next
   int64_t made() const { return made_; }
 
@@ -56,6 +58,7 @@ class ReplyMaker {
   std::deque<Held> held_;          ///< tokens whose text is not shown yet
   size_t made_text_ = 0, shown_text_ = 0;
   int64_t made_ = 0;
+  std::vector<int32_t> tokens_;
   int32_t last_ = 0;
 };
 

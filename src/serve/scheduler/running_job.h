@@ -47,6 +47,7 @@ struct RunningJob {
   struct Choice {
     std::unique_ptr<ServedSequence> sequence;
     std::unique_ptr<ReplyMaker> maker;
+    std::shared_ptr<SourceWatch> watch;  ///< null: the sources are not asked for
     bool ended = false;
     double last_token = 0;
   };

@@ -98,14 +98,25 @@ void Scheduler::stop() {
 
 double Scheduler::seconds_since_turn() const { return engine_.now() - last_turn_; }
 
+void Scheduler::unpin(const std::string& name) {
+  {
+    const std::lock_guard lock(mutex_);
+    unpins_.push_back(name);
+  }
+  changed_.notify_one();
+}
+
 void Scheduler::take_commands() {
   run_posted();
   if (disk_ != nullptr) disk_->poll();
   std::deque<std::shared_ptr<Job>> commands;
+  std::vector<std::string> unpins;
   {
     const std::lock_guard lock(mutex_);
     commands.swap(commands_);
+    unpins.swap(unpins_);
   }
+  for (const std::string& name : unpins) pin(name, nullptr);
   for (std::shared_ptr<Job>& job : commands) {
     RunningJob& running = jobs_.emplace_back();
     running.job = std::move(job);
@@ -183,9 +194,22 @@ void Scheduler::finish(RunningJob& job, bool keeps) {
   }
   report.decode_seconds = engine_.now() - job.prefill_ended;
   metrics_.observe("longhaul_reply_seconds", engine_.now() - job.arrived);
+  tell_sources(job);
   if (keeps) keep_reply(job);
   job.job->sink->done(report);
   leave(job);
+}
+
+void Scheduler::tell_sources(RunningJob& job) {
+  int index = 0;
+  for (RunningJob::Choice& choice : job.choices) {
+    if (choice.watch) {
+      if (choice.sequence) choice.sequence->watch_sources(nullptr);
+      const auto tokens = choice.maker->tokens();
+      job.job->sink->sources(index, {std::move(choice.watch), {tokens.begin(), tokens.end()}});
+    }
+    ++index;
+  }
 }
 
 void Scheduler::leave(RunningJob& job) {

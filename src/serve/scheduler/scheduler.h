@@ -54,6 +54,9 @@ class Scheduler {
   /// thread, except for a full queue, which is reported to the caller at once.
   std::optional<JobError> submit(std::shared_ptr<Job> job);
 
+  /// The snapshot that a job has pinned under this name may be evicted from now on.
+  void unpin(const std::string& name);
+
   /// Runs the engine's thread until stop().
   void run();
   /// Ends run(). Jobs that are not done fail with shutting_down.
@@ -108,6 +111,7 @@ class Scheduler {
   void cancel_requested();
   void admit();
   bool may_overtake(Jobs::iterator job);
+  bool passes_gates(RunningJob& job);
   bool make_room(size_t bytes);
   bool key_is_busy(const std::string& key) const;
   MemoryBudget budget() const;
@@ -134,6 +138,8 @@ class Scheduler {
   bool write_when_idle();
   void name_session(const RunningJob& job, const std::shared_ptr<Snapshot>& snapshot);
   std::shared_ptr<Snapshot> session_of(const std::string& key, const std::string& name);
+  void pin(const std::string& name, std::shared_ptr<Snapshot> snapshot);
+  size_t pinned_bytes() const;
   bool evict_one();
   void trim_cache();
   size_t most_cached() const;
@@ -153,6 +159,7 @@ class Scheduler {
   void finish(RunningJob& job, bool keeps);
   void fail(RunningJob& job, const JobError& error);
   void cancel(RunningJob& job);
+  void tell_sources(RunningJob& job);
   void leave(RunningJob& job);
   void tell_progress(RunningJob& job, bool always);
   void publish();
@@ -167,12 +174,14 @@ class Scheduler {
   std::map<std::string, std::weak_ptr<Snapshot>> latest_;  ///< by key: its last sequence
   size_t loading_bytes_ = 0;
   double last_work_ = 0;
-  Jobs jobs_;  ///< in order of arrival
+  std::map<std::string, std::shared_ptr<Snapshot>> pins_;  ///< by Job::pin, each with a lease
+  Jobs jobs_;                                              ///< in order of arrival
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Job>> commands_;
   std::deque<std::function<void()>> posted_;
+  std::vector<std::string> unpins_;
   std::map<std::string, int> queued_of_key_;
   int queued_ = 0;
   std::atomic<bool> stopping_ = false, draining_ = false;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/prefill.h"
+#include "engine/sources.h"
 #include "kv/shared_pages.h"
 
 namespace longhaul::serve {
@@ -11,6 +12,32 @@ namespace {
 
 constexpr int64_t kShortRows =
     256;  // most rows of a prompt that runs between the layers of another
+
+/// Counts the rows that each list of the store has of every bin.
+RetentionMap retention_of(const KvStore& store, std::span<const int32_t> tokens) {
+  RetentionMap map;
+  map.tokens = std::ssize(tokens);
+  map.layers = store.layout().layers();
+  for (int layer = 0; layer < map.layers; ++layer) {
+    map.heads = std::max(map.heads, store.lists(layer));
+  }
+  map.bins = std::min(map.tokens, RetentionMap::kMostBins);
+  const auto bins = static_cast<size_t>(map.bins);
+  map.kept.assign(static_cast<size_t>(map.layers * map.heads) * bins, 0.0f);
+  for (int layer = 0; layer < map.layers && map.bins > 0; ++layer) {
+    for (int head = 0; head < store.lists(layer); ++head) {
+      float* kept = map.kept.data() + static_cast<size_t>(layer * map.heads + head) * bins;
+      for (int64_t row = 0; row < store.length(layer, head); ++row) {
+        const int64_t token = store.token_of(layer, head, row);
+        if (token >= 0 && token < map.tokens) kept[map.bin_of(token)] += 1;
+      }
+      for (int64_t bin = 0; bin < map.bins; ++bin) {
+        kept[bin] /= static_cast<float>(map.begin_of(bin + 1) - map.begin_of(bin));
+      }
+    }
+  }
+  return map;
+}
 
 class EngineSequence : public ServedSequence {
  public:
@@ -39,6 +66,15 @@ class EngineSequence : public ServedSequence {
   std::unique_ptr<ServedSequence> clone() const override {
     return std::make_unique<EngineSequence>(sequence.clone());
   }
+
+  void watch_sources(std::shared_ptr<SourceWatch> watch) override {
+    if (!watch) return sequence.observe({});
+    sequence.observe(
+        [watch = std::move(watch)](const LayerStep& step, std::span<const AttendTask> tasks) {
+          watch->observe(step, tasks);
+        });
+  }
+  RetentionMap retention() const override { return retention_of(sequence.store(), tokens()); }
 
   Sequence sequence;
 };
@@ -169,6 +205,11 @@ size_t SequenceEngine::most_bytes(const MethodSpec& attention, int64_t prompt,
   const Sequence probe(engine_, with_method(attention));
   const MemoryForecast forecast = probe.forecast(prompt, reply);
   return forecast.kv + (forecast.working > working_ ? forecast.working - working_ : 0);
+}
+
+std::shared_ptr<SourceWatch> SequenceEngine::make_watch(int64_t prompt) const {
+  const ModelShape& shape = engine_->model().shape;
+  return std::make_shared<SourceWatch>(shape, heads_to_watch(shape), prompt);
 }
 
 int64_t SequenceEngine::vocab() const { return engine_->model().config.vocab; }

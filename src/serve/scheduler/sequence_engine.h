@@ -29,6 +29,7 @@ class SequenceEngine : public EnginePort {
   void decode(std::span<DecodeEntry> entries) override;
   size_t most_bytes(const MethodSpec& attention, int64_t prompt, int64_t reply) const override;
   size_t fixed_bytes() const override { return fixed_; }
+  std::shared_ptr<SourceWatch> make_watch(int64_t prompt) const override;
   int64_t vocab() const override;
   size_t kv_bytes_in_use() const override;
   ResumeRule resume_rule(const MethodSpec& attention) const override;

@@ -1,0 +1,353 @@
+#include "serve/documents/document_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "documents/text_limit.h"
+#include "serve/api/api_error.h"
+#include "serve/documents/document_prompt.h"
+
+namespace longhaul::serve {
+namespace {
+
+constexpr int kConversions = 2;  // at once
+constexpr std::chrono::milliseconds kWaitForConversion{2000};
+constexpr size_t kMostWaitingBytes = size_t{1} << 30;
+constexpr std::chrono::seconds kRetry{1};  // while the scheduler accepts nothing
+
+JobError converter_gone() {
+  return {503, "server_error", "converter_unavailable",
+          "documents cannot be converted: the process for it has ended", 5};
+}
+
+ResumeRule resume_rule_of(const ServedModel& model, const MethodSpec& attention) {
+  return attention.make(model.engine->model().shape)->resume_rule(model.session.chunk);
+}
+
+JobError job_error(const ApiError& error) {
+  return {error.status, error.type, error.code, error.what()};
+}
+
+http::HttpResponse accepted(Json json) {
+  http::HttpResponse response;
+  response.status = 202;
+  response.body = serve::text_of(json);
+  return response;
+}
+
+}  // namespace
+
+JobError error_of_document(const DocumentError& error) {
+  using Problem = DocumentError::Problem;
+  JobError made{422, "invalid_request_error", "conversion_failed", error.what()};
+  if (error.problem == Problem::kNoText) made.code = "no_text";
+  if (error.problem == Problem::kUnsupported) {
+    made.status = 415;
+    made.code = "unsupported_format";
+    made.formats = document_formats();
+  }
+  return made;
+}
+
+/// Follows the prefill of a document on the engine's thread.
+class DocumentReader::Sink : public JobSink {
+ public:
+  Sink(DocumentReader& reader, std::shared_ptr<ServedDocument> document)
+      : reader_(reader), document_(std::move(document)) {}
+
+  void progress(const PromptProgress& progress) override {
+    reader_.store_.change(*document_, [&](ServedDocument& document) {
+      const PromptProgress before = document.progress;
+      document.status = DocumentStatus::kReading;
+      document.progress = progress;
+      const int64_t count = progress.processed - std::max(before.processed, progress.cached);
+      if (count > 0) {
+        document.time.add(std::max(before.processed, progress.cached), count, 1, progress.seconds,
+                          progress.attention_seconds);
+      }
+      const double left = document.time.left(progress.total);
+      if (left > 0) document.seconds_left = left;
+    });
+    document_->gate->report(progress.processed, progress.total);
+  }
+  void prompt_tokens(std::vector<TokenReport>) override {}
+  void prefilled(const ServedSequence& sequence) override {
+    auto map = std::make_shared<RetentionMap>(sequence.retention());
+    reader_.store_.change(*document_,
+                          [&](ServedDocument& document) { document.map = std::move(map); });
+  }
+  void piece(int, const ReplyPiece&, const JobReport&) override {}
+  void done(const JobReport& report) override {
+    document_->gate->open();
+    constexpr int64_t kLeastMeasured = 1024;
+    if (report.cached_tokens == 0 && report.prompt_tokens >= kLeastMeasured) {
+      std::optional<PrefillTime> time;
+      reader_.store_.look(*document_,
+                          [&](const ServedDocument& document) { time = document.time; });
+      reader_.store_.measured(*time);
+    }
+    reader_.store_.change(*document_, [&](ServedDocument& document) {
+      document.status = DocumentStatus::kReady;
+      document.progress.processed = document.progress.total = report.prompt_tokens;
+      document.progress.cached = report.cached_tokens;
+      document.progress.seconds = report.prefill_seconds;
+      document.seconds_left = 0;
+      document.kv_bytes = report.kv_bytes;
+      document.job.reset();
+    });
+    reader_.prefill_ended();
+  }
+  void failed(const JobError& error) override {
+    reader_.fail(document_, error);
+    reader_.prefill_ended();
+  }
+
+ private:
+  DocumentReader& reader_;
+  std::shared_ptr<ServedDocument> document_;
+};
+
+DocumentReader::DocumentReader(DocumentStore& store,
+                               std::shared_ptr<const ConverterProcess> converter)
+    : store_(store), converter_(std::move(converter)) {
+  for (int i = 0; i < kConversions; ++i) threads_.emplace_back([this] { run(); });
+}
+
+DocumentReader::~DocumentReader() { stop(); }
+
+void DocumentReader::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  if (converter_) converter_->end();
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void DocumentReader::convert(std::shared_ptr<const ServedModel> model,
+                             std::shared_ptr<ServedDocument> document, Source source,
+                             std::shared_ptr<http::Exchange> exchange) {
+  if (!alive()) {
+    const JobError gone = converter_gone();
+    throw ApiError(gone.status, gone.type, gone.code, gone.message);
+  }
+  answers_.add(
+      document->id, std::move(exchange),
+      [this, document] { return accepted(store_.json(*document)); }, kWaitForConversion);
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_bytes_ + source.bytes.size() > kMostWaitingBytes) {
+      answers_.take(document->id);
+      throw ApiError(503, "server_error", "overloaded",
+                     "too many documents wait for their conversion");
+    }
+    waiting_bytes_ += source.bytes.size();
+    conversions_.push_back({std::move(model), std::move(document), std::move(source)});
+  }
+  changed_.notify_one();
+}
+
+void DocumentReader::run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (!conversions_.empty()) {
+      Conversion next = std::move(conversions_.front());
+      conversions_.pop_front();
+      const size_t bytes = next.source.bytes.size();
+      lock.unlock();
+      convert_one(next);
+      lock.lock();
+      waiting_bytes_ -= bytes;
+      continue;
+    }
+    const bool waits = !prefilling_ && !prefills_.empty();
+    if (waits) {
+      changed_.wait_for(lock, kRetry);
+      lock.unlock();
+      start_prefill();
+      lock.lock();
+    } else {
+      changed_.wait(lock);
+    }
+  }
+}
+
+std::shared_ptr<const DocumentText> DocumentReader::text_of(const Conversion& conversion) const {
+  DocumentOptions options;
+  options.limit = text_limit(conversion.model->context, conversion.model->memory_limit);
+  options.pages = conversion.source.pages;
+  ConvertedDocument converted =
+      converter_->convert(conversion.source.bytes, conversion.document->wish.name, options);
+  return std::make_shared<const DocumentText>(std::move(converted.document),
+                                              std::move(converted.warnings));
+}
+
+void DocumentReader::convert_one(Conversion& conversion) {
+  const std::shared_ptr<ServedDocument> document = conversion.document;
+  try {
+    auto text = text_of(conversion);
+    conversion.source.bytes = {};
+    store_.check_room(text->document.text.size());
+    prefill(conversion.model, document, std::move(text));
+    settle(document);
+    return;
+  } catch (const DocumentError& error) {
+    fail(document, error_of_document(error));
+  } catch (const ConverterGone&) {
+    fail(document, converter_gone());
+  } catch (const ApiError& error) {
+    fail(document, job_error(error));
+  } catch (const RefusedPrompt& refused) {
+    fail(document, refused.error);
+  } catch (const UserError& error) {
+    fail(document, {422, "invalid_request_error", "conversion_failed", error.what()});
+  } catch (const std::bad_alloc&) {
+    fail(document, {503, "server_error", "overloaded", "out of memory", 5});
+  } catch (const std::exception& error) {
+    fail(document, {500, "server_error", "internal_error", error.what()});
+  }
+}
+
+void DocumentReader::prefill(std::shared_ptr<const ServedModel> model,
+                             std::shared_ptr<ServedDocument> document,
+                             std::shared_ptr<const DocumentText> text) {
+  if (document->wish.is_file) {
+    store_.change(*document, [&](ServedDocument& changed) {
+      changed.warnings = text->warnings;
+      changed.text = std::move(text);
+      changed.status = DocumentStatus::kReady;
+    });
+    document->gate->open();
+    return;
+  }
+  const MethodSpec attention = method_of_request(*model, "", document->wish.attention);
+  const ResumeRule rule = resume_rule_of(*model, attention);
+  DocumentPrefix prefix = document_prefix(*model, document->wish.system, text->document.text);
+  if (const auto refusal = prompt_refusal(*model, attention, std::ssize(prefix.tokens))) {
+    throw RefusedPrompt(*refusal);
+  }
+  const bool changed = store_.change(*document, [&](ServedDocument& added) {
+    added.warnings.insert(added.warnings.end(), text->warnings.begin(), text->warnings.end());
+    added.text = std::move(text);
+    added.progress.total = std::ssize(prefix.tokens);
+    added.tokens = std::move(prefix.tokens);
+    added.text_begin = prefix.text_begin;
+    added.status = DocumentStatus::kQueued;
+    if (rule.group != ResumeGroup::kQuestion) return;
+    added.status = DocumentStatus::kReady;
+    added.warnings.push_back(
+        fmt::format("{} selects by the question, so the document is read with every question",
+                    attention.info().name));
+  });
+  if (!changed) return;
+  if (rule.group == ResumeGroup::kQuestion) return document->gate->open();
+  {
+    const std::lock_guard lock(mutex_);
+    prefills_.push_back({std::move(model), std::move(document)});
+  }
+  start_prefill();
+}
+
+/// Submits the prefill of the next document, unless another one runs.
+void DocumentReader::start_prefill() {
+  Prefill next;
+  {
+    const std::lock_guard lock(mutex_);
+    if (prefilling_ || prefills_.empty() || stopping_) return;
+    prefilling_ = true;
+    next = std::move(prefills_.front());
+    prefills_.pop_front();
+  }
+  const auto job = std::make_shared<Job>();
+  const bool exists = store_.change(*next.document, [&](ServedDocument& document) {
+    job->key = document.key;
+    job->attention = method_of_request(*next.model, "", document.wish.attention);
+    // Methods that read a text densely and evict at its end evict anew for each question.
+    if (resume_rule_of(*next.model, job->attention).group == ResumeGroup::kDense) {
+      job->attention = MethodSpec::parse("dense");
+    }
+    job->prompt = document.tokens;
+    job->reply.max_tokens = 0;
+    job->progress = true;
+    job->background = true;
+    job->pin = document.id;
+    document.job = job;
+  });
+  if (!exists) return prefill_ended();
+  job->sink = std::make_shared<Sink>(*this, next.document);
+  const auto error = next.model->scheduler->submit(job);
+  if (!error) return;
+  store_.change(*next.document, [](ServedDocument& document) { document.job.reset(); });
+  {
+    const std::lock_guard lock(mutex_);
+    prefills_.push_front(std::move(next));
+    prefilling_ = false;
+  }
+  changed_.notify_one();  // a thread tries it again
+}
+
+void DocumentReader::prefill_ended() {
+  {
+    const std::lock_guard lock(mutex_);
+    prefilling_ = false;
+  }
+  start_prefill();
+}
+
+void DocumentReader::forget(const std::shared_ptr<ServedDocument>& document) {
+  settle(document);
+  const std::lock_guard lock(mutex_);
+  std::erase_if(prefills_, [&](const Prefill& prefill) { return prefill.document == document; });
+}
+
+void DocumentReader::when_converted(const std::shared_ptr<ServedDocument>& document,
+                                    std::function<void()> task) {
+  bool converting = false;
+  {
+    const std::lock_guard lock(mutex_);
+    store_.look(*document, [&](const ServedDocument& seen) {
+      converting = seen.status == DocumentStatus::kConverting && !seen.deleted;
+    });
+    if (converting) waiters_.emplace_back(document, std::move(task));
+  }
+  if (!converting) task();
+}
+
+/// Answers the request that added the document, and lets those continue that wait for its text.
+void DocumentReader::settle(const std::shared_ptr<ServedDocument>& document) {
+  if (const auto exchange = answers_.take(document->id)) {
+    exchange->reply(accepted(store_.json(*document)));
+  }
+  std::vector<std::function<void()>> tasks;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(waiters_, [&](auto& waiter) {
+      if (waiter.first.lock() != document) return false;
+      tasks.push_back(std::move(waiter.second));
+      return true;
+    });
+  }
+  for (const auto& task : tasks) task();
+}
+
+void DocumentReader::fail(const std::shared_ptr<ServedDocument>& document, const JobError& error) {
+  document->gate->fail(error);
+  store_.change(*document, [&](ServedDocument& failed) {
+    failed.status = DocumentStatus::kFailed;
+    failed.error = error;
+    failed.job.reset();
+  });
+  if (const auto exchange = answers_.take(document->id)) {
+    store_.drop(*document);
+    exchange->reply(response_of(error, false));
+  }
+  settle(document);
+}
+
+}  // namespace longhaul::serve

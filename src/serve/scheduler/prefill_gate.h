@@ -1,0 +1,53 @@
+#pragma once
+// The prefill of a document, for requests that wait until it ends.
+
+#include <mutex>
+#include <utility>
+
+#include "serve/scheduler/job.h"
+
+namespace longhaul::serve {
+
+class PrefillGate {
+ public:
+  enum class State : uint8_t { kClosed, kOpen, kFailed };
+
+  void report(int64_t done, int64_t total) {
+    const std::lock_guard lock(mutex_);
+    done_ = done;
+    total_ = total;
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    if (state_ == State::kClosed) state_ = State::kOpen;
+  }
+  /// Every request that waits fails with this error; the first one counts. It counts also after
+  /// open().
+  void fail(JobError error) {
+    const std::lock_guard lock(mutex_);
+    if (state_ == State::kFailed) return;
+    state_ = State::kFailed;
+    error_ = std::move(error);
+  }
+
+  State state() const {
+    const std::lock_guard lock(mutex_);
+    return state_;
+  }
+  JobError error() const {
+    const std::lock_guard lock(mutex_);
+    return error_;
+  }
+  int64_t done() const {
+    const std::lock_guard lock(mutex_);
+    return done_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  State state_ = State::kClosed;
+  JobError error_;
+  int64_t done_ = 0, total_ = 0;
+};
+
+}  // namespace longhaul::serve
