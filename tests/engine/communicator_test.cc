@@ -72,7 +72,7 @@ TEST_P(FamilyOnSeveralDevices, LogitsEqualTheHosts) {
   // The first layers of a model with experts may be dense.
   const LayerWeights& layer = engine->model().layers.back();
   const TensorView& down = config.experts > 0 ? layer.experts.front().down : layer.down;
-  if (ranks == 1 || config.qk_norm == QkNorm::kWhole ||
+  if (ranks == 1 || config.qk_norm == QkNorm::kWhole || testing_support::is_host_only(GetParam()) ||
       config.ffn / traits(down.type).block_size < ranks) {
     EXPECT_THROW(Session(engine, on(FakeCommunicator(std::max(2, ranks)))), UserError);
     return;
@@ -95,8 +95,12 @@ INSTANTIATE_TEST_SUITE_P(All, FamilyOnSeveralDevices,
 /// The small settings of all methods, and more settings for options that name single heads.
 std::vector<std::string> dealt_settings() {
   std::vector<std::string> specs;
-  for (const auto& small : testing_support::first_of_each_kind(testing_support::small_settings()))
-    specs.push_back(small.spec);
+  for (const auto& small : testing_support::first_of_each_kind(testing_support::small_settings())) {
+    // Sums over the heads of several devices round differently, so blocks with nearly equal sums
+    // may change places. early=window does not sum over heads.
+    const bool sums = small.spec.starts_with("ltri:form=paper");
+    specs.push_back(sums ? small.spec + ",early=window" : small.spec);
+  }
   const std::string ltri = "n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8";
   specs.push_back("ltri:heads=2.1/4.5:2/7.3,early=window," + ltri);
   specs.push_back("ltri:form=longhaul,heads=2.1/4.5:2/7.3,early=window," + ltri);

@@ -31,6 +31,8 @@ class PassesTogether : public testing::TestWithParam<TinyModel> {
     ModelShape shape = engine_->model().shape;
     set_context_length(engine_->model(), count, shape);
     AttentionRecord record;
+    const ModelConfig& config = engine_->model().config;
+    RecurrentState recurrent(config.delta, config.recurrent_layers(), 0);
     AttentionDriver driver(MethodSpec::parse("dense").make_method(engine_->model().shape),
                            engine_->model().shape);
     driver.prepare({0, count, 0, static_cast<int>(count)});
@@ -44,8 +46,9 @@ class PassesTogether : public testing::TestWithParam<TinyModel> {
     const size_t each = at_once ? passes.size() : 1;
     for (size_t i = 0; i < passes.size(); i += each) {
       const SequenceRows all{
-          std::span(passes).subspan(i, each), {&store, 1}, &driver, &shape, &record};
+          std::span(passes).subspan(i, each), {&store, 1}, &driver, &shape, &record, &recurrent};
       const float* const hidden = decoder.forward(all);
+      recurrent.commit();
       states.insert(states.end(), hidden, hidden + all.rows() * engine_->model().config.hidden);
     }
     return states;
@@ -113,9 +116,14 @@ class MethodReading {
     std::vector<ForwardPass> forward;
     for (const Pass& pass : passes) forward.push_back(ForwardPass::of(text, begin, pass));
     for (std::span<const ForwardPass> left = forward; !left.empty();) {
-      const SequenceRows all{left.first(std::min(at_once, left.size())), streams_, &driver_,
-                             &shape_, &record_};
+      const SequenceRows all{left.first(std::min(at_once, left.size())),
+                             streams_,
+                             &driver_,
+                             &shape_,
+                             &record_,
+                             &recurrent_};
       const float* const hidden = decoder_.forward(all);
+      recurrent_.commit();
       logits_.resize(static_cast<size_t>(model_.config.vocab));
       decoder_.logits(hidden + (all.rows() - 1) * model_.config.hidden, 1, logits_.data());
       for (const ForwardPass& pass : all.passes) driver_.finish(streams_, pass.pass);
@@ -131,7 +139,7 @@ class MethodReading {
   std::vector<int64_t> kept() const {
     std::vector<int64_t> tokens;
     const KvStore& store = streams_.front();
-    for (int layer = 0; layer < model_.config.layers; ++layer) {
+    for (int layer = 0; layer < model_.shape.layers; ++layer) {
       for (int list = 0; list < store.lists(layer); ++list) {
         for (int64_t row = 0; row < store.length(layer, list); ++row) {
           tokens.push_back(store.token_of(layer, list, row));
@@ -147,6 +155,7 @@ class MethodReading {
   Decoder decoder_;
   ModelShape shape_ = model_.shape;
   AttentionRecord record_;
+  RecurrentState recurrent_{model_.config.delta, model_.config.recurrent_layers(), 0};
   std::vector<KvStore> streams_;
   std::vector<float> logits_;
   int64_t read_ = 0;
