@@ -190,8 +190,8 @@ def check(program):
     lines = help_of(program)
     missing = []
     for name in [re.split(r"  +", l.strip())[0] for l in lines[lines.index("Subcommands:") + 1 :] if l.startswith("  ")]:
-        for flag in sorted(set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", "\n".join(
-                l for l in help_of(program, name) if re.match(r"^  -", l))))):
+        for flag in sorted(set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", " ".join(
+                l.split()[0] for l in help_of(program, name) if l.startswith("  -"))))):
             man = files[f"man1/longhaul-{name}.1"].replace("\\-", "-")
             fish_line = re.compile(rf"from {name}'.* -l {flag[2:]}( |$)", re.M)
             for place, has in (("man", flag in man), ("bash", flag in files["bash/longhaul"]),
