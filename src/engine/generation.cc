@@ -64,7 +64,6 @@ void Generation::State::end(StopReason reason) {
   ended = true;
   reply.stop = reason;
   reply.loop_tokens = loop.period();
-  if (!reply.tokens.empty()) reply.decode_seconds = watch.seconds();
   if (reason != StopReason::kStopString && push(detokenizer.flush())) emit(matcher.flush());
 }
 
@@ -81,7 +80,6 @@ void Generation::State::sample(std::span<const float> logits) {
   reply.tokens.push_back(token);
   if (first) {
     reply.first_token_seconds = watch.seconds();
-    watch.restart();
   } else {
     ++reply.decode_steps;
   }
@@ -117,14 +115,14 @@ std::optional<int32_t> Generation::input() {
     s.end(*reason);
     return std::nullopt;
   }
-  // A reply can wait for the prompts of others before it is decoded with them.
-  if (s.reply.decode_steps == 0) s.watch.restart();
+  s.watch.restart();
   return s.reply.tokens.back();
 }
 
 void Generation::take(std::span<const float> logits) {
   LH_ASSERT(!state_->ended);
   state_->sample(logits);
+  state_->reply.decode_seconds += state_->watch.seconds();
 }
 
 bool Generation::ended() const { return state_->ended; }
