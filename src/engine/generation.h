@@ -44,8 +44,8 @@ struct Reply {
   std::vector<int32_t> tokens;  ///< with the ending token; the last one is not in the sequence
   StopReason stop = StopReason::kMaxTokens;
   double first_token_seconds = 0;  ///< since the generation began
-  /// The time of all later tokens from input() to take(), without waits between two steps. The steps
-  /// of a batch count in full for each of its replies.
+  /// The time of all later tokens from input() to take(), without waits between two steps. The
+  /// steps of a batch count in full for each of its replies.
   double decode_seconds = 0;
   int64_t decode_steps = 0;
   int64_t loop_tokens = 0;  ///< length of the repeated stretch, if that ended the reply
