@@ -96,8 +96,8 @@ INSTANTIATE_TEST_SUITE_P(All, FamilyOnSeveralDevices,
 std::vector<std::string> dealt_settings() {
   std::vector<std::string> specs;
   for (const auto& small : testing_support::first_of_each_kind(testing_support::small_settings())) {
-    // Sums over the heads of several devices round differently, so blocks with nearly equal sums
-    // may change places. early=window does not sum over heads.
+    // A look-up by all heads adds the best spans of every device (Ltri::look_up), which is not the
+    // best sum that one device finds. early=window leaves only look-ups by single heads.
     const bool sums = small.spec.starts_with("ltri:form=paper");
     specs.push_back(sums ? small.spec + ",early=window" : small.spec);
   }

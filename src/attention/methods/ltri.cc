@@ -135,7 +135,8 @@ class Ltri final : public Method {
     return rule(layer).head < 0 || (own_head(layer) >= 0 && own_head(layer) < shape_.heads);
   }
   /// Refuses kMax for look-ups by all heads: the maximum over all heads cannot be computed from the
-  /// results of single devices.
+  /// results of single devices. Neither can the best sum over all heads: look_up() adds the best
+  /// spans of the devices instead, which is another choice of blocks.
   void check_sums() const {
     if (o_.similarity == SpanSimilarity::kSum) return;
     for (const LtriLayer& layer : rules_) {
