@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/host_stage.h"
 #include "ops/attention/visible_keys.h"
+#include "ops/core/host_copies.h"
 
 namespace longhaul::python {
 
@@ -32,11 +32,7 @@ bool Observation::add_keys(const LayerStep& step, const KeySegment& shown, int64
   const std::optional<int> list = step.list_of(shown.rows);
   if (!list || !shown.masks.empty()) return false;
   HostStage on(*step.queue);
-  KeySegment segment = shown;
-  segment.index = on(shown.index);
-  segment.device_count = on(shown.device_count);
-  segment.count_after = on(shown.count_after);
-  resolve_counts({&segment, 1});
+  const KeySegment segment = with_host_index(on, shown);
   const KeyRange range = visible_keys(segment, position);
   if (std::ssize(seen_.keys) + range.end - range.begin > most_keys_) {
     seen_.complete = false;

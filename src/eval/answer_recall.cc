@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "ops/attention/visible_keys.h"
+#include "ops/core/host_copies.h"
 
 namespace longhaul {
 namespace {
@@ -93,11 +94,7 @@ void AnswerRecall::look(const LayerStep& step, const KeySegment& shown, int64_t 
   const std::optional<int> list = step.list_of(shown.rows);
   if (!list) return;
   HostStage on(*step.queue);
-  KeySegment segment = shown;
-  segment.index = on(shown.index);
-  segment.device_count = on(shown.device_count);
-  segment.count_after = on(shown.count_after);
-  resolve_counts({&segment, 1});
+  const KeySegment segment = with_host_index(on, shown);
   const KeyRange keys = visible_keys(segment, position);
   if (keys.begin >= keys.end) return;
   const int64_t length = step.store->length(step.layer, *list);

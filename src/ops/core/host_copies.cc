@@ -22,6 +22,15 @@ AttendCall HostCopies::operator()(const AttendCall& call) {
   return here;
 }
 
+KeySegment with_host_index(HostStage& stage, const KeySegment& segment) {
+  KeySegment here = segment;
+  here.index = stage(segment.index);
+  here.device_count = stage(segment.device_count);
+  here.count_after = stage(segment.count_after);
+  resolve_counts({&here, 1});
+  return here;
+}
+
 View<const float> HostCopies::expanded(View<const uint8_t> rounded) {
   const std::span<const uint8_t> bytes = host(stage_(rounded));
   expanded_.resize(bytes.size() / sizeof(bf16_t));
@@ -44,11 +53,7 @@ std::span<const KeySegment> HostCopies::operator()(std::span<const KeySegment> s
 
 KeySegment HostCopies::operator()(const KeySegment& segment) {
   LH_ASSERT(segment.masks.empty());  // masks exist only for a device whose attend() supports them
-  KeySegment here = segment;
-  here.index = stage_(segment.index);
-  here.device_count = stage_(segment.device_count);
-  here.count_after = stage_(segment.count_after);
-  resolve_counts({&here, 1});
+  KeySegment here = with_host_index(stage_, segment);
   if (here.whole_pages) here.index = rows_of_pages(here);
   here.whole_pages = false;
   int64_t end = here.begin + here.count;

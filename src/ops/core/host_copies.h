@@ -10,6 +10,10 @@
 
 namespace longhaul {
 
+/// The segment with its index and counts in host memory. The counts are resolved, and the rows stay
+/// where they are.
+KeySegment with_host_index(HostStage& stage, const KeySegment& segment);
+
 class HostCopies {
  public:
   explicit HostCopies(Queue& queue) : stage_(queue) {}
