@@ -122,6 +122,20 @@ void add_merges_by_rank(MergeModel& model, const Vocabulary& vocabulary,
   }
 }
 
+std::unique_ptr<TokenizerModel> model_by_rank(std::vector<Token> tokens,
+                                              std::vector<AddedToken> added,
+                                              const std::string& file) {
+  auto model = std::make_unique<TokenizerModel>();
+  model->source = file;
+  model->vocabulary = Vocabulary(std::move(tokens));
+  model->added = AddedTokens(std::move(added), file);
+  std::vector<int32_t> ranks(model->vocabulary.size());
+  for (size_t id = 0; id < ranks.size(); ++id) ranks[id] = static_cast<int32_t>(id);
+  add_merges_by_rank(model->merges, model->vocabulary, ranks, file);
+  model->merges.ignore_merges = true;
+  return model;
+}
+
 Token token_of_type(Token token, std::string_view text, int64_t type) {
   const bool named = type == kTypeControl || type == kTypeUnknown || type == kTypeUnused;
   if (named || type == kTypeUser) token.bytes = text;

@@ -67,6 +67,12 @@ void add_merge_line(MergeTable& table, const TextIds& ids, const Vocabulary& voc
 void add_merges_by_rank(MergeModel& model, const Vocabulary& vocabulary,
                         const std::vector<int32_t>& ranks, const std::string& where);
 
+/// A byte-level vocabulary whose tokens are merged in the order of their ids, without pre-tokenizer
+/// and description.
+std::unique_ptr<TokenizerModel> model_by_rank(std::vector<Token> tokens,
+                                              std::vector<AddedToken> added,
+                                              const std::string& file);
+
 /// Fills merges and normalizer of a SentencePiece BPE vocabulary, whose tokens with higher scores
 /// are merged first. `where` names the scores, for messages.
 void fill_sentencepiece(TokenizerModel& model, const std::vector<float>& scores, bool space_prefix,

@@ -96,14 +96,7 @@ std::unique_ptr<TokenizerModel> load_tekken(const std::filesystem::path& path) {
     if (bytes.empty()) user_error("{}: not base64", entry["token_bytes"].where());
     tokens.push_back({std::move(bytes), TokenKind::normal});
   }
-  auto model = std::make_unique<TokenizerModel>();
-  model->source = file;
-  model->vocabulary = Vocabulary(std::move(tokens));
-  model->added = AddedTokens(std::move(added), file);
-  std::vector<int32_t> ranks(model->vocabulary.size());
-  for (size_t id = 0; id < ranks.size(); ++id) ranks[id] = static_cast<int32_t>(id);
-  add_merges_by_rank(model->merges, model->vocabulary, ranks, file);
-  model->merges.ignore_merges = true;
+  auto model = model_by_rank(std::move(tokens), std::move(added), file);
   model->pre_tokenizer.add(
       {Regex(config["pattern"].text(), file + ": pattern"), SplitBehaviour::isolated, false});
   model->description = "byte-level BPE (tekken)";

@@ -115,14 +115,7 @@ std::unique_ptr<TokenizerModel> load_tiktoken(const std::filesystem::path& path,
   if (added.empty()) added = llama3_control_tokens(static_cast<int32_t>(tokens.size()));
   put_added_tokens(tokens, added, file);
 
-  auto model = std::make_unique<TokenizerModel>();
-  model->source = file;
-  model->vocabulary = Vocabulary(std::move(tokens));
-  model->added = AddedTokens(std::move(added), file);
-  std::vector<int32_t> ranks(model->vocabulary.size());
-  for (size_t id = 0; id < ranks.size(); ++id) ranks[id] = static_cast<int32_t>(id);
-  add_merges_by_rank(model->merges, model->vocabulary, ranks, file);
-  model->merges.ignore_merges = true;
+  auto model = model_by_rank(std::move(tokens), std::move(added), file);
   model->pre_tokenizer = make_pre_tokenizer(named_pre_tokenizer("llama3", file));
   model->description = "byte-level BPE (tiktoken)";
   return model;
