@@ -186,12 +186,7 @@ void Decoder::HostState::feed(int layer, const PartOutput& y) {
                  .gating = model.config.gating},
                 inner, compute);
   if (w.shared_gate.data != nullptr) return feed_gated(w, y, beside(layer, &LayerAdapters::down));
-  linear(inner,
-         LinearJob{.weight = w.down,
-                   .y = y.y.address(),
-                   .add = y.add,
-                   .low_rank = beside(layer, &LayerAdapters::down)},
-         compute);
+  feed_down(layer, y);
 }
 
 void Decoder::HostState::feed_ungated(int layer, const PartOutput& y) {
@@ -205,8 +200,12 @@ void Decoder::HostState::feed_ungated(int layer, const PartOutput& y) {
   activate(model.config.ungated, w.xielu, product.data(), rows * ffn);
   inner.set_row_kind(input.row_kind());
   inner.assign(product.data(), rows, ffn);
+  feed_down(layer, y);
+}
+
+void Decoder::HostState::feed_down(int layer, const PartOutput& y) {
   linear(inner,
-         LinearJob{.weight = w.down,
+         LinearJob{.weight = nth(model.layers, layer).down,
                    .y = y.y.address(),
                    .add = y.add,
                    .low_rank = beside(layer, &LayerAdapters::down)},

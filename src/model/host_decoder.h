@@ -34,6 +34,8 @@ struct Decoder::HostState final : Decoder::State {
   void normalise_rows(const float* x, const std::vector<float>& weight, int64_t count,
                       float* out) const;
   void feed_ungated(int layer, const PartOutput& y);
+  /// The feed-forward part's output matrix, of `inner`.
+  void feed_down(int layer, const PartOutput& y);
   void feed_gated(const LayerWeights& w, const PartOutput& y, const LowRank* adapter);
   const LowRank* beside(int layer, LowRank LayerAdapters::*matrix) const;
 
