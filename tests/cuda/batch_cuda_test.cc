@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <string>
 
 #include "attention/settings.h"
 #include "base/error.h"
+#include "engine/cosine.h"
 #include "engine/model_runner.h"
 #include "engine/pass_key_prompt.h"
 #include "engine/prefill.h"
@@ -17,6 +17,8 @@
 
 namespace longhaul {
 namespace {
+
+using testing_support::cosine_of;
 
 constexpr int kBatchTokens = 12;
 
@@ -44,16 +46,6 @@ struct GpuMember {
   std::vector<int32_t> tokens;             ///< decoded alone
   std::vector<std::vector<float>> logits;  ///< after each
 };
-
-double cosine_of(std::span<const float> a, std::span<const float> b) {
-  double ab = 0, aa = 0, bb = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    ab += double{a[i]} * b[i];
-    aa += double{a[i]} * a[i];
-    bb += double{b[i]} * b[i];
-  }
-  return ab / std::sqrt(aa * bb);
-}
 
 std::vector<std::string> settings_of_nano(const GpuBatch& gpu) {
   std::vector<std::string> all;

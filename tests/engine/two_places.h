@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <string>
 
+#include "engine/cosine.h"
 #include "engine/generate.h"
 #include "engine/pass_key_prompt.h"
 #include "format/temp_folder.h"
@@ -58,7 +58,7 @@ class TwoPlaces {
     Session host = here(), device = there();
     read(host);
     read(device);
-    EXPECT_GT(cosine(host.logits(), device.logits()), alike);
+    EXPECT_GT(cosine_of(host.logits(), device.logits()), alike);
     const int64_t rows = device.report().live_rows;
     EXPECT_EQ(host.report().live_rows, rows);
     device.save(folder.path() / "a");
@@ -94,16 +94,6 @@ class TwoPlaces {
   }
 
  private:
-  static double cosine(std::span<const float> a, std::span<const float> b) {
-    double ab = 0, aa = 0, bb = 0;
-    for (size_t i = 0; i < a.size(); ++i) {
-      ab += double{a[i]} * b[i];
-      aa += double{a[i]} * a[i];
-      bb += double{b[i]} * b[i];
-    }
-    return ab / std::sqrt(aa * bb);
-  }
-
   std::shared_ptr<const Engine> engine_;
   std::string spec_;
   Queue device_;

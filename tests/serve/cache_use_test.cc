@@ -10,19 +10,9 @@ namespace {
 
 using testing_support::CacheServer;
 using testing_support::nano_tokenizer;
+using testing_support::text_of;
+using testing_support::operator+;
 using Tokens = std::vector<int32_t>;
-
-Tokens text_of(int count, unsigned seed) {
-  std::mt19937 random(seed);
-  Tokens tokens;
-  while (count-- > 0) tokens.push_back(300 + static_cast<int32_t>(random() % 3000));
-  return tokens;
-}
-
-Tokens operator+(Tokens a, const Tokens& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 MockSettings settings_with(ResumeRule rule) {
   MockSettings settings;

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <random>
 
 #include "base/error.h"
 #include "format/temp_folder.h"
@@ -18,19 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 using longhaul::testing_support::TempFolder;
 using testing_support::CacheServer;
+using testing_support::text_of;
+using testing_support::operator+;
 using Tokens = std::vector<int32_t>;
-
-Tokens text_from(int count, unsigned seed) {
-  std::mt19937 random(seed);
-  Tokens tokens;
-  while (count-- > 0) tokens.push_back(300 + static_cast<int32_t>(random() % 3000));
-  return tokens;
-}
-
-Tokens after(Tokens a, const Tokens& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 /// A server with a folder.
 class DiskServer : public CacheServer {
@@ -79,16 +68,16 @@ size_t files_with(const fs::path& folder, const std::string& ending) {
 
 TEST(DiskCache, ADocumentSurvivesARestart) {
   const TempFolder folder;
-  const Tokens document = text_from(5'000, 1);
+  const Tokens document = text_of(5'000, 1);
   {
     DiskServer server(folder.path());
-    server.answer(after(document, text_from(40, 2)));
+    server.answer(document + text_of(40, 2));
     server.write_all();
   }
   EXPECT_GE(files_with(folder.path(), ".session"), 1U);
   DiskServer server(folder.path());
   EXPECT_EQ(server.engine.live_bytes(), 0U) << "loaded when it is needed";
-  const JobReport report = server.answer(after(document, text_from(40, 3)));
+  const JobReport report = server.answer(document + text_of(40, 3));
   EXPECT_EQ(report.cache.reused, 5'000);
   EXPECT_EQ(server.metrics.value("longhaul_prompt_tokens_total", "source=\"read\""), 40);
 }
@@ -97,7 +86,7 @@ TEST(DiskCache, FilesArePrivate) {
   const TempFolder folder;
   const fs::path inner = folder.path() / "cache";
   DiskServer server(inner);
-  server.answer(text_from(1'000, 1));
+  server.answer(text_of(1'000, 1));
   server.write_all();
   struct stat info {};
   ASSERT_EQ(stat(inner.c_str(), &info), 0);
@@ -122,7 +111,7 @@ TEST(DiskCache, OneProcessHasTheFolder) {
 
 TEST(DiskCache, FilesOfAnotherModelAreLeftAlone) {
   const TempFolder folder;
-  const Tokens prompt = text_from(1'000, 1);
+  const Tokens prompt = text_of(1'000, 1);
   {
     DiskServer server(folder.path(), 0, 7);
     server.answer(prompt);
@@ -136,12 +125,12 @@ TEST(DiskCache, FilesOfAnotherModelAreLeftAlone) {
   }
   EXPECT_EQ(files_with(folder.path(), ".session"), files);
   DiskServer again(folder.path(), 0, 7);
-  EXPECT_EQ(again.answer(after(prompt, text_from(20, 2))).cache.reused, 1'000);
+  EXPECT_EQ(again.answer(prompt + text_of(20, 2)).cache.reused, 1'000);
 }
 
 TEST(DiskCache, ADamagedFileIsReadAnewAndSetAside) {
   const TempFolder folder;
-  const Tokens prompt = text_from(1'000, 1);
+  const Tokens prompt = text_of(1'000, 1);
   {
     DiskServer server(folder.path());
     server.answer(prompt);
@@ -154,7 +143,7 @@ TEST(DiskCache, ADamagedFileIsReadAnewAndSetAside) {
     file.put('\x55');
   }
   DiskServer server(folder.path());
-  const JobReport report = server.answer(after(prompt, text_from(40, 2)));
+  const JobReport report = server.answer(prompt + text_of(40, 2));
   EXPECT_EQ(report.cache.reused, 0);
   EXPECT_EQ(report.prompt_tokens, 1'040);
   EXPECT_GE(files_with(folder.path(), ".bad"), 1U);
@@ -165,14 +154,14 @@ TEST(DiskCache, ALineThatWasCutOffIsLeftOut) {
   const TempFolder folder;
   {
     DiskServer server(folder.path());
-    server.answer(text_from(1'000, 1));
+    server.answer(text_of(1'000, 1));
     server.write_all();
   }
   std::ofstream(folder.path() / "manifest", std::ios::app) << "{\"op\":\"add\",\"file\":\"s-1";
   std::ofstream(folder.path() / "s-1.session") << "half a file";
   DiskServer server(folder.path());
   EXPECT_FALSE(fs::exists(folder.path() / "s-1.session"));
-  EXPECT_EQ(server.answer(after(text_from(1'000, 1), text_from(20, 3))).cache.reused, 1'000);
+  EXPECT_EQ(server.answer(text_of(1'000, 1) + text_of(20, 3)).cache.reused, 1'000);
 }
 
 TEST(DiskCache, AFolderThatCannotBeWrittenCostsNoReply) {
@@ -181,11 +170,11 @@ TEST(DiskCache, AFolderThatCannotBeWrittenCostsNoReply) {
   DiskServer server(inner);
   // Also for root, who may write everywhere: a folder stands where the file should be.
   fs::remove_all(inner);
-  const JobReport report = server.answer(text_from(1'000, 1));
+  const JobReport report = server.answer(text_of(1'000, 1));
   EXPECT_EQ(report.reply_tokens, 4);
   server.write_all();
   EXPECT_GE(server.metrics.value("longhaul_cache_write_errors_total"), 1);
-  EXPECT_EQ(server.answer(text_from(1'000, 1)).cache.reused, 1'000) << "the memory still has it";
+  EXPECT_EQ(server.answer(text_of(1'000, 1)).cache.reused, 1'000) << "the memory still has it";
   const SessionAnswer answer =
       server.session([&](auto done) { server.scheduler.save_session("", "", "mine", done); });
   EXPECT_NE(answer.error, "");
@@ -195,7 +184,7 @@ TEST(DiskCache, TheFolderHasALimit) {
   const TempFolder folder;
   DiskServer server(folder.path(), 3'000'000);
   for (unsigned i = 0; i < 8; ++i) {
-    server.answer(text_from(1'000, i));
+    server.answer(text_of(1'000, i));
     server.write_all();
   }
   size_t bytes = 0;
@@ -208,7 +197,7 @@ TEST(DiskCache, TheFolderHasALimit) {
 /// llama.cpp's #26676: a restored slot was read anew at the next request.
 TEST(DiskCache, ARestoredSessionIsReused) {
   const TempFolder folder;
-  const Tokens prompt = text_from(2'000, 1);
+  const Tokens prompt = text_of(2'000, 1);
   const auto named = [](Job& job) { job.conversation = "talk"; };
   {
     DiskServer server(folder.path());
@@ -223,7 +212,7 @@ TEST(DiskCache, ARestoredSessionIsReused) {
       [&](auto done) { server.scheduler.restore_session("", "talk", "talk", done); });
   EXPECT_EQ(restored.error, "");
   EXPECT_EQ(restored.tokens, 2'003);
-  EXPECT_EQ(server.answer(after(prompt, text_from(50, 2)), "", named).cache.reused, 2'000);
+  EXPECT_EQ(server.answer(prompt + text_of(50, 2), "", named).cache.reused, 2'000);
   const SessionAnswer unknown = server.session(
       [&](auto done) { server.scheduler.restore_session("", "other", "other", done); });
   EXPECT_TRUE(unknown.missing);
@@ -235,7 +224,7 @@ TEST(DiskCache, ARestoredSessionIsReused) {
 TEST(DiskCache, SessionsAreListedForkedAndErased) {
   const TempFolder folder;
   DiskServer server(folder.path());
-  server.answer(text_from(500, 1), "ann", [](Job& job) { job.conversation = "one"; });
+  server.answer(text_of(500, 1), "ann", [](Job& job) { job.conversation = "one"; });
   EXPECT_TRUE(server.scheduler.sessions("bob").empty());
   ASSERT_EQ(server.scheduler.sessions("ann").size(), 1U);
   EXPECT_EQ(server.scheduler.sessions("ann")[0].tokens, 503);

@@ -4,21 +4,18 @@
 
 #include <cmath>
 
-#include "tokenizer/load_tokenizer.h"
+#include "scheduler_fixture.h"
 
 namespace longhaul::serve {
 namespace {
 
-const Tokenizer& reply_tokenizer() {
-  static const Tokenizer made = load_tokenizer_folder(std::string(LONGHAUL_MODELS) + "/nano");
-  return made;
-}
+using testing_support::nano_tokenizer;
 
 /// Pieces of a reply of these tokens.
 std::vector<ReplyPiece> pieces_of(ReplyMaker& maker, const std::vector<int32_t>& tokens) {
   std::vector<ReplyPiece> pieces;
   for (const int32_t token : tokens) {
-    std::vector<float> logits(reply_tokenizer().vocab_size(), 0.0f);
+    std::vector<float> logits(nano_tokenizer().vocab_size(), 0.0f);
     logits[static_cast<size_t>(token)] = 10;
     pieces.push_back(maker.take(logits, {}));
     if (pieces.back().finish != Finish::kNone) break;
@@ -33,12 +30,12 @@ std::string text_of_pieces(const std::vector<ReplyPiece>& pieces) {
 }
 
 std::vector<int32_t> tokens_of(const std::string& text) {
-  return reply_tokenizer().encode(text, {.add_special = false});
+  return nano_tokenizer().encode(text, {.add_special = false});
 }
 
 TEST(ReplyMaker, NeverSplitsACharacter) {
   const std::string text = "caf\xC3\xA9 \xF0\x9F\x98\x80 \xE6\xBC\xA2\xE5\xAD\x97!";
-  ReplyMaker maker(reply_tokenizer(), {.max_tokens = 1000, .starts_text = false});
+  ReplyMaker maker(nano_tokenizer(), {.max_tokens = 1000, .starts_text = false});
   const auto pieces = pieces_of(maker, tokens_of(text));
   for (const ReplyPiece& piece : pieces) {
     EXPECT_TRUE(piece.text.empty() || (piece.text.front() & 0xC0) != 0x80) << piece.text;
@@ -52,7 +49,7 @@ TEST(ReplyMaker, NeverShowsTheBeginningOfAStopString) {
   options.max_tokens = 1000;
   options.logprobs = 0;
   options.starts_text = false;
-  ReplyMaker maker(reply_tokenizer(), options);
+  ReplyMaker maker(nano_tokenizer(), options);
   const auto pieces = pieces_of(maker, tokens_of("one END OF two END OF IT three"));
   EXPECT_EQ(text_of_pieces(pieces), "one END OF two ");
   EXPECT_EQ(pieces.back().finish, Finish::kStopString);
@@ -67,11 +64,11 @@ TEST(ReplyMaker, ConsidersOnlyTokensThatTheFormAllows) {
   options.max_tokens = 1000;
   options.starts_text = false;
   options.constraint.emplace(grammar::Grammar::compile("[0-9]{3}!", grammar::GrammarKind::kRegex),
-                             grammar::TokenTrie::of(reply_tokenizer()));
-  ReplyMaker maker(reply_tokenizer(), options);
+                             grammar::TokenTrie::of(nano_tokenizer()));
+  ReplyMaker maker(nano_tokenizer(), options);
   std::string text;
   for (int i = 0; i < 10; ++i) {
-    std::vector<float> logits(reply_tokenizer().vocab_size(), 0.0f);
+    std::vector<float> logits(nano_tokenizer().vocab_size(), 0.0f);
     logits[static_cast<size_t>(tokens_of("x")[0])] = 10;
     const ReplyPiece piece = maker.take(logits, {});
     text += piece.text;
@@ -86,24 +83,24 @@ TEST(ReplyMaker, ConsidersOnlyTokensThatTheFormAllows) {
 }
 
 TEST(ReplyMaker, EndsAtItsLimitAndAtTheEndToken) {
-  ReplyMaker maker(reply_tokenizer(), {.max_tokens = 3, .starts_text = false});
+  ReplyMaker maker(nano_tokenizer(), {.max_tokens = 3, .starts_text = false});
   const auto tokens = tokens_of("a b c d e f");
   auto pieces = pieces_of(maker, tokens);
   EXPECT_EQ(pieces.size(), 3U);
   EXPECT_EQ(pieces.back().finish, Finish::kLength);
-  const int32_t end = *reply_tokenizer().eos_id();
-  ReplyMaker other(reply_tokenizer(), {.max_tokens = 9, .starts_text = false});
+  const int32_t end = *nano_tokenizer().eos_id();
+  ReplyMaker other(nano_tokenizer(), {.max_tokens = 9, .starts_text = false});
   pieces = pieces_of(other, {tokens[0], end, tokens[1]});
   EXPECT_EQ(pieces.size(), 2U);
   EXPECT_EQ(pieces.back().finish, Finish::kEnd);
-  EXPECT_EQ(text_of_pieces(pieces), reply_tokenizer().decode({&tokens[0], 1}));
+  EXPECT_EQ(text_of_pieces(pieces), nano_tokenizer().decode({&tokens[0], 1}));
 }
 
 TEST(ReplyMaker, BiasesForbidAndForce) {
   const std::vector<float> logits = {0, 1, 2, 3};
   ReplyOptions options;
   options.logit_bias = {{3, -100.0f}, {1, 50.0f}};
-  ReplyMaker maker(reply_tokenizer(), options);
+  ReplyMaker maker(nano_tokenizer(), options);
   maker.take(logits, {});
   EXPECT_EQ(maker.last_token(), 1);
 }
@@ -112,7 +109,7 @@ TEST(ReplyMaker, PenaltiesConcernTheReplysTokens) {
   const std::vector<float> logits = {0, 0, 1, 1.5};
   ReplyOptions options;
   options.presence_penalty = 1;
-  ReplyMaker maker(reply_tokenizer(), options);
+  ReplyMaker maker(nano_tokenizer(), options);
   maker.take(logits, {});
   EXPECT_EQ(maker.last_token(), 3);
   maker.take(logits, {});

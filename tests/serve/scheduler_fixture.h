@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "serve/scheduler/mock_engine.h"
 #include "serve/scheduler/scheduler.h"
 #include "tokenizer/load_tokenizer.h"
@@ -12,6 +14,20 @@ namespace longhaul::serve::testing_support {
 inline const Tokenizer& nano_tokenizer() {
   static const Tokenizer made = load_tokenizer_folder(std::string(LONGHAUL_MODELS) + "/nano");
   return made;
+}
+
+/// Tokens without a pattern; another seed gives others.
+inline std::vector<int32_t> text_of(int count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<int32_t> tokens;
+  while (count-- > 0) tokens.push_back(300 + static_cast<int32_t>(random() % 3000));
+  return tokens;
+}
+
+/// The tokens of both, one after the other.
+inline std::vector<int32_t> operator+(std::vector<int32_t> a, const std::vector<int32_t>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
 }
 
 /// The last report and error of a job.
