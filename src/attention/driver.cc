@@ -76,11 +76,22 @@ KvLayout AttentionDriver::layout(const ModelShape& shape, const KvType& type) co
   if (!is_kv_type(type.k) || !is_kv_type(type.v)) {
     user_error("--kv-type {}: must be {}", flag_of(type), kv_type_names());
   }
-  if (!type.holds(shape.head_dim)) {
+  for (int layer = 0; layer < shape.layers; ++layer) {
+    if (type.holds(shape.dim_of(layer))) continue;
     user_error("--kv-type {}: the model's head dimension {} is not a multiple of 32; use bf16",
-               flag_of(type), shape.head_dim);
+               flag_of(type), shape.dim_of(layer));
   }
-  KvLayout layout{shape.kv_heads, shape.head_dim, type};
+  if (shape.values_in_keys && (type.k != type.v || type.k == DType::Q4_0)) {
+    user_error(
+        "--kv-type {}: the model stores one latent vector as key and value, for which f32, f16, "
+        "bf16 and q8_0 are supported; use q8_0",
+        flag_of(type));
+  }
+  KvLayout layout{.heads = shape.kv_heads,
+                  .head_dim = shape.head_dim,
+                  .type = type,
+                  .head_dims = shape.head_dims,
+                  .values_in_keys = shape.values_in_keys};
   if (first().keep.chooser == Chooser::kQueryHead) {
     layout.heads.assign(layout.heads.size(), shape.heads);
   }

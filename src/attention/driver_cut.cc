@@ -83,7 +83,7 @@ void AttentionDriver::judge(Cut& cut) {
 
 /// The attention that the rows of all lists received from the observation window.
 void AttentionDriver::score_observed_rows(const Cut& cut) {
-  AttendCall call = shape_.call(queue_);
+  AttendCall call = shape_.call(queue_, cut.layer);
   call.compute = compute_;
   segments_.assign(received_targets_.size(), {});
   int64_t longest = 0;

@@ -51,15 +51,14 @@ int64_t AttentionDriver::most_rows_together(const PromptFacts& prompt) const {
 }
 
 size_t AttentionDriver::most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const {
-  const auto lists = static_cast<size_t>(layout.all_heads());
   size_t bytes = 0, most_passing = 0;
   for (int layer = 0; layer < shape_.layers; ++layer) {
     size_t passing = 0;
     for (int list = 0; list < layout.lists(layer); ++list) {
       const MostRows rows = most_rows(plan(layer, list), layout, tokens, chunk);
-      const size_t between = layout.bytes_for(rows.between) / lists;
+      const size_t between = layout.list_bytes_for(layer, rows.between);
       bytes += between;
-      passing += layout.bytes_for(rows.within) / lists - between;
+      passing += layout.list_bytes_for(layer, rows.within) - between;
     }
     most_passing = std::max(most_passing, passing);
   }

@@ -17,9 +17,13 @@ enum class TokenClass : uint8_t { kOther, kSpecial, kPunctuation };
 
 struct ModelShape {
   int layers = 0;
-  int heads = 0;              ///< query heads
-  std::vector<int> kv_heads;  ///< per layer
-  int head_dim = 0;
+  int heads = 0;               ///< query heads
+  std::vector<int> kv_heads;   ///< per layer
+  int head_dim = 0;            ///< largest of all layers
+  std::vector<int> head_dims;  ///< per layer; empty: head_dim in all layers
+  /// The value of a row is its key, which is stored once: multi-head latent attention, whose query
+  /// heads all share one latent KV head.
+  bool values_in_keys = false;
   float scale = 0;  ///< factor of the logits, usually 1 / sqrt(head_dim)
   int64_t trained_context = 0;
   std::vector<int64_t> window;  ///< per layer: the model's own sliding window, 0 for none
@@ -37,6 +41,7 @@ struct ModelShape {
 
   int64_t own_window(int layer) const { return nth(window, layer); }
   int lists(int layer) const { return nth(kv_heads, layer); }
+  int dim_of(int layer) const { return head_dims.empty() ? head_dim : nth(head_dims, layer); }
   /// Query heads of the whole model, and its KV heads per layer.
   int all_heads() const { return heads * ranks; }
   std::vector<int> all_kv_heads() const {
@@ -58,13 +63,13 @@ struct ModelShape {
   int rope_number(int layer) const { return other_angles.empty() ? 0 : nth(other_angles, layer); }
   const RopeTable& rope_of(int layer) const { return rope_number(layer) == 0 ? rope : other_rope; }
 
-  /// The parameters of an attention operation on the model's query heads. The caller adds queries
+  /// The parameters of an attention operation on a layer's query heads. The caller adds queries
   /// and outputs.
-  AttendCall call(Queue& queue) const {
+  AttendCall call(Queue& queue, int layer) const {
     AttendCall call;
     call.queue = &queue;
     call.heads = heads;
-    call.head_dim = head_dim;
+    call.head_dim = dim_of(layer);
     call.scale = scale;
     call.cap = cap;
     return call;

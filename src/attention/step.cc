@@ -20,7 +20,7 @@ bool can_be_divided(std::span<const AttendTask> tasks) {
 
 View<const float> LayerStep::q_from(int64_t position) const {
   const int64_t before = std::clamp<int64_t>(position - begin, 0, rows);
-  return q.from(before * shape->heads * shape->head_dim);
+  return q.from(before * shape->heads * head_dim());
 }
 
 const RopeTable& LayerStep::rope() const {
@@ -50,7 +50,7 @@ const Rotations& LayerStep::list_rotations(int64_t end) const {
 View<const float> LayerStep::rotated_q() {
   if (!has_rotated_q_) {
     const Rotations& turned = rotations(begin, rows);
-    apply_rope(*queue, turned, begin, q, rows, shape->heads, shape->head_dim, take_rotated_q());
+    apply_rope(*queue, turned, begin, q, rows, shape->heads, head_dim(), take_rotated_q());
   }
   return rotated_q_room.empty() ? workspace->rotated_q.view() : rotated_q_room;
 }
@@ -63,14 +63,14 @@ View<float> LayerStep::take_rotated_q() {
 View<const float> LayerStep::queries_from(const Rotations& rotations, int64_t position,
                                           Array<float>& into) const {
   const View<float> y = into.resize(*queue, q.size());
-  apply_rope(*queue, rotations, position, q, rows, shape->heads, shape->head_dim, y);
+  apply_rope(*queue, rotations, position, q, rows, shape->heads, head_dim(), y);
   return y;
 }
 
 View<const float> LayerStep::queries_at(const Rotations& rotations, int64_t position,
                                         Array<float>& into) const {
   const View<float> y = into.resize(*queue, q.size());
-  apply_rope_constant(*queue, rotations, position, q, rows, shape->heads, shape->head_dim, y);
+  apply_rope_constant(*queue, rotations, position, q, rows, shape->heads, head_dim(), y);
   return y;
 }
 
@@ -130,7 +130,7 @@ void LayerStep::keep_lse() {
 
 AttendCall LayerStep::call(std::span<const View<const float>> queries,
                            const Rotations* rotations) const {
-  AttendCall call = shape->call(*queue);
+  AttendCall call = shape->call(*queue, layer);
   call.queries = queries;
   call.rotations = rotations;
   call.compute = compute;

@@ -117,7 +117,7 @@ void SourceWatch::look(const LayerStep& step) {
   call.queue = step.queue;
   call.queries = step.queries_from(rotations, step.begin, rotated_);
   call.heads = step.shape->heads;
-  call.head_dim = step.shape->head_dim;
+  call.head_dim = step.head_dim();
   call.k = kMostTopKeys;
   call.keys = std::span(keys_);
   call.scores = std::span(scores_);

@@ -38,7 +38,7 @@ void StrongestKeys::observe(const LayerStep& step) {
   call.queue = step.queue;
   call.queries = step.queries_from(rotations, step.begin, rotated_);
   call.heads = heads_;
-  call.head_dim = step.shape->head_dim;
+  call.head_dim = step.head_dim();
   if (step.layer == 0) keys_.resize(keys_.size() + static_cast<size_t>(layers_ * heads_), -1);
   const std::span<int32_t> keys =
       std::span(keys_).last(static_cast<size_t>((layers_ - step.layer) * heads_));

@@ -28,7 +28,8 @@ constexpr const char* kTied = "tie_word_embeddings";
 /// Models whose folders may hold the settings of the text model beside those of the whole.
 constexpr std::string_view kFlat[] = {"qwen2_vl", "qwen2_5_vl"};
 /// Models whose output matrix is the embedding where their config.json does not say.
-constexpr std::string_view kTiedByDefault[] = {"gemma3", "mistral3", "internvl", "aya_vision"};
+constexpr std::string_view kTiedByDefault[] = {"gemma3", "gemma4", "mistral3", "internvl",
+                                               "aya_vision"};
 
 template <class List>
 bool among(const List& names, const nlohmann::json& config) {

@@ -75,7 +75,9 @@ void KvStore::list_pages(int layer) const {
 }
 
 PagedRows KvStore::rows(int layer, int head) const {
-  PagedRows rows{at(layer, head).pages.data(), layout_.page_rows, layout_.head_dim, layout_.type};
+  PagedRows rows{at(layer, head).pages.data(), layout_.page_rows, layout_.dim_of(layer),
+                 layout_.type};
+  rows.values_in_keys = layout_.values_in_keys;
   if (queue_.on_host()) return rows;
   const Head& h = at(layer, head);
   if (h.listed < h.pages.size() || nth(tables_, layer).room == 0) list_pages(layer);
@@ -88,7 +90,7 @@ PagedRows KvStore::rows(int layer, int head) const {
 /// Moves the kept rows of the lists to new pages, together with columns and tokens. Returns false,
 /// without changes, if the device cannot.
 bool KvStore::keep_there(int layer, std::span<const Chosen> lists) {
-  FreshPages fresh(*memory_);
+  FreshPages fresh(memory(at(layer, 0)));
   size_t most = 0;
   for (const Chosen& each : lists) {
     LH_ASSERT(each.rows.size() < at(layer, each.head).length);
@@ -186,21 +188,21 @@ RowTokens KvStore::tokens(int layer, int head) const {
 
 /// Copies the rows to new pages, packed, through the host.
 void KvStore::gather_by_host(Head& h, std::span<const int32_t> rows) {
-  const size_t key = layout_.key_bytes(), value = layout_.value_bytes();
-  const size_t values = layout_.values_at();
+  const RowForm& how = form(h);
+  const size_t key = how.key_bytes(), value = how.value_bytes(), values = how.values_at();
   const auto per_page = static_cast<size_t>(layout_.page_rows);
-  FreshPages fresh(*memory_);
+  FreshPages fresh(memory(h));
   HostStage on(queue_);
-  std::vector<std::byte> gathered(layout_.page_bytes());
+  std::vector<std::byte> gathered(how.page_bytes());
   for (size_t i = 0; i < rows.size(); ++i) {
     const auto row = static_cast<size_t>(rows[i]);
-    const std::byte* const page = on.bytes(h.pages[row / per_page], layout_.page_bytes());
+    const std::byte* const page = on.bytes(h.pages[row / per_page], how.page_bytes());
     const size_t old = row % per_page, now = i % per_page;
     std::memcpy(gathered.data() + now * key, page + old * key, key);
     std::memcpy(gathered.data() + values + now * value, page + values + old * value, value);
     if (i + 1 < rows.size() && (i + 1) % per_page != 0) continue;
     fresh.acquire(1);
-    queue_.device().upload(gathered.data(), fresh.all().back(), layout_.page_bytes());
+    queue_.device().upload(gathered.data(), fresh.all().back(), how.page_bytes());
   }
   release_from(h, 0);
   h.pages = fresh.take();

@@ -77,16 +77,17 @@ void KvStore::save(ByteWriter& out, int64_t first) const {
 template <class Visit>
 void KvStore::each_stretch(const Head& h, int64_t first, int64_t length, bool loading,
                            Visit&& visit) const {
-  std::vector<std::byte> spilled(layout_.page_bytes());
+  const RowForm& how = form(h);
+  std::vector<std::byte> spilled(how.page_bytes());
   for (const bool values : {false, true}) {
-    const size_t begin = values ? layout_.values_at() : 0;
-    const size_t row_bytes = values ? layout_.value_bytes() : layout_.key_bytes();
+    const size_t begin = values ? how.values_at() : 0;
+    const size_t row_bytes = values ? how.value_bytes() : how.key_bytes();
     for (int64_t row = first, count = 0; row < length; row += count) {
       const int64_t within = row % layout_.page_rows;
       count = std::min<int64_t>(layout_.page_rows - within, length - row);
       const size_t index = static_cast<size_t>(row / layout_.page_rows);
       std::byte* page = h.pages[index];
-      if (page == nullptr) file_->read(h.slots[index], page = spilled.data());
+      if (page == nullptr) file(h).read(h.slots[index], page = spilled.data());
       const size_t bytes = static_cast<size_t>(count) * row_bytes;
       const size_t offset = begin + static_cast<size_t>(within) * row_bytes;
       if (queue_.on_host()) {
@@ -132,7 +133,7 @@ void KvStore::save_head(const Head& h, int64_t first, ByteWriter& out) const {
 void KvStore::restore(ByteReader& in, int64_t first) {
   check_layout(in, layout_);
   LH_ASSERT(first == 0 || is_plain());
-  KvStore fresh = first > 0 ? fork() : KvStore(layout_, memory_, file_, queue_);
+  KvStore fresh = first > 0 ? fork() : KvStore(layout_, spaces_, queue_);
   if (first > 0) fresh.truncate(first);
   for (int layer = 0; layer < layout_.layers(); ++layer) {
     for (int head = 0; head < layout_.heads[static_cast<size_t>(layer)]; ++head) {
@@ -173,7 +174,7 @@ std::pair<int64_t, int64_t> KvStore::restore_head(Head& h, int64_t first, ByteRe
   }
   if (first > 0 && spilled_end > 0) damaged(in, "impossible rows in the slower tier");
   const int64_t added = length - first;
-  if (static_cast<uint64_t>(added) > in.remaining() / layout_.row_bytes()) in.too_short();
+  if (static_cast<uint64_t>(added) > in.remaining() / form(h).row_bytes()) in.too_short();
   reserve_rows(h, added);
   each_stretch(h, first, length, true,
                [&](std::byte* rows, size_t bytes) { in.bytes(rows, bytes); });

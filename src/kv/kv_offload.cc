@@ -18,8 +18,8 @@ void KvStore::spill(int layer, int head, int64_t begin, int64_t end) {
   for (size_t page = static_cast<size_t>((begin + per_page - 1) / per_page); page < last; ++page) {
     if (h.pages[page] == nullptr) continue;
     if (h.slots.size() <= page) h.slots.resize(page + 1, kNoSlot);
-    if (h.slots[page] == kNoSlot) h.slots[page] = file_->write(h.pages[page]);
-    memory_->release(std::exchange(h.pages[page], nullptr));
+    if (h.slots[page] == kNoSlot) h.slots[page] = file(h).write(h.pages[page]);
+    memory(h).release(std::exchange(h.pages[page], nullptr));
   }
 }
 
@@ -33,21 +33,21 @@ void KvStore::load(int layer, int head, int64_t begin, int64_t end) {
 
 void KvStore::load(Head& h, size_t page) {
   if (h.pages[page] != nullptr) return;
-  std::byte* memory = memory_->acquire();
+  std::byte* const page_memory = memory(h).acquire();
   try {
-    file_->read(h.slots[page], memory);
+    file(h).read(h.slots[page], page_memory);
   } catch (...) {
-    memory_->release(memory);
+    memory(h).release(page_memory);
     throw;
   }
-  h.pages[page] = memory;
+  h.pages[page] = page_memory;
 }
 
 /// Call before modifying the page: its copy on disk becomes invalid.
 void KvStore::drop_slot(Head& h, size_t page) {
   if (page >= h.slots.size() || h.slots[page] == kNoSlot) return;
   LH_ASSERT(h.pages[page] != nullptr);
-  file_->release(std::exchange(h.slots[page], kNoSlot));
+  file(h).release(std::exchange(h.slots[page], kNoSlot));
 }
 
 bool KvStore::in_memory(int layer, int head, int64_t begin, int64_t end) const {
@@ -60,11 +60,11 @@ bool KvStore::in_memory(int layer, int head, int64_t begin, int64_t end) const {
 }
 
 size_t KvStore::spilled_bytes() const {
-  size_t pages = 0;
+  size_t bytes = 0;
   for (const Head& h : heads_) {
-    for (const std::byte* page : h.pages) pages += page == nullptr ? 1 : 0;
+    for (const std::byte* page : h.pages) bytes += page == nullptr ? form(h).page_bytes() : 0;
   }
-  return pages * layout_.page_bytes();
+  return bytes;
 }
 
 }  // namespace longhaul

@@ -142,8 +142,8 @@ void KvStore::move_rows(Head& h, int64_t to, int64_t from, int64_t rows) {
       continue;
     }
     make_writable(h, to_page);
-    const size_t keys = static_cast<size_t>(run) * layout_.key_bytes();
-    const size_t values = static_cast<size_t>(run) * layout_.value_bytes();
+    const size_t keys = static_cast<size_t>(run) * form(h).key_bytes();
+    const size_t values = static_cast<size_t>(run) * form(h).value_bytes();
     if (queue_.on_host()) {
       std::memmove(key_at(h, to), key_at(h, from), keys);
       std::memmove(value_at(h, to), value_at(h, from), values);

@@ -22,25 +22,46 @@ constexpr int64_t kValuesPerThread = 32 * 1024;
 
 }  // namespace
 
-KvStore::KvStore(const KvLayout& layout)
-    : KvStore(layout, std::make_shared<PagePool>(layout.page_bytes())) {}
+KvStore::KvStore(const KvLayout& layout) : KvStore(layout, spaces_of(layout, nullptr), {}) {}
 
 KvStore::KvStore(const KvLayout& layout, const Queue& queue)
-    : KvStore(layout, shared_pages(layout, queue), queue) {}
+    : KvStore(layout, spaces_of(layout, &queue), queue) {}
 
 KvStore::KvStore(const KvLayout& layout, std::shared_ptr<PageMemory> memory, const Queue& queue)
-    : KvStore(layout, std::move(memory), std::make_shared<PageFile>(layout.page_bytes()), queue) {}
+    : KvStore(layout,
+              {{layout.largest_form(), std::move(memory),
+                std::make_shared<PageFile>(layout.page_bytes())}},
+              queue) {}
 
-KvStore::KvStore(KvLayout layout, std::shared_ptr<PageMemory> memory,
-                 std::shared_ptr<PageFile> file, Queue queue)
-    : layout_(std::move(layout)),
-      memory_(std::move(memory)),
-      file_(std::move(file)),
-      queue_(std::move(queue)) {
-  LH_ASSERT(memory_->place() == queue_.place());
-  LH_ASSERT(memory_->page_bytes() >= layout_.page_bytes());
+/// Pools of their own, or those that all stores on a queue share.
+std::vector<KvStore::Space> KvStore::spaces_of(const KvLayout& layout, const Queue* shared_on) {
+  std::vector<Space> spaces;
+  for (int layer = 0; layer <= layout.layers(); ++layer) {  // a store may have no layers
+    const bool last = layer == layout.layers();
+    const RowForm form = last ? layout.largest_form() : layout.form_of(layer);
+    if (last && !spaces.empty()) break;
+    if (std::ranges::any_of(spaces, [&](const Space& s) { return s.form == form; })) continue;
+    std::shared_ptr<PageMemory> memory;
+    if (shared_on == nullptr) {
+      memory = std::make_shared<PagePool>(form.page_bytes());
+    } else {
+      memory = shared_pages(form, *shared_on);
+    }
+    spaces.push_back({form, std::move(memory), std::make_shared<PageFile>(form.page_bytes())});
+  }
+  return spaces;
+}
+
+KvStore::KvStore(KvLayout layout, std::vector<Space> spaces, Queue queue)
+    : layout_(std::move(layout)), spaces_(std::move(spaces)), queue_(std::move(queue)) {
+  for (const Space& each : spaces_) {
+    LH_ASSERT(each.memory->place() == queue_.place());
+    LH_ASSERT(each.memory->page_bytes() >= each.form.page_bytes());
+  }
   LH_ASSERT(is_kv_type(layout_.type.k) && is_kv_type(layout_.type.v));
-  LH_ASSERT(layout_.head_dim > 0 && layout_.page_rows > 0 && layout_.type.holds(layout_.head_dim));
+  LH_ASSERT(layout_.head_dim > 0 && layout_.page_rows > 0);
+  LH_ASSERT(layout_.head_dims.empty() || layout_.head_dims.size() == layout_.heads.size());
+  LH_ASSERT(!layout_.values_in_keys || layout_.type.k == layout_.type.v);
   size_t first = 0;
   for (const int heads : layout_.heads) {
     LH_ASSERT(heads >= 0);
@@ -48,6 +69,15 @@ KvStore::KvStore(KvLayout layout, std::shared_ptr<PageMemory> memory,
     first += static_cast<size_t>(heads);
   }
   heads_.resize(first);
+  for (int layer = 0; layer < layout_.layers(); ++layer) {
+    const RowForm form = layout_.form_of(layer);
+    LH_ASSERT(form.type.holds(form.head_dim));
+    const auto space = std::ranges::find(spaces_, form, &Space::form);
+    LH_ASSERT(space != spaces_.end());
+    for (int head = 0; head < lists(layer); ++head) {
+      at(layer, head).space = static_cast<size_t>(space - spaces_.begin());
+    }
+  }
   tables_.resize(layout_.heads.size());
 }
 
@@ -57,8 +87,7 @@ KvStore::KvStore(KvStore&& other) noexcept = default;
 
 KvStore& KvStore::operator=(KvStore&& other) noexcept {
   std::swap(layout_, other.layout_);
-  std::swap(memory_, other.memory_);
-  std::swap(file_, other.file_);
+  std::swap(spaces_, other.spaces_);
   std::swap(queue_, other.queue_);
   std::swap(first_head_, other.first_head_);
   std::swap(heads_, other.heads_);
@@ -69,16 +98,16 @@ KvStore& KvStore::operator=(KvStore&& other) noexcept {
 
 KvStore KvStore::fork_as(const KvLayout& layout) const {
   LH_ASSERT(layout.same_rows(layout_));
-  KvStore copy(layout, memory_, file_, queue_);
+  KvStore copy(layout, spaces_, queue_);
   copy.heads_ = heads_;
   for (Head& h : copy.heads_) h.changed(0);  // its tables hold nothing yet
   for (const Head& h : heads_) {
     h.own_page = Head::kNoPage;
     for (std::byte* page : h.pages) {
-      if (page != nullptr) memory_->share(page);
+      if (page != nullptr) memory(h).share(page);
     }
     for (const uint32_t slot : h.slots) {
-      if (slot != kNoSlot) file_->share(slot);
+      if (slot != kNoSlot) file(h).share(slot);
     }
   }
   return copy;
@@ -98,19 +127,20 @@ int64_t KvStore::longest() const {
 
 std::byte* KvStore::key_at(const Head& h, int64_t row) const {
   return h.pages[static_cast<size_t>(row / layout_.page_rows)] +
-         static_cast<size_t>(row % layout_.page_rows) * layout_.key_bytes();
+         static_cast<size_t>(row % layout_.page_rows) * form(h).key_bytes();
 }
 
 std::byte* KvStore::value_at(const Head& h, int64_t row) const {
-  return h.pages[static_cast<size_t>(row / layout_.page_rows)] + layout_.values_at() +
-         static_cast<size_t>(row % layout_.page_rows) * layout_.value_bytes();
+  if (layout_.values_in_keys) return key_at(h, row);
+  return h.pages[static_cast<size_t>(row / layout_.page_rows)] + form(h).values_at() +
+         static_cast<size_t>(row % layout_.page_rows) * form(h).value_bytes();
 }
 
 void KvStore::append(int layer, int64_t rows, View<const float> k, View<const float> v) {
   const int heads = layout_.heads[static_cast<size_t>(layer)];
   if (rows == 0 || heads == 0) return;
-  const int64_t stride = k.size() / rows, kv_heads = stride / layout_.head_dim;
-  LH_ASSERT(k.size() == rows * kv_heads * layout_.head_dim && v.size() == k.size());
+  const int64_t dim = layout_.dim_of(layer), stride = k.size() / rows, kv_heads = stride / dim;
+  LH_ASSERT(k.size() == rows * kv_heads * dim && v.size() == k.size());
   LH_ASSERT(kv_heads > 0 && heads % kv_heads == 0);
   reserve_layer(layer, rows);
   if (!queue_.on_host()) {
@@ -120,11 +150,11 @@ void KvStore::append(int layer, int64_t rows, View<const float> k, View<const fl
   }
   const float *const keys = host(k).data(), *const values = host(v).data();
   const int64_t per_kv_head = heads / kv_heads;
-  const int64_t grain = std::max<int64_t>(1, kValuesPerThread / (heads * layout_.head_dim));
+  const int64_t grain = std::max<int64_t>(1, kValuesPerThread / (heads * dim));
   parallel_ranges(rows, grain, [&](int64_t begin, int64_t end) {
     for (int h = 0; h < heads; ++h) {
       const Head& to = at(layer, h);
-      const int64_t from = begin * stride + h / per_kv_head * layout_.head_dim;
+      const int64_t from = begin * stride + h / per_kv_head * dim;
       write_rows(to, to.length + begin, end - begin, keys + from, values + from, stride);
     }
   });
@@ -135,7 +165,7 @@ void KvStore::append(int layer, int head, int64_t rows, View<const float> k, Vie
                      int64_t stride) {
   Head& h = at(layer, head);
   if (rows == 0) return;
-  const int64_t least = (rows - 1) * stride + layout_.head_dim;
+  const int64_t least = (rows - 1) * stride + form(h).head_dim;
   LH_ASSERT(stride >= 0 && k.size() >= least && v.size() >= least);
   reserve_rows(h, rows);
   HostStage on(queue_);
@@ -151,7 +181,7 @@ void KvStore::append(int layer, int head, int64_t rows, View<const float> k, Vie
 bool KvStore::append_rotated(int layer, const NewRows& added, const Rotations& rotations,
                              int64_t position) {
   const int heads = layout_.heads[static_cast<size_t>(layer)];
-  const int64_t rows = added.rows, size = rows * added.kv_heads * layout_.head_dim;
+  const int64_t rows = added.rows, size = rows * added.kv_heads * layout_.dim_of(layer);
   if (queue_.on_host() || rows == 0 || heads == 0) return false;
   reserve_layer(layer, rows);
   if (!append_on_device(layer, {.k = added.k.part(0, size),
@@ -170,7 +200,7 @@ bool KvStore::append_rotated(int layer, const NewRows& added, const Rotations& r
 /// Appends the rows to every head of the layer. Returns false if the device cannot.
 bool KvStore::append_on_device(int layer, const DeviceAppend& rows) {
   DeviceAppend added = rows;
-  added.kv_heads = static_cast<int>(added.k.size() / added.rows / layout_.head_dim);
+  added.kv_heads = static_cast<int>(added.k.size() / added.rows / layout_.dim_of(layer));
   std::vector<PagedRows> lists;
   std::vector<int64_t> first;
   for (int h = 0; h < layout_.lists(layer); ++h) {
@@ -184,33 +214,34 @@ bool KvStore::append_on_device(int layer, const DeviceAppend& rows) {
 
 /// Appends the rows through the host.
 void KvStore::upload_rows(int layer, int64_t rows, View<const float> k, View<const float> v) {
-  const int64_t stride = k.size() / rows, kv_heads = stride / layout_.head_dim;
+  const int64_t dim = layout_.dim_of(layer), stride = k.size() / rows, kv_heads = stride / dim;
   const int heads = layout_.lists(layer);
   LH_ASSERT(kv_heads > 0 && heads % kv_heads == 0);
   const int64_t per_kv_head = heads / kv_heads;
   HostStage on(queue_);
   const float *const keys = host(on(k)).data(), *const values = host(on(v)).data();
   for (int h = 0; h < heads; ++h) {
-    const int64_t from = h / per_kv_head * layout_.head_dim;
+    const int64_t from = h / per_kv_head * dim;
     upload_rows(at(layer, h), length(layer, h), rows, keys + from, values + from, stride);
   }
 }
 
 void KvStore::upload_rows(const Head& h, int64_t first, int64_t rows, const float* k,
                           const float* v, int64_t stride) const {
-  std::vector<std::byte> bytes(layout_.page_bytes());
+  const int dim = form(h).head_dim;
+  std::vector<std::byte> bytes(form(h).page_bytes());
   for (int64_t r = 0, run = 0; r < rows; r += run) {
     run = std::min<int64_t>(rows - r, layout_.page_rows - (first + r) % layout_.page_rows);
     const auto send = [&](DType type, bool key, const float* x, std::byte* to) {
-      const size_t row = bytes_of(type, layout_.head_dim);
+      const size_t row = bytes_of(type, dim);
       for (int64_t i = 0; i < run; ++i) {
-        write_row(type, key, x + (r + i) * stride, layout_.head_dim,
+        write_row(type, key, x + (r + i) * stride, dim,
                   bytes.data() + static_cast<size_t>(i) * row);
       }
       queue_.device().upload(bytes.data(), to, static_cast<size_t>(run) * row);
     };
     send(layout_.type.k, true, k, key_at(h, first + r));
-    send(layout_.type.v, false, v, value_at(h, first + r));
+    if (!layout_.values_in_keys) send(layout_.type.v, false, v, value_at(h, first + r));
   }
 }
 
@@ -243,15 +274,17 @@ void KvStore::reserve_rows(Head& h, int64_t rows, std::vector<DeviceBytes>* copi
   const size_t pages = static_cast<size_t>(layout_.pages_for(h.length + rows));
   if (pages > h.pages.capacity()) h.pages.reserve(std::max(pages, 2 * h.pages.size()));
   for (; h.pages.size() < pages; h.own_page = h.pages.size() - 1) {
-    h.pages.push_back(memory_->acquire());
+    h.pages.push_back(memory(h).acquire());
   }
 }
 
 void KvStore::write_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
                          int64_t stride) const {
+  const int dim = form(h).head_dim;
   for (int64_t r = 0; r < rows; ++r) {
-    write_row(layout_.type.k, true, k + r * stride, layout_.head_dim, key_at(h, first + r));
-    write_row(layout_.type.v, false, v + r * stride, layout_.head_dim, value_at(h, first + r));
+    write_row(layout_.type.k, true, k + r * stride, dim, key_at(h, first + r));
+    if (layout_.values_in_keys) continue;
+    write_row(layout_.type.v, false, v + r * stride, dim, value_at(h, first + r));
   }
 }
 
@@ -280,26 +313,27 @@ void KvStore::add_rows(Head& h, int64_t rows) {
 void KvStore::make_writable(Head& h, size_t page, std::vector<DeviceBytes>* copies) {
   load(h, page);
   drop_slot(h, page);
-  if (!memory_->shared(h.pages[page])) return;
-  std::byte* copy = memory_->acquire();
+  if (!memory(h).shared(h.pages[page])) return;
+  std::byte* copy = memory(h).acquire();
+  const size_t bytes = form(h).page_bytes();
   if (queue_.on_host()) {
-    std::memcpy(copy, h.pages[page], layout_.page_bytes());
+    std::memcpy(copy, h.pages[page], bytes);
   } else if (copies == nullptr) {
-    queue_.device().copy(h.pages[page], copy, layout_.page_bytes());
+    queue_.device().copy(h.pages[page], copy, bytes);
   } else {
-    copies->push_back({h.pages[page], copy, layout_.page_bytes()});
+    copies->push_back({h.pages[page], copy, bytes});
   }
   h.changed(page);
-  memory_->release(std::exchange(h.pages[page], copy));
+  memory(h).release(std::exchange(h.pages[page], copy));
 }
 
 void KvStore::release_from(Head& h, size_t page) {
   h.changed(page);
   for (; h.slots.size() > page; h.slots.pop_back()) {
-    if (h.slots.back() != kNoSlot) file_->release(h.slots.back());
+    if (h.slots.back() != kNoSlot) file(h).release(h.slots.back());
   }
   for (; h.pages.size() > page; h.pages.pop_back()) {
-    if (h.pages.back() != nullptr) memory_->release(h.pages.back());
+    if (h.pages.back() != nullptr) memory(h).release(h.pages.back());
   }
 }
 
@@ -309,7 +343,7 @@ void KvStore::release_all() {
 
 void KvStore::clear() {
   release_all();
-  for (Head& h : heads_) h = Head{};
+  for (Head& h : heads_) h = Head{.space = h.space};
 }
 
 void KvStore::read(int layer, int head, int64_t row, float* k, float* v) const {
@@ -317,15 +351,18 @@ void KvStore::read(int layer, int head, int64_t row, float* k, float* v) const {
   LH_ASSERT(row >= 0 && row < h.length);
   const size_t page = static_cast<size_t>(row / layout_.page_rows);
   const auto in_page = static_cast<size_t>(row % layout_.page_rows);
-  std::vector<std::byte> spilled(h.pages[page] == nullptr ? layout_.page_bytes() : 0);
-  if (!spilled.empty()) file_->read(h.slots[page], spilled.data());
+  const RowForm& how = form(h);
+  std::vector<std::byte> spilled(h.pages[page] == nullptr ? how.page_bytes() : 0);
+  if (!spilled.empty()) file(h).read(h.slots[page], spilled.data());
   Queue queue = queue_;
   HostStage on(queue);
   const std::byte* rows = spilled.empty() ? h.pages[page] : spilled.data();
-  if (!queue_.on_host()) rows = on.bytes(rows, layout_.page_bytes());
-  const int64_t dim = layout_.head_dim;
-  read_row(layout_.type.k, true, rows + in_page * layout_.key_bytes(), dim, k);
-  const std::byte* const value = rows + layout_.values_at() + in_page * layout_.value_bytes();
+  if (!queue_.on_host()) rows = on.bytes(rows, how.page_bytes());
+  const int64_t dim = how.head_dim;
+  const std::byte* const key = rows + in_page * how.key_bytes();
+  read_row(layout_.type.k, true, key, dim, k);
+  if (how.values_in_keys) return read_row(layout_.type.v, false, key, dim, v);
+  const std::byte* const value = rows + how.values_at() + in_page * how.value_bytes();
   read_row(layout_.type.v, false, value, dim, v);
 }
 
@@ -353,7 +390,7 @@ size_t KvStore::bytes() const {
   size_t bytes = 0;
   for (const Head& h : heads_) {
     const auto spilled = std::count(h.pages.begin(), h.pages.end(), nullptr);
-    bytes += (h.pages.size() - static_cast<size_t>(spilled)) * layout_.page_bytes() +
+    bytes += (h.pages.size() - static_cast<size_t>(spilled)) * form(h).page_bytes() +
              h.tokens.capacity() * sizeof(int32_t) + h.chosen.bytes();
     for (const Column& column : h.columns) bytes += column.values.bytes();
   }
@@ -363,7 +400,7 @@ size_t KvStore::bytes() const {
 void KvStore::unshare() {
   for (Head& h : heads_) {
     for (size_t page = 0; page < h.pages.size(); ++page) {
-      if (h.pages[page] != nullptr && memory_->shared(h.pages[page])) make_writable(h, page);
+      if (h.pages[page] != nullptr && memory(h).shared(h.pages[page])) make_writable(h, page);
     }
   }
 }
@@ -371,14 +408,17 @@ void KvStore::unshare() {
 size_t KvStore::own_bytes() const {
   size_t shared = 0;
   for (const Head& h : heads_) {
-    shared += static_cast<size_t>(std::ranges::count_if(
-        h.pages, [&](const std::byte* page) { return page != nullptr && memory_->shared(page); }));
+    const auto pages = std::ranges::count_if(
+        h.pages, [&](const std::byte* page) { return page != nullptr && memory(h).shared(page); });
+    shared += static_cast<size_t>(pages) * form(h).page_bytes();
   }
-  return bytes() - shared * layout_.page_bytes();
+  return bytes() - shared;
 }
 
 size_t KvStore::live_bytes() const {
-  return static_cast<size_t>(live_rows()) * layout_.row_bytes();
+  size_t bytes = 0;
+  for (const Head& h : heads_) bytes += static_cast<size_t>(h.length) * form(h).row_bytes();
+  return bytes;
 }
 
 int64_t KvStore::live_rows() const {

@@ -53,7 +53,8 @@ class KvStore {
   /// A store in the memory where the queue works. All stores with this page size share its page
   /// pool (kv/shared_pages.h).
   KvStore(const KvLayout& layout, const Queue& queue);
-  /// Takes pages of KvLayout::page_bytes() from `memory`, which stores may share.
+  /// Takes pages of KvLayout::page_bytes() from `memory`, which stores may share. All layers must
+  /// have heads of one size.
   KvStore(const KvLayout& layout, std::shared_ptr<PageMemory> memory, const Queue& queue = {});
   ~KvStore();
   KvStore(KvStore&& other) noexcept;
@@ -159,6 +160,7 @@ class KvStore {
     int64_t count = 0;
   };
   struct Head {
+    size_t space = 0;  ///< number of the space of its pages
     int64_t length = 0;
     int64_t appended = 0;           ///< tokens ever appended
     std::vector<std::byte*> pages;  ///< null: offloaded, without a copy in memory
@@ -187,8 +189,18 @@ class KvStore {
 
   static constexpr uint32_t kNoSlot = ~0u;
 
-  KvStore(KvLayout layout, std::shared_ptr<PageMemory> memory, std::shared_ptr<PageFile> file,
-          Queue queue);
+  /// Memory and file of the pages of rows of one form.
+  struct Space {
+    RowForm form;
+    std::shared_ptr<PageMemory> memory;
+    std::shared_ptr<PageFile> file;
+  };
+  KvStore(KvLayout layout, std::vector<Space> spaces, Queue queue);
+  static std::vector<Space> spaces_of(const KvLayout& layout, const Queue* shared_on);
+  const Space& space(const Head& h) const { return spaces_[h.space]; }
+  const RowForm& form(const Head& h) const { return spaces_[h.space].form; }
+  PageMemory& memory(const Head& h) const { return *spaces_[h.space].memory; }
+  PageFile& file(const Head& h) const { return *spaces_[h.space].file; }
   Head& at(int layer, int head) { return heads_[index(layer, head)]; }
   const Head& at(int layer, int head) const { return heads_[index(layer, head)]; }
   size_t index(int layer, int head) const;
@@ -226,8 +238,7 @@ class KvStore {
   std::pair<int64_t, int64_t> spilled_rows(const Head& h) const;
 
   KvLayout layout_;
-  std::shared_ptr<PageMemory> memory_;
-  std::shared_ptr<PageFile> file_;
+  std::vector<Space> spaces_;  ///< one for each size of rows
   Queue queue_;
   std::vector<size_t> first_head_;  ///< per layer: index of its first list in heads_
   std::vector<Head> heads_;

@@ -7,7 +7,7 @@ namespace longhaul {
 
 void rope_append(Queue& queue, const Rotations& rotations, int64_t position, const NewRows& added,
                  KvStore& store, int layer, Array<float>& rotated) {
-  const int head_dim = store.layout().head_dim;
+  const int head_dim = store.layout().dim_of(layer);
   const int64_t size = added.rows * added.kv_heads * head_dim;
   if (store.append_rotated(layer, added, rotations, position)) return;
   const View<float> keys = rotated.resize(queue, size);
@@ -46,7 +46,7 @@ bool AppendBatch::add(KvStore& store, int layer, const NewRows& added, const Rot
   if (!queue.device().ops().appends_together()) return false;
   store.reserve_layer(layer, added.rows);
   if (!s.lists.empty() && !s.fits(store.rows(layer, 0))) return false;
-  const int64_t size = added.rows * added.kv_heads * store.layout().head_dim;
+  const int64_t size = added.rows * added.kv_heads * store.layout().dim_of(layer);
   const size_t first_list = s.lists.size();
   for (int list = 0; list < lists; ++list) {
     s.lists.push_back(store.rows(layer, list));

@@ -29,9 +29,9 @@ const DeviceQueue* device_of(const Queue& queue) {
 
 }  // namespace
 
-std::shared_ptr<PageMemory> shared_pages(const KvLayout& layout, const Queue& queue) {
-  const bool numbered = !queue.on_host() && layout.type == DType::BF16;
-  const PoolKey key{device_of(queue), layout.page_bytes(), numbered};
+std::shared_ptr<PageMemory> shared_pages(const RowForm& form, const Queue& queue) {
+  const bool numbered = !queue.on_host() && form.type == DType::BF16;
+  const PoolKey key{device_of(queue), form.page_bytes(), numbered};
   SharedPools& all = shared_pools();
   const std::lock_guard lock(all.mutex);
   std::erase_if(all.pools, [](const auto& each) { return each.second.expired(); });
@@ -39,9 +39,9 @@ std::shared_ptr<PageMemory> shared_pages(const KvLayout& layout, const Queue& qu
   std::shared_ptr<PageMemory> pool = known.lock();
   if (pool != nullptr) return pool;
   if (queue.on_host()) {
-    pool = std::make_shared<PagePool>(layout.page_bytes());
+    pool = std::make_shared<PagePool>(form.page_bytes());
   } else {
-    pool = std::make_shared<DevicePages>(queue, layout.page_bytes(), numbered);
+    pool = std::make_shared<DevicePages>(queue, form.page_bytes(), numbered);
   }
   known = pool;
   return pool;

@@ -11,9 +11,13 @@
 
 namespace longhaul {
 
-/// The pool of pages of the layout's size where the queue works. It lives as long as a store has
+/// The pool of pages of such rows where the queue works. It lives as long as a store has
 /// it.
-std::shared_ptr<PageMemory> shared_pages(const KvLayout& layout, const Queue& queue);
+std::shared_ptr<PageMemory> shared_pages(const RowForm& form, const Queue& queue);
+/// The pool of pages of the layout's largest rows.
+inline std::shared_ptr<PageMemory> shared_pages(const KvLayout& layout, const Queue& queue) {
+  return shared_pages(layout.largest_form(), queue);
+}
 
 /// Bytes of the pages in use of all shared pools where the queue works. Shared pages count once.
 size_t shared_page_bytes_in_use(const Queue& queue);

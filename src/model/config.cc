@@ -47,7 +47,12 @@ void check(const ModelConfig& c, const ConfigKeys& keys) {
   in_range(keys.vocab, c.vocab, 1 << 24);
   in_range(keys.heads, c.heads, 4096);
   in_range(keys.head_dim, c.head_dim, 1024);
-  in_range(keys.rotary_dim, c.rope.rotary_dim, c.head_dim);
+  for (int l = 0; l < c.layers; ++l) {
+    in_range(keys.head_dim, c.dim_of(l), 1024);
+    const bool other = !c.other_angles.empty() && nth(c.other_angles, l) == 1;
+    in_range(keys.rotary_dim, (other ? c.other_rope : c.rope).rotary_dim, c.dim_of(l));
+    if (!c.dense_ffns.empty()) in_range(keys.dense_ffn, nth(c.dense_ffns, l), 1 << 22);
+  }
   if (c.rope.rotary_dim % 2 != 0) {
     user_error("{}: {} is {}, but what rotates are pairs", keys.file, keys.rotary_dim,
                c.rope.rotary_dim);
@@ -76,6 +81,7 @@ void check(const ModelConfig& c, const ConfigKeys& keys) {
   if (!c.recurrent.empty()) check_delta(c, keys);
   if (!(c.norm_eps >= 0) || c.norm_eps > 1)
     user_error("{}: {} is {}, which is outside 0..1", keys.file, keys.norm_eps, c.norm_eps);
+  if (c.layer_input != 0) in_range(keys.layer_input, c.layer_input, 1 << 16);
   if (c.experts != 0) {
     in_range(keys.experts, c.experts, 4096);
     in_range(keys.experts_used, c.experts_used, c.experts);
@@ -108,6 +114,7 @@ ModelShape ModelConfig::shape(int64_t length) const {
   s.heads = heads;
   s.kv_heads = of_attention_layers(*this, kv_heads);
   s.head_dim = head_dim;
+  s.head_dims = of_attention_layers(*this, head_dims);
   s.scale = attention_scale != 0 ? attention_scale : 1.0f / std::sqrt(static_cast<float>(head_dim));
   s.cap = attention_cap;
   s.trained_context = trained_context;
@@ -135,6 +142,9 @@ ModelConfig config_of(const Family& family, CheckpointFormat format) {
   c.ungated = family.ungated;
   c.gating = family.gating;
   c.sinks = family.sinks;
+  c.value_norm = family.value_norm;
+  c.layer_scales = family.layer_inputs;
+  c.experts_apart = family.experts_apart;
   c.output_gate = family.output_gate;
   c.shared_gate = family.shared_gate;
   c.delta.tiled = gguf && family.gguf_tiled;
@@ -160,7 +170,9 @@ void set_layers_that_differ(const Family& family, std::optional<double> window_b
   const bool some = std::any_of(c.window.begin(), c.window.end(), [](auto w) { return w > 0; });
   if (family.window_rope_base > 0 || (family.window_unscaled && some)) {
     const double usual = family.window_rope_base > 0 ? family.window_rope_base : c.rope.base;
-    c.other_rope = RopeSpec{.rotary_dim = c.rope.rotary_dim, .base = window_base.value_or(usual)};
+    const int own = c.other_rope.rotary_dim;  // set if such layers have heads of another size
+    c.other_rope = RopeSpec{.rotary_dim = own > 0 ? own : c.rope.rotary_dim,
+                            .base = window_base.value_or(usual)};
     c.other_angles.assign(layers, 0);
     for (size_t l = 0; l < layers; ++l) c.other_angles[l] = has_window(l) ? 1 : 0;
   } else if (family.still_full && window_width) {
@@ -179,6 +191,8 @@ void set_layers_that_differ(const Family& family, std::optional<double> window_b
 std::string ModelConfig::beyond_plain() const {
   if (!recurrent.empty()) return "recurrent layers";
   if (experts > 0) return "experts";
+  if (!kv_layer.empty()) return "layers that share keys and values";
+  if (!head_dims.empty()) return "heads of different sizes";
   if (sinks) return "attention sinks";
   if (mean_norms) return "norms that subtract the mean";
   if (parallel) return "parallel sublayers";

@@ -30,8 +30,14 @@ struct ModelConfig {
   int shared_ffn = 0;  ///< width of the network for all rows beside the experts; 0: none
   int vocab = 0;
   int heads = 0;
-  std::vector<int> kv_heads;  ///< per layer
-  int head_dim = 0;
+  std::vector<int> kv_heads;    ///< per layer
+  int head_dim = 0;             ///< largest of all layers
+  std::vector<int> head_dims;   ///< per layer; empty: head_dim in all layers
+  std::vector<int> dense_ffns;  ///< per layer: width of the network of all rows; empty: one width
+  std::vector<uint8_t> key_values;  ///< per layer: 1 if its values are its keys; empty: none
+  /// Per layer: the layer whose keys and values it uses, usually itself; empty: all use their own.
+  std::vector<int> kv_layer;
+  int layer_input = 0;  ///< width of the embedding that each layer adds; 0: none
   float norm_eps = 1e-5f;
   int64_t trained_context = 0;
   std::vector<int64_t> window;  ///< per layer; 0: none
@@ -57,10 +63,13 @@ struct ModelConfig {
   bool fused_gate_up = false;        ///< gate and up may be one matrix
   bool output_gate = false;          ///< Q has rows of a gate for the output of attention
   bool shared_gate = false;          ///< a gate for the network beside the experts
-  bool sinks = false;                ///< a logit per head in the softmax's denominator
-  float embedding_scale = 1;         ///< factor of the embedding
-  float residual_scale = 1;          ///< factor of each sublayer's output
-  float attention_scale = 0;         ///< factor of q . k; 0: 1 / sqrt(head_dim)
+  bool value_norm = false;           ///< values of a head are normalised, without a weight
+  bool layer_scales = false;         ///< each layer scales its output
+  bool experts_apart = false;  ///< experts and the network beside them have norms of their own
+  bool sinks = false;          ///< a logit per head in the softmax's denominator
+  float embedding_scale = 1;   ///< factor of the embedding
+  float residual_scale = 1;    ///< factor of each sublayer's output
+  float attention_scale = 0;   ///< factor of q . k; 0: 1 / sqrt(head_dim)
   /// Queries at position p are multiplied by 1 + this * ln(1 + floor(p / rope.original_context)). 0
   /// leaves them unchanged.
   float temperature_scale = 0;
@@ -77,7 +86,22 @@ struct ModelConfig {
   float expert_scale = 1;       ///< factor of the weights
 
   /// Width of the widest network of a layer.
-  int widest_ffn() const { return std::max({ffn, dense_ffn, shared_ffn}); }
+  int widest_ffn() const {
+    const int own =
+        dense_ffns.empty() ? 0 : *std::max_element(dense_ffns.begin(), dense_ffns.end());
+    return std::max({ffn, dense_ffn, shared_ffn, own});
+  }
+  /// Width of a layer's network of all rows, if it is no shared expert.
+  int ffn_of(int layer) const {
+    if (!dense_ffns.empty()) return nth(dense_ffns, layer);
+    return experts > 0 ? dense_ffn : ffn;
+  }
+  int dim_of(int layer) const { return head_dims.empty() ? head_dim : nth(head_dims, layer); }
+  bool shares_kv(int layer) const { return !kv_layer.empty() && nth(kv_layer, layer) != layer; }
+  /// Whether later layers use the layer's keys and values.
+  bool lends_kv(int layer) const {
+    return !kv_layer.empty() && std::count(kv_layer.begin(), kv_layer.end(), layer) > 1;
+  }
 
   /// The rule that selects a row's experts. `bias` is in the memory where the selection
   /// runs; null: none.

@@ -9,6 +9,7 @@
 #include "model/config.h"
 #include "model/config_gguf_keys.h"
 #include "model/config_gguf_rope.h"
+#include "model/layer_kinds.h"
 #include "text/printable.h"
 
 namespace longhaul {
@@ -25,7 +26,13 @@ class Reader {
     c.layers = keys_.size("block_count");
     c.hidden = keys_.size("embedding_length");
     const bool of_experts = family_.shared_gate && !keys_.has("feed_forward_length");
-    c.ffn = uniform(of_experts ? "expert_feed_forward_length" : "feed_forward_length", c.layers);
+    const char* const width = of_experts ? "expert_feed_forward_length" : "feed_forward_length";
+    if (family_.layer_kinds) {
+      c.dense_ffns = sizes(width, c.layers);
+      c.ffn = *std::ranges::max_element(c.dense_ffns);
+    } else {
+      c.ffn = uniform(width, c.layers);
+    }
     c.heads = uniform("attention.head_count", c.layers);
     c.kv_heads = kv_heads(c);
     c.vocab = vocab();
@@ -36,6 +43,7 @@ class Reader {
     read_experts(c);
     read_scales(c);
     read_window(c);
+    if (family_.layer_kinds) read_layer_kinds(keys_, checkpoint_, c);
     read_gguf_rope(checkpoint_, keys_, c);
     c.rope.whole_pairs = family_.whole_yarn_pairs;
     if (family_.whole_attn_factor && c.rope.scaling == RopeScaling::kYarn) {
@@ -164,6 +172,7 @@ class Reader {
       c.logit_scale = 1 / keys_.positive_or("logit_scale", 1);
       c.attention_scale = keys_.positive_or("attention.scale", 0);
     }
+    if (family_.unit_scale) c.attention_scale = 1;
     if (family_.logit_factor) c.logit_scale = keys_.positive_or("logit_scale", 1);
     if (family_.caps) {
       c.attention_cap = keys_.positive_or("attn_logit_softcapping", family_.attention_cap);
@@ -213,11 +222,14 @@ class Reader {
     if (!data_.contains(key("attention.head_count_kv"))) {
       return std::vector<int>(static_cast<size_t>(c.layers), c.heads);
     }
-    std::vector<int> heads;
-    for (const uint64_t v : keys_.per_layer("attention.head_count_kv", c.layers)) {
-      heads.push_back(keys_.to_int("attention.head_count_kv", v));
-    }
-    return heads;
+    return sizes("attention.head_count_kv", c.layers);
+  }
+
+  /// A size for each layer, or one for all.
+  std::vector<int> sizes(std::string_view name, int layers) const {
+    std::vector<int> sizes;
+    for (const uint64_t v : keys_.per_layer(name, layers)) sizes.push_back(keys_.to_int(name, v));
+    return sizes;
   }
 
   int vocab() const {

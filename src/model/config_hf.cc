@@ -10,6 +10,7 @@
 #include "format/checkpoint.h"
 #include "model/config.h"
 #include "model/config_hf_rope.h"
+#include "model/layer_kinds.h"
 #include "text/printable.h"
 
 namespace longhaul {
@@ -79,6 +80,10 @@ class HfReader {
     if (family_.recurrent_but_every > 0) read_recurrent(c);
     if (family_.still_every > 0) c.other_angles = still_layers(c.layers);
     c.window = windows(c);
+    if (family_.layer_kinds) {
+      c.window.back() = 0;  // whatever layer_types says, as in transformers
+      read_layer_kinds(fields_, c);
+    }
     read_experts(c);
     read_scales(c);
     read_angles(c);
@@ -121,12 +126,17 @@ class HfReader {
 
   void read_experts(ModelConfig& c) const {
     if (!family_.experts) return;
+    if (family_.experts_apart && !fields_.flag("enable_moe_block")) return;
     const char* count = fields_.has("n_routed_experts") ? "n_routed_experts"
                         : fields_.has("num_experts")    ? "num_experts"
                                                         : "num_local_experts";
-    if (!fields_.has(count)) return;
+    if (!fields_.has(count) && !family_.experts_apart) return;
     c.experts = fields_.integer(count);
-    c.experts_used = fields_.integer("num_experts_per_tok");
+    if (c.experts == 0 && family_.experts_apart) {
+      user_error("{}: {} is 0, but enable_moe_block is true", file_, count);
+    }
+    c.experts_used =
+        fields_.integer(family_.experts_apart ? "top_k_experts" : "num_experts_per_tok");
     c.dense_ffn = c.ffn;
     if (fields_.has("moe_intermediate_size")) c.ffn = fields_.integer("moe_intermediate_size");
     if (family_.shared_experts) read_shared_experts(c);
@@ -220,6 +230,7 @@ class HfReader {
       c.attention_scale = positive("attention_multiplier", 1);
       c.logit_scale = 1 / positive("logits_scaling", 1);
     }
+    if (family_.unit_scale) c.attention_scale = 1;
     if (family_.logit_factor) c.logit_scale = positive("logit_scale", 0.0625);
     if (family_.caps) {
       c.attention_cap = cap("attn_logit_softcapping", family_.attention_cap);
@@ -229,7 +240,11 @@ class HfReader {
 
   void read_angles(ModelConfig& c) const {
     const HfRope rope(fields_, family_.window_rope_base > 0);
-    c.rope = rope.read(c.head_dim, c.trained_context);
+    int head_dim = c.head_dim;  // for layers without a window
+    for (int l = 0; l < c.layers; ++l) {
+      if (c.window[static_cast<size_t>(l)] == 0) head_dim = c.dim_of(l);
+    }
+    c.rope = rope.read(head_dim, c.trained_context);
     c.temperature_scale = static_cast<float>(rope.temperature());
     if (c.temperature_scale != 0 && !family_.temperature) {
       user_error("{}: rope scaling: llama_4_scaling_beta is not supported", file_);
@@ -292,7 +307,7 @@ class HfReader {
       return windows;
     }
     if (family_.full_every > 0) {
-      const char* pattern = "sliding_window_pattern";
+      constexpr const char* pattern = "sliding_window_pattern";
       const int every = fields_.has(pattern) ? fields_.integer(pattern) : family_.full_every;
       return windows_but_every(every, width, c.layers);
     }

@@ -54,11 +54,26 @@ class RopeFields {
     r.original_context = original_context();
     const std::string type = rope_.text("rope_type", rope_.text("type", "default").c_str());
     if (type == "default" || type == "mrope") return r;
+    if (type == "proportional") return proportional(r, head_dim, partial);
     set_scaling(type, r);
     return r;
   }
 
  private:
+  /// The first pairs of whole heads rotate. Their frequencies are those of the size of a head.
+  RopeSpec proportional(RopeSpec r, int head_dim, double partial) const {
+    constexpr float kStill = 1e30f;  // a divisor, as in GGUF files
+    r.rotary_dim = head_dim;
+    r.divisors.assign(static_cast<size_t>(head_dim / 2), kStill);
+    const auto rotate = static_cast<size_t>(std::min(partial * head_dim / 2, head_dim / 2.0));
+    std::fill_n(r.divisors.begin(), rotate, 1.0f);
+    if (rope_.has("factor")) {
+      r.scaling = RopeScaling::kLinear;
+      r.factor = positive("factor", 1);
+    }
+    return r;
+  }
+
   void check_keys() const {
     for (const auto& [key, value] : rope_.object().items()) {
       if (value.is_null() ||
@@ -98,7 +113,8 @@ class RopeFields {
       r.long_factors = factors("long_factor", static_cast<size_t>(r.rotary_dim / 2));
     } else {
       user_error(
-          "{}: rope scaling is {}; supported: default, linear, llama3, yarn, dynamic, longrope",
+          "{}: rope scaling is {}; supported: default, linear, llama3, yarn, dynamic, longrope, "
+          "proportional",
           config_.file(), printable(type));
     }
     r.factor = factor(type, r);

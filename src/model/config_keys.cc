@@ -30,6 +30,7 @@ ConfigKeys gguf_keys(const Checkpoint& checkpoint) {
       key_or("expert_shared_feed_forward_length", key("expert_shared_count") + " * " + k.ffn);
   k.expert_scale = key("expert_weights_scale");
   k.window_rope_base = key("rope.freq_base_swa");
+  k.layer_input = key("embedding_length_per_layer_input");
   k.delta_key_heads = key("ssm.group_count");
   k.delta_value_heads = key("ssm.time_step_rank");
   k.delta_key_dim = key("ssm.state_size");
@@ -59,7 +60,7 @@ ConfigKeys hugging_face_keys(const ConfigFields& fields) {
   k.experts = fields.has("n_routed_experts") ? "n_routed_experts"
               : fields.has("num_experts")    ? "num_experts"
                                              : "num_local_experts";
-  k.experts_used = "num_experts_per_tok";
+  k.experts_used = fields.has("top_k_experts") ? "top_k_experts" : "num_experts_per_tok";
   k.dense_layers = "first_k_dense_replace";
   k.dense_ffn = "intermediate_size";
   k.shared_ffn = fields.has("shared_expert_intermediate_size")
@@ -67,6 +68,7 @@ ConfigKeys hugging_face_keys(const ConfigFields& fields) {
                      : "n_shared_experts * moe_intermediate_size";
   k.expert_scale = "routed_scaling_factor";
   k.window_rope_base = "rope_local_base_freq";
+  k.layer_input = "hidden_size_per_layer_input";
   k.delta_key_heads = "linear_num_key_heads";
   k.delta_value_heads = "linear_num_value_heads";
   k.delta_key_dim = "linear_key_head_dim";

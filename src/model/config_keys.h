@@ -14,7 +14,7 @@ struct ConfigKeys {
   std::string experts, experts_used, window_rope_base;
   std::string dense_layers, dense_ffn, shared_ffn, expert_scale;
   std::string delta_key_heads, delta_value_heads, delta_key_dim, delta_value_dim, delta_kernel;
-  std::string recurrent;
+  std::string recurrent, layer_input;
   std::string norm_eps, rotary_dim, rope_base, rope_factor, original_context;
 };
 

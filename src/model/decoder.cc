@@ -5,6 +5,7 @@
 #include "model/delta_layer.h"
 #include "model/device_decoder.h"
 #include "model/host_decoder.h"
+#include "model/layer_inputs.h"
 #include "ops/attention/attention_memory.h"
 #include "ops/core/all_reduce.h"
 #include "ops/core/fill.h"
@@ -125,11 +126,24 @@ void Decoder::State::attend_all(int layer, std::span<SequenceRows> batch) {
   project(layer, kv_heads);
   if (c.qk_norm != QkNorm::kNone) normalise_heads(layer, kv_heads);
   if (c.interleaved_rope) split_pairs(kv_heads);
+  if (!c.kv_layer.empty()) lend_or_borrow(layer);
   yield();
   mixed.resize(queue, q.size());
   if (model.config.temperature_scale != 0) grow_queries(batch);
   in_batch ? attend_batch(layer, kv_heads, batch) : attend(layer, kv_heads, batch.front(), 0, 0);
   if (c.output_gate) gate_output();
+}
+
+/// Keeps keys and values that later layers use, or takes those of an earlier layer.
+void Decoder::State::lend_or_borrow(int layer) {
+  const ModelConfig& c = model.config;
+  const bool borrows = c.shares_kv(layer);
+  if (!borrows && !c.lends_kv(layer)) return;
+  lent.resize(static_cast<size_t>(c.layers));
+  LentRows& kept = nth(lent, nth(c.kv_layer, layer));
+  Array<float>&from_k = borrows ? kept.k : k, &from_v = borrows ? kept.v : v;
+  copy(queue, from_k.view(), (borrows ? k : kept.k).resize(queue, from_k.size()));
+  copy(queue, from_v.view(), (borrows ? v : kept.v).resize(queue, from_v.size()));
 }
 
 /// A gated delta net: each sequence continues from its state.
@@ -198,7 +212,7 @@ void Decoder::State::begin_step(int layer, int kv_heads, SequenceRows& of, int64
   if (!queue.on_host()) {
     const int64_t heads = model.config.heads;
     own.appends = &appended;
-    own.rotated_q_room = rotated_q.view().part(first * heads * model.config.head_dim, own.q.size());
+    own.rotated_q_room = rotated_q.view().part(first * heads * own.head_dim(), own.q.size());
     own.lse = lse.view().part(first * heads, own.rows * heads);
   }
   of.method->begin_append(own);
@@ -277,8 +291,9 @@ void Decoder::State::grow_queries(std::span<const SequenceRows> batch) {
 /// The step of a pass, or of all passes that are computed together, whose rows begin at `first`.
 LayerStep Decoder::State::step_of(int64_t first, const ForwardPass& pass, LayerStep step) {
   const ModelConfig& c = model.config;
+  const int64_t head_dim = step.head_dim();
   const auto part = [&](Array<float>& of, int64_t heads) {
-    return of.view().part(first * heads * c.head_dim, pass.rows() * heads * c.head_dim);
+    return of.view().part(first * heads * head_dim, pass.rows() * heads * head_dim);
   };
   step.begin = pass.position;
   step.rows = static_cast<int>(pass.rows());
@@ -304,6 +319,7 @@ void Decoder::State::keep_last_rows(std::span<const SequenceRows> batch) {
       const int64_t width = x.size() / rows;
       copy(queue, x.part((end - 1) * width, width), x.part(to * width, width));
     }
+    if (model.config.layer_input > 0) move_layer_input(model.config.layers - 1, end - 1, to);
   }
   rows = std::ssize(batch);
 }
@@ -314,9 +330,11 @@ void Decoder::State::feed_forward(int layer) {
   add_part(layer, RowNorm::kFfnAfter, [&](const PartOutput& y) {
     const LayerWeights& w = nth(model.layers, layer);
     const bool mixes = !w.experts.empty();
+    if (mixes && model.config.experts_apart) return feed_apart(layer, y);
     if (mixes) mix_experts(layer, y);
     if (w.has_network()) feed(layer, {y.y, y.add || mixes});
   });
+  if (model.config.layer_scales) end_layer(layer);
 }
 
 /// Adds the output of a sublayer to the residual stream. In a team each device has a term for its
@@ -385,8 +403,10 @@ size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute)
                            ? 0
                            : n(c.hidden + c.experts) * n(rows) * sizeof(float) +
                                  ExpertMix::bytes_for(rows, c.experts_used, c.hidden, c.ffn);
-  return n(rows) * (stream * ((apart ? 2 : 1) + (c.shared_gate || c.parallel ? 1 : 0)) + product +
-                    projections + delta + input + inner + adapter_row_bytes(model)) +
+  const size_t lent = c.kv_layer.empty() ? 0 : n(4 * kv_width) * sizeof(float);  // for two layers
+  const bool extra = c.shared_gate || c.parallel || c.experts_apart;
+  return n(rows) * (stream * ((apart ? 2 : 1) + (extra ? 1 : 0)) + product + projections + delta +
+                    input + inner + lent + LayerInputs::row_bytes(c) + adapter_row_bytes(model)) +
          mixed + n(c.vocab) * sizeof(float) + attention_scratch_bytes(c.head_dim) +
          (rows > kMatvecMaxRows
               ? linear_scratch_bytes(rows, std::max(c.widest_ffn(), c.hidden), compute)

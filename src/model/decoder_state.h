@@ -51,6 +51,11 @@ struct Decoder::State {
   virtual void project_back(int layer, const PartOutput& y) = 0;  ///< the output projection
   virtual void feed(int layer, const PartOutput& y) = 0;          ///< the gated network
   virtual void mix_experts(int layer, const PartOutput& y) = 0;   ///< the experts of each row
+  /// The network and the experts beside it, which have norms of their own.
+  virtual void feed_apart(int layer, const PartOutput& y) = 0;
+  /// Adds the layer's embedding to the stream and scales it (ModelConfig::layer_input).
+  virtual void end_layer(int layer) = 0;
+  virtual void move_layer_input(int layer, int64_t from, int64_t to) = 0;
   /// Adds `sublayer` to the stream, scaled, and normalised if the model has that norm.
   virtual void add_sublayer(int layer, RowNorm norm) = 0;
 
@@ -71,6 +76,11 @@ struct Decoder::State {
   bool in_batch = false;        ///< several sequences, whose rows are multiplied by few at a time
   Array<float> stream;          ///< [rows, hidden] residual stream
   Array<float> q, k, v, mixed;  ///< [rows, heads * head_dim], ...; mixed: output of attention
+  /// Keys and values of a layer that later layers use too, per layer.
+  struct LentRows {
+    Array<float> k, v;
+  };
+  std::vector<LentRows> lent;
   Array<float> sublayer;  ///< [rows, hidden] output of a sublayer, if it is not added directly
   std::span<const int32_t> all_tokens;  ///< tokens of the rows
   std::vector<int32_t> ids;             ///< copy of the tokens if the rows are of several passes
@@ -78,6 +88,7 @@ struct Decoder::State {
  private:
   void attention(int layer, std::span<SequenceRows> batch, bool last_rows);
   void attend_all(int layer, std::span<SequenceRows> batch);
+  void lend_or_borrow(int layer);
   void recur(int layer, std::span<SequenceRows> batch);
   std::span<const int32_t> tokens_of(std::span<const SequenceRows> batch);
   LayerStep steps_of(int layer, int kv_heads, const SequenceRows& all, size_t slot);

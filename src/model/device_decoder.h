@@ -20,6 +20,9 @@ struct Decoder::DeviceState final : Decoder::State {
   void grow_queries(View<float> queries, int64_t count, int64_t position) override;
   // DeviceModel refuses models with these parts.
   void normalise_again() override { LH_ASSERT(false); }
+  void feed_apart(int, const PartOutput&) override { LH_ASSERT(false); }
+  void end_layer(int) override { LH_ASSERT(false); }
+  void move_layer_input(int, int64_t, int64_t) override { LH_ASSERT(false); }
   void gate_output() override { LH_ASSERT(false); }
   void project_delta(int) override { LH_ASSERT(false); }
   void mix_delta(int, int64_t, int64_t, const RecurrentState::Step&) override { LH_ASSERT(false); }

@@ -67,6 +67,15 @@ struct Family {
   bool shared_gate = false;       ///< the network beside the experts has a gate
   bool qk_norm_flag = false;      ///< qk_norm applies if the file has the key or the tensors
 
+  // Gemma 4 (model/layer_kinds.h).
+  /// Layers without a window have heads of their own size and number; the last layers may share
+  /// keys and values of earlier ones.
+  bool layer_kinds = false;
+  bool value_norm = false;     ///< values are normalised too, without a weight
+  bool unit_scale = false;     ///< the factor of q . k is 1
+  bool layer_inputs = false;   ///< each layer may add an embedding of its own and scale its output
+  bool experts_apart = false;  ///< experts and the network beside them have norms of their own
+
   // Windows. In config.json `sliding_window` is the width. All layers have it unless another key
   // excludes some.
   bool windows = true;         ///< the key has a meaning

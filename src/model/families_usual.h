@@ -91,6 +91,15 @@ inline constexpr const char* kGemma3 =
         "max_position_embeddings": 131072, "query_pre_attn_scalar": 256, "rope_theta": 1e6,
         "sliding_window": 4096, "tie_word_embeddings": true})";
 
+inline constexpr const char* kGemma4 =
+    R"({"num_key_value_heads": 4, "head_dim": 256, "max_position_embeddings": 131072,
+        "sliding_window": 512, "tie_word_embeddings": true, "hidden_size_per_layer_input": 256,
+        "vocab_size_per_layer_input": 262144, "num_kv_shared_layers": 0,
+        "rope_parameters": {
+          "sliding_attention": {"rope_type": "default", "rope_theta": 10000},
+          "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25,
+                             "rope_theta": 1e6}}})";
+
 inline constexpr const char* kSmolLm3 =
     R"({"num_key_value_heads": 4, "max_position_embeddings": 32768, "rope_theta": 2e6,
         "no_rope_layer_interval": 4})";

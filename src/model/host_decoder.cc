@@ -62,6 +62,7 @@ void Decoder::HostState::embed(std::span<const int32_t> tokens) {
       for (int64_t i = 0; i < hidden; ++i) row[i] *= model.config.embedding_scale;
     }
   });
+  if (model.config.layer_input > 0) inputs.begin(model, tokens, x, input.row_kind(), compute);
 }
 
 /// The adapters of a matrix; null: none.
@@ -104,7 +105,8 @@ void Decoder::HostState::normalise_again() {
 void Decoder::HostState::project(int layer, int kv_heads) {
   const ModelConfig& c = model.config;
   const LayerWeights& w = nth(model.layers, layer);
-  const int64_t q_width = int64_t{c.heads} * c.head_dim, kv_width = int64_t{kv_heads} * c.head_dim;
+  const int head_dim = c.dim_of(layer);
+  const int64_t q_width = int64_t{c.heads} * head_dim, kv_width = int64_t{kv_heads} * head_dim;
   float* const queries = q.resize(queue, rows * q_width).address();
   float* const keys = k.resize(queue, rows * kv_width).address();
   float* const values = v.resize(queue, rows * kv_width).address();
@@ -114,10 +116,13 @@ void Decoder::HostState::project(int layer, int kv_heads) {
       {w.q, projected, 0, or_null(w.q_bias), false, beside(layer, &LayerAdapters::q)},
       {w.k, keys, 0, or_null(w.k_bias), false, beside(layer, &LayerAdapters::k)},
       {w.v, values, 0, or_null(w.v_bias), false, beside(layer, &LayerAdapters::v)}};
-  linear(input, jobs, compute);
+  // A layer that shares keys and values has only queries; values may be the keys.
+  const size_t products = w.k.data == nullptr ? 1 : w.v.data == nullptr ? 2 : 3;
+  linear(input, std::span(jobs).first(products), compute);
+  if (products == 2) std::copy_n(keys, rows * kv_width, values);
   if (!c.output_gate) return;
   gates.resize(static_cast<size_t>(rows * q_width));
-  split_gates(projected, rows * c.heads, c.head_dim, queries, gates.data());
+  split_gates(projected, rows * c.heads, head_dim, queries, gates.data());
 }
 
 void Decoder::HostState::gate_output() {
@@ -139,16 +144,21 @@ void Decoder::HostState::mix_delta(int layer, int64_t first, int64_t count,
 void Decoder::HostState::normalise_heads(int layer, int kv_heads) {
   const ModelConfig& c = model.config;
   const LayerWeights& w = nth(model.layers, layer);
+  const int head_dim = c.dim_of(layer);
   const auto norm = [&](float* y, const std::vector<float>& weight, int64_t heads) {
-    const int64_t width = heads * c.head_dim;
+    const int64_t width = heads * head_dim;
     if (c.qk_norm == QkNorm::kWhole) {
       rms_norm(y, weight.data(), c.norm_eps, rows, width, y);
     } else {
-      rms_norm_heads(y, weight.data(), c.norm_eps, rows, heads, c.head_dim, width);
+      rms_norm_heads(y, weight.data(), c.norm_eps, rows, heads, head_dim, width);
     }
   };
   norm(numbers(q), w.q_norm, c.heads);
+  if (c.shares_kv(layer)) return;
   norm(numbers(k), w.k_norm, kv_heads);
+  if (!c.value_norm) return;
+  ones.assign(static_cast<size_t>(head_dim), 1);
+  norm(numbers(v), ones, kv_heads);
 }
 
 void Decoder::HostState::split_pairs(int kv_heads) {
@@ -224,7 +234,7 @@ void Decoder::HostState::feed_gated(const LayerWeights& w, const PartOutput& y,
   add_gated(y.y.address(), shared.data(), share.data(), rows, hidden);
 }
 
-void Decoder::HostState::mix_experts(int layer, const PartOutput& y) {
+void Decoder::HostState::choose_experts_of_rows(int layer) {
   const ModelConfig& c = model.config;
   const LayerWeights& w = nth(model.layers, layer);
   routes.resize(static_cast<size_t>(rows * c.experts));
@@ -233,8 +243,41 @@ void Decoder::HostState::mix_experts(int layer, const PartOutput& y) {
          compute);
   choose_experts(routes.data(), rows, c.experts, c.experts_used,
                  c.expert_rule(or_null(w.choice_bias)), chosen.data());
+}
+
+void Decoder::HostState::mix_experts(int layer, const PartOutput& y) {
+  const ModelConfig& c = model.config;
+  const LayerWeights& w = nth(model.layers, layer);
+  choose_experts_of_rows(layer);
   mix.run(normed.data(), rows, w.experts, chosen, c.gating, compute, y.y.address(), y.add,
           input.row_kind());
+}
+
+void Decoder::HostState::feed_apart(int layer, const PartOutput& y) {
+  const ModelConfig& c = model.config;
+  const LayerWeights& w = nth(model.layers, layer);
+  const int64_t all = rows * c.hidden;
+  float *const out = y.y.address(), *const x = numbers(stream);
+  LH_ASSERT(!y.add);
+  feed(layer, y);
+  rms_norm(out, w.network_after_norm.data(), c.norm_eps, rows, c.hidden, out);
+  rms_norm(x, w.router_norm.data(), c.norm_eps, rows, c.hidden, normed.data());
+  input.assign(normed.data(), rows, c.hidden);
+  choose_experts_of_rows(layer);
+  for (ExpertChoice& choice : chosen) choice.weight *= nth(w.expert_scales, choice.expert);
+  rms_norm(x, w.experts_norm.data(), c.norm_eps, rows, c.hidden, normed.data());
+  shared.resize(static_cast<size_t>(all));
+  mix.run(normed.data(), rows, w.experts, chosen, c.gating, compute, shared.data(), false,
+          input.row_kind());
+  rms_norm(shared.data(), w.experts_after_norm.data(), c.norm_eps, rows, c.hidden, shared.data());
+  add_scaled(out, shared.data(), all, 1);
+}
+
+void Decoder::HostState::end_layer(int layer) {
+  float* const x = numbers(stream);
+  if (model.config.layer_input > 0) inputs.add(model, layer, rows, input.row_kind(), compute, x);
+  const float scale = nth(model.layers, layer).scale;
+  if (scale != 1) scale_and_cap(x, rows * model.config.hidden, scale, 0);
 }
 
 void Decoder::HostState::add_sublayer(int layer, RowNorm norm) {

@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "model/decoder_state.h"
 #include "model/delta_layer.h"
+#include "model/layer_inputs.h"
 #include "ops/matmul/experts.h"
 
 namespace longhaul {
@@ -27,12 +28,18 @@ struct Decoder::HostState final : Decoder::State {
   void project_back(int layer, const PartOutput& y) override;
   void feed(int layer, const PartOutput& y) override;
   void mix_experts(int layer, const PartOutput& y) override;
+  void feed_apart(int layer, const PartOutput& y) override;
+  void end_layer(int layer) override;
+  void move_layer_input(int layer, int64_t from, int64_t to) override {
+    inputs.move(layer, from, to);
+  }
   void add_sublayer(int layer, RowNorm norm) override;
   View<float> head(const float* hidden, int64_t count, float* out) override;
 
  private:
   void normalise_rows(const float* x, const std::vector<float>& weight, int64_t count,
                       float* out) const;
+  void choose_experts_of_rows(int layer);
   void feed_ungated(int layer, const PartOutput& y);
   /// The feed-forward part's output matrix, of `inner`.
   void feed_down(int layer, const PartOutput& y);
@@ -48,6 +55,8 @@ struct Decoder::HostState final : Decoder::State {
   Buffer<float> queries_and_gates, gates;  // [rows, heads, 2 * head_dim], [rows, heads * head_dim]
   Buffer<float> shared, share;             // [rows, hidden], [rows]: the network beside experts
   DeltaLayer delta;
+  LayerInputs inputs;
+  std::vector<float> ones;  // [head_dim]
 };
 
 }  // namespace longhaul

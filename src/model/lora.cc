@@ -44,14 +44,16 @@ class Attacher {
     const ModelConfig& c = model_.config;
     LayerAdapters& a = model_.adapters[static_cast<size_t>(l)];
     LayerWeights& w = model_.layers[static_cast<size_t>(l)];
-    const int64_t q = int64_t{c.heads} * c.head_dim;
-    const int64_t kv = int64_t{c.kv_heads[static_cast<size_t>(l)]} * c.head_dim;
+    const int64_t q = int64_t{c.heads} * c.dim_of(l);
+    const int64_t kv = int64_t{c.kv_heads[static_cast<size_t>(l)]} * c.dim_of(l);
     feed_forward(l, w, a);
     if (c.is_recurrent(l)) return delta(l, w, a);
     const int64_t q_rows = c.output_gate ? 2 * q : q;
     matrix(&TensorNames::q, l, {&a.q, &w.q, q_rows, &w.q_bias}, c.hidden, Order::kHeads);
-    matrix(&TensorNames::k, l, {&a.k, &w.k, kv, &w.k_bias}, c.hidden, Order::kHeads);
-    matrix(&TensorNames::v, l, {&a.v, &w.v, kv, &w.v_bias}, c.hidden, Order::kAsIs);
+    if (w.k.data != nullptr)
+      matrix(&TensorNames::k, l, {&a.k, &w.k, kv, &w.k_bias}, c.hidden, Order::kHeads);
+    if (w.v.data != nullptr)
+      matrix(&TensorNames::v, l, {&a.v, &w.v, kv, &w.v_bias}, c.hidden, Order::kAsIs);
     matrix(&TensorNames::output, l, {&a.output, &w.output, c.hidden}, q, Order::kAsIs);
     // phi3's matrices, which join several.
     if (!c.fused_gate_up) return;
@@ -91,7 +93,7 @@ class Attacher {
 
   void feed_forward(int l, LayerWeights& w, LayerAdapters& a) {
     const ModelConfig& c = model_.config;
-    const bool shared = !w.experts.empty() && w.has_network();
+    const bool shared = !w.experts.empty() && w.has_network() && !c.experts_apart;
     const int64_t hidden = c.hidden, ffn = w.has_network() ? w.up.rows() : c.ffn;
     if (c.ungated == Ungated::kNone)
       matrix(shared ? &TensorNames::shared_gate : &TensorNames::gate, l, {&a.gate, &w.gate, ffn},

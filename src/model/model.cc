@@ -36,6 +36,7 @@ class Loader {
     const bool has_head = m.config.own_head || has_weight(names_.head);
     m.head = has_head ? matrix(names_.head, m.config.vocab, m.config.hidden) : m.embedding;
     m.final_norm = norm(names_.final_norm, m.config.hidden);
+    if (m.config.layer_input > 0) load_layer_inputs(m);
     for (int l = 0; l < m.config.layers; ++l) m.layers.push_back(layer(l));
     if (m.config.sinks) {
       for (const LayerWeights& w : m.layers) {
@@ -91,23 +92,26 @@ class Loader {
     w.ffn_norm = layer_norm(c.norms.ffn, l);
     w.ffn_after_norm = layer_norm(c.norms.ffn_after, l);
     c.is_recurrent(l) ? load_delta(l, w) : load_attention(l, w);
-    if (c.experts > 0 && l >= c.dense_layers) {
-      load_experts(l, w);
-    } else {
-      load_ffn(l, c.experts > 0 ? c.dense_ffn : c.ffn, w);
-    }
+    const bool experts = c.experts > 0 && l >= c.dense_layers;
+    if (experts) load_experts(l, w);
+    if (!experts || c.experts_apart) load_ffn(l, c.ffn_of(l), w);
+    if (experts && c.experts_apart) load_norms_of_experts(l, w);
+    if (c.layer_input > 0) load_layer_input(l, w);
+    const std::string scale = of_layer(names_.layer_scale, l);
+    if (c.layer_scales && tensors_.has(scale)) w.scale = tensors_.numbers(scale, 1).front();
     return w;
   }
 
   void load_attention(int l, LayerWeights& w) {
     const ModelConfig& c = *config_;
-    const int64_t q_rows = int64_t{c.heads} * c.head_dim;
-    const int64_t kv_rows = int64_t{c.kv_heads[static_cast<size_t>(l)]} * c.head_dim;
+    const int head_dim = c.dim_of(l);
+    const int64_t q_rows = int64_t{c.heads} * head_dim;
+    const int64_t kv_rows = int64_t{c.kv_heads[static_cast<size_t>(l)]} * head_dim;
     load_projections(l, c.output_gate ? 2 * q_rows : q_rows, kv_rows, w);
     if (c.qk_norm != QkNorm::kNone) {
       const bool whole = c.qk_norm == QkNorm::kWhole;
-      w.q_norm = norm(of_layer(names_.q_norm, l), whole ? q_rows : c.head_dim);
-      w.k_norm = norm(of_layer(names_.k_norm, l), whole ? kv_rows : c.head_dim);
+      w.q_norm = norm(of_layer(names_.q_norm, l), whole ? q_rows : head_dim);
+      if (!c.shares_kv(l)) w.k_norm = norm(of_layer(names_.k_norm, l), whole ? kv_rows : head_dim);
     }
     if (c.sinks) w.sinks = tensors_.vector(of_layer(names_.sinks, l), c.heads);
     const std::string output = of_layer(names_.output, l);
@@ -161,10 +165,16 @@ class Loader {
       return;
     }
     w.q = matrix(of_layer(names_.q, l), q_rows, config_->hidden);
-    w.k = matrix(of_layer(names_.k, l), kv_rows, config_->hidden);
-    w.v = matrix(of_layer(names_.v, l), kv_rows, config_->hidden);
     w.q_bias = bias(of_layer(names_.q, l), q_rows);
+    if (config_->shares_kv(l)) {  // files may hold matrices that are not used
+      for (const char* name : {names_.k, names_.v, names_.k_norm})
+        tensors_.leave_out(of_layer(name, l) + ".");
+      return;
+    }
+    w.k = matrix(of_layer(names_.k, l), kv_rows, config_->hidden);
     w.k_bias = bias(of_layer(names_.k, l), kv_rows);
+    if (!config_->key_values.empty() && nth(config_->key_values, l) == 1) return;
+    w.v = matrix(of_layer(names_.v, l), kv_rows, config_->hidden);
     w.v_bias = bias(of_layer(names_.v, l), kv_rows);
   }
 
@@ -246,6 +256,38 @@ class Loader {
       w.choice_bias = tensors_.numbers(choice_bias, c.experts);
     }
     if (c.biases) load_expert_biases(l, w);
+  }
+
+  /// Norms of Gemma 4's experts, and factors beside its router.
+  void load_norms_of_experts(int l, LayerWeights& w) {
+    const int64_t hidden = config_->hidden;
+    w.network_after_norm = norm(of_layer(names_.network_after_norm, l), hidden);
+    w.experts_norm = norm(of_layer(names_.experts_norm, l), hidden);
+    w.experts_after_norm = norm(of_layer(names_.experts_after_norm, l), hidden);
+    w.router_norm = tensors_.numbers(of_layer(names_.router_scale, l), hidden);
+    for (float& x : w.router_norm) x /= std::sqrt(static_cast<float>(hidden));
+    const std::string scales = of_layer(names_.expert_scales, l);
+    w.expert_scales.assign(static_cast<size_t>(config_->experts), 1);
+    if (tensors_.has(scales)) w.expert_scales = tensors_.numbers(scales, config_->experts);
+  }
+
+  void load_layer_inputs(Model& m) {
+    const int64_t width = int64_t{m.config.layer_input} * m.config.layers;
+    const std::string embedding = std::string(names_.layer_embedding) + ".weight";
+    const int64_t rows = checkpoint_.get(embedding).rows();
+    m.layer_embedding = tensors_.matrix(embedding, rows, width);
+    m.layer_projection = matrix(names_.layer_projection, width, m.config.hidden);
+    m.layer_projection_norm = norm(names_.layer_projection_norm, m.config.layer_input);
+    if (rows >= m.config.vocab) return;
+    user_error("{}: tensor {} has {} rows, fewer than {} tokens", checkpoint_.path().string(),
+               embedding, rows, m.config.vocab);
+  }
+
+  void load_layer_input(int l, LayerWeights& w) {
+    const int64_t hidden = config_->hidden, width = config_->layer_input;
+    w.input_gate = matrix(of_layer(names_.input_gate, l), width, hidden);
+    w.input_output = matrix(of_layer(names_.input_output, l), hidden, width);
+    w.input_norm = norm(of_layer(names_.input_norm, l), hidden);
   }
 
   /// Rows of an expert's gate lie before those of its up.

@@ -21,6 +21,8 @@ struct LayerWeights {
   std::vector<float> attention_after_norm, ffn_after_norm;  ///< [hidden], for their outputs
   /// [heads * head_dim, hidden], k and v with KV heads. With an output gate q has twice the rows:
   /// those of a head, then those of its gate.
+  /// Without data: a layer that shares keys and values has neither k nor v, and one whose values
+  /// are its keys has no v.
   TensorView q, k, v;
   std::vector<float> q_bias, k_bias, v_bias;
   std::vector<float> q_norm, k_norm;  ///< [head_dim], or for all heads (QkNorm)
@@ -45,6 +47,16 @@ struct LayerWeights {
   std::vector<float> router_bias;    ///< [experts]
   std::vector<float> choice_bias;    ///< [experts], of scores (ExpertRule)
   std::vector<ExpertWeights> experts;
+  // Experts apart from the network (ModelConfig::experts_apart): norms, the factors of the router's
+  // input and those of the experts' weights.
+  std::vector<float> network_after_norm, experts_norm, experts_after_norm,
+      router_norm;                   ///< [hidden]
+  std::vector<float> expert_scales;  ///< [experts]
+  // The embedding that the layer adds (ModelConfig::layer_input).
+  TensorView input_gate;          ///< [layer_input, hidden]
+  TensorView input_output;        ///< [hidden, layer_input]
+  std::vector<float> input_norm;  ///< [hidden], of what is added
+  float scale = 1;                ///< factor of the layer's output
 
   bool has_network() const { return down.data != nullptr; }
 };
@@ -79,6 +91,10 @@ struct Model {
   TensorView embedding;  ///< [vocab, hidden]
   TensorView head;       ///< [vocab, hidden]; equals the embedding if tied
   std::vector<float> final_norm;
+  // ModelConfig::layer_input: of tokens [vocab, layers * layer_input], from their first rows
+  // [layers * layer_input, hidden], and the norm of these [layer_input].
+  TensorView layer_embedding, layer_projection;
+  std::vector<float> layer_projection_norm;
   std::vector<LayerWeights> layers;
   std::vector<LayerAdapters> adapters;  ///< per layer; empty: no adapters
   LowRank head_adapter;

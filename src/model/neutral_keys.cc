@@ -8,6 +8,7 @@
 #include "format/checkpoint.h"
 #include "model/config.h"
 #include "model/config_fields.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {
@@ -63,13 +64,22 @@ void check_hugging_face(const ConfigFields& fields, const ModelConfig& config) {
     must_be(1, {"logits_scaling", "residual_multiplier", "embedding_multiplier", "scale_emb"});
     must_be(1 / std::sqrt(config.head_dim), {"attention_multiplier"});
   }
-  if (!family.query_scale) must_be(config.head_dim, {"query_pre_attn_scalar"});
+  if (!family.query_scale && !family.unit_scale)
+    must_be(config.head_dim, {"query_pre_attn_scalar"});
   if (family.biases) {  // gpt-oss's activation
     must_be(static_cast<double>(config.gating.slope), {"swiglu_alpha"});
     must_be(static_cast<double>(config.gating.limit), {"swiglu_limit"});
   }
-  for (const char* key : {"alibi", "use_bidirectional_attention"}) {
-    if (fields.flag(key)) user_error("{}: {} is true, which is not supported", fields.file(), key);
+  if (fields.flag("alibi")) {
+    user_error("{}: alibi is true, which is not supported", fields.file());
+  }
+  // Gemma 4 has a text: rows of images may see each other, which texts do not have.
+  constexpr const char* kBoth = "use_bidirectional_attention";
+  const bool of_images =
+      family.layer_kinds && fields.has(kBoth) && fields.object().at(kBoth) == "vision";
+  if (fields.has(kBoth) && fields.object().at(kBoth) != false && !of_images) {
+    user_error("{}: {} is {}, which is not supported", fields.file(), kBoth,
+               printable(fields.object().at(kBoth).dump()));
   }
   if (!fields.flag("is_causal", true))
     user_error("{}: is_causal is false, which is not supported", fields.file());

@@ -43,7 +43,19 @@ constexpr TensorNames kGguf = {.embedding = "token_embd",
                                .experts_up = "blk.{}.ffn_up_exps",
                                .experts_down = "blk.{}.ffn_down_exps",
                                .experts_gate_up = "blk.{}.ffn_gate_up_exps.weight",
-                               .experts_down_beside = "blk.{}.ffn_down_exps.weight"};
+                               .experts_down_beside = "blk.{}.ffn_down_exps.weight",
+                               .network_after_norm = "blk.{}.post_ffw_norm_1",
+                               .experts_norm = "blk.{}.pre_ffw_norm_2",
+                               .experts_after_norm = "blk.{}.post_ffw_norm_2",
+                               .router_scale = "blk.{}.ffn_gate_inp.scale",
+                               .expert_scales = "blk.{}.ffn_down_exps.scale",
+                               .layer_embedding = "per_layer_token_embd",
+                               .layer_projection = "per_layer_model_proj",
+                               .layer_projection_norm = "per_layer_proj_norm",
+                               .input_gate = "blk.{}.inp_gate",
+                               .input_output = "blk.{}.proj",
+                               .input_norm = "blk.{}.post_norm",
+                               .layer_scale = "blk.{}.layer_output_scale.weight"};
 
 constexpr TensorNames kHuggingFace = {
     .embedding = "model.embed_tokens",
@@ -86,7 +98,19 @@ constexpr TensorNames kHuggingFace = {
     .experts_up = nullptr,
     .experts_down = nullptr,
     .experts_gate_up = "model.layers.{}.mlp.experts.gate_up_proj",
-    .experts_down_beside = "model.layers.{}.mlp.experts.down_proj"};
+    .experts_down_beside = "model.layers.{}.mlp.experts.down_proj",
+    .network_after_norm = "model.layers.{}.post_feedforward_layernorm_1",
+    .experts_norm = "model.layers.{}.pre_feedforward_layernorm_2",
+    .experts_after_norm = "model.layers.{}.post_feedforward_layernorm_2",
+    .router_scale = "model.layers.{}.router.scale",
+    .expert_scales = "model.layers.{}.router.per_expert_scale",
+    .layer_embedding = "model.embed_tokens_per_layer",
+    .layer_projection = "model.per_layer_model_projection",
+    .layer_projection_norm = "model.per_layer_projection_norm",
+    .input_gate = "model.layers.{}.per_layer_input_gate",
+    .input_output = "model.layers.{}.per_layer_projection",
+    .input_norm = "model.layers.{}.post_per_layer_input_norm",
+    .layer_scale = "model.layers.{}.layer_scalar"};
 
 }  // namespace
 
@@ -108,6 +132,13 @@ TensorNames tensor_names(CheckpointFormat format, const std::string& architectur
     names.shared_down = "model.layers.{}.mlp.shared_expert.down_proj";
   } else if (architecture == "ernie4_5_moe") {
     names.choice_bias = "model.layers.{}.mlp.moe_statics.e_score_correction_bias";
+  } else if (architecture == "gemma4_text") {
+    names.router = "model.layers.{}.router.proj";
+    names.expert_gate = "model.layers.{}.experts.{}.gate_proj";
+    names.expert_up = "model.layers.{}.experts.{}.up_proj";
+    names.expert_down = "model.layers.{}.experts.{}.down_proj";
+    names.experts_gate_up = "model.layers.{}.experts.gate_up_proj";
+    names.experts_down_beside = "model.layers.{}.experts.down_proj";
   } else if (architecture == "gpt_oss") {
     names.router = "model.layers.{}.mlp.router";
   }

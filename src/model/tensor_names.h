@@ -32,6 +32,14 @@ struct TensorNames {
   const char *experts_gate, *experts_up, *experts_down;  ///< one tensor for all experts
   /// One tensor for gate and up of all experts, and one for down beside it; whole names.
   const char *experts_gate_up, *experts_down_beside;
+  // Experts apart from the network of all rows (Gemma 4): norms of the network's output and of the
+  // experts' input and output; factors of the router's input and of experts (whole names).
+  const char *network_after_norm, *experts_norm, *experts_after_norm;
+  const char *router_scale, *expert_scales;
+  // Embeddings that each layer adds: of tokens and from the first rows, for all layers; the layer's
+  // gate, output matrix, norm and the factor of its output (whole name).
+  const char *layer_embedding, *layer_projection, *layer_projection_norm;
+  const char *input_gate, *input_output, *input_norm, *layer_scale;
 };
 
 const TensorNames &tensor_names(CheckpointFormat format);

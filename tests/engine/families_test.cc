@@ -39,7 +39,9 @@ constexpr const char* kFamilies[] = {"gemma2",
                                      "ernie4_5_moe",
                                      "cohere2",
                                      "apertus",
-                                     "arcee"};
+                                     "arcee",
+                                     "gemma4",
+                                     "gemma4_moe"};
 
 std::vector<int32_t> prompt() {
   std::vector<int32_t> ids;

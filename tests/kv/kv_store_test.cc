@@ -274,13 +274,67 @@ TEST(KvStore, StoresThatSharePagesWorkOnTwoThreads) {
 
 TEST(KvLayout, CountsWholePagesOfEveryHead) {
   const KvLayout layout{{3, 1}, 64, DType::BF16};
-  EXPECT_EQ(layout.key_bytes(), 128u);
+  EXPECT_EQ(layout.largest_form().key_bytes(), 128u);
   EXPECT_EQ(layout.row_bytes(), 256u);
   EXPECT_EQ(layout.page_bytes(), 2u * 64 * 128);
   EXPECT_EQ(layout.bytes_for(0), 0u);
   EXPECT_EQ(layout.bytes_for(1), 4 * layout.page_bytes());
   EXPECT_EQ(layout.bytes_for(64), 4 * layout.page_bytes());
   EXPECT_EQ(layout.bytes_for(65), 8 * layout.page_bytes());
+}
+
+/// Row r of a head holds r + i / 100 at place i, its value the negative of it.
+std::vector<float> counted_rows(int64_t rows, int dim, float sign = 1) {
+  std::vector<float> numbers;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int i = 0; i < dim; ++i)
+      numbers.push_back(sign * (static_cast<float>(r) + static_cast<float>(i) / 100));
+  }
+  return numbers;
+}
+
+TEST(KvLayout, LayersMayHaveHeadsOfTheirOwnSize) {
+  const KvLayout layout{.heads = {1, 2}, .head_dim = 64, .type = DType::F32, .head_dims = {64, 32}};
+  EXPECT_EQ(layout.page_bytes(), 64u * 2 * 64 * 4);
+  EXPECT_EQ(layout.bytes_for(1), 64u * 2 * 4 * (64 + 2 * 32));
+  KvStore store(layout);
+  for (const int layer : {0, 1}) {
+    const int dim = layout.dim_of(layer);
+    const auto k = counted_rows(100, dim), v = counted_rows(100, dim, -1);
+    store.append(layer, 100, View<const float>(k), View<const float>(v));
+  }
+  EXPECT_EQ(store.bytes(), layout.bytes_for(100));
+  EXPECT_EQ(store.live_bytes(), 100u * 2 * 4 * (64 + 2 * 32));
+  KvStore other = store.fork();
+  other.drop(1, 1, 10, 80);
+  std::vector<float> key(64), value(64);
+  other.read(1, 1, 15, key.data(), value.data());
+  EXPECT_EQ(key[31], 85.31f);
+  store.read(1, 1, 15, key.data(), value.data());
+  EXPECT_EQ(key[31], 15.31f);
+  store.spill(0, 0, 0, 64);
+  store.spill(1, 0, 0, 64);
+  EXPECT_EQ(store.spilled_bytes(), 64u * 2 * 4 * (64 + 32));
+  store.load(0, 0, 0, 64);
+  store.read(0, 0, 63, key.data(), value.data());
+  EXPECT_EQ(value[63], -63.63f);
+  store.clear();
+  EXPECT_EQ(store.bytes(), 0u);
+}
+
+TEST(KvLayout, ValuesThatAreKeysAreStoredOnce) {
+  const KvLayout layout{.heads = {1}, .head_dim = 64, .type = DType::F32, .values_in_keys = true};
+  EXPECT_EQ(layout.row_bytes(), 64u * 4);
+  KvStore store(layout);
+  const auto k = counted_rows(100, 64);
+  store.append(0, 100, View<const float>(k), View<const float>(k));
+  EXPECT_EQ(store.bytes(), 2u * 64 * 64 * 4);
+  store.drop(0, 0, 3, 50);
+  std::vector<float> key(64), value(64);
+  store.read(0, 0, 3, key.data(), value.data());
+  EXPECT_EQ(key[2], 50.02f);
+  EXPECT_EQ(value, key);
+  EXPECT_TRUE(store.rows(0, 0).values_in_keys);
 }
 
 }  // namespace

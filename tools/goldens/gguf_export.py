@@ -15,7 +15,8 @@ ARCHITECTURES = {"llama": "LLAMA", "qwen2": "QWEN2", "qwen3": "QWEN3", "phi3": "
                  "seed_oss": "SEED_OSS", "ernie4_5": "ERNIE4_5", "olmo3": "OLMO2", "exaone4": "EXAONE4",
                  "minimax_m2": "MINIMAXM2", "glm4_moe": "GLM4_MOE", "dots1": "DOTS1",
                  "qwen3_next": "QWEN3NEXT", "qwen3_5_text": "QWEN35", "qwen3_5_moe_text": "QWEN35MOE",
-                 "ernie4_5_moe": "ERNIE4_5_MOE", "cohere2": "COHERE2", "apertus": "APERTUS", "arcee": "ARCEE"}
+                 "ernie4_5_moe": "ERNIE4_5_MOE", "cohere2": "COHERE2", "apertus": "APERTUS", "arcee": "ARCEE",
+                 "gemma4_text": "GEMMA4"}
 # Model types whose rows of q and k llama.cpp rotates in pairs of neighbours. Hugging Face rotates
 # them in halves.
 PAIRED = {"llama", "mistral", "mixtral", "ministral3", "smollm3", "granite", "arcee"}
@@ -78,7 +79,8 @@ def row_order(config, name):
         return (lambda w: w[0]), (lambda w: w[None])
     if "shared_expert_gate" in name:
         return (lambda w: w[0]), (lambda w: w[None])
-    if config["model_type"].startswith(("gemma", "qwen3_next", "qwen3_5")) and "norm" in name:  # stored here as weight - 1
+    zero_centred = config["model_type"].startswith(("gemma", "qwen3_next", "qwen3_5"))
+    if zero_centred and not config["model_type"].startswith("gemma4") and "norm" in name:  # stored here as weight - 1
         return (lambda w: w + 1), (lambda w: w - 1)
     return (lambda w: w), (lambda w: w)
 
@@ -207,6 +209,45 @@ def add_family(writer, config):
         writer.add_sliding_window_pattern([kind == "sliding_attention" for kind in config["layer_types"]])
 
 
+def full_layers(config):
+    """Settings of Gemma 4's layers without a window, in either form of its config.json."""
+    own = next(iter(config.get("per_layer_config", {}).values()), {})
+    return {"head_dim": own.get("head_dim", config.get("global_head_dim", config["head_dim"])),
+            "num_key_value_heads": own.get("num_key_value_heads",
+                                           config.get("num_global_key_value_heads") or config["num_key_value_heads"])}
+
+
+def add_gemma4(writer, config):
+    full, windows = full_layers(config), [kind == "sliding_attention" for kind in config["layer_types"]]
+    shared, layers = config["num_kv_shared_layers"], config["num_hidden_layers"]
+    writer.add_shared_kv_layers(shared)
+    writer.add_embedding_length_per_layer_input(config["hidden_size_per_layer_input"])
+    writer.add_sliding_window_pattern(windows)
+    writer.add_key_length_swa(config["head_dim"])
+    writer.add_value_length_swa(config["head_dim"])
+    writer.add_rope_dimension_count_swa(config["head_dim"])
+    writer.add_rope_freq_base_swa(config["rope_parameters"]["sliding_attention"]["rope_theta"])
+    if config.get("top_k_experts"):
+        writer.add_expert_used_count(config["top_k_experts"])
+
+
+def gemma4_sizes(config):
+    """What the usual keys hold for a Gemma 4."""
+    full, layers = full_layers(config), config["num_hidden_layers"]
+    heads = [config["num_key_value_heads"] if kind == "sliding_attention" else full["num_key_value_heads"]
+             for kind in config["layer_types"]]
+    own = layers - config["num_kv_shared_layers"]
+    wide = 2 if config.get("use_double_wide_mlp") else 1
+    return {**config, "head_dim": full["head_dim"], "num_key_value_heads": heads,
+            "intermediate_size": [config["intermediate_size"] * (1 if layer < own else wide) for layer in range(layers)]}
+
+
+def proportional_factors(config):
+    size = full_layers(config)["head_dim"]
+    rotated = int(size * rope_settings(config)["partial_rotary_factor"] / 2)
+    return numpy.array([1.0] * rotated + [1e30] * (size // 2 - rotated), dtype=numpy.float32)
+
+
 def add_delta_net(writer, config):
     writer.add_ssm_conv_kernel(config["linear_conv_kernel_dim"])
     writer.add_ssm_state_size(config["linear_key_head_dim"])
@@ -309,6 +350,15 @@ def join_for(config, weights):
     return join_gpt_oss(weights) if config["model_type"] == "gpt_oss" else weights
 
 
+def gemma4_name(name):
+    """Names of tensors without an ending, which the map does not have."""
+    layer = re.fullmatch(r"model\.layers\.(\d+)\.(.*)", name)
+    ends = {"router.scale": "ffn_gate_inp.scale", "router.per_expert_scale": "ffn_down_exps.scale",
+            "layer_scalar": "layer_output_scale.weight", "experts.gate_up_proj": "ffn_gate_up_exps.weight",
+            "experts.down_proj": "ffn_down_exps.weight"}
+    return f"blk.{layer[1]}.{ends[layer[2]]}" if layer and layer[2] in ends else None
+
+
 def gguf_tensors(config, weights):
     """GGUF's name to [(Hugging Face name, values as GGUF orders them)]: several experts share one."""
     names, tensors = name_map(config), {}
@@ -319,7 +369,7 @@ def gguf_tensors(config, weights):
         # As llama.cpp's converter, which makes a bias of it.
         joined = joined.replace("e_score_correction_bias", "e_score_correction.bias")
         joined = joined.replace(".dt_bias", ".dt_proj.bias")
-        gguf_name = names.get_name(joined, try_suffixes=(".weight", ".bias"))
+        gguf_name = gemma4_name(joined) or names.get_name(joined, try_suffixes=(".weight", ".bias"))
         assert gguf_name, name
         to_gguf, _ = row_order(config, name)
         tensors.setdefault(gguf_name, []).append((expert or 0, name, to_gguf(weights[name])))
@@ -354,8 +404,12 @@ def export(folder, path, types):
     rope = rope_settings(config)
     writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[architecture_of(config)])
     writer.add_name("tiny random model")  # llama.cpp expects special tokens of models named phi-3
-    add_hyperparameters(writer, config, rope)
+    of_gemma4 = config["model_type"] == "gemma4_text"
+    add_hyperparameters(writer, gemma4_sizes(config) if of_gemma4 else config,
+                        {**rope, "partial_rotary_factor": 1.0} if of_gemma4 else rope)
     add_family(writer, config)
+    if of_gemma4:
+        add_gemma4(writer, config)
     add_tokenizer(writer, folder, config)
     weights = split_for(config, read_weights(folder))
     seen = {name: values for name, values in weights.items() if ".act_fn." in name}
@@ -371,6 +425,8 @@ def export(folder, path, types):
         seen.update(in_hugging_face_order(config, parts, read))
     if rope["rope_type"] == "llama3":
         writer.add_tensor("rope_freqs.weight", llama3_frequency_factors(config, rope))
+    if rope["rope_type"] == "proportional":
+        writer.add_tensor("rope_freqs.weight", proportional_factors(config))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

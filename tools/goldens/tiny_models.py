@@ -43,11 +43,15 @@ def write_tokenizer(folder):
 def fill(model, seed):
     """Random weights lively enough that attention is neither flat nor on one key."""
     generator = torch.Generator().manual_seed(seed)
-    zero_centred = model.config.model_type.startswith(("gemma", "qwen3_next", "qwen3_5"))  # stored as weight - 1
+    kind = model.config.model_type
+    zero_centred = (kind.startswith(("gemma", "qwen3_next", "qwen3_5"))  # stored as weight - 1
+                    and not kind.startswith("gemma4"))
     for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=generator)
         if "norm" in name:
             value = (0.0 if zero_centred and "linear_attn" not in name else 1.0) + 0.2 * noise
+        elif name.endswith(("router.scale", "per_expert_scale")):
+            value = 1 + 0.3 * noise
         elif name.endswith("A_log"):
             value = 0.7 * noise - 1
         elif ".act_fn." in name:
@@ -65,6 +69,8 @@ def fill(model, seed):
     for name, buffer in model.named_buffers():
         if name.endswith("e_score_correction_bias"):  # trained apart from the parameters
             buffer.copy_(0.3 * torch.randn(buffer.shape, generator=generator))
+        if name.endswith("layer_scalar"):
+            buffer.copy_(0.8 + 0.2 * torch.rand(buffer.shape, generator=generator))
 
 
 def write_folder(folder, config, seed):

@@ -47,6 +47,23 @@ def gemma3_text():
                  attn_logit_softcapping=None, final_logit_softcapping=None)
 
 
+def gemma4(**fields):
+    """Windows of 24 in heads of 16; the other layers have heads of 32, of which a quarter rotates."""
+    config = family("Gemma4ForCausalLM", "gemma4_text", hidden_activation="gelu_pytorch_tanh", num_hidden_layers=6,
+                    layer_types=["sliding_attention", "full_attention"] * 3, rms_norm_eps=1e-6, sliding_window=24,
+                    rope_parameters={
+                        "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+                        "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1e6}},
+                    **fields)
+    return {key: value for key, value in config.items() if key not in ("hidden_act", "rope_theta")}
+
+
+def gemma4_small():
+    return gemma4(num_kv_shared_layers=2, use_double_wide_mlp=True, hidden_size_per_layer_input=32,
+                  vocab_size_per_layer_input=264, global_head_dim=32, num_global_key_value_heads=None,
+                  attention_k_eq_v=False, final_logit_softcapping=30.0, enable_moe_block=False)
+
+
 DELTA_LAYERS = ["linear_attention", "linear_attention", "linear_attention", "full_attention", "linear_attention"]
 
 
@@ -342,6 +359,25 @@ SPECS = {
         family("ArceeForCausalLM", "arcee", hidden_act="relu2", mlp_bias=False, intermediate_size=64,
                tie_word_embeddings=False),
         64, {"rope_theta": 100.0}, {"": "Q8_0", "ffn_down": "F16"}),
+    "gemma4": (
+        "a window of 24 in every second layer, whose heads are of another size; an embedding in every layer; the last two "
+        "layers use keys and values of earlier ones and have wider networks; outputs of layers are scaled; capped logits",
+        gemma4_small(), 96, {"final_logit_softcapping": 5.0}, {"": "Q8_0", "ffn_down": "F16"}),
+    "gemma4_moe": (
+        "the same without embeddings of layers; values are keys in layers without a window, which have one KV head; 8 "
+        "experts, 3 for each row, beside a network, with norms of their own; in the newest form of config.json",
+        gemma4(num_kv_shared_layers=0, hidden_size_per_layer_input=0, vocab_size_per_layer_input=264,
+               attention_k_eq_v=True, enable_moe_block=True, num_experts=8, top_k_experts=3, moe_intermediate_size=32,
+               intermediate_size=64, use_bidirectional_attention="vision", final_logit_softcapping=30.0,
+               per_layer_config={str(layer): {"head_dim": 32, "num_key_value_heads": 1} for layer in (1, 3, 5)}),
+        96, {"top_k_experts": 1}, {"": "Q8_0", "ffn_down": "F16"}),
+    "gemma4_images": (
+        "the text model within one that sees images: its settings under text_config, its tensors under a prefix",
+        with_images("Gemma4ForConditionalGeneration", "gemma4", gemma4_small(), image_token_id=262, audio_config=None,
+                    vision_config={"model_type": "gemma4_vision", "hidden_size": 16, "intermediate_size": 16,
+                                   "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 2,
+                                   "head_dim": 8, "patch_size": 14, "position_embedding_size": 16}),
+        96, None, None),
 }
 
 # Models whose Hugging Face form is not read. Only their GGUF files are kept.

@@ -46,6 +46,12 @@ struct Duo final : WrappedMethod, PromptReader {
   }
 
   void fit(const ModelShape& shape) {
+    if (shape.values_in_keys) {
+      user_error(
+          "--attention duo: the model stores one latent vector for all query heads of a layer, so "
+          "there are no KV heads to tell apart; methods that choose rows work, as do snapkv, "
+          "pyramidkv and tova");
+    }
     wrap(spec().make_method(shape));
     if (!gates.empty()) {
       const HeadGates read = read_gates(gates, shape.all_kv_heads());

@@ -20,7 +20,9 @@ struct ExpectedAttention final : Method {
     o.flag(values, "values", "a key counts by the length of its value too");
   }
   void fit(const ModelShape& shape) {
-    seen = {shape.layers, shape.heads, shape.head_dim, covariance};
+    for (int l = 0; l < shape.layers; ++l) {
+      seen.add_layer(shape.heads, shape.dim_of(l), covariance);
+    }
   }
 
   Plan plan(int, int, int64_t) const override {

@@ -58,7 +58,7 @@ class FlexPrefill final : public SparsePrefill {
                         .least = (min_budget + kBlock - 1) / kBlock,
                         .scale = shape_.scale,
                         .last_rows = last_.rows()};
-    choose_flex_blocks(*step.queue, {queries[0], shape_.heads, shape_.head_dim, on}, rule, heads_,
+    choose_flex_blocks(*step.queue, {queries[0], shape_.heads, step.head_dim(), on}, rule, heads_,
                        memory_);
     return true;
   }

@@ -36,7 +36,7 @@ class InfLlm final : public Method {
     blocks_ = {sizes, shape};
     vectors_ = mode == Repr::kMax ? std::min(repr, sizes.block) : 1;
     for (int l = 0; l < shape.layers; ++l) {
-      index_.emplace_back(shape.heads, vectors_, shape.head_dim);
+      index_.emplace_back(shape.heads, vectors_, shape.dim_of(l));
     }
     sizes.check("infllm");
     if (repr <= sizes.block) return;
@@ -115,7 +115,7 @@ class InfLlm final : public Method {
   void represent(LayerStep& step, int64_t blocks) {
     Queue& queue = *step.queue;
     const AgedBlocks aged = blocks_.aged(step, 0, blocks);
-    const int64_t width = shape_.heads * vectors_ * int64_t{shape_.head_dim};
+    const int64_t width = shape_.heads * vectors_ * int64_t{step.head_dim()};
     const View<float> vectors = block_.resize(queue, blocks * width);
     // A single representative is used as it is, in every mode.
     block_representatives(

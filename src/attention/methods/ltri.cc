@@ -157,7 +157,7 @@ class Ltri final : public Method {
   }
   /// Floats of an index vector of the layer: the head dimension, or that of all KV heads.
   int64_t width(int layer) const {
-    return int64_t{rule(layer).head >= 0 ? 1 : shape_.lists(layer)} * shape_.head_dim;
+    return int64_t{rule(layer).head >= 0 ? 1 : shape_.lists(layer)} * shape_.dim_of(layer);
   }
   /// Type of index vectors for keys of type `keys`. All heads' keys use 4 bits, because every token
   /// reads them. A retrieval head's keys use bf16. The index is f32 if the keys are.
@@ -272,7 +272,7 @@ class Ltri final : public Method {
     const SpanQueries queries{.q = blocks_.far_q(),
                               .heads = shape_.heads,
                               .kv_heads = step.kv_heads,
-                              .head_dim = shape_.head_dim,
+                              .head_dim = step.head_dim(),
                               .head = own_head(step.layer),
                               .sum_of_span = o_.similarity == SpanSimilarity::kSum};
     if (!looks_up_by_spans(step)) {

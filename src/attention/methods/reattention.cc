@@ -190,7 +190,7 @@ class Reattention final : public Method {
     int64_t end = 0;
     for (const Chunk& c : chunks_) end = std::max(end, local_at(c) + c.recent());
     const Rotations& rotations = step.list_rotations(end);
-    const int64_t row = int64_t{step.shape->heads} * step.shape->head_dim;
+    const int64_t row = int64_t{step.shape->heads} * step.head_dim();
     const View<float> rotated = rotated_q_.resize(*step.queue, step.q.size());
     segments_.clear();
     segments_.reserve(3 * chunks_.size() * static_cast<size_t>(step.kv_heads));
@@ -198,7 +198,7 @@ class Reattention final : public Method {
     for (const Chunk& c : chunks_) {
       const int64_t position = local_at(c) + c.recent() - c.rows;
       apply_rope(*step.queue, rotations, position, step.q.part(c.row * row, c.rows * row), c.rows,
-                 step.shape->heads, step.shape->head_dim, rotated.part(c.row * row, c.rows * row));
+                 step.shape->heads, step.head_dim(), rotated.part(c.row * row, c.rows * row));
       for (int head = 0; head < step.kv_heads; ++head) {
         if (!step.attends(head)) continue;
         const std::span<const KeySegment> keys = add_keys(step, c, head);

@@ -140,7 +140,7 @@ WindowRows ContextBlocks::window_rows(const LayerStep& step) { return rows_from(
 WindowRows ContextBlocks::rows_from(const LayerStep& step, int64_t begin) {
   near_segments(step);
   const int64_t before = begin - step.together_begin, rows = step.begin + step.rows - begin;
-  const int64_t heads = shape_.heads, width = heads * shape_.head_dim;
+  const int64_t heads = shape_.heads, width = heads * step.head_dim();
   near_form_ = near_q_.view().part(before * width, rows * width);
   WindowRows part{step.call({&near_form_, 1}, rotations_),
                   begin,

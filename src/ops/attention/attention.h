@@ -30,11 +30,13 @@ struct PagedRows {
   Place place;  ///< location of the pages; `pages` itself is host memory
   /// Copy of `pages` on the pages' device, for kernels; null on the host.
   const std::byte* const* listed = nullptr;
+  /// The value of a row is its key, which is stored once; pages hold no value rows.
+  bool values_in_keys = false;
 
   size_t key_bytes() const { return bytes_of(type.k, head_dim); }  ///< bytes per row
   size_t value_bytes() const { return bytes_of(type.v, head_dim); }
   size_t page_bytes() const {
-    return static_cast<size_t>(page_rows) * (key_bytes() + value_bytes());
+    return static_cast<size_t>(page_rows) * (key_bytes() + (values_in_keys ? 0 : value_bytes()));
   }
 };
 

@@ -50,7 +50,8 @@ static inline StoredRows keys_of(const PagedRows& rows) {
 
 static inline StoredRows values_of(const PagedRows& rows) {
   const DType type = rows.type.v;
-  const int64_t keys = int64_t{rows.page_rows} * stored_bytes(rows.type.k, rows.head_dim);
+  const int64_t keys =
+      rows.values_in_keys ? 0 : int64_t{rows.page_rows} * stored_bytes(rows.type.k, rows.head_dim);
   return {rows.pages,     type, rows.head_dim, stored_bytes(type, rows.head_dim),
           rows.page_rows, keys, false};
 }

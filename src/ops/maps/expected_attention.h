@@ -40,9 +40,8 @@ void add_query_moments(Queue& queue, View<const float> q, QueryMoments& moments)
 /// The queries of a prompt, for every layer.
 class SeenQueries {
  public:
-  SeenQueries() = default;
-  SeenQueries(int layers, int heads, int head_dim, bool covariance) {
-    for (int l = 0; l < layers; ++l) layers_.push_back({heads, head_dim, covariance});
+  void add_layer(int heads, int head_dim, bool covariance) {
+    layers_.push_back({heads, head_dim, covariance});
   }
 
   const QueryMoments& of(int layer) const { return nth(layers_, layer); }
@@ -51,7 +50,11 @@ class SeenQueries {
     add_query_moments(queue, q, nth(layers_, layer));
   }
   /// Returns the bytes of the sums of all layers, after rows of every layer have been added.
-  size_t most_bytes() const { return layers_.size() * layers_.front().most_bytes(); }
+  size_t most_bytes() const {
+    size_t bytes = 0;
+    for (const QueryMoments& layer : layers_) bytes += layer.most_bytes();
+    return bytes;
+  }
 
  private:
   std::vector<QueryMoments> layers_;
