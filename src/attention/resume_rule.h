@@ -25,6 +25,10 @@ struct ResumeRule {
   int64_t unit = 1;       ///< kGrid: tokens
   int64_t last = 1;       ///< kDense: tokens at the end of a prompt that the method itself reads
   bool is_dense = false;  ///< kDense: dense attention itself, which evicts nothing
+
+  /// Whether a prompt is read by dense attention until the end of the prompt, where the method
+  /// evicts rows.
+  bool evicts_after_dense() const { return group == ResumeGroup::kDense && !is_dense; }
 };
 
 }  // namespace longhaul

@@ -156,6 +156,7 @@ void Decoder::State::recur(int layer, std::span<SequenceRows> batch) {
   for (SequenceRows& each : batch) {
     for (const ForwardPass& pass : each.passes) {
       if (!each.failed) {
+        LH_ASSERT(each.recurrent != nullptr);
         mix_delta(layer, first, pass.rows(),
                   each.recurrent->advance(number, pass.position, pass.rows(), pass.pass.discard));
       }

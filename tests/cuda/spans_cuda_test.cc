@@ -9,6 +9,7 @@
 #include "ops/blocks/block_rows.h"
 #include "ops/blocks/block_votes.h"
 #include "ops/blocks/span_index.h"
+#include "ops/core/device_ops.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -158,6 +159,7 @@ TEST_F(CudaSpans, AnIndexScoresAsTheHosts) {
   for (const DType type : {DType::F32, DType::BF16, DType::Q4_0}) {
     for (const int64_t width : {64, 128, 192, 1024}) {
       SpanIndex index(4, 3), index_there(4, 3);
+      SpanSlots slots_there;
       const SpanTokens tokens = tokens_of_maps(kBlocks / 3 * 32, 32, rule_of(4, 3));
       const SpanTokens tokens_there = copied(tokens);
       for (int part = 0; part < 3; ++part) {
@@ -171,6 +173,7 @@ TEST_F(CudaSpans, AnIndexScoresAsTheHosts) {
         index.add_blocks(host_queue(), tokens, view_of(keys), type);
         EXPECT_EQ(
             waits_in([&] { index_there.add_blocks(queue(), tokens_there, keys_there, type); }), 0);
+        slots_there.append(queue(), tokens_there, there(keys), type);
       }
       ASSERT_EQ(index_there.blocks(), kBlocks);
       for (const int64_t count : {1, 2, 5, 19}) {
@@ -198,6 +201,15 @@ TEST_F(CudaSpans, AnIndexScoresAsTheHosts) {
           const float largest = *std::max_element(scores.begin(), scores.end());
           expect_close(here(scores_there), scores, loose,
                        loose * std::abs(static_cast<double>(largest)));
+          // The two parts, between which ranks sum their products, give the same bits.
+          const int64_t rows = rule == SpanSimilarity::kSum ? 4 : 12;
+          const SlottedSpans spans = slots_there.view();
+          const View<float> products = empty_there<float>(kBlocks * rows * count);
+          const View<float> best = empty_there<float>(kBlocks);
+          DeviceOps& ops = queue().device().ops();
+          ASSERT_TRUE(ops.span_products(spans, queries_there, rule, products));
+          ASSERT_TRUE(ops.best_products(spans, queries_there, rule, products, best));
+          EXPECT_EQ(here(best), here(scores_there));
         }
       }
     }

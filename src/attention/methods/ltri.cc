@@ -26,7 +26,6 @@ class Ltri final : public Method {
   void fit(const ModelShape& shape) {
     o_ = given_.in_form();
     rules_ = ltri_layers(o_, shape);
-    if (shape.ranks > 1) check_sums();
     shape_ = shape;
     blocks_ = {o_.blocks, shape};
     for (const LtriLayer& layer : rules_) {
@@ -134,18 +133,6 @@ class Ltri final : public Method {
   bool has_list(int layer) const {
     return rule(layer).head < 0 || (own_head(layer) >= 0 && own_head(layer) < shape_.heads);
   }
-  /// Refuses kMax for look-ups by all heads: the maximum over all heads cannot be computed from the
-  /// results of single devices. Neither can the best sum over all heads: look_up() adds the best
-  /// spans of the devices instead, which is another choice of blocks.
-  void check_sums() const {
-    if (o_.similarity == SpanSimilarity::kSum) return;
-    for (const LtriLayer& layer : rules_) {
-      if (layer.head >= 0 || !layer.looks_up) continue;
-      user_error(
-          "--attention ltri: on several devices a look-up by all heads needs similarity=sum; name "
-          "retrieval heads and early=window, or use form=paper");
-    }
-  }
   /// Votes [tokens, heads] for dividing blocks, which sum over a token's heads. In a team, head h
   /// therefore represents head h of every device and holds the sum of their votes.
   View<const float> votes_of_all(Queue& queue, View<const float> votes) {
@@ -205,12 +192,15 @@ class Ltri final : public Method {
     const LtriLayer& rule = this->rule(step.layer);
     const View<float> scores = scores_.resize(queue, blocks_.split().blocks);
     find_queries(step);
-    if (has_list(step.layer)) {
-      at(step).index.scores(queue, queries_, o_.similarity, search_, scores);
+    SpanIndex& index = at(step).index;
+    if (rule.head < 0 && queue.communicator() != nullptr) {
+      index.scores_of_ranks(queue, queries_, o_.similarity, search_, scores);
     } else {
-      fill(queue, scores, 0);
+      // The rank with the retrieval head has the scores.
+      has_list(step.layer) ? index.scores(queue, queries_, o_.similarity, search_, scores)
+                           : fill(queue, scores, 0);
+      all_reduce(queue, scores);
     }
-    all_reduce(queue, scores);
     const RowList best = select_rows(queue, scores, {.count = o_.blocks.topk}, best_);
     if (rule.head < 0) return best;
     votes(step).add(queue, best, rule.weight, scores);

@@ -8,6 +8,7 @@
 #include "base/host_stage.h"
 #include "base/nth.h"
 #include "base/parallel.h"
+#include "ops/core/all_reduce.h"
 #include "ops/core/device_ops.h"
 #include "ops/core/fill.h"
 
@@ -33,13 +34,17 @@ bool within(std::span<const int32_t> ends, int32_t most) {
                      [&](int32_t end) { return end - std::exchange(previous, end) <= most; });
 }
 
-/// dots [queries, vectors]: sets the first row to the maximum over the queries, for vectors [begin,
-/// end).
-void keep_best_query(float* dots, int64_t queries, int64_t vectors, int64_t begin, int64_t end) {
-  for (int64_t q = 1; q < queries; ++q) {
-    const float* row = dots + q * vectors;
-    for (int64_t v = begin; v < end; ++v) dots[v] = dots[v] > row[v] ? dots[v] : row[v];
-  }
+/// dots [queries, vectors]: sets the first row to the maximum over the queries.
+void keep_best_query(float* dots, int64_t queries, int64_t vectors) {
+  constexpr int64_t kGrain = 1024;
+  const auto raise = [&](int64_t begin, int64_t end) {
+    for (int64_t q = 1; q < queries; ++q) {
+      const float* row = dots + q * vectors;
+      for (int64_t v = begin; v < end; ++v) dots[v] = dots[v] > row[v] ? dots[v] : row[v];
+    }
+  };
+  if (queries <= kMatvecMaxRows) return raise(0, vectors);  // already parallel over groups
+  parallel_ranges(vectors, kGrain, raise);
 }
 
 }  // namespace
@@ -151,12 +156,11 @@ void SpanIndex::scores(Queue& queue, const VectorList& queries, SpanSimilarity r
   LH_ASSERT(queries.count() > 0);
   const std::span<float> to = host(scores);
   std::fill(to.begin(), to.end(), kLowest);
-  const std::span<const float> from = queries.vectors();
-  if (queries.count() <= kMatvecMaxRows) {
-    score_decode(from, queries.count(), rule, memory, to.data());
-  } else {
-    score_many(from, queries.count(), rule, memory, to.data());
-  }
+  const int64_t count = queries.count();
+  multiply(queries.vectors(), count, memory, [&](const Group& group, int64_t first, float* dots) {
+    if (rule == SpanSimilarity::kMax) keep_best_query(dots, count, group.count());
+    group.raise(dots, count, rule, to.data() + first);
+  });
 }
 
 void SpanIndex::scores_on_device(Queue& queue, const VectorList& queries, SpanSimilarity rule,
@@ -164,12 +168,61 @@ void SpanIndex::scores_on_device(Queue& queue, const VectorList& queries, SpanSi
   move_to_device(queue);
   if (queue.device().ops().span_scores(slots_.view(), queries, rule, scores)) return;
   HostStage on(queue);
-  VectorList here;
-  here.resize(host_queue(), queries.most(), queries.width());
-  copy(host_queue(), on(queries.numbers()), here.numbers());
-  host(here.counted())[0] = host(on(queries.counted()))[0];
   SpanSearch memory;
-  on_host().scores(host_queue(), here, rule, memory, on(scores));
+  on_host().scores(host_queue(), queries.on_host(queue), rule, memory, on(scores));
+}
+
+void SpanIndex::scores_of_ranks(Queue& queue, const VectorList& queries, SpanSimilarity rule,
+                                SpanSearch& memory, View<float> scores) {
+  LH_ASSERT(scores.size() == blocks_ && queue.communicator() != nullptr);
+  move_to_device(queue);
+  const int64_t rows = rule == SpanSimilarity::kSum ? spans_ : int64_t{spans_} * most_;
+  const View<float> products = memory.products.resize(queue, blocks_ * rows * queries.most());
+  write_products(queue, queries, rule, products);
+  all_reduce(queue, products);
+  best_products(queue, queries, rule, products, scores);
+}
+
+/// Writes <query, vector> to products [blocks, rows, most queries]. A row is a span, of whose
+/// products it has the sum (kSum), or a vector. Elements without a row or a query are zero.
+void SpanIndex::write_products(Queue& queue, const VectorList& queries, SpanSimilarity rule,
+                               View<float> products) {
+  fill(queue, products, 0);
+  if (queue.device().ops().span_products(slots_.view(), queries, rule, products)) return;
+  HostStage on(queue);
+  float* const to = host(on(products)).data();
+  const int64_t most = queries.most(), block = products.size() / blocks_;
+  const VectorList here = queries.on_host(queue);
+  const int64_t count = here.count();
+  SpanSearch memory;
+  on_host().multiply(here.vectors(), count, memory,
+                     [&](const Group& group, int64_t first, const float* dots) {
+                       for (int64_t q = 0; q < count; ++q, dots += group.count()) {
+                         group.add_rows(dots, rule, to + first * block + q, block, most);
+                       }
+                     });
+}
+
+/// Writes to scores [blocks] the largest of a block's products.
+void SpanIndex::best_products(Queue& queue, const VectorList& queries, SpanSimilarity rule,
+                              View<const float> products, View<float> scores) const {
+  const SlottedSpans spans = slots_.view();
+  if (queue.device().ops().best_products(spans, queries, rule, products, scores)) return;
+  HostStage on(queue);
+  const std::span<const int32_t> records = host(on(spans.records));
+  const float* from = host(on(products)).data();
+  const std::span<float> to = host(on(scores));
+  const int64_t count = host(on(queries.counted()))[0], most = queries.most();
+  for (int64_t b = 0; b < blocks_; ++b, from += products.size() / blocks_) {
+    const int32_t held = nth(records, b * spans.record);
+    const int64_t rows =
+        rule == SpanSimilarity::kSum || held == 0 ? held : nth(records, b * spans.record + held);
+    float best = kLowest;
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t q = 0; q < count; ++q) best = std::max(best, from[r * most + q]);
+    }
+    nth(to, b) = best;
+  }
 }
 
 /// Copies the blocks of the groups, restored from a file, to slots on the device.
@@ -243,12 +296,24 @@ void SpanIndex::find_common_products(std::span<const float> queries, SpanSearch&
   }
 }
 
+/// Calls use(group, its first block, products [count, vectors of the group]) for every group.
+template <class Use>
+void SpanIndex::multiply(std::span<const float> queries, int64_t count, SpanSearch& memory,
+                         const Use& use) const {
+  find_common_products(queries, memory);
+  if (count <= kMatvecMaxRows) {
+    multiply_few(queries, count, memory, use);
+  } else {
+    multiply_many(queries, count, memory, use);
+  }
+}
+
 /// Decode: multiplies the whole index in one parallel call, because starting one per group would
 /// take as long as the group itself.
-void SpanIndex::score_decode(std::span<const float> queries, int64_t count, SpanSimilarity rule,
-                             SpanSearch& memory, float* scores) const {
+template <class Use>
+void SpanIndex::multiply_few(std::span<const float> queries, int64_t count, SpanSearch& memory,
+                             const Use& use) const {
   const int64_t width = std::ssize(queries) / count;
-  find_common_products(queries, memory);
   memory.decode.assign(queries.data(), count, width);
   float* next = host(memory.dots.resize(host_queue(), count * vectors())).data();
   memory.jobs.clear();
@@ -258,34 +323,27 @@ void SpanIndex::score_decode(std::span<const float> queries, int64_t count, Span
   }
   matvec(memory.jobs, memory.decode);
   parallel_for(std::ssize(groups_), [&](int64_t g, int) {
-    const Group& group = groups_[static_cast<size_t>(g)];
-    float* own = memory.jobs[static_cast<size_t>(g)].y;
+    const Group& group = nth(groups_, g);
+    float* const own = nth(memory.jobs, g).y;
     group.add(memory.common, own);
-    if (rule == SpanSimilarity::kMax) keep_best_query(own, count, group.count(), 0, group.count());
-    group.raise(own, count, rule, scores + g * static_cast<int64_t>(kGroupBlocks));
+    use(group, g * static_cast<int64_t>(kGroupBlocks), own);
   });
 }
 
-void SpanIndex::score_many(std::span<const float> queries, int64_t count, SpanSimilarity rule,
-                           SpanSearch& memory, float* scores) const {
-  constexpr int64_t kGrain = 1024;
-  find_common_products(queries, memory);
+template <class Use>
+void SpanIndex::multiply_many(std::span<const float> queries, int64_t count, SpanSearch& memory,
+                              const Use& use) const {
   LinearInput& rows = memory.many;
   rows.assign(queries.data(), count, std::ssize(queries) / count);
+  int64_t first = 0;
   for (const Group& group : groups_) {
-    const int64_t n = group.count();
     LinearJob job;
     job.weight = group.vectors.rows(rows.cols());
-    job.y = host(memory.dots.resize(host_queue(), count * n)).data();
+    job.y = host(memory.dots.resize(host_queue(), count * group.count())).data();
     linear(rows, job, job.weight.type == DType::F32 ? Compute::kF32 : Compute::kBest);
     group.add(memory.common, job.y);
-    if (rule == SpanSimilarity::kMax) {
-      parallel_ranges(n, kGrain, [&](int64_t begin, int64_t end) {
-        keep_best_query(job.y, count, n, begin, end);
-      });
-    }
-    group.raise(job.y, count, rule, scores);
-    scores += group.block_ends.size();
+    use(group, first, job.y);
+    first += std::ssize(group.block_ends);
   }
 }
 
@@ -313,6 +371,26 @@ void SpanIndex::Group::raise(const float* dots, int64_t queries, SpanSimilarity 
         scores[b] = std::max(scores[b], total);
       }
     }
+  }
+}
+
+/// Adds the products of one query to the rows of the group's blocks, `block` elements per block and
+/// `row` per row.
+void SpanIndex::Group::add_rows(const float* dots, SpanSimilarity rule, float* to, int64_t block,
+                                int64_t row) const {
+  size_t span = 0;
+  int32_t v = 0;
+  for (const int32_t end : block_ends) {
+    const size_t first = span;
+    const int32_t begin = v;
+    for (; span < static_cast<size_t>(end); ++span) {
+      for (; v < span_ends[span]; ++v) {
+        const auto at =
+            rule == SpanSimilarity::kSum ? static_cast<int64_t>(span - first) : int64_t{v} - begin;
+        to[at * row] += dots[v];
+      }
+    }
+    to += block;
   }
 }
 

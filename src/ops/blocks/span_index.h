@@ -25,6 +25,7 @@ void mean_of_spans(Queue& queue, const SpanTokens& tokens, View<const float> key
 /// Memory of a look-up, reused from call to call.
 struct SpanSearch {
   Array<float> dots;          ///< products of an index's vectors with the queries
+  Array<float> products;      ///< on a rank: products, or their sums by span
   std::vector<float> common;  ///< products of the queries with the common vector
   std::vector<MatvecJob> jobs;
   ActivationRows decode;
@@ -54,6 +55,10 @@ class SpanIndex {
   /// queries. The value of a span is the sum or the largest of <query, vector> over its vectors.
   void scores(Queue& queue, const VectorList& queries, SpanSimilarity rule, SpanSearch& memory,
               View<float> scores);
+  /// Variant for vectors that are divided over ranks: the vectors of the index and the queries are
+  /// this rank's part of the elements. Products are summed over the ranks before the maximum.
+  void scores_of_ranks(Queue& queue, const VectorList& queries, SpanSimilarity rule,
+                       SpanSearch& memory, View<float> scores);
 
   /// Throws UserError if the file is invalid.
   void archive(Archive& archive, int64_t width);
@@ -68,6 +73,8 @@ class SpanIndex {
     int64_t count() const { return span_ends.empty() ? 0 : span_ends.back(); }
     void add(std::span<const float> common, float* dots) const;
     void raise(const float* dots, int64_t queries, SpanSimilarity rule, float* scores) const;
+    void add_rows(const float* dots, SpanSimilarity rule, float* to, int64_t block,
+                  int64_t row) const;
     void archive(Archive& archive);
     bool makes_sense(int64_t width, bool last) const;
   };
@@ -77,10 +84,19 @@ class SpanIndex {
   void scores_on_device(Queue& queue, const VectorList& queries, SpanSimilarity rule,
                         View<float> scores);
   void find_common_products(std::span<const float> queries, SpanSearch& memory) const;
-  void score_decode(std::span<const float> queries, int64_t count, SpanSimilarity rule,
-                    SpanSearch& memory, float* scores) const;
-  void score_many(std::span<const float> queries, int64_t count, SpanSimilarity rule,
-                  SpanSearch& memory, float* scores) const;
+  template <class Use>
+  void multiply(std::span<const float> queries, int64_t count, SpanSearch& memory,
+                const Use& use) const;
+  template <class Use>
+  void multiply_few(std::span<const float> queries, int64_t count, SpanSearch& memory,
+                    const Use& use) const;
+  template <class Use>
+  void multiply_many(std::span<const float> queries, int64_t count, SpanSearch& memory,
+                     const Use& use) const;
+  void write_products(Queue& queue, const VectorList& queries, SpanSimilarity rule,
+                      View<float> products);
+  void best_products(Queue& queue, const VectorList& queries, SpanSimilarity rule,
+                     View<const float> products, View<float> scores) const;
 
   int spans_, most_;
   int64_t blocks_ = 0;

@@ -154,13 +154,13 @@ __device__ __forceinline__ void multiply(const SpanTable& index, const uint8_t* 
   if (lane % kLanes == 0) products[lane / kLanes] = dots[0];
 }
 
-/// Largest product over this thread's share. Groups of warps handle rows and queries in turn. The
-/// warps of a group handle stretches of their elements. Missing rows and queries are replaced by
-/// the last one.
-template <class Vector, int kQueries>
-__device__ __forceinline__ float best_product(const SpanTable& index, const uint8_t* vectors,
-                                              const BlockRows& rows, const float* queries,
-                                              int count, float (&products)[kWarps][kValues]) {
+/// Calls use(row, query, product) in the thread that has the product. Groups of warps handle rows
+/// and queries in turn. The warps of a group handle stretches of their elements. Missing rows and
+/// queries are replaced by the last one, with its product.
+template <class Vector, int kQueries, class Use>
+__device__ __forceinline__ void for_products(const SpanTable& index, const uint8_t* vectors,
+                                             const BlockRows& rows, const float* queries, int count,
+                                             float (&products)[kWarps][kValues], const Use& use) {
   constexpr int kOfUnit = kRows * kQueries;
   static_assert(kOfUnit <= kValues);
   const int stretches = static_cast<int>((index.width + 32 * kEach - 1) / (32 * kEach));
@@ -170,7 +170,6 @@ __device__ __forceinline__ float best_product(const SpanTable& index, const uint
   const int row_count = rows.count(), parts = (count + kQueries - 1) / kQueries;
   const int units = (row_count + kRows - 1) / kRows * parts;
   const int t = static_cast<int>(threadIdx.x), group = t / kOfUnit, value = t % kOfUnit;
-  float best = -FLT_MAX;
   for (int first = 0; first < units; first += groups) {
     const int unit = first + warp / slices;
     if (unit < units) {
@@ -182,9 +181,24 @@ __device__ __forceinline__ float best_product(const SpanTable& index, const uint
     if (group < groups && first + group < units) {
       float product = 0;
       for (int s = 0; s < slices; ++s) product += products[group * slices + s][value];
-      best = product > best ? product : best;
+      const int own = first + group;
+      use(own / parts * kRows + value / kQueries, own % parts * kQueries + value % kQueries,
+          product);
     }
     __syncthreads();
+  }
+}
+
+/// The largest of the values of a thread block, in thread 0.
+__device__ __forceinline__ float largest_of_block(float best, float* of_warps) {
+  for (int step = 16; step > 0; step /= 2) {
+    const float other = __shfl_xor_sync(~0u, best, step);
+    best = other > best ? other : best;
+  }
+  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = best;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (int w = 1; w < kWarps; ++w) best = of_warps[w] > best ? of_warps[w] : best;
   }
   return best;
 }
@@ -201,18 +215,54 @@ __global__ void __launch_bounds__(32 * kWarps, 2)
   const uint8_t* const vectors =
       index.vectors + blockIdx.x * index.slots * Vector::bytes(index.width);
   const int count = *counted;
-  float best = count > 2 ? best_product<Vector, kValues / kRows>(index, vectors, rows, queries,
-                                                                 count, products)
-                         : best_product<Vector, 2>(index, vectors, rows, queries, count, products);
-  for (int step = 16; step > 0; step /= 2) {
-    const float other = __shfl_xor_sync(~0u, best, step);
-    best = other > best ? other : best;
+  float best = -FLT_MAX;
+  const auto raise = [&](int, int, float product) { best = product > best ? product : best; };
+  if (count > 2) {
+    for_products<Vector, kValues / kRows>(index, vectors, rows, queries, count, products, raise);
+  } else {
+    for_products<Vector, 2>(index, vectors, rows, queries, count, products, raise);
   }
-  if (threadIdx.x % 32 == 0) products[0][threadIdx.x / 32] = best;
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  for (int w = 1; w < kWarps; ++w) best = products[0][w] > best ? products[0][w] : best;
-  scores[blockIdx.x] = best;
+  best = largest_of_block(best, products[0]);
+  if (threadIdx.x == 0) scores[blockIdx.x] = best;
+}
+
+/// Writes all products to [blocks, rows, most queries].
+template <class Vector>
+__global__ void __launch_bounds__(32 * kWarps, 2)
+    span_products_kernel(SpanTable index, const float* queries, const int32_t* counted, bool sum,
+                         ProductTable to) {
+  __shared__ float products[kWarps][kValues];
+  await_turn();
+  const BlockRows rows{index.records + blockIdx.x * index.record, sum};
+  const uint8_t* const vectors =
+      index.vectors + blockIdx.x * index.slots * Vector::bytes(index.width);
+  const int count = *counted, row_count = rows.count();
+  float* const own = to.products + blockIdx.x * to.rows * to.most;
+  const auto write = [&](int row, int query, float product) {
+    if (row < row_count && query < count) own[row * to.most + query] = product;
+  };
+  if (count > 2) {
+    for_products<Vector, kValues / kRows>(index, vectors, rows, queries, count, products, write);
+  } else {
+    for_products<Vector, 2>(index, vectors, rows, queries, count, products, write);
+  }
+}
+
+__global__ void __launch_bounds__(32 * kWarps)
+    best_products_kernel(SpanTable index, const int32_t* counted, bool sum, ProductTable from,
+                         float* scores) {
+  __shared__ float of_warps[kWarps];
+  await_turn();
+  const BlockRows rows{index.records + blockIdx.x * index.record, sum};
+  const int count = *counted, values = rows.count() * count;
+  const float* const own = from.products + blockIdx.x * from.rows * from.most;
+  float best = -FLT_MAX;
+  for (int i = static_cast<int>(threadIdx.x); i < values; i += 32 * kWarps) {
+    const float product = own[i / count * from.most + i % count];
+    best = product > best ? product : best;
+  }
+  best = largest_of_block(best, of_warps);
+  if (threadIdx.x == 0) scores[blockIdx.x] = best;
 }
 
 __global__ void __launch_bounds__(256)
@@ -243,6 +293,28 @@ bool span_scores(Stream stream, const SpanTable& index, const float* queries, co
   if (index.type == DType::BF16) return launch(span_scores_kernel<VectorBF16>);
   if (index.type == DType::Q4_0) return launch(span_scores_kernel<VectorQ4_0>);
   return false;
+}
+
+bool span_products(Stream stream, const SpanTable& index, const float* queries,
+                   const int32_t* count, bool sum, const ProductTable& products) {
+  if (index.blocks <= 0) return true;
+  if (index.width % kEach != 0) return false;
+  const auto launch = [&](auto kernel) {
+    launch_early(stream, "span_products", kernel, static_cast<unsigned>(index.blocks), 32 * kWarps,
+                 0, index, queries, count, sum, products);
+    return true;
+  };
+  if (index.type == DType::F32) return launch(span_products_kernel<VectorF32>);
+  if (index.type == DType::BF16) return launch(span_products_kernel<VectorBF16>);
+  if (index.type == DType::Q4_0) return launch(span_products_kernel<VectorQ4_0>);
+  return false;
+}
+
+void best_products(Stream stream, const SpanTable& index, const int32_t* count, bool sum,
+                   const ProductTable& products, float* scores) {
+  if (index.blocks <= 0) return;
+  launch_early(stream, "best_products", best_products_kernel, static_cast<unsigned>(index.blocks),
+               32 * kWarps, 0, index, count, sum, products, scores);
 }
 
 }  // namespace longhaul::cuda

@@ -29,4 +29,16 @@ struct SpanTable {
 bool span_scores(Stream stream, const SpanTable& index, const float* queries, const int32_t* count,
                  bool sum, float* scores);
 
+/// Products [blocks, rows, most] of the rows of every block with at most `most` queries.
+struct ProductTable {
+  float* products = nullptr;
+  int64_t rows = 0, most = 0;
+};
+/// The two parts of span_scores(), between which products can be summed over ranks. span_products()
+/// writes the products of existing rows and queries only.
+bool span_products(Stream stream, const SpanTable& index, const float* queries,
+                   const int32_t* count, bool sum, const ProductTable& products);
+void best_products(Stream stream, const SpanTable& index, const int32_t* count, bool sum,
+                   const ProductTable& products, float* scores);
+
 }  // namespace longhaul::cuda

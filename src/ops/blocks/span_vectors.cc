@@ -1,5 +1,6 @@
 #include "ops/blocks/span_vectors.h"
 
+#include "base/host_stage.h"
 #include "ops/attention/stored_key.h"
 #include "ops/core/device_ops.h"
 #include "ops/core/fill.h"
@@ -87,6 +88,15 @@ class QueryWriter {
 };
 
 }  // namespace
+
+VectorList VectorList::on_host(Queue& queue) const {
+  HostStage on(queue);
+  VectorList here;
+  here.resize(host_queue(), most(), width_);
+  copy(host_queue(), on(numbers()), here.numbers());
+  host(here.counted())[0] = host(on(counted()))[0];
+  return here;
+}
 
 SpanTokens::Block SpanTokens::block_of(std::span<const int32_t> record, int64_t spans) {
   const auto count = static_cast<size_t>(record[0]);

@@ -35,6 +35,8 @@ class VectorList {
   View<int32_t> counted() { return count_.view(); }  ///< [1]
   View<const int32_t> counted() const { return count_.view(); }
 
+  VectorList on_host(Queue& queue) const;  ///< a copy; waits
+
   // On the host:
   int64_t count() const { return host(counted())[0]; }
   std::span<const float> vectors() const {

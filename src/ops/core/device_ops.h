@@ -306,6 +306,16 @@ class DeviceOps {
                            View<float> /*scores*/) {
     return false;
   }
+  /// The two parts of span_scores() for vectors that are divided over ranks, with products [blocks,
+  /// rows, queries.most()]: the products of every row and query, and their maxima.
+  virtual bool span_products(const SlottedSpans&, const VectorList& /*queries*/, SpanSimilarity,
+                             View<float> /*products*/) {
+    return false;
+  }
+  virtual bool best_products(const SlottedSpans&, const VectorList& /*queries*/, SpanSimilarity,
+                             View<const float> /*products*/, View<float> /*scores*/) {
+    return false;
+  }
   virtual bool add_weight(View<const int32_t> /*chosen*/, float, View<float> /*weights*/) {
     return false;
   }

@@ -37,7 +37,7 @@ std::vector<int64_t> cut_points(const ResumeRule& rule, const CutFacts& facts) {
     return thinned(std::move(points), most, rule.unit < kLeastPrefill ? kLeastPrefill : 1);
   }
   // A method that evicts at the end of the prompt reads only the last rows itself.
-  if (rule.group == ResumeGroup::kDense && !rule.is_dense) points.push_back(most);
+  if (rule.evicts_after_dense()) points.push_back(most);
   return thinned(std::move(points), most, kLeastPrefill);
 }
 

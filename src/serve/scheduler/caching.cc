@@ -45,8 +45,7 @@ void Scheduler::look_up(RunningJob& job) {
   if (job.resume.snapshot == nullptr) return;
   Snapshot& from = *job.resume.snapshot;
   cache_.lease(from);
-  if (resumes_anywhere(job.rule) &&
-      !(job.rule.group == ResumeGroup::kDense && !job.rule.is_dense && !job.resume.dense)) {
+  if (resumes_anywhere(job.rule) && (job.resume.dense || !job.rule.evicts_after_dense())) {
     job.shared_bytes =
         from.kv_bytes / from.tokens().size() * static_cast<size_t>(job.resume.tokens);
   }
@@ -60,7 +59,7 @@ void Scheduler::release_lease(RunningJob& job) {
 
 /// The sequence with the reused tokens; an empty one without any.
 std::unique_ptr<ServedSequence> Scheduler::start_sequence(RunningJob& job) {
-  const bool by_dense = job.rule.group == ResumeGroup::kDense && !job.rule.is_dense;
+  const bool by_dense = job.rule.evicts_after_dense();
   std::unique_ptr<ServedSequence> sequence;
   if (job.resume.snapshot != nullptr) sequence = job.resume.snapshot->sequence->clone();
   if (sequence == nullptr) {
@@ -128,6 +127,12 @@ void Scheduler::leg_done(RunningJob& job) {
   }
 }
 
+/// Adds these tokens of the job to the history, by which later misses are explained.
+void Scheduler::remember(const RunningJob& job, std::vector<int32_t> tokens) {
+  history_.add(
+      {job.job->key, job.job->cache_salt, job.own_tree.method, std::move(tokens), job.job->parts});
+}
+
 /// Adds a snapshot with the tokens and legs that the job has now.
 std::shared_ptr<Snapshot> Scheduler::keep(RunningJob& job, std::unique_ptr<ServedSequence> sequence,
                                           bool whole_prompt) {
@@ -149,10 +154,9 @@ std::shared_ptr<Snapshot> Scheduler::keep(RunningJob& job, std::unique_ptr<Serve
   snapshot = cache_.insert(std::move(snapshot));
   if (snapshot == nullptr) return nullptr;
   if (whole_prompt) {
-    if (job.rule.group == ResumeGroup::kDense && !job.rule.is_dense) job.shared_bytes = 0;
+    if (job.rule.evicts_after_dense()) job.shared_bytes = 0;
     cache_.drop_covered(*snapshot, job.resume.tokens);
-    history_.add(
-        {request.key, request.cache_salt, job.own_tree.method, request.prompt, request.parts});
+    remember(job, request.prompt);
   }
   if (whole_prompt && !request.pin.empty()) pin(request.pin, snapshot);
   trim_cache();
@@ -180,19 +184,14 @@ size_t Scheduler::pinned_bytes() const {
 
 /// An abandoned prefill stays as far as it got.
 void Scheduler::keep_abandoned(RunningJob& job) {
-  const bool evicts_at_end = job.rule.group == ResumeGroup::kDense && !job.rule.is_dense;
   if (!job.uses_cache || !job.sequence || job.rule.group == ResumeGroup::kQuestion ||
-      (evicts_at_end && !job.dense_stage)) {
+      (job.rule.evicts_after_dense() && !job.dense_stage)) {
     return;
   }
   job.most_bytes = 0;  // it grows no more
   const auto tokens = job.sequence->tokens();
   add_leg(job.legs, {std::ssize(tokens), false});
-  history_.add({job.job->key,
-                job.job->cache_salt,
-                job.own_tree.method,
-                {tokens.begin(), tokens.end()},
-                job.job->parts});
+  remember(job, {tokens.begin(), tokens.end()});
   keep(job, std::move(job.sequence), false);
 }
 
@@ -203,11 +202,7 @@ void Scheduler::keep_reply(RunningJob& job) {
   std::unique_ptr<ServedSequence> sequence = std::move(job.choices.front().sequence);
   const auto tokens = sequence->tokens();
   add_leg(job.legs, {std::ssize(tokens), true});
-  history_.add({job.job->key,
-                job.job->cache_salt,
-                job.own_tree.method,
-                {tokens.begin(), tokens.end()},
-                job.job->parts});
+  remember(job, {tokens.begin(), tokens.end()});
   name_session(job, keep(job, std::move(sequence), false));
 }
 

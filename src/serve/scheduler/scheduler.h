@@ -127,6 +127,7 @@ class Scheduler {
   void leg_done(RunningJob& job);
   std::shared_ptr<Snapshot> keep(RunningJob& job, std::unique_ptr<ServedSequence> sequence,
                                  bool whole_prompt);
+  void remember(const RunningJob& job, std::vector<int32_t> tokens);
   void keep_abandoned(RunningJob& job);
   void keep_reply(RunningJob& job);
   void report_cache(RunningJob& job);

@@ -222,7 +222,7 @@ ResumeRule SequenceEngine::resume_rule(const MethodSpec& attention) const {
   const Sequence probe(engine_, with_method(attention));
   ResumeRule rule = probe.method().resume_rule(probe.chunk());
   if (engine_->model().config.recurrent_layers() > 0) {  // their state does not go back
-    const bool evicts = rule.group == ResumeGroup::kDense && !rule.is_dense;
+    const bool evicts = rule.evicts_after_dense();
     const bool anywhere =
         rule.group == ResumeGroup::kDense || rule.group == ResumeGroup::kRewindable;
     if (anywhere) rule = {.group = evicts ? ResumeGroup::kTurn : ResumeGroup::kGrid};

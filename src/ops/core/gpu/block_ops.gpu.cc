@@ -159,6 +159,32 @@ bool BlockOps::span_scores(const SlottedSpans& spans, const VectorList& queries,
                            scores.address());
 }
 
+namespace {
+
+/// Kernels only read the products of best_products().
+cuda::ProductTable product_table(const SlottedSpans& spans, const VectorList& queries,
+                                 View<const float> products) {
+  const int64_t most = queries.most();
+  return {const_cast<float*>(products.address()), products.size() / (spans.blocks * most), most};
+}
+
+}  // namespace
+
+bool BlockOps::span_products(const SlottedSpans& spans, const VectorList& queries,
+                             SpanSimilarity rule, View<float> products) {
+  return cuda::span_products(stream(), span_table(spans), queries.numbers().address(),
+                             queries.counted().address(), rule == SpanSimilarity::kSum,
+                             product_table(spans, queries, products));
+}
+
+bool BlockOps::best_products(const SlottedSpans& spans, const VectorList& queries,
+                             SpanSimilarity rule, View<const float> products, View<float> scores) {
+  cuda::best_products(stream(), span_table(spans), queries.counted().address(),
+                      rule == SpanSimilarity::kSum, product_table(spans, queries, products),
+                      scores.address());
+  return true;
+}
+
 bool BlockOps::add_weight(View<const int32_t> chosen, float weight, View<float> weights) {
   cuda::add_weight(stream(), chosen.address(), chosen.size(), weight, weights.address());
   return true;

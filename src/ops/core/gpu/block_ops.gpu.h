@@ -41,6 +41,10 @@ class BlockOps : public DeviceOps {
   bool subtract_row(View<const float> row, View<float> rows) override;
   bool span_scores(const SlottedSpans& spans, const VectorList& queries, SpanSimilarity rule,
                    View<float> scores) override;
+  bool span_products(const SlottedSpans& spans, const VectorList& queries, SpanSimilarity rule,
+                     View<float> products) override;
+  bool best_products(const SlottedSpans& spans, const VectorList& queries, SpanSimilarity rule,
+                     View<const float> products, View<float> scores) override;
   bool add_weight(View<const int32_t> chosen, float weight, View<float> weights) override;
   bool most_weighted(View<const float> weights, View<const float> scores,
                      View<int32_t> rows) override;
