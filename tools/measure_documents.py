@@ -3,8 +3,12 @@
 
     tools/measure_documents.py --longhaul build/release/src/cli/longhaul --out FOLDER [-m MODEL]
 
-writes FOLDER/NAME.pdf and NAME.txt, prints a table of tokens, and writes pdf.jsonl and text.jsonl: the same questions
-about the text that Longhaul reads from the PDF and about the plain text. Needs groff, pdflatex, soffice (LibreOffice),
+writes FOLDER/NAME.pdf and NAME.txt, prints a table of tokens, and writes answers.jsonl: the same questions about the
+text that Longhaul reads from the PDF (group pdf) and about the plain text (group text), for one command
+
+    longhaul eval jsonl FOLDER/answers.jsonl -m MODEL --attention dense --opening off
+
+Needs groff, pdflatex, soffice (LibreOffice),
 pdftotext and reportlab (python3-reportlab). Documents whose program is missing are left out and named."""
 
 import argparse
@@ -205,7 +209,7 @@ def main():
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     program = [options.longhaul]
-    cases = {"pdf": [], "text": []}
+    cases = []
     print("| document | columns | tokens of the text | tokens of the PDF | difference |\n|---|---|---|---|---|")
     worst = 0
     for number, (name, make, columns) in enumerate(DOCUMENTS):
@@ -225,10 +229,10 @@ def main():
         print(f"| {name} | {columns} | {counts[0]:,} | {counts[1]:,} | {100 * change:+.1f} % |")
         read = {"text": plain(blocks), "pdf": run([*program, "tokenize", "--text", "-f", str(pdf)]).decode()}
         for kind, content in read.items():
-            for question, answer in questions:
-                cases[kind].append({"context": content, "question": question, "answer": answer})
-    for kind, rows in cases.items():
-        (options.out / f"{kind}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+            for place, (question, answer) in enumerate(questions):
+                cases.append({"id": f"{kind}-{number + 1}-{place + 1}", "group": kind, "context": content,
+                              "question": question, "answers": answer, "max_tokens": 40})
+    (options.out / "answers.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
     print(f"\nlargest difference: {100 * worst:.1f} %")
 
 

@@ -15,12 +15,25 @@ constexpr size_t kRows = 4;  // rows at each edge
 
 bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 
+/// Whether a character may surround a page number: "- 12 -", "[xii]".
+bool surrounds_number(char c) {
+  return std::string_view(" -[]()|.").find(c) != std::string_view::npos;
+}
+
+/// Whether the text is a single Roman number: "iv", "- iv -".
+bool is_lone_roman(std::string_view text) {
+  size_t letters = 0;
+  for (const char c : text) {
+    if (surrounds_number(c)) continue;
+    if (std::string_view("ivxlcIVXLC").find(c) == std::string_view::npos) return false;
+    ++letters;
+  }
+  return letters > 0 && letters <= 8;
+}
+
 /// The text with "#" in place of every number, also of a text that is a single Roman number.
 std::string without_numbers(std::string_view text) {
-  const bool roman = !text.empty() && text.size() <= 8 && std::ranges::all_of(text, [](char c) {
-    return std::string_view("ivxlcIVXLC").find(c) != std::string_view::npos;
-  });
-  if (roman) return "#";
+  if (is_lone_roman(text)) return "#";
   std::string plain;
   for (const char c : text) {
     if (is_ascii_digit(c)) {
@@ -36,9 +49,7 @@ std::string without_numbers(std::string_view text) {
 std::optional<int64_t> lone_number(std::string_view text) {
   const auto first = std::ranges::find_if(text, is_ascii_digit);
   const auto last = std::find_if_not(first, text.end(), is_ascii_digit);
-  const auto is_other = [](char c) {
-    return std::string_view(" -[]()|.").find(c) == std::string_view::npos;
-  };
+  const auto is_other = [](char c) { return !surrounds_number(c); };
   if (first == text.end() || std::any_of(text.begin(), first, is_other) ||
       std::any_of(last, text.end(), is_other)) {
     return std::nullopt;

@@ -205,6 +205,20 @@ TEST(PageText, HeadersFootersAndPageNumbersOfMostPagesGo) {
       "is number eeee\n");
 }
 
+TEST(PageText, RomanPageNumbersBetweenDashesGo) {
+  // In the middle of three columns, where the number lies below a column's text.
+  constexpr std::array kNumbers = {"i", "ii", "iii", "iv"};
+  PageMaker maker;
+  for (const char* number : kNumbers) {
+    maker.page();
+    for (const int x : {50, 230, 410}) {
+      maker.lines(x, 700, {"The harbour master keeps a book", "in which every ship is a line."});
+    }
+    maker.line(270, 780, fmt::format("- {} -", number));
+  }
+  EXPECT_EQ(maker.text().find(" -"), std::string::npos) << maker.text();
+}
+
 TEST(PageText, ALineOfTheTextThatRepeatsStays) {
   PageMaker maker;
   for (int page = 1; page <= 3; ++page) {
