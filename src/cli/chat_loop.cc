@@ -65,7 +65,6 @@ class Chat {
         chat_(prompt.template_of(session.engine())) {}
 
   int run() {
-    if (sources_ > 0 && !documents_.empty()) warn_without_sources(session_);
     if (isatty(STDIN_FILENO) == 1 && !options_.quiet) {
       std::fputs(("A chat with " + one_line(options_.model) + ".\n" + kHelp).c_str(), stderr);
     }
@@ -125,7 +124,6 @@ class Chat {
       sources_ = options_.sources > 0 ? options_.sources : kUsual;
       std::fputs("sources are shown from the next reply on; /sources again turns them off\n",
                  stderr);
-      warn_without_sources(session_);
     }
   }
 
@@ -151,6 +149,8 @@ class Chat {
     const bool other = loaded && warn_other_text(session_, tokens, options_.loaded);
     RunFacts facts = run_turn(session_, tokens, instruction, turn, interrupt_);
     if (loaded && !other && facts.reading.reused == 0) warn_read_anew(session_, options_.loaded);
+    facts.model = options_.model;
+    facts.texts = text_facts(documents_);
     return facts;
   }
 

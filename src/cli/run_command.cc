@@ -186,7 +186,6 @@ int run(RunFlags& flags) {
   const bool warned = !flags.load.empty() && warn_other_text(session, prompt.tokens, flags.load);
   std::optional<ReplySources> followed;
   if (flags.sources > 0) {
-    if (!flags.quiet && !flags.json) warn_without_sources(session);
     followed.emplace(session).begin(std::ssize(prompt.tokens));
   }
   RunFacts facts = run_turn(session, prompt.tokens, prompt.instruction, turn, interrupt);

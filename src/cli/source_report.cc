@@ -142,15 +142,8 @@ FoundSources ReplySources::find(std::span<const int32_t> prompt,
                       most);
 }
 
-void warn_without_sources(const Session& session) {
-  const auto method = session.options().attention.make(session.engine().model().shape);
-  if (method->keeps_places()) return;
-  warn("--sources: {} moves its keys, so it shows no sources",
-       session.options().attention.info().name);
-}
-
 std::string sources_text(const FoundSources& sources, const std::vector<Document>& documents) {
-  if (!sources.shown) return "sources      none: this method moves its keys\n";
+  if (!sources.shown) return "sources      none: the reply saw no token of the texts\n";
   if (sources.passages.empty())
     return fmt::format(
         "sources      none: the reply did not attend to the texts\nnote         {}\n",

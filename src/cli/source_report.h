@@ -33,9 +33,6 @@ class ReplySources {
   std::shared_ptr<SourceWatch> watch_;
 };
 
-/// Warns, before a long prompt is read, that the method shows no sources.
-void warn_without_sources(const Session& session);
-
 /// "1  report.pdf, page 3, line 120, at 27 % (61 %)" and the passage below it.
 std::string sources_text(const FoundSources& sources, const std::vector<Document>& documents);
 /// Adds `sources` and `sentences` to `json`.

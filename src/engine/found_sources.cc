@@ -36,7 +36,11 @@ FoundSources find_sources(const Engine& engine, std::span<const int32_t> prompt,
   found.shown = watch.saw_anything();
   found.passages = finder.passages(watch, reply, 0, reply.size(), most);
   found.first_share = found.passages.empty() ? 0 : found.passages.front().share;
-  found.least_share = least_share_of_first_passage(engine.model().shape);
+  // Without positions the attention is less sharp: right replies of nano had 84 to 94 % on the
+  // passage where dense attention has 99 %.
+  constexpr double kWithoutPositions = 0.8;
+  found.least_share = least_share_of_first_passage(engine.model().shape) *
+                      (watch.without_positions() ? kWithoutPositions : 1);
   const std::vector<size_t> ends = ends_in_text(tokenizer, reply, starts_text);
   for (const ByteRange& sentence : sentences_of(decoded_reply(tokenizer, reply, starts_text))) {
     // Tokens whose text ends inside it.

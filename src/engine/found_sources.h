@@ -20,7 +20,7 @@ struct FoundSources {
   /// Share of the attention on the texts that the first passage has, and the least share that a
   /// well-founded reply has.
   double first_share = 0, least_share = 0;
-  bool shown = false;  ///< false: the method's keys could not be inspected
+  bool shown = false;  ///< false: the reply saw no token of the texts
 
   bool rests() const { return !passages.empty() && first_share >= least_share; }
 };

@@ -17,7 +17,7 @@ constexpr Choice kOrder[] = {
     {"dense", false, "", "the text fits the trained length and the memory"},
     {"dense", true, "", "keys and values fit in 8 bits, with a small loss of precision"},
     {"reattention", false, "", "it goes beyond the trained length and keeps all of the text"},
-    {"reattention", true, "", "it goes beyond the trained length and keeps all of the text"},
+    {"reattention", true, "", "the same with keys and values in 8 bits, in half of the memory"},
     {"ltri", false, "ltri",
      "blocks that are not in use lie on disk and are looked up by the model's retrieval heads: "
      "good for single facts"},

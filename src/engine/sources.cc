@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <optional>
 
 #include "attention/profile.h"
 #include "base/error.h"
+#include "base/host_stage.h"
 #include "base/parse_number.h"
 #include "ops/attention/visible_keys.h"
 
@@ -75,14 +78,20 @@ SourceWatch::SourceWatch(const ModelShape& shape, std::vector<ObservedHead> head
 void SourceWatch::observe(const LayerStep& step, std::span<const AttendTask> tasks) {
   if (!step.decoding() || step.begin < prompt_tokens_) return;
   looked_at_.resize(static_cast<size_t>(step.begin - prompt_tokens_) + 2);
+  if (step.begin != row_ || step.layer != layer_) {
+    row_ = step.begin;
+    layer_ = step.layer;
+    counted_ = looked_at_.back().size();
+    candidates_.clear();
+  }
   for (const AttendTask& task : tasks) {
-    for (const KeySegment& segment : task.segments) add_look(step, task, segment);
+    for (const KeySegment& segment : task.segments) add_looks(step, task, segment);
   }
   look(step);
+  count(step);
 }
 
-void SourceWatch::add_look(const LayerStep& step, const AttendTask& task,
-                           const KeySegment& segment) {
+void SourceWatch::add_looks(const LayerStep& step, const AttendTask& task, KeySegment segment) {
   int first = step.shape->heads, last = -1;
   for (const ObservedHead& head : heads_) {
     const bool holds = head.layer == step.layer && head.head >= task.head_begin &&
@@ -93,29 +102,46 @@ void SourceWatch::add_look(const LayerStep& step, const AttendTask& task,
   }
   if (last < first) return;
   const std::optional<int> list = step.list_of(segment.rows);
-  if (!list || segment.rotate || !segment.index.empty() || segment.query != 0) return;
+  if (!list || segment.whole_pages || !segment.masks.empty()) return;
+  HostStage stage(*step.queue);
+  segment.index = stage(segment.index);
+  segment.device_count = stage(segment.device_count);
+  segment.count_after = stage(segment.count_after);
+  resolve_counts({&segment, 1});
   const KeyRange seen = visible_keys(segment, task.row_position);
-  if (seen.begin >= seen.end) return;
-  if (!looks_.empty() && first < looks_.back().keys.head_begin + looks_.back().keys.head_count) {
-    look(step);  // more keys of heads that are in looks_ already
-  }
   Look more;
   more.keys.head_begin = first;
   more.keys.head_count = last - first + 1;
   more.keys.row_count = 1;
   more.keys.keys = segment.rows;
-  more.keys.begin = segment.begin + seen.begin;
-  more.keys.count = seen.end - seen.begin;
   more.list = *list;
+  for (int64_t i = seen.begin; i < seen.end; i += more.keys.count) {
+    more.keys.begin = row_of(segment, i);
+    more.keys.count = segment.index.empty() ? seen.end - i : 1;
+    while (i + more.keys.count < seen.end &&
+           row_of(segment, i + more.keys.count) == more.keys.begin + more.keys.count) {
+      ++more.keys.count;
+    }
+    add_look(step, more);
+  }
+}
+
+void SourceWatch::add_look(const LayerStep& step, const Look& more) {
+  if (!looks_.empty() &&
+      more.keys.head_begin < looks_.back().keys.head_begin + looks_.back().keys.head_count) {
+    look(step);  // more keys of heads that are in looks_ already
+  }
   looks_.push_back(more);
 }
 
 void SourceWatch::look(const LayerStep& step) {
   if (looks_.empty()) return;
-  const Rotations& rotations = step.rotations(step.begin, 1);
+  const bool raw = !step.plans.empty() && step.plans.front().see.place != KeyPlace::kAbsolute;
+  without_positions_ = raw;
   TopKeysCall call;
   call.queue = step.queue;
-  call.queries = step.queries_from(rotations, step.begin, rotated_);
+  call.queries =
+      raw ? step.q : step.queries_from(step.rotations(step.begin, 1), step.begin, rotated_);
   call.heads = step.shape->heads;
   call.head_dim = step.head_dim();
   call.k = kMostTopKeys;
@@ -131,21 +157,36 @@ void SourceWatch::look(const LayerStep& step) {
     });
     if (seen_by == looks_.end()) continue;
     const auto at = static_cast<size_t>(head.head) * kMostTopKeys;
-    double total = 0;
-    float shares[kMostTopKeys] = {};
-    for (size_t i = 0; i < kMostTopKeys && keys_[at + i] >= 0; ++i) {
-      shares[i] = std::exp(step.shape->scale * (scores_[at + i] - scores_[at]));
-      total += shares[i];
-    }
-    for (size_t i = 0; i < kMostTopKeys && keys_[at + i] >= 0; ++i) {
-      const int64_t token =
-          step.store->token_of(step.layer, seen_by->list, seen_by->keys.begin + keys_[at + i]);
-      if (token >= prompt_tokens_) continue;
-      saw_anything_ = true;
-      looked_at_.back().push_back({token, head.weight * shares[i] / static_cast<float>(total)});
+    for (size_t i = at; i < at + kMostTopKeys && keys_[i] >= 0; ++i) {
+      const int64_t row = seen_by->keys.begin + keys_[i];
+      candidates_.push_back(
+          {head.head, step.store->token_of(step.layer, seen_by->list, row), scores_[i]});
     }
   }
   looks_.clear();
+}
+
+void SourceWatch::count(const LayerStep& step) {
+  std::vector<LookedAt>& tokens = looked_at_.back();
+  tokens.resize(counted_);
+  for (const ObservedHead& head : heads_) {
+    if (head.layer != step.layer) continue;
+    std::vector<Candidate> best;
+    std::ranges::copy_if(candidates_, std::back_inserter(best),
+                         [&](const Candidate& c) { return c.head == head.head; });
+    std::ranges::stable_sort(best, std::greater(), &Candidate::score);
+    best.resize(std::min<size_t>(best.size(), kMostTopKeys));
+    const auto mass = [&](const Candidate& c) {
+      return std::exp(step.shape->scale * (c.score - best.front().score));
+    };
+    float total = 0;
+    for (const Candidate& c : best) total += mass(c);
+    for (const Candidate& c : best) {
+      if (c.token >= prompt_tokens_) continue;
+      saw_anything_ = true;
+      tokens.push_back({c.token, head.weight * mass(c) / total});
+    }
+  }
 }
 
 std::span<const LookedAt> SourceWatch::of(size_t index) const {

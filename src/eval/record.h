@@ -62,7 +62,7 @@ struct Record {
   std::vector<double> recall;
   /// Rank of the answer's passage among the passages used by the reply (source_rank() in
   /// eval/ask.cc). 1 is the first; 0 means that the answer's passage is not among them. Empty if
-  /// the rank was not requested, if the answer is not in the text, or if the method moves its keys.
+  /// the rank was not requested, if the answer is not in the text, or if the reply saw no text.
   std::optional<int64_t> source_rank;
   /// Share of the attention on the context that goes to the passage with rank 1. Empty in the cases
   /// of source_rank, except that the answer need not be in the text.

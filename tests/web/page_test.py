@@ -108,7 +108,7 @@ class Documents(WithServer):
             self.assertIn(answer, reply.text)
             self.assertRegex(reply.find_element("css selector", ".meta").text.replace("\n", " "), r"first token after .* tokens reused")
         page.picture("real-answers")
-        # The recommended method moves its keys, so its replies have no passages. The same text is read densely.
+        # The passages are checked with the text read densely.
         self.forget_documents()
         self.read(CHAPTER, "dense")
         about = f"{self.url}#/d/{self.documents()[0]['id']}"

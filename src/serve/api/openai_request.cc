@@ -73,7 +73,7 @@ GenerationRequest read_chat(const ServedModel& model, const http::HttpRequest& h
   use_conversation(model, std::move(conversation), request, *job);
   settle_length(model, request, *job);
   use_documents(std::move(documents), request, *job);
-  if (request.sources) request_sources(model, body["messages"], request);
+  if (request.sources) request_sources(body["messages"], request);
   request.jobs = {job};
   return request;
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "attention/registry.h"
 #include "base/error.h"
 #include "engine/found_sources.h"
 #include "serve/documents/text_places.h"
@@ -71,24 +70,6 @@ std::string text_of_reply(const Tokenizer& tokenizer, std::span<const int32_t> r
   return text + detokenizer.flush();
 }
 
-/// A warning if the method has no sources because it moves its keys. Empty otherwise.
-std::string warning_without_sources(const ServedModel& model, const MethodSpec& attention) {
-  const ModelShape& shape = model.engine->model().shape;
-  if (attention.make(shape)->keeps_places()) return {};
-  std::string others;
-  for (const MethodInfo& info : attention_methods()) {
-    try {
-      const MethodSpec spec = MethodSpec::parse(std::string(info.name)).for_model(shape);
-      if (!spec.make(shape)->keeps_places()) continue;
-    } catch (const UserError&) {
-      continue;  // it needs options
-    }
-    others += (others.empty() ? "" : ", ") + std::string(info.name);
-  }
-  return fmt::format("{} moves its keys, so its replies have no sources; these methods have: {}",
-                     attention.info().name, others);
-}
-
 }  // namespace
 
 Json sources_json(const ServedModel& model, const GenerationRequest& request,
@@ -114,9 +95,7 @@ Json sources_json(const ServedModel& model, const GenerationRequest& request,
   return json;
 }
 
-void request_sources(const ServedModel& model, const Json& messages, GenerationRequest& request) {
-  std::string warning = warning_without_sources(model, request.attention);
-  if (!warning.empty()) request.warnings.push_back(std::move(warning));
+void request_sources(const Json& messages, GenerationRequest& request) {
   for (const Json& message : messages) {
     const Json content = message.value("content", Json());
     std::string text = content.is_string() ? content.get<std::string>() : "";

@@ -9,9 +9,8 @@
 
 namespace longhaul::serve {
 
-/// Prepares a request that asks for sources: the texts of its messages, and a warning if its method
-/// has none.
-void request_sources(const ServedModel& model, const Json& messages, GenerationRequest& request);
+/// Prepares a request that asks for sources: the texts of its messages.
+void request_sources(const Json& messages, GenerationRequest& request);
 
 /// Members "sources", "rests_on_a_passage" and "sentences" of the reply's report. With several
 /// choices they are those of the first one. `watched`: replies with the index of their choice.
