@@ -13,7 +13,8 @@ import pages
 PAGE = pages.ROOT / "docs/tasks.md"
 BEGIN, END = "<!-- tables: tools/make_tasks_page.py -->\n", "<!-- end of tables -->\n"
 TITLES = {"ruler": "RULER", "longbench": "LongBench", "infinitebench": "InfiniteBench", "babilong": "BABILong",
-          "leval": "L-Eval", "multidoc": "Many documents", "multihop": "Many documents, two that answer"}
+          "leval": "L-Eval", "graph-walks": "Walks in a graph", "later-questions": "Questions after the text",
+          "multidoc": "Many documents", "multihop": "Many documents, two that answer"}
 
 
 def family(name):

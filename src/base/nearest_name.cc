@@ -30,6 +30,19 @@ size_t edits(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// The only candidate that begins with `name`; empty if there are several, or the name is short.
+std::string_view only_beginning(std::string_view name,
+                                std::span<const std::string_view> candidates) {
+  constexpr size_t kLeastLetters = 3;
+  std::string_view found;
+  for (const std::string_view candidate : candidates) {
+    if (name.size() < kLeastLetters || !candidate.starts_with(name) || candidate == found) continue;
+    if (!found.empty()) return {};
+    found = candidate;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
@@ -41,7 +54,7 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
     const size_t n = edits(name, candidate);
     if (n < fewest) fewest = n, nearest = candidate;
   }
-  return nearest;
+  return nearest.empty() ? only_beginning(name, candidates) : nearest;
 }
 
 std::string nearest_name_hint(std::string_view name, std::span<const std::string_view> candidates) {

@@ -74,12 +74,16 @@ Reading read_into(Sequence& sequence, ModelRunner& runner, const ComposedPrompt&
   const int64_t instruction = std::max<int64_t>(0, prompt.instruction - std::ssize(tail));
   const int64_t taken = goes_on ? sequence.begin_with(*shared->copy, read, instruction) : 0;
   PrefillHooks hooks;
-  hooks.instruction = instruction;
   hooks.evidence = prompt.evidence;
   hooks.reply = reply;
   hooks.cancel = cancel;
-  Reading reading;
-  reading.finished = prefill(sequence, runner, read.subspan(static_cast<size_t>(taken)), hooks);
+  Reading reading{.finished = true};
+  const auto first = static_cast<size_t>(std::max(taken, prompt.read_first));
+  if (prompt.read_first > taken) {
+    reading.finished = prefill(sequence, runner, read.first(first), hooks);
+  }
+  hooks.instruction = instruction;
+  reading.finished = reading.finished && prefill(sequence, runner, read.subspan(first), hooks);
   for (const int32_t token : tail) {
     reading.finished = reading.finished && !requested(cancel);
     if (reading.finished) runner.decode(sequence, token);

@@ -11,11 +11,24 @@
 namespace longhaul {
 namespace {
 
-/// The user's message: context, separator and question.
+/// A message about the context.
+std::string with_context(const Sample& sample, const std::string& question) {
+  if (sample.context.empty()) return question;
+  if (question.empty()) return sample.context;
+  return sample.context + sample.separator + question;
+}
+
+/// Whether the context stands before turns of an earlier conversation.
+bool context_leads(const Sample& sample) { return sample.context_first && !sample.turns.empty(); }
+
+/// The user's last message.
 std::string user_text(const Sample& sample) {
-  if (sample.context.empty()) return sample.question;
-  if (sample.question.empty()) return sample.context;
-  return sample.context + sample.separator + sample.question;
+  return context_leads(sample) ? sample.question : with_context(sample, sample.question);
+}
+
+std::string turn_text(const Sample& sample, const SampleTurn& turn) {
+  const bool first = &turn == sample.turns.data();
+  return first && context_leads(sample) ? with_context(sample, turn.content) : turn.content;
 }
 
 /// Published prompts contain their cue once; it is not added to a bare prompt that already ends
@@ -46,7 +59,8 @@ PromptText PromptComposer::text_of(const Sample& sample, bool opening) const {
       messages.push_back({ChatRole::system, sample.system});
     }
     for (const SampleTurn& turn : sample.turns) {
-      messages.push_back({turn.assistant ? ChatRole::assistant : ChatRole::user, turn.content});
+      messages.push_back(
+          {turn.assistant ? ChatRole::assistant : ChatRole::user, turn_text(sample, turn)});
     }
     messages.push_back({ChatRole::user, user_text(sample)});
     if (!sample.system.empty() && !holds_system) {
@@ -55,7 +69,7 @@ PromptText PromptComposer::text_of(const Sample& sample, bool opening) const {
     return chat_prompt(*chat_, messages, opening ? sample.opening : "");
   }
   std::string text = sample.system.empty() ? "" : sample.system + "\n\n";
-  for (const SampleTurn& turn : sample.turns) text += turn.content + "\n\n";
+  for (const SampleTurn& turn : sample.turns) text += turn_text(sample, turn) + "\n\n";
   text += user_text(sample);
   if (opening) open_bare(text, sample);
   return bare_prompt(std::move(text), !chat_);
@@ -78,6 +92,7 @@ ComposedPrompt PromptComposer::compose(const Sample& sample, bool opening) const
   prompt.context_end = total - tokenizer_.tokens_of_tail(prompt.tokens, text.size() - last);
   prompt.context_end = std::min(prompt.context_end, total - prompt.instruction);
   prompt.context_begin = std::min(prompt.context_begin, prompt.context_end);
+  if (sample.context_first) prompt.read_first = prompt.context_end;
   return prompt;
 }
 
@@ -142,6 +157,7 @@ ComposedPrompt cut_middle(const ComposedPrompt& prompt, int64_t tokens) {
   ComposedPrompt cut = prompt;
   cut.tokens.erase(cut.tokens.begin() + from, cut.tokens.begin() + from + out);
   cut.context_end -= out;
+  if (cut.read_first > 0) cut.read_first = cut.context_end;
   return cut;
 }
 
@@ -163,6 +179,7 @@ std::string sample_hash(const Sample& sample, bool opening) {
     add(turn.content);
   }
   for (const std::string* part : {&sample.context, &sample.separator, &sample.question}) add(*part);
+  if (sample.context_first) add("context first");
   if (opening) add(sample.opening);
   return hex_hash(all.data(), all.size());
 }

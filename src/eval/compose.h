@@ -16,6 +16,8 @@ namespace longhaul {
 struct ComposedPrompt : PromptTokens {
   int64_t generated =
       0;  ///< tokens at the end that are processed one by one, like generated tokens
+  /// first tokens that are read as a prompt of their own (Sample::context_first)
+  int64_t read_first = 0;
   int64_t context_begin = 0, context_end = 0;  ///< tokens that contain only context
   std::vector<int64_t> answer;    ///< context tokens that contain the answer, if it was searched
   std::vector<int64_t> evidence;  ///< context tokens that block look-ups must find

@@ -233,7 +233,8 @@ void Run::ask_one(const QueuedSample& queued, const WantedAnswer& wanted, Shared
     shared = nullptr;
   }
   double seconds = 0;
-  if (shared != nullptr && shared->no_room) shared = nullptr;
+  // A shared prefill reads all of the prompt at once.
+  if (prompt.read_first > 0 || (shared != nullptr && shared->no_room)) shared = nullptr;
   const bool read_already =
       shared != nullptr && shared->copy && shared->copy->tokens == prompt.tokens;
   if (shared != nullptr && !tested_method.dense && !read_already) {

@@ -27,8 +27,11 @@ struct Sample {
   std::string before_opening = " ";
   std::string system;             ///< system message; may be empty
   std::vector<SampleTurn> turns;  ///< between the system message and the question
-  bool chat = true;               ///< false: bare text, without a chat template
-  std::string separator = "\n";   ///< between context and question
+  /// If true, the context stands in the first message, before all turns, and is read as a prompt of
+  /// its own. Methods that evict then do not know the question.
+  bool context_first = false;
+  bool chat = true;              ///< false: bare text, without a chat template
+  std::string separator = "\n";  ///< between context and question
   std::vector<std::string> answers;
   std::vector<std::string> choices;  ///< options for answers, for rules that need them
   /// Rule for scoring a reply in 0..1: a name of score_rules() in scorers.h.

@@ -76,6 +76,24 @@ double exact_score(std::string_view answer, std::string_view reply) {
   return trim(reply) == trim(answer) ? 1 : 0;
 }
 
+double names_f1(std::span<const std::string> answers, std::string_view reply) {
+  const std::set<std::string> right(answers.begin(), answers.end());
+  std::set<std::string> named;
+  const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
+  for (auto at = std::ranges::find_if(reply, is_capital); at != reply.end();) {
+    const auto end = std::find_if_not(at, reply.end(), is_capital);
+    const std::string name(at, end);
+    const auto as_long = [&](const std::string& answer) { return answer.size() == name.size(); };
+    if (std::ranges::any_of(right, as_long)) named.insert(name);
+    at = std::find_if(end, reply.end(), is_capital);
+  }
+  const auto found =
+      std::ranges::count_if(named, [&](const std::string& name) { return right.count(name) > 0; });
+  return found == 0
+             ? 0
+             : 2.0 * static_cast<double>(found) / static_cast<double>(right.size() + named.size());
+}
+
 double contains_score(std::string_view answer, std::string_view reply) {
   return lower_case(reply).find(lower_case(answer)) != std::string::npos ? 1 : 0;
 }

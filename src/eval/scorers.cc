@@ -86,6 +86,10 @@ double running_values(const Sample& sample, std::string_view reply) {
   return running_values_score(sample.answers, reply);
 }
 
+double names(const Sample& sample, std::string_view reply) {
+  return names_f1(sample.answers, reply);
+}
+
 double function_choice(const Sample& sample, std::string_view reply) {
   return function_choice_score(sample.answers, reply);
 }
@@ -141,6 +145,7 @@ constexpr ScoreRule kRules[] = {
     {"needle-words", "share of the needle's different words", best_of<needle_words_score>},
     {"verbatim", "share of the answer that its longest run of words in the reply covers",
      best_of<verbatim_score>},
+    {"names-f1", "F1 of the answers and the reply's words in capitals of the same length", names},
     {"whole-word", "the answer is a word of the reply", best_of<whole_word_score>},
     {"name", "the answer is a word of the reply in capitals", best_of<name_score>},
     {"last-integer", "the last word is the integer", best_of<last_integer_score>},

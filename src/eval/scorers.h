@@ -47,6 +47,9 @@ double last_number_score(std::string_view answer, std::string_view reply);
 
 /// F1 of two bags of words; 0 if they share none.
 double bag_f1(std::span<const std::string> answer, std::span<const std::string> reply);
+/// F1 of the set of answers and the set of the reply's names: runs of ASCII capitals as long as an
+/// answer (GraphWalks).
+double names_f1(std::span<const std::string> answers, std::string_view reply);
 /// SQuAD's word F1; Chinese F1 with every character a word (InfiniteBench's rule).
 double squad_f1(std::string_view answer, std::string_view reply);
 /// 1 if the reply contains the answer, both normalised as in SQuAD (the best subspan match of "Lost

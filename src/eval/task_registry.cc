@@ -22,6 +22,9 @@ std::vector<TaskInfo> all_tasks() {
            key_value_tasks(),
            tracing_tasks(),
            repeat_tasks(),
+           graph_walk_tasks(),
+           later_question_tasks(),
+           repeated_request_tasks(),
            book_tasks(),
            ruler_niah_tasks(),
            ruler_vt_tasks(),
@@ -57,6 +60,13 @@ const TaskInfo& eval_task(std::string_view name) {
   }
   const std::string hint = nearest_name_hint(name, names);
   if (!hint.empty()) user_error("task '{}' is not known{}", name, hint);
+  std::vector<std::string_view> parts;  // "niah" is a part of eight names
+  for (const TaskInfo& task : eval_tasks()) {
+    if (!name.empty() && task.name.find(name) != std::string_view::npos) parts.push_back(task.name);
+  }
+  if (!parts.empty()) {
+    user_error("task '{}' is not known; did you mean {}?", name, fmt::join(parts, ", "));
+  }
   for (std::string_view& task : names) task = task.substr(0, task.find('/'));
   names.erase(std::unique(names.begin(), names.end()), names.end());
   user_error("task '{}' is not known; there are: {} (longhaul eval --list says more)", name,

@@ -19,6 +19,14 @@ TEST(NearestName, FindsSlipsOfTheFingers) {
   EXPECT_EQ(nearest_name("duo", kNames), "duo");
 }
 
+TEST(NearestName, FindsWhatBeginsSo) {
+  EXPECT_EQ(nearest_name("str", kNames), "streamingllm");
+  EXPECT_EQ(nearest_name("snap", kNames), "snapkv");
+  EXPECT_EQ(nearest_name("s", kNames), "") << "several do";
+  constexpr std::string_view kTwo[] = {"triangle-a", "triangle-b"};
+  EXPECT_EQ(nearest_name("tri", kTwo), "");
+}
+
 TEST(NearestName, CaseDoesNotCount) {
   EXPECT_EQ(nearest_name("SnapKV", kNames), "snapkv");
   EXPECT_EQ(nearest_name("DNESE", kNames), "dense");

@@ -51,6 +51,15 @@ TEST(Jsonl, ReadsEveryForm) {
   EXPECT_EQ(samples[2].rule, "contains-all");
 }
 
+TEST(Jsonl, TheShortestCaseHasTextQuestionAndAnswer) {
+  const auto samples = parse_jsonl(
+      "\n"
+      R"({"context":"The ferry leaves at 9:40.","question":"When?","answer":"9:40"})");
+  ASSERT_EQ(samples.size(), 1u);
+  EXPECT_EQ(samples[0].id, "2") << "the line's number";
+  EXPECT_EQ(samples[0].answers, std::vector<std::string>{"9:40"});
+}
+
 TEST(Jsonl, EveryMatchIsARuleOfScoring) {
   const std::pair<std::string, std::string> matches[] = {{"contains", "contains-any"},
                                                          {"contains_all", "contains-all"},
@@ -92,7 +101,6 @@ const BadLine kBad[] = {
     {R"({"id":"b","prompt":"p","answers":["x"],"id":"c"})", "key 'id' is given twice"},
     {R"({"id":"b","messages":[{"role":"user","content":"c","role":"user"}],"answers":["x"]})",
      "key 'role' is given twice"},
-    {R"({"prompt":"p","answers":["x"]})", "key 'id' is missing"},
     {R"({"id":1.5,"prompt":"p","answers":["x"]})", "key 'id' must be a text"},
     {R"({"id":"","prompt":"p","answers":["x"]})", "key 'id'"},
     {R"({"id":"a\u001fb","prompt":"p","answers":["x"]})", "control characters"},
@@ -103,7 +111,8 @@ const BadLine kBad[] = {
     {R"({"id":"b","prompt":"p","question":"q","answers":["x"]})", "it has 2"},
     {R"({"id":"b","context":"c","answers":["x"]})", "key 'question' is missing"},
     {R"({"id":"b","prompt":"","answers":["x"]})", "question is empty"},
-    {R"({"id":"b","prompt":"p"})", "key 'answers' is missing"},
+    {R"({"id":"b","prompt":"p"})", "needs 'answers', or 'answer'"},
+    {R"({"id":"b","prompt":"p","answer":"x","answers":["x"]})", "needs 'answers', or 'answer'"},
     {R"({"id":"b","prompt":"p","answers":[]})", "holds no answer"},
     {R"({"id":"b","prompt":"p","answers":""})", "holds no answer"},
     {R"({"id":"b","prompt":"p","answers":[3]})", "key 'answers'"},

@@ -22,9 +22,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kJsonlKeys[] = {"id",      "prompt", "messages",   "context", "question",
-                                           "answers", "match",  "max_tokens", "group",   "system",
-                                           "opening", "stop",   "depth"};
+constexpr std::string_view kJsonlKeys[] = {
+    "id",    "prompt",     "messages", "context", "question", "answers", "answer",
+    "match", "max_tokens", "group",    "system",  "opening",  "stop",    "depth"};
 constexpr struct {
   std::string_view name, rule;  ///< the user's name and the name in score_rules()
 } kMatches[] = {{"contains", "contains-any"},
@@ -83,8 +83,9 @@ bool plain(const std::string& text) {
                       [](char c) { return static_cast<unsigned char>(c) < 32; });
 }
 
-std::string id_of(const json& object) {
-  if (!object.contains("id")) user_error("key 'id' is missing");
+/// Without an id the line's number.
+std::string id_of(const json& object, size_t line) {
+  if (!object.contains("id")) return std::to_string(line);
   const json& id = object["id"];
   if (id.is_number_integer()) return id.dump();
   const std::string& text = text_of(object, "id");
@@ -156,10 +157,10 @@ void read_match(const json& object, Sample& sample) {
   user_error("key 'match' must be one of {}: found {}", fmt::join(names, ", "), shown(match));
 }
 
-Sample sample_of(const json& object) {
+Sample sample_of(const json& object, size_t line) {
   check_keys(object);
   Sample sample;
-  sample.id = id_of(object);
+  sample.id = id_of(object, line);
   read_text(object, "system", sample.system);
   read_text(object, "group", sample.group);
   if (!plain(sample.group)) {
@@ -167,8 +168,10 @@ Sample sample_of(const json& object) {
   }
   read_text(object, "opening", sample.opening);
   read_question(object, sample);
-  if (!object.contains("answers")) user_error("key 'answers' is missing");
-  sample.answers = texts_of(object, "answers");
+  if (object.contains("answers") == object.contains("answer")) {
+    user_error("needs 'answers', or 'answer'");
+  }
+  sample.answers = texts_of(object, object.contains("answers") ? "answers" : "answer");
   if (sample.answers.empty() || sample.answers.front().empty()) {
     user_error("key 'answers' holds no answer");
   }
@@ -209,7 +212,7 @@ std::vector<Sample> parse_jsonl(std::string_view text) {
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     try {
-      samples.push_back(sample_of(parse_json_object(line, kDeepest, JsonKeys::kOnce)));
+      samples.push_back(sample_of(parse_json_object(line, kDeepest, JsonKeys::kOnce), number));
     } catch (const UserError& problem) {
       user_error("line {}: {}", number, problem.what());
     }
