@@ -3,7 +3,7 @@
 
     tools/make_claims_page.py [--check]
 
-docs/results/claims/claims.json has a row for each claim: paper, item, claim, shown, verdict (a letter of VERDICTS), and for
+data/claims.json has a row for each claim: paper, item, claim, shown, verdict (a letter of VERDICTS), and for
 rows that are not shown `needs`: what a person with the models needs. In `shown`, a number comes from a record:
 
     {RUN|METHOD|LENGTH|TASK+TASK...}         per cent right, with the 95 % interval
@@ -97,7 +97,7 @@ def shown(row):
 
 
 def main():
-    document = json.loads((FOLDER / "claims.json").read_text(encoding="utf-8"))
+    document = json.loads((pages.ROOT / "data/claims.json").read_text(encoding="utf-8"))
     rows = document["rows"]
     lines = [document["text"], ""]
     counts = [[paper, *(str(sum(r["paper"] == paper and r["verdict"] == v for r in rows)) for v in VERDICTS)]

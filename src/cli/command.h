@@ -32,6 +32,7 @@ Command add_devices_command(CLI::App& program);
 Command add_models_command(CLI::App& program);
 Command add_pull_command(CLI::App& program);
 Command add_help_command(CLI::App& program);
+Command add_reproduce_command(CLI::App& program);
 #ifdef LONGHAUL_SERVE
 Command add_serve_command(CLI::App& program);
 #endif

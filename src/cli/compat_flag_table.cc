@@ -5,8 +5,9 @@ namespace {
 
 using enum CompatFlagKind;
 
-constexpr std::string_view kModels = "run perplexity bench eval advise tokenize heads merge";
-constexpr std::string_view kReads = "run perplexity bench eval advise heads";
+constexpr std::string_view kModels = "run perplexity bench eval advise tokenize heads merge serve";
+constexpr std::string_view kNoServers = "run perplexity bench eval advise tokenize heads merge";
+constexpr std::string_view kReads = "run perplexity bench eval advise heads serve";
 
 constexpr std::string_view kNoServer =
     "'longhaul serve' is the server; other commands load their model, answer and end";
@@ -57,8 +58,23 @@ constexpr CompatFlag kFlags[] = {
      "draft models are not supported"},
     {"run", "--chat-template-kwargs", kRefuse,
      "templates get no arguments; --chat-template FILE uses one with other settings"},
-    {kModels, "--host --port --api-key --slots --metrics --webui --no-webui -to --timeout", kRefuse,
-     kNoServer},
+    {"serve", "--host --port", kRefuse, "--listen ADDRESS:PORT names both"},
+    {"serve", "--api-key", kRefuse, "--api-key-file FILE holds hashes of the keys"},
+    {"serve", "--ctx-size", kRename, "--ctx"},
+    {"serve", "-np --n-parallel", kRename, "--parallel"},
+    {"serve", "-a", kRename, "--alias"},
+    {"serve", "--temperature", kRename, "--temp"},
+    {"serve", "--chat-template-file", kRename, "--chat-template"},
+    {"serve", "--no-webui", kSwitch, "--no-web"},
+    {"serve",
+     "--jinja -cb --cont-batching --slots --props --webui --no-warmup --warmup --log-disable",
+     kNote, ""},
+    {"serve", "-to --timeout --threads-http", kNoteValue,
+     "a reply may last as long as its client reads it"},
+    {"serve", "--slot-save-path", kRefuse, "--cache-dir FOLDER keeps the prefix cache"},
+    {"serve", "--embedding --embeddings --reranking", kRefuse, "embeddings are not served"},
+    {kNoServers, "--host --port --api-key --slots --metrics --webui --no-webui -to --timeout",
+     kRefuse, kNoServer},
     {kModels, "--list-devices", kRefuse, "'longhaul devices' lists them"},
     {kModels, "-hft --hf-token", kRefuse, "HF_TOKEN in the environment holds it"},
     {kModels, "-ot --override-tensor -ncmoe --n-cpu-moe", kNoteValue, kWholeModel},

@@ -68,7 +68,7 @@ int run_program(int argc, char** argv) {
       add_calibrate_command(program), add_advise_command(program),     add_merge_command(program),
       add_inspect_command(program),   add_tokenize_command(program),   add_methods_command(program),
       add_devices_command(program),   add_models_command(program),     add_pull_command(program),
-      add_help_command(program),
+      add_help_command(program),      add_reproduce_command(program),
 #ifdef LONGHAUL_SERVE
       add_serve_command(program),
 #endif

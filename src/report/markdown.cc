@@ -19,8 +19,8 @@ std::string verdict(const Results& results, int64_t length) {
   for (const Verdict& v : verdicts(results, length)) {
     out += (v.run.empty() ? "" : markdown_cell(v.run) + ": ") + markdown_cell(v.measure) + "\n\n";
     for (const Verdict::Pick& pick : v.picks) {
-      out += fmt::format("- {}: {}{}\n", pick.title,
-                         pick.method.empty() ? "" : markdown_cell(pick.method) + ": ",
+      const char* between = pick.method.empty() || pick.text.empty() ? "" : ": ";
+      out += fmt::format("- {}: {}{}{}\n", pick.title, markdown_cell(pick.method), between,
                          markdown_cell(pick.text));
     }
     out += "\n";

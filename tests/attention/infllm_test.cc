@@ -326,6 +326,21 @@ TEST(InfLlm, MemoryStaysBoundedWhileTheTierGrows) {
   EXPECT_GT(run.store.spilled_bytes(), 4 * run.store.bytes());
 }
 
+TEST(InfLlm, TheWindowFollowsTheTrainedLength) {
+  const auto reach = [](const char* text, int64_t trained) {
+    ModelShape shape = small_shape(1, 1, 1, 32);
+    shape.trained_context = trained;
+    return make(text, shape)->reach(100000, 512);
+  };
+  for (const char* method : {"infllm", "ltri"}) {
+    EXPECT_EQ(reach(method, 2048), 1024) << method;
+    EXPECT_EQ(reach(method, 16384), 2048) << method;
+    EXPECT_EQ(reach(method, 131072), 4096) << method;
+    EXPECT_EQ(reach(method, 0), 4096) << method << ", unknown";
+  }
+  EXPECT_EQ(reach("infllm:n_local=6000", 2048), 6000);
+}
+
 TEST(InfLlm, RefusesWhatCannotWork) {
   const ModelShape shape = small_shape(1, 1, 1, 32);
   const auto refused = [&](const char* text) { return error_of([&] { make(text, shape); }); };

@@ -71,6 +71,8 @@ TEST(Registry, AutoIsWhatANumberIsWithoutAValue) {
   }
   const std::set<std::string> want = {"duo:threshold=",
                                       "h2o:recent=",
+                                      "infllm:n_local=",
+                                      "ltri:n_local=",
                                       "minference:slash=",
                                       "minference:vertical=",
                                       "ntk:context=",
@@ -187,15 +189,16 @@ TEST(Registry, OnNanoItsProfilesDecideWhatHasAnEffect) {
 
 TEST(Registry, LtriWithoutLaterOptionsIsWhatOlderSessionsWereSavedWith) {
   // These were written into session files by a program without form= and index= (commit f475a1e).
+  // Its n_local was 4096 where none was given.
   const struct {
     const char* spec;
     uint64_t fingerprint;
   } saved[] = {
-      {"ltri", 0x32c4f99c5697ecf6},
-      {"ltri:queries=rows", 0x3f9fdb501fbeb489},
+      {"ltri:n_local=4096", 0x32c4f99c5697ecf6},
+      {"ltri:n_local=4096,queries=rows", 0x3f9fdb501fbeb489},
       {"ltri:block=64,heads=5.0:0.77/8.4:0.78,n_init=64,n_local=512", 0xd3b498a74f636ae6},
-      {"ltri:decode=refresh,heads=7.3:0.61,lambda=0,lambda_first=0,queries=rows,query_rows=32,"
-       "similarity=max,spans=1,theta=0,vectors=512",
+      {"ltri:decode=refresh,heads=7.3:0.61,lambda=0,lambda_first=0,n_local=4096,queries=rows,"
+       "query_rows=32,similarity=max,spans=1,theta=0,vectors=512",
        0xf4380597cab4e5f4}};
   for (const auto& [spec, fingerprint] : saved) {
     EXPECT_EQ(MethodSpec::parse(spec).fingerprint(), fingerprint) << spec;

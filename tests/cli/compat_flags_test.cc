@@ -98,6 +98,24 @@ TEST(CompatFlags, WhatIsDoneByAnotherFlagIsRefusedWithThatFlag) {
   refuses({"inspect", "-hf", "a/b"}, "hf:OWNER/REPO");
 }
 
+TEST(CompatFlags, ServeKnowsTheFlagsOfLlamaServer) {
+  const auto refuses = [](Program::Arguments arguments, std::string_view part) {
+    arguments.insert(arguments.begin(), {"serve", "-m", "nano"});
+    EXPECT_TRUE(refused(Program().run(arguments), {arguments[3], part}));
+  };
+  refuses({"--port", "8080"}, "--listen ADDRESS:PORT");
+  refuses({"--host", "0.0.0.0"}, "--listen ADDRESS:PORT");
+  refuses({"--api-key", "secret"}, "--api-key-file FILE");
+  refuses({"--slot-save-path", "."}, "--cache-dir FOLDER");
+  refuses({"--embedding"}, "embeddings");
+  // The others are read; the address, which comes last, is refused.
+  const Outcome others =
+      Program().run({"serve",      "-m",   "nano",    "-ngl",    "99",       "-fa",  "-np", "4",
+                     "--ctx-size", "4096", "--jinja", "-cb",     "-ctk",     "q8_0", "-a",  "name",
+                     "--no-webui", "-to",  "60",      "--mlock", "--listen", "x"});
+  EXPECT_TRUE(has(others.err, {"note: -ngl", "note: -fa", "error: --listen 'x'"})) << others.err;
+}
+
 TEST(CompatFlags, NoHelpInsteadOfAnError) {
   for (const char* flag : {"-hx", "-hello", "-h=1"}) {
     EXPECT_TRUE(refused(Program().run({"run", flag}), {"unknown flag", "longhaul run --help"}));

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "cli/bare_nano.h"
 #include "cli/program.h"
 #include "cli/texts.h"
 
@@ -55,6 +56,40 @@ TEST_F(FirstHour, ModelsForAllUsersAreFound) {
   program_.set_environment("LONGHAUL_SYSTEM_MODELS", system.string());
   EXPECT_TRUE(has(program_.run({"models"}).out, {"shared"}));
   EXPECT_EQ(program_.run({"run", "-m", "shared", "--raw", "-p", "x", "-n", "1"}).status, 0);
+}
+
+TEST_F(FirstHour, ATaskIsFoundByAPartOfItsName) {
+  EXPECT_TRUE(refused(program_.run({"eval", "niah", "-m", "nano"}),
+                      {"task 'niah' is not known; did you mean ruler/niah_single_1, "}));
+  EXPECT_TRUE(refused(program_.run({"eval", "magic", "-m", "nano", "--attention", "strea"}),
+                      {"unknown method 'strea'", "did you mean 'streamingllm'?"}));
+}
+
+TEST_F(FirstHour, AReplyOfOneTokenHasNoDecodeSpeed) {
+  const Outcome o = program_.run({"run", "-m", "nano", "-p", "What is a tide?", "-n", "1"});
+  EXPECT_TRUE(has(o.err, {"1 token, max tokens"})) << o.err;
+}
+
+TEST_F(FirstHour, AChatNamesModelAndText) {
+  const std::string file = program_.folder().write("text.txt", long_text());
+  const Outcome o =
+      program_.run({"run", "-m", "nano", "-i", "-f", file, "-n", "2"}, "What is it?\nquit\n");
+  EXPECT_TRUE(has(o.err, {"model       nano", "text.txt, "})) << o.err;
+}
+
+TEST_F(FirstHour, AMethodWithoutAProfileNamesTheCommandThatMakesOne) {
+  const std::string bare = testing_support::bare_nano(program_).string();
+  const auto report = [&](const std::string& model, const std::string& attention) {
+    return program_
+        .run({"run", "-m", model, "-p", "What is a tide?", "-n", "1", "--attention", attention})
+        .err;
+  };
+  EXPECT_TRUE(has(report(bare, "ltri"),
+                  {"'longhaul calibrate ltri --save' makes one", "'longhaul heads --save'"}));
+  EXPECT_TRUE(has(report(bare, "trianglemix"), {"'longhaul calibrate trianglemix --save'"}));
+  EXPECT_FALSE(has(report("nano", "ltri"), {"without a profile"}));
+  EXPECT_FALSE(has(report(bare, "ltri:heads=5.0:1"), {"without a profile"}));
+  EXPECT_FALSE(has(report(bare, "infllm"), {"without a profile"}));
 }
 
 TEST_F(FirstHour, NamesLikeThoseOfTheCatalogueAreSuggested) {

@@ -84,6 +84,25 @@ TEST(BlockIndex, BlocksAddedAtOnceAreThoseAddedOneByOne) {
   EXPECT_EQ(at_once.bytes(), one_by_one.bytes());  // including the copies
 }
 
+TEST(BlockIndex, OfEqualBlocksTheLowestAreFound) {
+  // Blocks of layer 0 are equal where their representatives are the same words. Without the copy,
+  // and through it (above 8 k blocks).
+  for (const int64_t blocks : {20, 200}) {
+    for (const Shape shape : {Shape{4, 1, 64}, Shape{2, 3, 32}}) {
+      const std::vector<float> kinds = random_floats(static_cast<size_t>(3 * shape.width()), 8);
+      const std::vector<float> query =
+          random_floats(static_cast<size_t>(shape.heads * shape.head_dim), 9);
+      std::vector<float> vectors;
+      for (int64_t block = 0; block < blocks; ++block) {
+        const auto kind = kinds.begin() + block % 3 * shape.width();
+        vectors.insert(vectors.end(), kind, kind + shape.width());
+      }
+      BlockIndex index = index_of(shape, vectors, DType::BF16);
+      EXPECT_EQ(top(index, query, 5), best_of(shape, vectors, query, DType::BF16, 5));
+    }
+  }
+}
+
 TEST(BlockIndex, FindsTheBestByItsDefinition) {
   for (const Shape shape : {Shape{6, 1, 64}, Shape{3, 4, 32}, Shape{10, 3, 64}, Shape{4, 1, 24},
                             Shape{2, 5, 24}, Shape{1, 1, 7}}) {

@@ -33,6 +33,7 @@ class InfLlm final : public Method {
 
   void fit(const ModelShape& shape) {
     shape_ = shape;
+    sizes.fit(shape);
     blocks_ = {sizes, shape};
     vectors_ = mode == Repr::kMax ? std::min(repr, sizes.block) : 1;
     for (int l = 0; l < shape.layers; ++l) {

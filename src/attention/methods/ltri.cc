@@ -25,6 +25,7 @@ class Ltri final : public Method {
   void declare(OptionList& o) { given_.declare(o); }
   void fit(const ModelShape& shape) {
     o_ = given_.in_form();
+    o_.blocks.fit(shape);
     rules_ = ltri_layers(o_, shape);
     shape_ = shape;
     blocks_ = {o_.blocks, shape};

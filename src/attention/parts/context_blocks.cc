@@ -13,8 +13,10 @@ namespace longhaul {
 
 void BlockOptions::declare_sizes(OptionList& o, int64_t most_of_block) {
   o.integer(init, "n_init", 0, 1 << 20, "tokens", "first tokens of the context, seen by every row");
-  o.integer(local, "n_local", 1, 1 << 24, "tokens",
-            "last tokens that a row sees, itself among them");
+  o.integer(
+      n_local, "n_local", 1, 1 << 24, "tokens",
+      "last tokens that a row sees, itself among them; auto: an eighth of the trained length, "
+      "1,024 to 4,096");
   o.integer(block, "block", 1, most_of_block, "tokens", "tokens of a block");
   o.integer(topk, "topk", 0, 1 << 16, "blocks", "blocks that a step looks up");
 }
@@ -32,6 +34,12 @@ void BlockOptions::declare_cached(OptionList& o) {
 void BlockOptions::declare_fidelity(OptionList& o) {
   o.choice(fidelity, "fidelity", {"paper", "repo"},
            "blocks seem to stand at distance n_local - 1 (repo) or n_local (paper)");
+}
+
+void BlockOptions::fit(const ModelShape& shape) {
+  constexpr int64_t kLeast = 1024, kMost = 4096;
+  const int64_t trained = shape.trained_context > 0 ? shape.trained_context : 8 * kMost;
+  local = n_local.value_or(std::clamp(trained / 8, kLeast, kMost));
 }
 
 void BlockOptions::check(std::string_view method) const {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "attention/method.h"
@@ -21,9 +22,10 @@ namespace longhaul {
 enum class BlockFidelity : uint8_t { kPaper, kRepo };
 
 struct BlockOptions : ContextSizes {
-  int64_t topk = 16;    ///< blocks selected by a step
-  int64_t chunk = 512;  ///< most rows of a step
-  int64_t cached = 32;  ///< blocks kept in memory, with LRU replacement
+  std::optional<int64_t> n_local;  ///< `local` as the user gave it
+  int64_t topk = 16;               ///< blocks selected by a step
+  int64_t chunk = 512;             ///< most rows of a step
+  int64_t cached = 32;             ///< blocks kept in memory, with LRU replacement
   BlockFidelity fidelity = BlockFidelity::kRepo;
 
   /// Constant distance of initial tokens, blocks and aged tokens.
@@ -33,6 +35,8 @@ struct BlockOptions : ContextSizes {
   void declare_chunk(OptionList& o);
   void declare_cached(OptionList& o);
   void declare_fidelity(OptionList& o);
+  /// Sets `local`: without n_local an eighth of the trained length, between 1,024 and 4,096 tokens.
+  void fit(const ModelShape& shape);
   /// Throws UserError if the blocks of a step cannot be kept in memory together.
   void check(std::string_view method) const;
 };
