@@ -43,6 +43,25 @@ TEST(Compose, PutsTheSampleIntoTheTemplate) {
   EXPECT_GT(context.size(), red_key().context.size() - 12);
 }
 
+TEST(Compose, AContextThatComesFirstIsReadBeforeAnyQuestion) {
+  Sample s = red_key();
+  EXPECT_EQ(nano_composer().compose(s, false).read_first, 0);
+  s.context_first = true;
+  s.turns = {{false, "Where was it quiet?"}, {true, "In the harbour."}};
+  const ComposedPrompt prompt = nano_composer().compose(s, false);
+  EXPECT_EQ(
+      text_of(prompt.tokens),
+      "<|im_start|>user\nIt was a quiet evening in the harbour. The key is red.\nWhere was it "
+      "quiet?<|im_end|>\n<|im_start|>assistant\nIn the harbour.<|im_end|>\n"
+      "<|im_start|>user\nWhat is the key?<|im_end|>\n<|im_start|>assistant\n");
+  EXPECT_EQ(prompt.read_first, prompt.context_end);
+  const std::string first =
+      text_of(std::span(prompt.tokens).first(static_cast<size_t>(prompt.read_first)));
+  EXPECT_NE(first.find("harbour"), std::string::npos);
+  EXPECT_EQ(first.find("Where"), std::string::npos) << first;
+  EXPECT_NE(sample_hash(s, false), sample_hash(red_key(), false));
+}
+
 TEST(Compose, OpeningFollowsTheAssistantMark) {
   const ComposedPrompt without = nano_composer().compose(red_key(), false);
   const ComposedPrompt with = nano_composer().compose(red_key(), true);
