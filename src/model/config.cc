@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "format/checkpoint.h"
 #include "model/config_keys.h"
+#include "model/latent_config.h"
 #include "model/neutral_keys.h"
 
 namespace longhaul {
@@ -46,6 +47,7 @@ void check(const ModelConfig& c, const ConfigKeys& keys) {
   in_range(keys.ffn, c.ffn, 1 << 22);
   in_range(keys.vocab, c.vocab, 1 << 24);
   in_range(keys.heads, c.heads, 4096);
+  if (c.latent.used()) check_latent(c, keys);
   in_range(keys.head_dim, c.head_dim, 1024);
   for (int l = 0; l < c.layers; ++l) {
     in_range(keys.head_dim, c.dim_of(l), 1024);
@@ -89,6 +91,7 @@ void check(const ModelConfig& c, const ConfigKeys& keys) {
       in_range(keys.dense_layers, c.dense_layers, c.layers);
       in_range(keys.dense_ffn, c.dense_ffn, 1 << 22);
     }
+    check_expert_groups(c, keys);
     if (c.shared_ffn != 0) in_range(keys.shared_ffn, c.shared_ffn, 1 << 22);
     if (!(c.expert_scale > 0) || !std::isfinite(c.expert_scale)) {
       user_error("{}: {} is {}, expected a positive number", keys.file, keys.expert_scale,
@@ -117,6 +120,7 @@ ModelShape ModelConfig::shape(int64_t length) const {
   s.head_dims = of_attention_layers(*this, head_dims);
   s.scale = attention_scale != 0 ? attention_scale : 1.0f / std::sqrt(static_cast<float>(head_dim));
   s.cap = attention_cap;
+  s.values_in_keys = latent.used();
   s.trained_context = trained_context;
   s.window = of_attention_layers(*this, window);
   s.rope = make_rope(rope, length);
@@ -192,6 +196,7 @@ std::string ModelConfig::beyond_plain() const {
   if (!recurrent.empty()) return "recurrent layers";
   if (experts > 0) return "experts";
   if (!kv_layer.empty()) return "layers that share keys and values";
+  if (latent.used()) return "latent keys and values";
   if (!head_dims.empty()) return "heads of different sizes";
   if (sinks) return "attention sinks";
   if (mean_norms) return "norms that subtract the mean";

@@ -21,6 +21,19 @@ namespace longhaul {
 
 class Checkpoint;
 
+/// Multi-head latent attention (DeepSeek-V2, arXiv:2405.04434, section 2.1). All query heads share
+/// one key and value per row: the first `rope` numbers, which rotate, and the latent vector.
+struct LatentShape {
+  int rank = 0;        ///< width of the latent vector; 0: the model has ordinary attention
+  int query_rank = 0;  ///< width of a query's latent vector; 0: queries have none
+  int rope = 0;        ///< numbers of a head that rotate
+  int plain = 0;       ///< other numbers of a query head
+  int value = 0;       ///< numbers of a head's value
+  float eps = 1e-6f;   ///< epsilon of the norms of latent vectors
+  bool used() const { return rank > 0; }
+  int query() const { return rope + plain; }
+};
+
 struct ModelConfig {
   std::string architecture;  ///< the name in the file
   int layers = 0;
@@ -47,7 +60,8 @@ struct ModelConfig {
   std::vector<std::string> rope_tensors;  ///< tensors of the checkpoint whose factors are in `rope`
   std::vector<uint8_t> recurrent;         ///< per layer: 1 if it is a delta net; empty: none is
   DeltaShape delta;                       ///< sizes of these layers
-  bool qkv_bias = false;                  ///< q, k and v have biases, which are required
+  LatentShape latent;
+  bool qkv_bias = false;          ///< q, k and v have biases, which are required
   bool own_head = false;          ///< the output matrix is required: it is not the embedding
   bool interleaved_rope = false;  ///< Q and K rows pair (2t, 2t+1): GGUF's llama
 
@@ -84,6 +98,9 @@ struct ModelConfig {
   bool expert_sigmoid = false;  ///< scores are sigmoids
   bool choice_bias = false;     ///< a bias is added to the scores for the selection
   float expert_scale = 1;       ///< factor of the weights
+  int expert_groups = 1;        ///< groups of experts, of equal size
+  int groups_used = 1;          ///< groups whose experts a row may use
+  bool best_of_group = false;   ///< a group counts by its best expert, else by its two best
 
   /// Width of the widest network of a layer.
   int widest_ffn() const {
@@ -106,7 +123,8 @@ struct ModelConfig {
   /// The rule that selects a row's experts. `bias` is in the memory where the selection
   /// runs; null: none.
   ExpertRule expert_rule(const float* bias) const {
-    return {norm_topk_prob, expert_sigmoid, bias, expert_scale};
+    return {norm_topk_prob, expert_sigmoid, bias,         expert_scale,
+            expert_groups,  groups_used,    best_of_group};
   }
 
   bool is_recurrent(int layer) const { return !recurrent.empty() && nth(recurrent, layer) != 0; }

@@ -1,5 +1,7 @@
 // Converts GGUF metadata to ModelConfig. The GGUF specification defines the keys.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -9,6 +11,7 @@
 #include "model/config.h"
 #include "model/config_gguf_keys.h"
 #include "model/config_gguf_rope.h"
+#include "model/latent_config.h"
 #include "model/layer_kinds.h"
 #include "text/printable.h"
 
@@ -36,10 +39,11 @@ class Reader {
     c.heads = uniform("attention.head_count", c.layers);
     c.kv_heads = kv_heads(c);
     c.vocab = vocab();
-    c.head_dim = head_dim(c);
+    if (!family_.latent) c.head_dim = head_dim(c);
     c.norm_eps = static_cast<float>(data_.get_f64(
         key(c.mean_norms ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon")));
     c.trained_context = keys_.size("context_length");
+    if (family_.latent) read_latent(keys_, c);
     read_experts(c);
     read_scales(c);
     read_window(c);
@@ -50,6 +54,9 @@ class Reader {
       if (c.rope.attention_multiplier != 1) c.rope.attention_factor = c.rope.attention_multiplier;
       c.rope.attention_multiplier = 1;
     }
+    // Converters write a tenth of mscale_all_dim.
+    if (family_.latent)
+      set_latent_scale(10 * keys_.real("rope.scaling.yarn_log_multiplier").value_or(0), c);
     if (family_.temperature) {
       c.temperature_scale =
           static_cast<float>(keys_.real("attention.temperature_scale").value_or(0));
@@ -87,15 +94,30 @@ class Reader {
     c.experts_used = keys_.size("expert_used_count");
     constexpr const char* kGating = "expert_gating_func";
     constexpr int kSoftmax = 1, kSigmoid = 2;
+    if (family_.latent) c.expert_sigmoid = keys_.size_or(kGating, usual_gating(c)) == kSigmoid;
     const int usual = c.expert_sigmoid ? kSigmoid : kSoftmax;
     const int gating = keys_.size_or(kGating, usual);
     if (gating != usual && gating != 0) {
       user_error("{}: {} is {}, which is not supported, only {} is", data_.file(), key(kGating),
                  gating, usual);
     }
+    if (family_.latent) {
+      const int first = keys_.size_or("leading_dense_block_count", 0);
+      c.choice_bias = checkpoint_.find(fmt::format("blk.{}.exp_probs_b.bias", first)) != nullptr;
+      c.expert_groups = keys_.size_or("expert_group_count", 1);
+      c.groups_used = keys_.size_or("expert_group_used_count", c.expert_groups);
+      // DeepSeek-V2's groups count by their best expert.
+      c.best_of_group = family_.gguf == "deepseek2" && !c.expert_sigmoid;
+    }
     c.dense_ffn = c.ffn;
     c.ffn = keys_.size_or("expert_feed_forward_length", c.ffn);
     if (family_.shared_experts) read_shared_experts(c);
+  }
+
+  /// The function of files without the key: GLM-4.7-Flash's is a sigmoid, as in llama.cpp.
+  static int usual_gating(const ModelConfig& c) {
+    constexpr int kGlmTokens = 154880;
+    return (c.layers == 47 || c.layers == 48) && c.vocab == kGlmTokens ? 2 : 1;
   }
 
   void read_recurrent(ModelConfig& c) const {

@@ -44,8 +44,10 @@ class RopeReader {
     set_attention_factor(r);
     refuse_unless(type == "yarn" ? 1.0 : 0.0, "rope.scaling.yarn_ext_factor");
     // With a multiplier of 1 the magnitude that yarn adds equals the one that is divided out.
-    const bool cancels = r.scaling == RopeScaling::kYarn &&
-                         keys_.real("rope.scaling.yarn_log_multiplier").value_or(0) == 1;
+    // Latent attention has its multiplier in the factor of attention (set_latent_scale).
+    const double multiplier = keys_.real("rope.scaling.yarn_log_multiplier").value_or(0);
+    const bool cancels =
+        r.scaling == RopeScaling::kYarn && (multiplier == 1 || (c.latent.used() && multiplier > 0));
     if (cancels) r.attention_factor = 1;
     if (!cancels) refuse_unless(0.0, "rope.scaling.yarn_log_multiplier");
     refuse_unless(0.0, "rope.scaling.alpha");

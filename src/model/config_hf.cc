@@ -10,6 +10,7 @@
 #include "format/checkpoint.h"
 #include "model/config.h"
 #include "model/config_hf_rope.h"
+#include "model/latent_config.h"
 #include "model/layer_kinds.h"
 #include "text/printable.h"
 
@@ -77,6 +78,7 @@ class HfReader {
     if (family_.qk_norm_flag && !fields_.flag("use_qk_norm")) c.qk_norm = QkNorm::kNone;
     c.own_head =
         fields_.has("tie_word_embeddings") && fields_.object().at("tie_word_embeddings") == false;
+    if (family_.latent) read_latent(fields_, c);
     if (family_.recurrent_but_every > 0) read_recurrent(c);
     if (family_.still_every > 0) c.other_angles = still_layers(c.layers);
     c.window = windows(c);
@@ -196,16 +198,41 @@ class HfReader {
       c.shared_ffn = fields_.integer("shared_expert_intermediate_size");
       return;
     }
-    c.dense_layers = integer_or("first_k_dense_replace", 0);
+    c.dense_layers = dense_layers(c.layers);
     c.shared_ffn = std::min(c.ffn, 1 << 20) * std::min(integer_or("n_shared_experts", 0), 1024);
     c.expert_scale = static_cast<float>(fields_.real("routed_scaling_factor", 1));
     const int further = integer_or("num_mtp_layers", 0);
     c.left_out_layers = std::min(integer_or("num_nextn_predict_layers", further), 1024);
+    if (family_.expert_groups) return read_expert_groups(c);
     for (const char* key : {"n_group", "topk_group"}) {
       if (integer_or(key, 1) == 1) continue;
       user_error("{}: {} is {}: groups of experts are not supported", file_, key,
                  fields_.integer(key));
     }
+  }
+
+  /// First layers without experts. A list of kinds of layers counts before their number.
+  int dense_layers(int layers) const {
+    constexpr const char* kKinds = "mlp_layer_types";
+    if (!fields_.has(kKinds)) return integer_or("first_k_dense_replace", 0);
+    const json& kinds = fields_.object().at(kKinds);
+    const bool complete = kinds.is_array() && kinds.size() == static_cast<size_t>(layers);
+    int dense = 0;
+    while (complete && dense < layers && kinds[static_cast<size_t>(dense)] == "dense") ++dense;
+    for (int l = 0; l < layers; ++l) {
+      if (complete && (l < dense || kinds[static_cast<size_t>(l)] == "sparse")) continue;
+      user_error("{}: '{}' does not list dense layers, then sparse ones, {} in all", file_, kKinds,
+                 layers);
+    }
+    return dense;
+  }
+
+  void read_expert_groups(ModelConfig& c) const {
+    const std::string method = fields_.text("topk_method", "");
+    if (method == "greedy") return;
+    c.expert_groups = integer_or("n_group", 1);
+    c.groups_used = integer_or("topk_group", c.expert_groups);
+    c.best_of_group = method == "group_limited_greedy";
   }
 
   float positive(const char* key, double fallback) const {
@@ -245,6 +272,10 @@ class HfReader {
       if (c.window[static_cast<size_t>(l)] == 0) head_dim = c.dim_of(l);
     }
     c.rope = rope.read(head_dim, c.trained_context);
+    if (family_.latent) {
+      c.rope.rotary_dim = c.latent.rope;
+      set_latent_scale(rope.all_dims(), c);
+    }
     c.temperature_scale = static_cast<float>(rope.temperature());
     if (c.temperature_scale != 0 && !family_.temperature) {
       user_error("{}: rope scaling: llama_4_scaling_beta is not supported", file_);

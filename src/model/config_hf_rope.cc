@@ -232,6 +232,10 @@ double HfRope::temperature() const {
   return ConfigFields(config_.file(), rope_).real("llama_4_scaling_beta", 0);
 }
 
+double HfRope::all_dims() const {
+  return ConfigFields(config_.file(), rope_).real("mscale_all_dim", 0);
+}
+
 std::optional<double> HfRope::window_base() const {
   const ConfigFields window(config_.file(), window_);
   const std::string type = window.text("rope_type", window.text("type", "default").c_str());

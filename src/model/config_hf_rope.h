@@ -25,6 +25,7 @@ class HfRope {
 
   /// Ministral 3's `llama_4_scaling_beta` (ModelConfig::temperature_scale).
   double temperature() const;
+  double all_dims() const;  ///< yarn's mscale_all_dim; 0: none
 
   /// The base of layers with a window, if the file has one. Throws UserError if those layers are
   /// scaled as well.

@@ -31,6 +31,13 @@ ConfigKeys gguf_keys(const Checkpoint& checkpoint) {
   k.expert_scale = key("expert_weights_scale");
   k.window_rope_base = key("rope.freq_base_swa");
   k.layer_input = key("embedding_length_per_layer_input");
+  k.latent_rank = key("attention.kv_lora_rank");
+  k.latent_rope = key("rope.dimension_count");
+  k.latent_plain = key("attention.key_length_mla") + " - " + k.latent_rope;
+  k.latent_value = key("attention.value_length_mla");
+  k.query_rank = key("attention.q_lora_rank");
+  k.expert_groups = key("expert_group_count");
+  k.groups_used = key("expert_group_used_count");
   k.delta_key_heads = key("ssm.group_count");
   k.delta_value_heads = key("ssm.time_step_rank");
   k.delta_key_dim = key("ssm.state_size");
@@ -69,6 +76,13 @@ ConfigKeys hugging_face_keys(const ConfigFields& fields) {
   k.expert_scale = "routed_scaling_factor";
   k.window_rope_base = "rope_local_base_freq";
   k.layer_input = "hidden_size_per_layer_input";
+  k.latent_rank = "kv_lora_rank";
+  k.latent_rope = "qk_rope_head_dim";
+  k.latent_plain = "qk_nope_head_dim";
+  k.latent_value = "v_head_dim";
+  k.query_rank = "q_lora_rank";
+  k.expert_groups = "n_group";
+  k.groups_used = "topk_group";
   k.delta_key_heads = "linear_num_key_heads";
   k.delta_value_heads = "linear_num_value_heads";
   k.delta_key_dim = "linear_key_head_dim";

@@ -15,6 +15,8 @@ struct ConfigKeys {
   std::string dense_layers, dense_ffn, shared_ffn, expert_scale;
   std::string delta_key_heads, delta_value_heads, delta_key_dim, delta_value_dim, delta_kernel;
   std::string recurrent, layer_input;
+  std::string latent_rank, latent_rope, latent_plain, latent_value, query_rank;
+  std::string expert_groups, groups_used;
   std::string norm_eps, rotary_dim, rope_base, rope_factor, original_context;
 };
 

@@ -5,6 +5,7 @@
 #include "model/delta_layer.h"
 #include "model/device_decoder.h"
 #include "model/host_decoder.h"
+#include "model/latent_layer.h"
 #include "model/layer_inputs.h"
 #include "ops/attention/attention_memory.h"
 #include "ops/core/all_reduce.h"
@@ -407,7 +408,8 @@ size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute)
   const size_t lent = c.kv_layer.empty() ? 0 : n(4 * kv_width) * sizeof(float);  // for two layers
   const bool extra = c.shared_gate || c.parallel || c.experts_apart;
   return n(rows) * (stream * ((apart ? 2 : 1) + (extra ? 1 : 0)) + product + projections + delta +
-                    input + inner + lent + LayerInputs::row_bytes(c) + adapter_row_bytes(model)) +
+                    input + inner + lent + LayerInputs::row_bytes(c) + LatentLayer::row_bytes(c) +
+                    adapter_row_bytes(model)) +
          mixed + n(c.vocab) * sizeof(float) + attention_scratch_bytes(c.head_dim) +
          (rows > kMatvecMaxRows
               ? linear_scratch_bytes(rows, std::max(c.widest_ffn(), c.hidden), compute)

@@ -15,6 +15,7 @@ void refuse_host_parts(const Model& model) {
                            : c.ungated != Ungated::kNone        ? "networks without a gate"
                            : c.choice_bias && !c.expert_sigmoid ? "biases of softmax scores"
                            : !c.head_dims.empty()               ? "heads of different sizes"
+                           : c.latent.used()                    ? "latent keys and values"
                                                                 : nullptr;
   if (part == nullptr) return;
   user_error("{} models have {}, which are computed on the CPU only; use --device cpu",

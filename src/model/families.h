@@ -76,6 +76,10 @@ struct Family {
   bool layer_inputs = false;   ///< each layer may add an embedding of its own and scale its output
   bool experts_apart = false;  ///< experts and the network beside them have norms of their own
 
+  // Multi-head latent attention (model/latent_config.h).
+  bool latent = false;         ///< all query heads of a layer share one latent vector
+  bool expert_groups = false;  ///< experts are chosen among those of the best groups
+
   // Windows. In config.json `sliding_window` is the width. All layers have it unless another key
   // excludes some.
   bool windows = true;         ///< the key has a meaning

@@ -68,6 +68,40 @@ inline constexpr const char* kGlm4Moe =
         "n_shared_experts": 1, "n_routed_experts": 128, "first_k_dense_replace": 1,
         "num_nextn_predict_layers": 1})";
 
+inline constexpr const char* kDeepSeekV3 =
+    R"({"max_position_embeddings": 4096, "kv_lora_rank": 512, "q_lora_rank": 1536,
+        "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128,
+        "moe_intermediate_size": 2048, "n_routed_experts": 256, "num_experts_per_tok": 8,
+        "n_shared_experts": 1, "n_group": 8, "topk_group": 4, "first_k_dense_replace": 3,
+        "routed_scaling_factor": 2.5, "num_mtp_layers": 1})";
+
+inline constexpr const char* kDeepSeekV2 =
+    R"({"max_position_embeddings": 2048, "kv_lora_rank": 512, "q_lora_rank": 1536,
+        "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128,
+        "moe_intermediate_size": 1407, "n_routed_experts": 64, "n_shared_experts": 2,
+        "topk_method": "greedy"})";
+
+inline constexpr const char* kGlm4MoeLite =
+    R"({"max_position_embeddings": 202752, "rms_norm_eps": 1e-5, "kv_lora_rank": 512,
+        "q_lora_rank": 768, "qk_rope_head_dim": 64, "qk_nope_head_dim": 192, "v_head_dim": 256,
+        "moe_intermediate_size": 1536, "n_routed_experts": 64, "num_experts_per_tok": 4,
+        "n_shared_experts": 1, "first_k_dense_replace": 1, "routed_scaling_factor": 1.8})";
+
+inline constexpr const char* kYoutu =
+    R"({"max_position_embeddings": 131072, "kv_lora_rank": 512, "q_lora_rank": 1536,
+        "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128,
+        "tie_word_embeddings": true})";
+
+inline constexpr const char* kMistral4 =
+    R"({"max_position_embeddings": 1048576, "kv_lora_rank": 256, "q_lora_rank": 1024,
+        "qk_rope_head_dim": 64, "qk_nope_head_dim": 64, "v_head_dim": 128,
+        "moe_intermediate_size": 2048, "n_routed_experts": 128, "num_experts_per_tok": 4,
+        "n_shared_experts": 1,
+        "rope_parameters": {"type": "yarn", "rope_theta": 10000, "factor": 128,
+                            "original_max_position_embeddings": 8192, "beta_fast": 32,
+                            "beta_slow": 1, "mscale_all_dim": 1, "mscale": 1,
+                            "llama_4_scaling_beta": 0.1}})";
+
 inline constexpr const char* kDots1 =
     R"({"num_key_value_heads": 32, "max_position_embeddings": 2048, "moe_intermediate_size": 1408,
         "sliding_window": 4096, "max_window_layers": 62})";

@@ -110,6 +110,11 @@ void Decoder::HostState::project(int layer, int kv_heads) {
   float* const queries = q.resize(queue, rows * q_width).address();
   float* const keys = k.resize(queue, rows * kv_width).address();
   float* const values = v.resize(queue, rows * kv_width).address();
+  if (c.latent.used()) {
+    latent.project(input, w, c, rows, compute, queries, keys);
+    std::copy_n(keys, rows * kv_width, values);
+    return;
+  }
   if (c.output_gate) queries_and_gates.resize(static_cast<size_t>(2 * rows * q_width));
   float* const projected = c.output_gate ? queries_and_gates.data() : queries;
   const LinearJob jobs[] = {
@@ -175,7 +180,11 @@ void Decoder::HostState::grow_queries(View<float> queries, int64_t count, int64_
 
 void Decoder::HostState::project_back(int layer, const PartOutput& y) {
   const LayerWeights& w = nth(model.layers, layer);
-  input.assign(numbers(mixed), rows, w.output.cols());
+  const float* attended = numbers(mixed);
+  if (model.config.latent.used()) {
+    attended = latent.values(w, model.config, rows, input.row_kind(), compute, attended);
+  }
+  input.assign(attended, rows, w.output.cols());
   linear(input,
          LinearJob{.weight = w.output,
                    .y = y.y.address(),

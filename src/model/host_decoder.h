@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "model/decoder_state.h"
 #include "model/delta_layer.h"
+#include "model/latent_layer.h"
 #include "model/layer_inputs.h"
 #include "ops/matmul/experts.h"
 
@@ -56,6 +57,7 @@ struct Decoder::HostState final : Decoder::State {
   Buffer<float> shared, share;             // [rows, hidden], [rows]: the network beside experts
   DeltaLayer delta;
   LayerInputs inputs;
+  LatentLayer latent;
   std::vector<float> ones;  // [head_dim]
 };
 

@@ -48,6 +48,11 @@ class Attacher {
     const int64_t kv = int64_t{c.kv_heads[static_cast<size_t>(l)]} * c.dim_of(l);
     feed_forward(l, w, a);
     if (c.is_recurrent(l)) return delta(l, w, a);
+    if (c.latent.used()) {
+      const int64_t values = w.output.cols();
+      return matrix(&TensorNames::output, l, {&a.output, &w.output, c.hidden}, values,
+                    Order::kAsIs);
+    }
     const int64_t q_rows = c.output_gate ? 2 * q : q;
     matrix(&TensorNames::q, l, {&a.q, &w.q, q_rows, &w.q_bias}, c.hidden, Order::kHeads);
     if (w.k.data != nullptr)

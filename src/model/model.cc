@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "format/checkpoint.h"
+#include "model/latent_weights.h"
 #include "model/tensor_finder.h"
 #include "model/tensor_names.h"
 
@@ -38,6 +39,7 @@ class Loader {
     m.final_norm = norm(names_.final_norm, m.config.hidden);
     if (m.config.layer_input > 0) load_layer_inputs(m);
     for (int l = 0; l < m.config.layers; ++l) m.layers.push_back(layer(l));
+    m.turned = std::move(turned_);
     if (m.config.sinks) {
       for (const LayerWeights& w : m.layers) {
         m.shape.sinks.emplace_back(w.sinks.data(), std::ssize(w.sinks));
@@ -91,7 +93,11 @@ class Loader {
     w.attention_after_norm = layer_norm(c.norms.attention_after, l);
     w.ffn_norm = layer_norm(c.norms.ffn, l);
     w.ffn_after_norm = layer_norm(c.norms.ffn_after, l);
-    c.is_recurrent(l) ? load_delta(l, w) : load_attention(l, w);
+    if (c.latent.used()) {
+      load_latent(checkpoint_, names_, c, l, tensors_, turned_, w);
+    } else {
+      c.is_recurrent(l) ? load_delta(l, w) : load_attention(l, w);
+    }
     const bool experts = c.experts > 0 && l >= c.dense_layers;
     if (experts) load_experts(l, w);
     if (!experts || c.experts_apart) load_ffn(l, c.ffn_of(l), w);
@@ -343,6 +349,7 @@ class Loader {
   const Checkpoint& checkpoint_;
   TensorNames names_{};
   TensorFinder tensors_;
+  std::vector<Buffer<std::byte>> turned_;
   const ModelConfig* config_ = nullptr;
 };
 

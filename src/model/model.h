@@ -52,6 +52,13 @@ struct LayerWeights {
   std::vector<float> network_after_norm, experts_norm, experts_after_norm,
       router_norm;                   ///< [hidden]
   std::vector<float> expert_scales;  ///< [experts]
+  // Latent attention. `q` reads the query's latent vector if there is one.
+  TensorView q_down;                             ///< [query_rank, hidden]
+  TensorView kv_down;                            ///< [rank + rope, hidden]
+  std::vector<float> q_down_norm, kv_down_norm;  ///< [query_rank], [rank]
+  TensorView k_up;                ///< [heads * rank, plain]: queries to the space of latent vectors
+  TensorView v_up;                ///< rows of head h's values begin at v_first + h * v_stride
+  int v_first = 0, v_stride = 0;  ///< rows of a matrix [rows, rank]
   // The embedding that the layer adds (ModelConfig::layer_input).
   TensorView input_gate;          ///< [layer_input, hidden]
   TensorView input_output;        ///< [hidden, layer_input]
@@ -101,6 +108,7 @@ struct Model {
   std::vector<ReplacedRows> replaced;
   bool replaced_biases = false;                   ///< an adapter has replaced some biases
   std::vector<Buffer<std::byte>> adapter_memory;  ///< for factors that are not used as stored
+  std::vector<Buffer<std::byte>> turned;          ///< matrices that are not used as stored
 };
 
 /// Returns a model that refers to `checkpoint`, which must outlive it. Throws UserError with file

@@ -43,7 +43,8 @@ void check_gguf(const GgufMetadata& data, const ModelConfig& config) {
     must_be(0, {"expert_shared_count", "expert_shared_feed_forward_length"});
     must_be(1, {"expert_weights_scale"});
   }
-  must_be(1, {"expert_group_count", "interleave_moe_layer_step"});
+  if (!family.expert_groups) must_be(1, {"expert_group_count"});
+  must_be(1, {"interleave_moe_layer_step"});
   const std::string causal = config.architecture + ".attention.causal";
   if (!data.find_bool(causal).value_or(true))
     user_error("{}: {} is false, which is not supported", data.file(), causal);
@@ -78,8 +79,9 @@ void check_hugging_face(const ConfigFields& fields, const ModelConfig& config) {
   const bool of_images =
       family.layer_kinds && fields.has(kBoth) && fields.object().at(kBoth) == "vision";
   if (fields.has(kBoth) && fields.object().at(kBoth) != false && !of_images) {
+    const nlohmann::json& found = fields.object().at(kBoth);
     user_error("{}: {} is {}, which is not supported", fields.file(), kBoth,
-               printable(fields.object().at(kBoth).dump()));
+               found == true ? "true" : printable(found.dump()));
   }
   if (!fields.flag("is_causal", true))
     user_error("{}: is_causal is false, which is not supported", fields.file());

@@ -55,7 +55,15 @@ constexpr TensorNames kGguf = {.embedding = "token_embd",
                                .input_gate = "blk.{}.inp_gate",
                                .input_output = "blk.{}.proj",
                                .input_norm = "blk.{}.post_norm",
-                               .layer_scale = "blk.{}.layer_output_scale.weight"};
+                               .layer_scale = "blk.{}.layer_output_scale.weight",
+                               .q_down = "blk.{}.attn_q_a",
+                               .q_down_norm = "blk.{}.attn_q_a_norm",
+                               .q_up = "blk.{}.attn_q_b",
+                               .kv_down = "blk.{}.attn_kv_a_mqa",
+                               .kv_down_norm = "blk.{}.attn_kv_a_norm",
+                               .kv_up = "blk.{}.attn_kv_b",
+                               .k_up = "blk.{}.attn_k_b",
+                               .v_up = "blk.{}.attn_v_b"};
 
 constexpr TensorNames kHuggingFace = {
     .embedding = "model.embed_tokens",
@@ -110,7 +118,15 @@ constexpr TensorNames kHuggingFace = {
     .input_gate = "model.layers.{}.per_layer_input_gate",
     .input_output = "model.layers.{}.per_layer_projection",
     .input_norm = "model.layers.{}.post_per_layer_input_norm",
-    .layer_scale = "model.layers.{}.layer_scalar"};
+    .layer_scale = "model.layers.{}.layer_scalar",
+    .q_down = "model.layers.{}.self_attn.q_a_proj",
+    .q_down_norm = "model.layers.{}.self_attn.q_a_layernorm",
+    .q_up = "model.layers.{}.self_attn.q_b_proj",
+    .kv_down = "model.layers.{}.self_attn.kv_a_proj_with_mqa",
+    .kv_down_norm = "model.layers.{}.self_attn.kv_a_layernorm",
+    .kv_up = "model.layers.{}.self_attn.kv_b_proj",
+    .k_up = "model.layers.{}.self_attn.k_b_proj",
+    .v_up = "model.layers.{}.self_attn.v_b_proj"};
 
 }  // namespace
 

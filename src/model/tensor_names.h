@@ -40,6 +40,10 @@ struct TensorNames {
   // gate, output matrix, norm and the factor of its output (whole name).
   const char *layer_embedding, *layer_projection, *layer_projection_norm;
   const char *input_gate, *input_output, *input_norm, *layer_scale;
+  // Latent attention: queries' and keys' latent vectors, their norms, and the matrices from them.
+  // Files hold either one matrix of keys and values for all heads or one for each, turned for
+  // queries.
+  const char *q_down, *q_down_norm, *q_up, *kv_down, *kv_down_norm, *kv_up, *k_up, *v_up;
 };
 
 const TensorNames &tensor_names(CheckpointFormat format);

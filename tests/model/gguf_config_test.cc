@@ -22,7 +22,7 @@ using testing_support::kPositive;
 class GgufConfig : public testing_support::GgufModel {};
 
 TEST_F(GgufConfig, UnsupportedArchitecturesAreNamed) {
-  for (const char* architecture : {"gemma4", "mamba", ""}) {
+  for (const char* architecture : {"gemma3n", "mamba", ""}) {
     begin(architecture);
     EXPECT_TRUE(has(error_of([&] { config(); }),
                     {"m.gguf", "general.architecture", fmt::format("'{}'", architecture),

@@ -64,7 +64,7 @@ TEST(HuggingFaceRope, WhatCannotBeIsNamed) {
       << negative;
   EXPECT_EQ(error_with({{"type", "ntk"}}),
             "config.json: rope scaling is 'ntk'; supported: default, linear, llama3, yarn, "
-            "dynamic, longrope");
+            "dynamic, longrope, proportional");
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ class LayerKinds : public testing::Test {
 };
 
 TEST_F(LayerKinds, LastLayersUseTheLastKeysOfTheirKind) {
-  ModelConfig c = with("gemma4", {});
+  ModelConfig c = with("gemma4", json::object());
   EXPECT_EQ(c.kv_layer, (std::vector<int>{0, 1, 2, 3, 2, 3}));
   EXPECT_EQ(c.head_dims, (std::vector<int>{16, 32, 16, 32, 16, 32}));
   EXPECT_EQ(c.dense_ffns, (std::vector<int>{32, 32, 32, 32, 64, 64}));
@@ -62,7 +62,7 @@ TEST_F(LayerKinds, LastLayersUseTheLastKeysOfTheirKind) {
 }
 
 TEST_F(LayerKinds, BothFormsOfConfigsGiveTheSame) {
-  const ModelConfig now = with("gemma4_moe", {});
+  const ModelConfig now = with("gemma4_moe", json::object());
   const ModelConfig before = with(
       "gemma4_moe",
       {{"per_layer_config", nullptr}, {"global_head_dim", 32}, {"num_global_key_value_heads", 1}});
@@ -95,7 +95,7 @@ TEST_F(LayerKinds, ImpossibleValuesAreNamed) {
   first({{"global_head_dim", 2048}}, "head_dim is 2048");
   first({{"vocab_size_per_layer_input", 100}}, "vocab_size_per_layer_input is 100, fewer than");
   first({{"hidden_size_per_layer_input", 1 << 20}}, "hidden_size_per_layer_input is 1048576");
-  first({{"use_bidirectional_attention", "all"}}, "use_bidirectional_attention is \"all\"");
+  first({{"use_bidirectional_attention", "all"}}, "use_bidirectional_attention is '\"all\"'");
   const auto second = [&](const json& values, const char* said) {
     const std::string found = error("gemma4_moe", values);
     EXPECT_TRUE(has(found, {"config.json", said})) << found;
@@ -103,11 +103,11 @@ TEST_F(LayerKinds, ImpossibleValuesAreNamed) {
   second({{"num_experts", 0}}, "num_experts is 0");
   second({{"num_experts", nullptr}}, "num_local_experts");
   second({{"top_k_experts", 9}}, "top_k_experts is 9, which is outside 1..8");
-  second({{"per_layer_config", {{"6", {{"head_dim", 32}}}}}}, "'per_layer_config' holds 6");
-  second({{"per_layer_config", {{"x", {{"head_dim", 32}}}}}}, "'per_layer_config' holds x");
+  second({{"per_layer_config", {{"6", {{"head_dim", 32}}}}}}, "'per_layer_config' holds '6'");
+  second({{"per_layer_config", {{"x", {{"head_dim", 32}}}}}}, "'per_layer_config' holds 'x'");
   second({{"per_layer_config", {{"1", {{"head_dim", 32}}}, {"3", {{"head_dim", 64}}}}}},
          "per_layer_config[3]: head_dim is 64, unlike that of other layers of its kind");
-  second({{"per_layer_config", {{"1", 5}}}}, "'per_layer_config' holds 1");
+  second({{"per_layer_config", {{"1", 5}}}}, "'per_layer_config' holds '1'");
 }
 
 class GgufLayerKinds : public testing_support::GgufModel {};

@@ -47,6 +47,9 @@ def auto_class(folder):
     import transformers
 
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    if config["model_type"] == "mistral4":  # the class is there, but not in the list
+        transformers.AutoModelForCausalLM.register(transformers.Mistral4Config, transformers.Mistral4ForCausalLM,
+                                                   exist_ok=True)
     return (transformers.AutoModelForImageTextToText if "text_config" in config
             else transformers.AutoModelForCausalLM)
 

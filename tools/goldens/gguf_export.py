@@ -16,7 +16,8 @@ ARCHITECTURES = {"llama": "LLAMA", "qwen2": "QWEN2", "qwen3": "QWEN3", "phi3": "
                  "minimax_m2": "MINIMAXM2", "glm4_moe": "GLM4_MOE", "dots1": "DOTS1",
                  "qwen3_next": "QWEN3NEXT", "qwen3_5_text": "QWEN35", "qwen3_5_moe_text": "QWEN35MOE",
                  "ernie4_5_moe": "ERNIE4_5_MOE", "cohere2": "COHERE2", "apertus": "APERTUS", "arcee": "ARCEE",
-                 "gemma4_text": "GEMMA4"}
+                 "gemma4_text": "GEMMA4", "deepseek_v3": "DEEPSEEK2", "deepseek_v2": "DEEPSEEK2",
+                 "glm4_moe_lite": "DEEPSEEK2", "youtu": "DEEPSEEK2", "mistral4": "MISTRAL4"}
 # Model types whose rows of q and k llama.cpp rotates in pairs of neighbours. Hugging Face rotates
 # them in halves.
 PAIRED = {"llama", "mistral", "mixtral", "ministral3", "smollm3", "granite", "arcee"}
@@ -183,6 +184,8 @@ def add_family(writer, config):
                     if key in config), 0)
     if experts:
         writer.add_expert_count(experts)
+    if config.get("kv_lora_rank"):
+        return add_latent(writer, config)
     if config["model_type"] in ("gpt_oss", "minimax_m2"):
         writer.add_expert_feed_forward_length(config["intermediate_size"])
     if config.get("n_routed_experts"):
@@ -207,6 +210,65 @@ def add_family(writer, config):
         writer.add_sliding_window_pattern(config["sliding_window_pattern"])
     if config["model_type"] in ("olmo3", "exaone4", "cohere2") and config["sliding_window"]:
         writer.add_sliding_window_pattern([kind == "sliding_attention" for kind in config["layer_types"]])
+
+
+def add_latent(writer, config):
+    """Keys of latent attention and its experts, as llama.cpp's converter writes them."""
+    rope = rope_settings(config)
+    if config.get("q_lora_rank"):
+        writer.add_q_lora_rank(config["q_lora_rank"])
+    writer.add_kv_lora_rank(config["kv_lora_rank"])
+    writer.add_key_length_mla(config["qk_nope_head_dim"] + config["qk_rope_head_dim"])
+    writer.add_value_length_mla(config["v_head_dim"])
+    if rope.get("mscale_all_dim"):
+        writer.add_rope_scaling_yarn_log_mul(0.1 * rope["mscale_all_dim"])
+    if "llama_4_scaling_beta" in rope:
+        writer.add_attn_temperature_scale(rope["llama_4_scaling_beta"])
+    kinds = config.get("mlp_layer_types") or ["dense"] + ["sparse"] * (config["num_hidden_layers"] - 1)
+    dense = config.get("first_k_dense_replace", kinds.count("dense"))
+    writer.add_leading_dense_block_count(dense if config.get("n_routed_experts") else config["num_hidden_layers"])
+    writer.add_expert_shared_count(config.get("n_shared_experts", 0))
+    if not config.get("n_routed_experts"):
+        writer.add_expert_feed_forward_length(config["intermediate_size"])
+        return
+    sigmoid = config["model_type"] in ("deepseek_v3", "glm4_moe_lite")
+    writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID if sigmoid else gguf.ExpertGatingFuncType.SOFTMAX)
+    writer.add_expert_weights_scale(config["routed_scaling_factor"])
+    writer.add_expert_weights_norm(config["norm_topk_prob"])
+    if (config.get("n_group") or 1) > 1:
+        writer.add_expert_group_count(config["n_group"])
+        writer.add_expert_group_used_count(config["topk_group"])
+
+
+def latent_sizes(config):
+    """What the usual keys hold for latent attention, which is one KV head."""
+    return {**config, "head_dim": config["kv_lora_rank"] + config["qk_rope_head_dim"], "num_key_value_heads": 1,
+            "rotary_dim": config["qk_rope_head_dim"]}
+
+
+def split_latent(config, weights):
+    """Matrices of keys, turned, and of values, for each head."""
+    split, plain = {}, config["qk_nope_head_dim"]
+    for name, values in weights.items():
+        if "kv_b_proj" not in name:
+            split[name] = values
+            continue
+        heads = values.reshape(config["num_attention_heads"], -1, values.shape[1])
+        split[name.replace("kv_b_proj", "k_b_proj")] = heads[:, :plain].swapaxes(1, 2)
+        split[name.replace("kv_b_proj", "v_b_proj")] = heads[:, plain:]
+    return split
+
+
+def join_latent(split):
+    """The inverse of split_latent."""
+    joined = {}
+    for name, values in split.items():
+        if "k_b_proj" in name:
+            both = numpy.concatenate([values.swapaxes(1, 2), split[name.replace("k_b_proj", "v_b_proj")]], axis=1)
+            joined[name.replace("k_b_proj", "kv_b_proj")] = both.reshape(-1, both.shape[2])
+        elif "v_b_proj" not in name:
+            joined[name] = values
+    return joined
 
 
 def full_layers(config):
@@ -341,12 +403,16 @@ def join_qwen3_next(config, split):
 def split_for(config, weights):
     if config["model_type"] == "qwen3_next":
         return split_qwen3_next(config, weights)
+    if config.get("kv_lora_rank"):
+        return split_latent(config, weights)
     return split_gpt_oss(weights) if config["model_type"] == "gpt_oss" else weights
 
 
 def join_for(config, weights):
     if config["model_type"] == "qwen3_next":
         return join_qwen3_next(config, weights)
+    if config.get("kv_lora_rank"):
+        return join_latent(weights)
     return join_gpt_oss(weights) if config["model_type"] == "gpt_oss" else weights
 
 
@@ -355,7 +421,8 @@ def gemma4_name(name):
     layer = re.fullmatch(r"model\.layers\.(\d+)\.(.*)", name)
     ends = {"router.scale": "ffn_gate_inp.scale", "router.per_expert_scale": "ffn_down_exps.scale",
             "layer_scalar": "layer_output_scale.weight", "experts.gate_up_proj": "ffn_gate_up_exps.weight",
-            "experts.down_proj": "ffn_down_exps.weight"}
+            "experts.down_proj": "ffn_down_exps.weight", "mlp.experts.gate_up_proj": "ffn_gate_up_exps.weight",
+            "mlp.experts.down_proj": "ffn_down_exps.weight"}
     return f"blk.{layer[1]}.{ends[layer[2]]}" if layer and layer[2] in ends else None
 
 
@@ -405,7 +472,8 @@ def export(folder, path, types):
     writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[architecture_of(config)])
     writer.add_name("tiny random model")  # llama.cpp expects special tokens of models named phi-3
     of_gemma4 = config["model_type"] == "gemma4_text"
-    add_hyperparameters(writer, gemma4_sizes(config) if of_gemma4 else config,
+    sizes = gemma4_sizes if of_gemma4 else latent_sizes if config.get("kv_lora_rank") else dict
+    add_hyperparameters(writer, sizes(config),
                         {**rope, "partial_rotary_factor": 1.0} if of_gemma4 else rope)
     add_family(writer, config)
     if of_gemma4:

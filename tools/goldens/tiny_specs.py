@@ -64,6 +64,14 @@ def gemma4_small():
                   attention_k_eq_v=False, final_logit_softcapping=30.0, enable_moe_block=False)
 
 
+def latent(architecture, model_type, **fields):
+    """Latent vectors of 32, heads of 32 numbers and 16 that rotate."""
+    config = family(architecture, model_type, num_hidden_layers=3, num_key_value_heads=4, kv_lora_rank=32, qk_rope_head_dim=16,
+                    qk_nope_head_dim=32, **{"q_lora_rank": 32, "v_head_dim": 32, "tie_word_embeddings": False,
+                                            "intermediate_size": 96, **fields})
+    return {key: value for key, value in config.items() if key != "head_dim"}
+
+
 DELTA_LAYERS = ["linear_attention", "linear_attention", "linear_attention", "full_attention", "linear_attention"]
 
 
@@ -371,6 +379,42 @@ SPECS = {
                intermediate_size=64, use_bidirectional_attention="vision", final_logit_softcapping=30.0,
                per_layer_config={str(layer): {"head_dim": 32, "num_key_value_heads": 1} for layer in (1, 3, 5)}),
         96, {"top_k_experts": 1}, {"": "Q8_0", "ffn_down": "F16"}),
+    "deepseek_v3": (
+        "latent attention with a latent vector of queries; a first layer without experts, then 8 in 4 groups, of which a row uses "
+        "3 in 2 groups, chosen by sigmoids with a bias; YaRN whose magnitude is in the factor of attention",
+        latent("DeepseekV3ForCausalLM", "deepseek_v3", first_k_dense_replace=1, moe_intermediate_size=32, n_routed_experts=8,
+               n_shared_experts=1, num_experts_per_tok=3, n_group=4, topk_group=2, routed_scaling_factor=2.5, norm_topk_prob=True,
+               num_mtp_layers=0, max_position_embeddings=256,
+               rope_scaling={"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64, "mscale": 1.0,
+                             "mscale_all_dim": 1.0, "beta_fast": 32, "beta_slow": 1}),
+        100, {"topk_group": 4}, {"": "Q8_0", "ffn_down": "F16"}),
+    "deepseek_v2": (
+        "latent attention without a latent vector of queries; groups that count by their best expert, chosen by a softmax; weights "
+        "that do not add up to 1",
+        latent("DeepseekV2ForCausalLM", "deepseek_v2", q_lora_rank=None, first_k_dense_replace=1, moe_intermediate_size=32,
+               n_routed_experts=8, n_shared_experts=2, num_experts_per_tok=3, n_group=4, topk_group=2, routed_scaling_factor=1.5,
+               norm_topk_prob=False, topk_method="group_limited_greedy"),
+        64, {"topk_group": 4}, None),
+    "glm4_moe_lite": (
+        "as deepseek_v3 without groups, values of another size than keys; a list of layers with experts",
+        latent("Glm4MoeLiteForCausalLM", "glm4_moe_lite", mlp_layer_types=["dense", "sparse", "sparse"], moe_intermediate_size=32,
+               n_routed_experts=8, n_shared_experts=1, num_experts_per_tok=3, n_group=1, topk_group=1, v_head_dim=64,
+               routed_scaling_factor=1.8, norm_topk_prob=True, rope_theta=1e6),
+        64, {"routed_scaling_factor": 0.5}, {"": "Q8_0", "ffn_down": "F16"}),
+    "mistral4": (
+        "as deepseek_v2 with queries that grow with their position; weights that add up to 1; no layer without experts",
+        without_theta(latent(
+            "Mistral4ForCausalLM", "mistral4", dtype="bfloat16", first_k_dense_replace=0, moe_intermediate_size=32, n_routed_experts=8,
+            n_shared_experts=1, num_experts_per_tok=3, n_group=1, topk_group=1, routed_scaling_factor=1.0, norm_topk_prob=True,
+            rope_parameters={"type": "yarn", "rope_type": "yarn", "rope_theta": 10000.0, "factor": 8.0,
+                             "original_max_position_embeddings": 32, "max_position_embeddings": 512, "beta_fast": 32.0,
+                             "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1})),
+        100, {"num_experts_per_tok": 1}, None),
+    "youtu": (
+        "latent attention in a model without experts",
+        # Without a padding token, whose embedding transformers sets to 0 when it loads this class.
+        latent("YoutuForCausalLM", "youtu", tie_word_embeddings=True, rope_theta=1e6, pad_token_id=None),
+        64, {"rope_theta": 100.0}, {"": "Q8_0"}),
     "gemma4_images": (
         "the text model within one that sees images: its settings under text_config, its tensors under a prefix",
         with_images("Gemma4ForConditionalGeneration", "gemma4", gemma4_small(), image_token_id=262, audio_config=None,

@@ -21,6 +21,11 @@ struct ExpertRule {
   /// GPU only with `sigmoid`.
   const float* choice_bias = nullptr;
   float scale = 1;  ///< factor of all weights
+  /// Experts are in `groups` groups of equal size, and a row uses experts of the best `groups_used`
+  /// of them only (DeepSeek-V2, arXiv:2405.04434, section 2.2.2). On a GPU only 1.
+  int groups = 1, groups_used = 1;
+  bool best_of_group =
+      false;  ///< a group counts by its best score, else by the sum of its two best
 };
 
 /// Chooses the `used` experts with the largest scores for each row of `logits` [rows, experts].

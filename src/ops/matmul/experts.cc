@@ -19,10 +19,31 @@ double sigmoid(float x) { return 1 / (1 + std::exp(-double{x})); }
 /// The number by which experts are chosen. It orders them as their scores do.
 float choice_score(const float* logits, int32_t expert, const ExpertRule& rule, double top,
                    double sum) {
-  if (rule.choice_bias == nullptr) return logits[expert];
+  if (rule.choice_bias == nullptr && rule.groups == 1) return logits[expert];
   const double score =
       rule.sigmoid ? sigmoid(logits[expert]) : std::exp(logits[expert] - top) / sum;
-  return static_cast<float>(score) + rule.choice_bias[expert];
+  const float bias = rule.choice_bias == nullptr ? 0 : rule.choice_bias[expert];
+  return static_cast<float>(score) + bias;
+}
+
+/// Gives the experts of all but the best groups a score of minus infinity.
+void drop_groups(const ExpertRule& rule, std::span<float> scores) {
+  const auto size = scores.size() / static_cast<size_t>(rule.groups);
+  std::vector<std::pair<float, int>> of_groups;
+  for (int g = 0; g < rule.groups; ++g) {
+    float best = -INFINITY, next = -INFINITY;
+    for (const float score : scores.subspan(static_cast<size_t>(g) * size, size)) {
+      next = std::max(next, std::min(best, score));
+      best = std::max(best, score);
+    }
+    // Ascending order: the best group first, among equal ones the lower number.
+    of_groups.emplace_back(-(rule.best_of_group || size == 1 ? best : best + next), g);
+  }
+  std::sort(of_groups.begin(), of_groups.end());
+  for (size_t i = static_cast<size_t>(rule.groups_used); i < of_groups.size(); ++i) {
+    const auto first = static_cast<size_t>(of_groups[i].second) * size;
+    std::ranges::fill(scores.subspan(first, size), -INFINITY);
+  }
 }
 
 /// Selects the experts of one row; `order` and `scores` are scratch memory.
@@ -37,6 +58,7 @@ void choose_of_row(const float* logits, int experts, int used, const ExpertRule&
   for (const int32_t e : order) {
     scores[static_cast<size_t>(e)] = choice_score(logits, e, rule, top, of_all);
   }
+  if (rule.groups > 1) drop_groups(rule, scores);
   std::partial_sort(order.begin(), order.begin() + used, order.end(), [&](int32_t a, int32_t b) {
     const float of_a = scores[static_cast<size_t>(a)], of_b = scores[static_cast<size_t>(b)];
     return of_a > of_b || (!(of_a < of_b) && a < b);
@@ -59,7 +81,8 @@ void choose_of_row(const float* logits, int experts, int used, const ExpertRule&
 
 void choose_experts(const float* logits, int64_t rows, int experts, int used,
                     const ExpertRule& rule, ExpertChoice* chosen) {
-  LH_ASSERT(used >= 1 && used <= experts);
+  LH_ASSERT(used >= 1 && used <= experts && experts % rule.groups == 0);
+  LH_ASSERT(used <= experts / rule.groups * rule.groups_used);
   parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
     thread_local std::vector<int32_t> order;
     thread_local std::vector<float> scores;
