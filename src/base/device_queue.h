@@ -1,14 +1,14 @@
 #pragma once
 // Interface of a device. A device must provide the functions of DeviceQueue, which manage memory
-// and run work in order. The operations of ops/core/device_ops.h are optional and only add speed.
-// If a device lacks an operation, the operation runs on the host, on copies of its arrays
-// (base/host_stage.h).
+// and run work in order, and the operations of ops/core/device_ops.h. It may implement further
+// operations (base/device_table.h), which only add speed.
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 
+#include "base/device_table.h"
 #include "base/place.h"
 
 namespace longhaul {
@@ -76,8 +76,13 @@ class DeviceQueue {
   /// Returns the seconds that the host has waited so far, also for memory that copies still read.
   virtual double waited_seconds() const { return 0; }
 
-  /// Operations that the device implements.
+  /// Operations that every device must have.
   virtual DeviceOps& ops() = 0;
+  /// Operations that this device implements.
+  DeviceTable& operations() { return operations_; }
+
+ private:
+  DeviceTable operations_;
 };
 
 }  // namespace longhaul

@@ -8,8 +8,9 @@
 
 #include "base/error.h"
 #include "base/nth.h"
+#include "base/on_device.h"
 #include "kv/kv_store.h"
-#include "ops/core/device_ops.h"
+#include "ops/attention/row_moves.h"
 
 namespace longhaul {
 namespace {
@@ -135,7 +136,7 @@ bool KvStore::keep_there(int layer, std::span<const Chosen> lists) {
     numbers.push_back({each.rows, told.address(), kept.memory->data(), told.size(), behind});
   }
   queue_.device().upload_all(pieces);
-  if (!queue_.device().ops().keep_rows(moves, numbers)) return false;
+  if (!on_device(kKeepRows, queue_, moves, numbers)) return false;
   for (int list = 0; list < layout_.lists(layer); ++list) at(layer, list).listed = 0;
   std::swap(nth(tables_, layer), to);
   const std::vector<std::byte*> pages = fresh.take();

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "kv/kv_store.h"
-#include "ops/core/device_ops.h"
 
 namespace longhaul {
 namespace {

@@ -8,11 +8,12 @@
 
 #include "base/error.h"
 #include "base/host_stage.h"
+#include "base/on_device.h"
 #include "base/parallel.h"
 #include "kv/page_pool.h"
 #include "kv/shared_pages.h"
+#include "ops/attention/row_moves.h"
 #include "ops/attention/stored_key.h"
-#include "ops/core/device_ops.h"
 
 namespace longhaul {
 namespace {
@@ -209,7 +210,7 @@ bool KvStore::append_on_device(int layer, const DeviceAppend& rows) {
   }
   added.lists = lists;
   added.first = first;
-  return queue_.device().ops().append(added);
+  return on_device(kAppendRows, queue_, {&added, 1});
 }
 
 /// Appends the rows through the host.

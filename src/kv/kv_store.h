@@ -22,7 +22,7 @@
 
 namespace longhaul {
 
-struct DeviceAppend;  // ops/core/device_ops.h
+struct DeviceAppend;  // ops/attention/row_moves.h
 
 class ByteReader;
 class ByteWriter;

@@ -1,7 +1,8 @@
 #include "kv/rope_append.h"
 
 #include "base/assert.h"
-#include "ops/core/device_ops.h"
+#include "base/on_device.h"
+#include "ops/attention/row_moves.h"
 
 namespace longhaul {
 
@@ -43,7 +44,7 @@ bool AppendBatch::add(KvStore& store, int layer, const NewRows& added, const Rot
   const Queue& queue = store.queue_;
   const int lists = store.lists(layer);
   if (queue.on_host() || added.rows == 0 || lists == 0) return false;
-  if (!queue.device().ops().appends_together()) return false;
+  if (!has(kAppendRows, queue)) return false;
   store.reserve_layer(layer, added.rows);
   if (!s.lists.empty() && !s.fits(store.rows(layer, 0))) return false;
   const int64_t size = added.rows * added.kv_heads * store.layout().dim_of(layer);
@@ -84,7 +85,7 @@ void AppendBatch::run(Queue& queue) {
     s.appends[i].lists = std::span(s.lists).subspan(s.own[i].first, s.own[i].count);
     s.appends[i].first = std::span(s.first).subspan(s.own[i].first, s.own[i].count);
   }
-  queue.device().ops().append_all(s.appends);
+  LH_ASSERT(on_device(kAppendRows, queue, s.appends));
   shrink(0);
 }
 

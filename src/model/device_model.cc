@@ -33,7 +33,7 @@ std::shared_ptr<const DeviceMatrix> DeviceModel::matrix(std::span<const TensorVi
         "use --device cpu",
         name_of(type), name_of(other.type));
   }
-  auto copy = device_ops(queue_)->matrix(weights);
+  auto copy = queue_.device().ops().matrix(weights);
   if (copy == nullptr) {
     user_error("the model has {} weights, for which the GPU has no form; use --device cpu",
                name_of(type));

@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 #include "on_device.h"
+#include "ops/attention/gate_mix.h"
 #include "ops/core/fill.h"
 #include "ops/grad/rms_norm_backward.h"
 #include "ops/grad/swiglu_backward.h"
@@ -195,7 +196,7 @@ TEST_F(GradientsOnTheGpu, PassThroughWeightsOfEveryType) {
           Compute::kF32);
       const auto taken = ops.input();
       ops.take(there(dy), rows, 72, *taken);
-      ASSERT_TRUE(ops.linear_back(*taken, *matrix, true, found));
+      ops.linear_back(*taken, *matrix, true, found);
       EXPECT_LT(apart(here(found), dx), 0.01) << rows;
     }
   }

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 
+#include "base/on_device.h"
 #include "cuda/paged_heads.h"
+#include "ops/attention/gather_lists.h"
 #include "ops/choose/antidiagonal_blocks.h"
 #include "ops/choose/flex_blocks.h"
 #include "ops/choose/tile_lists.h"
 #include "ops/choose/votes.h"
-#include "ops/core/device_ops.h"
 #include "ops/core/devices.h"
 #include "ops/core/gpu/gpu_queue.gpu.h"
 #include "ops/maps/expected_attention.h"
@@ -97,10 +98,10 @@ struct Lying {
 void gather(std::vector<PagedRows>& lists, size_t some, int64_t keys) {
   if (some == 0 || static_cast<GpuQueue&>(gpu().device()).capability() != 90) return;
   const std::vector<PagedRows> stored = lists;
-  ASSERT_EQ(gpu().device().ops().gather_lists(std::span(stored).first(some), keys, 1 << 20,
-                                              std::span(lists).first(some)),
+  ASSERT_EQ(on_device(kGatherLists, gpu(), std::span(stored).first(some), keys, 1 << 20,
+                      std::span(lists).first(some)),
             static_cast<int>(some));
-  EXPECT_EQ(gpu().device().ops().reads_masks(lists[0]), lists[0].head_dim <= 128);
+  EXPECT_EQ(on_device(kReadsMasks, gpu(), lists[0]), lists[0].head_dim <= 128);
 }
 
 /// Heads with an A-shape, lines and blocks in one call of attention.

@@ -18,7 +18,6 @@ namespace {
 
 using testing_support::exact_options;
 using testing_support::FakeDevice;
-using testing_support::FakeOps;
 using testing_support::TempFolder;
 using testing_support::TinyModel;
 
@@ -26,8 +25,7 @@ struct FakeCommunicator {
   explicit FakeCommunicator(int ranks) {
     std::vector<std::shared_ptr<DeviceQueue>> queues;
     for (int rank = 0; rank < ranks; ++rank) {
-      devices.push_back(
-          std::make_shared<FakeDevice>(std::make_unique<FakeOps>(), static_cast<int16_t>(rank)));
+      devices.push_back(std::make_shared<FakeDevice>(static_cast<int16_t>(rank)));
       devices.back()->any_thread = true;
       queues.push_back(devices.back());
     }

@@ -28,9 +28,7 @@ class OnAChoosingDevice : public ::testing::TestWithParam<Small> {
  protected:
   static testing_support::TwoPlaces places() {
     static const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
-    auto ops = std::make_unique<testing_support::ChoosingOps>();
-    return {engine, GetParam().spec,
-            Queue(std::make_shared<testing_support::FakeDevice>(std::move(ops)))};
+    return {engine, GetParam().spec, Queue(std::make_shared<testing_support::ChoosingDevice>())};
   }
 };
 

@@ -8,15 +8,30 @@
 
 #include "attention/test_name.h"
 #include "engine/two_places.h"
+#include "ops/attention/gather_lists.h"
 #include "ops/fake_device.h"
 
 namespace longhaul {
 namespace {
 
-class GatheringOps : public testing_support::FakeOps {
+class GatheringQueue : public testing_support::FakeDevice {
  public:
-  int gather_lists(std::span<const PagedRows> lists, int64_t keys, int64_t rows,
-                   std::span<PagedRows> to) override {
+  GatheringQueue() {
+    operations().set(kGatherLists,
+                     [this](std::span<const PagedRows> lists, int64_t keys, int64_t rows,
+                            std::span<PagedRows> to) { return gather(lists, keys, rows, to); });
+    operations().set(kAttend, [this](const AttendCall&, std::span<const AttendTask> tasks) {
+      return look_at(tasks);
+    });
+  }
+
+  static constexpr size_t kAtOnce = 2;
+  static constexpr int64_t kLeastRows = 100;  ///< passes of 64 rows, two query heads per list
+  int gathered = 0, read_copies = 0, read_others = 0;
+
+ private:
+  int gather(std::span<const PagedRows> lists, int64_t keys, int64_t rows,
+             std::span<PagedRows> to) {
     std::ranges::fill(bytes_, std::byte{0xFF});
     if (rows < kLeastRows) return 0;
     const size_t some = std::min(lists.size(), kAtOnce);
@@ -38,7 +53,7 @@ class GatheringOps : public testing_support::FakeOps {
     return static_cast<int>(some);
   }
   /// Inspects the call and leaves it to the host.
-  bool attend(const AttendCall&, std::span<const AttendTask> tasks) override {
+  bool look_at(std::span<const AttendTask> tasks) {
     for (const AttendTask& task : tasks) {
       for (const KeySegment& keys : task.segments) {
         if (keys.count > 0) ++(is_copy(keys.rows) ? read_copies : read_others);
@@ -46,12 +61,6 @@ class GatheringOps : public testing_support::FakeOps {
     }
     return false;
   }
-
-  static constexpr size_t kAtOnce = 2;
-  static constexpr int64_t kLeastRows = 100;  ///< passes of 64 rows, two query heads per list
-  int gathered = 0, read_copies = 0, read_others = 0;
-
- private:
   bool is_copy(const PagedRows& rows) const {
     return !addresses_.empty() && rows.pages >= addresses_.data() &&
            rows.pages < addresses_.data() + addresses_.size();
@@ -63,15 +72,12 @@ class GatheringOps : public testing_support::FakeOps {
 
 void expect_answers_from_copies(const std::string& spec) {
   const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
-  auto own = std::make_unique<GatheringOps>();
-  GatheringOps& ops = *own;
-  const testing_support::TwoPlaces places(
-      engine, spec, Queue(std::make_shared<testing_support::FakeDevice>(std::move(own))),
-      {DType::Q8_0, DType::Q4_0});
+  const auto device = std::make_shared<GatheringQueue>();
+  const testing_support::TwoPlaces places(engine, spec, Queue(device), {DType::Q8_0, DType::Q4_0});
   places.expect_same_answers_and_sessions();
-  EXPECT_GT(ops.gathered, 0);
-  EXPECT_GT(ops.read_copies, 0);
-  EXPECT_GT(ops.read_others, 0);  // by replies and short passes
+  EXPECT_GT(device->gathered, 0);
+  EXPECT_GT(device->read_copies, 0);
+  EXPECT_GT(device->read_others, 0);  // by replies and short passes
 }
 
 class GatheringDevice : public ::testing::TestWithParam<const char*> {};

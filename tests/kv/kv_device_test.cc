@@ -43,8 +43,7 @@ class CountedPages : public PageMemory {
 class KvDevice : public ::testing::Test {
  protected:
   KvDevice()
-      : queue_(std::make_shared<FakeDevice>(std::move(made_))),
-        pages_(std::make_shared<CountedPages>(queue_, layout().page_bytes())),
+      : pages_(std::make_shared<CountedPages>(queue_, layout().page_bytes())),
         pair_(KvStore(layout(), pages_, queue_), {}) {
     pair_.reset();
     append(pair_, 100);
@@ -95,9 +94,8 @@ class KvDevice : public ::testing::Test {
   int64_t waits() const { return queue_.device().waits(); }
 
   std::mt19937 random_{7};
-  std::unique_ptr<ChoosingOps> made_ = std::make_unique<ChoosingOps>();
-  ChoosingOps& ops_ = *made_;
-  Queue queue_;
+  std::shared_ptr<ChoosingDevice> device_ = std::make_shared<ChoosingDevice>();
+  Queue queue_{device_};
   std::shared_ptr<CountedPages> pages_;
   Pair pair_;
 };
@@ -146,7 +144,7 @@ TEST_F(KvDevice, ForksShareWhatWasChosenUntilOneKeepsLess) {
 
 TEST_F(KvDevice, PagesAreGivenBackWhereTheDeviceCannotKeepRows) {
   const std::vector<std::vector<int32_t>> rows = some_rows(pair_);
-  ops_.fails = [] { return false; };
+  device_->fails = [] { return false; };
   keep(pair_, rows);  // through the host
   EXPECT_EQ(pages_->taken,
             layout().pages_for(std::ssize(rows[0])) + layout().pages_for(std::ssize(rows[1])));
@@ -157,11 +155,11 @@ TEST_F(KvDevice, NothingIsLostWhereTheDeviceFails) {
   const int taken = pages_->taken;
   Pair plain(pair_.store.fork(), pair_.plain);
   std::vector<std::vector<int32_t>> rows = some_rows(pair_);
-  ops_.fails = []() -> bool { throw std::runtime_error("the device is lost"); };
+  device_->fails = []() -> bool { throw std::runtime_error("the device is lost"); };
   EXPECT_THROW(keep(pair_, rows), std::runtime_error);
   EXPECT_EQ(pages_->taken, taken);
   pair_.plain = plain.plain;
-  ops_.fails = nullptr;
+  device_->fails = nullptr;
   pages_->most = taken + 2;  // too few for both lists
   EXPECT_THROW(keep(pair_, rows), std::bad_alloc);
   EXPECT_EQ(pages_->taken, taken);

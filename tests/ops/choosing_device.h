@@ -4,23 +4,43 @@
 
 #include <functional>
 
+#include "ops/attention/row_moves.h"
+#include "ops/choose/hybrid_rules.h"
 #include "ops/choose/rule_phases.h"
+#include "ops/choose/steady_scores.h"
 #include "ops/core/fill.h"
 #include "ops/fake_device.h"
 
 namespace longhaul::testing_support {
 
-class ChoosingOps : public FakeOps {
+class ChoosingDevice : public FakeDevice {
  public:
-  bool fill(View<float> x, float value) override {
+  ChoosingDevice() {
+    const auto set = [this](const auto& operation, auto function) {
+      operations().set(operation, [this, function](const auto&... arguments) {
+        return (this->*function)(arguments...);
+      });
+    };
+    set(kFill, &ChoosingDevice::fill);
+    set(kAddLists, &ChoosingDevice::add_lists);
+    set(kAddSeen, &ChoosingDevice::add_seen);
+    set(kSelectRows, &ChoosingDevice::select_rows);
+    set(kDealRows, &ChoosingDevice::deal_rows);
+    set(kSteadyScores, &ChoosingDevice::steady_scores);
+    set(kJudgeRules, &ChoosingDevice::judge_rules);
+    set(kListRules, &ChoosingDevice::list_rules);
+    set(kKeepRows, &ChoosingDevice::keep_rows);
+  }
+
+  bool fill(View<float> x, float value) {
     longhaul::fill(host_queue(), here(x), value);
     return true;
   }
-  bool add_lists(View<const float> x, View<float> out) override {
+  bool add_lists(View<const float> x, View<float> out) {
     longhaul::add_lists(host_queue(), here(x), here(out));
     return true;
   }
-  bool add_seen(int64_t rows, std::span<const View<float>> columns) override {
+  bool add_seen(int64_t rows, std::span<const View<float>> columns) {
     for (const View<float>& column : columns) {
       const View<float> numbers = here(column);
       longhaul::add_seen(host_queue(), rows, {&numbers, 1});
@@ -28,7 +48,7 @@ class ChoosingOps : public FakeOps {
     return true;
   }
   bool select_rows(std::span<const View<const float>> scores, const RowsToKeep& keep,
-                   std::span<const View<int32_t>> rows) override {
+                   std::span<const View<int32_t>> rows) {
     for (size_t l = 0; l < scores.size(); ++l) {
       cuda::select_rows(cuda::HostBlock{}, shared_.select,
                         {scores[l].address(), scores[l].size(), keep.first, keep.last, keep.count,
@@ -36,7 +56,7 @@ class ChoosingOps : public FakeOps {
     }
     return true;
   }
-  bool deal_rows(const DealtRows& dealt) override {
+  bool deal_rows(const DealtRows& dealt) {
     std::vector<cuda::DealtList> lists;
     for (size_t l = 0; l < dealt.scores.size(); ++l) {
       lists.push_back({dealt.scores[l].address(), dealt.scores[l].size(), dealt.rows[l].address(),
@@ -48,7 +68,7 @@ class ChoosingOps : public FakeOps {
          dealt.sure, dealt.left, reinterpret_cast<uint32_t*>(dealt.scratch.address())});
     return true;
   }
-  bool steady_scores(std::span<const SteadyList> lists) override {
+  bool steady_scores(std::span<const SteadyList> lists) {
     for (const auto& [got, rule, scores] : lists) {
       cuda::steady_scores(
           cuda::HostBlock{}, shared_.select,
@@ -57,21 +77,22 @@ class ChoosingOps : public FakeOps {
     }
     return true;
   }
-  bool judges_rules() const override { return true; }
-  void judge_rules(const HybridRules& rules, std::span<const JudgedList> lists,
-                   View<int32_t> verdicts) override {
+  bool judge_rules(const HybridRules& rules, std::span<const JudgedList> lists,
+                   View<int32_t> verdicts) {
     for (size_t l = 0; l < lists.size(); ++l) {
       run(rules, lists[l], verdicts.address() + 2 * l, nullptr);
     }
+    return true;
   }
-  void list_rules(const HybridRules& rules, std::span<const JudgedList> lists,
-                  std::span<const View<int32_t>> rows) override {
+  bool list_rules(const HybridRules& rules, std::span<const JudgedList> lists,
+                  std::span<const View<int32_t>> rows) {
     for (size_t l = 0; l < lists.size(); ++l) run(rules, lists[l], nullptr, rows[l].address());
+    return true;
   }
 
   /// Set by tests: replaces keep_rows().
   std::function<bool()> fails;
-  bool keep_rows(std::span<const KeptRows> rows, std::span<const KeptNumbers> numbers) override {
+  bool keep_rows(std::span<const KeptRows> rows, std::span<const KeptNumbers> numbers) {
     if (fails) return fails();
     for (const KeptRows& move : rows) {
       for (int64_t i = 0; i < move.rows.size(); ++i) {

@@ -16,7 +16,7 @@
 namespace longhaul {
 namespace {
 
-using testing_support::ChoosingOps;
+using testing_support::ChoosingDevice;
 using testing_support::view_of;
 using RuleNumbers = std::vector<float>;
 
@@ -66,7 +66,7 @@ TEST(CutPhases, HoldTheBestAndOfEqualsTheLowerRows) {
 
 TEST(SteadyPhases, ScoreAsTheHostDoes) {
   std::mt19937 random(2);
-  ChoosingOps device;
+  ChoosingDevice device;
   Array<float> scratch;
   for (const int64_t n : {1, 64, 1000, 3000}) {
     for (int kind = 0; kind < 4; ++kind) {
@@ -93,7 +93,7 @@ TEST(SteadyPhases, ScoreAsTheHostDoes) {
 
 TEST(DealPhases, DealAsTheHostDoes) {
   std::mt19937 random(3);
-  ChoosingOps device;
+  ChoosingDevice device;
   std::vector<RowSelection> selections(5);
   for (int round = 0; round < 200; ++round) {
     std::vector<RuleNumbers> lists;
@@ -142,7 +142,7 @@ TEST(DealPhases, DealAsTheHostDoes) {
 /// Lists after evictions, judged with thresholds that make each rule the cheapest in turn.
 TEST(RulePhases, JudgeAsTheHostDoes) {
   std::mt19937 random(4);
-  ChoosingOps device;
+  ChoosingDevice device;
   JudgedRows memory;
   std::vector<int> found(5);
   for (int round = 0; round < 300; ++round) {

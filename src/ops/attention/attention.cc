@@ -7,13 +7,13 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/on_device.h"
 #include "base/parallel.h"
 #include "ops/attention/attention_kernels.h"
 #include "ops/attention/attention_memory.h"
 #include "ops/attention/key_parts.h"
 #include "ops/attention/merge_attention.h"
 #include "ops/attention/visible_keys.h"
-#include "ops/core/device_ops.h"
 #include "ops/core/host_copies.h"
 #include "ops/core/thread_scratch.h"
 
@@ -261,8 +261,8 @@ void attend_and_join(const AttendCall& asked, std::span<const AttendTask> tasks)
 
 void attend(const AttendCall& asked, std::span<const AttendTask> tasks) {
   check(asked, tasks);
-  if (DeviceOps* device = device_ops(*asked.queue)) {
-    if (device->attend(asked, tasks)) return;
+  if (on_device(kAttend, *asked.queue, asked, tasks)) return;
+  if (!asked.queue->on_host()) {
     HostCopies on(*asked.queue);
     const std::span<const AttendTask> here = on(tasks);
     if (!asked.counted.empty()) host(on(asked.counted))[0] += live_pairs(tasks, here);
@@ -275,16 +275,14 @@ void attend(const AttendCall& asked, std::span<const AttendTask> tasks) {
 
 void attend(std::span<const AttendJob> jobs) {
   if (jobs.empty()) return;
-  if (DeviceOps* device = device_ops(*jobs.front().call.queue)) {
-    for (const AttendJob& job : jobs) check(job.call, job.tasks);
-    if (device->attend_all(jobs)) return;
+  for (const AttendJob& job : jobs) check(job.call, job.tasks);
+  Queue& queue = *jobs.front().call.queue;
+  if (on_device(kAttendAll, queue, jobs)) return;
+  if (!queue.on_host()) {
     for (const AttendJob& job : jobs) attend(job.call, job.tasks);
     return;
   }
-  for (const AttendJob& job : jobs) {
-    LH_ASSERT(job.call.queue->on_host() && !job.call.joins);
-    check(job.call, job.tasks);
-  }
+  for (const AttendJob& job : jobs) LH_ASSERT(job.call.queue->on_host() && !job.call.joins);
   attend_on_host(jobs);
 }
 

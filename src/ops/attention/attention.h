@@ -134,6 +134,7 @@ struct AttendCall {
 /// Runs the tasks in parallel. Tasks must not overlap in (row, head). A row that sees no key gets
 /// zeros and lse = -infinity, or its sink. Accumulates in f32.
 void attend(const AttendCall& call, std::span<const AttendTask> tasks);
+inline const DeviceOperation<bool(const AttendCall&, std::span<const AttendTask>)> kAttend;
 
 struct AttendJob {
   AttendCall call;
@@ -143,6 +144,7 @@ struct AttendJob {
 /// Runs the tasks of several calls in parallel, none of which `joins`. Each call gives the same
 /// bits as alone, because its keys are divided into parts by its own tasks.
 void attend(std::span<const AttendJob> jobs);
+inline const DeviceOperation<bool(std::span<const AttendJob>)> kAttendAll;
 
 /// Resolves counts in host memory: `count` becomes the number in `device_count`, `position` is
 /// reduced by the number in `count_after`, and both views become empty.

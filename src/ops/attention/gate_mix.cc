@@ -1,7 +1,7 @@
 #include "ops/attention/gate_mix.h"
 
+#include "base/on_device.h"
 #include "base/parallel.h"
-#include "ops/core/device_ops.h"
 
 namespace longhaul {
 namespace {
@@ -24,14 +24,11 @@ void mix_gated(Queue& queue, const GatedRows& shape, View<const float> gates,
                View<const float> full, View<const float> near, View<float> out) {
   LH_ASSERT(gates.size() == shape.kv_heads && full.size() == shape.size());
   LH_ASSERT(near.size() == shape.size() && out.size() == shape.size());
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->mix_gated(shape, gates, full, near, out)) return;
-    HostStage on(queue);
-    return mix_gated(host_queue(), shape, on(gates), on(full), on(near), on(out));
-  }
-  const float *const a = host(gates).data(), *const f = host(full).data(),
-                     *const n = host(near).data();
-  float* const to = host(out).data();
+  if (on_device(kMixGated, queue, shape, gates, full, near, out)) return;
+  HostStage on(queue);
+  const float *const a = host(on(gates)).data(), *const f = host(on(full)).data(),
+                     *const n = host(on(near)).data();
+  float* const to = host(on(out)).data();
   each_head(shape, [&](int64_t at, int head) {
     const float gate = a[head];
     for (int64_t i = at; i < at + shape.head_dim; ++i) to[i] = gate * f[i] + (1 - gate) * n[i];
@@ -42,13 +39,10 @@ void scale_heads(Queue& queue, const GatedRows& shape, View<const float> factors
                  View<const float> x, View<float> out) {
   LH_ASSERT(factors.size() == shape.kv_heads);
   LH_ASSERT(x.size() == shape.size() && out.size() == shape.size());
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->scale_heads(shape, factors, x, out)) return;
-    HostStage on(queue);
-    return scale_heads(host_queue(), shape, on(factors), on(x), on(out));
-  }
-  const float *const factor = host(factors).data(), *const from = host(x).data();
-  float* const to = host(out).data();
+  if (on_device(kScaleHeads, queue, shape, factors, x, out)) return;
+  HostStage on(queue);
+  const float *const factor = host(on(factors)).data(), *const from = host(on(x)).data();
+  float* const to = host(on(out)).data();
   each_head(shape, [&](int64_t at, int head) {
     for (int64_t i = at; i < at + shape.head_dim; ++i) to[i] = factor[head] * from[i];
   });
@@ -58,14 +52,11 @@ void add_gate_gradient(Queue& queue, const GatedRows& shape, View<const float> d
                        View<const float> full, View<const float> near, View<float> sums) {
   LH_ASSERT(sums.size() == shape.kv_heads && full.size() == shape.size());
   LH_ASSERT(near.size() == shape.size() && d_mixed.size() == shape.size());
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->add_gate_gradient(shape, d_mixed, full, near, sums)) return;
-    HostStage on(queue);
-    return add_gate_gradient(host_queue(), shape, on(d_mixed), on(full), on(near), on(sums));
-  }
-  const float *const d = host(d_mixed).data(), *const f = host(full).data(),
-                     *const n = host(near).data();
-  float* const to = host(sums).data();
+  if (on_device(kAddGateGradient, queue, shape, d_mixed, full, near, sums)) return;
+  HostStage on(queue);
+  const float *const d = host(on(d_mixed)).data(), *const f = host(on(full)).data(),
+                     *const n = host(on(near)).data();
+  float* const to = host(on(sums)).data();
   const int64_t width = int64_t{shape.group()} * shape.head_dim;
   parallel_for(shape.kv_heads, [&](int64_t head, int) {
     double sum = 0;

@@ -21,14 +21,23 @@ struct GatedRows {
 /// input.
 void mix_gated(Queue& queue, const GatedRows& shape, View<const float> gates,
                View<const float> full, View<const float> near, View<float> out);
+inline const DeviceOperation<bool(const GatedRows&, View<const float> gates, View<const float> full,
+                                  View<const float> near, View<float> out)>
+    kMixGated;
 
 /// Computes out = factor * x, with `factors` [kv_heads]. `out` may alias x.
 void scale_heads(Queue& queue, const GatedRows& shape, View<const float> factors,
                  View<const float> x, View<float> out);
+inline const DeviceOperation<bool(const GatedRows&, View<const float> factors, View<const float> x,
+                                  View<float> out)>
+    kScaleHeads;
 
 /// Adds the sum of d_mixed * (full - near) over all rows of the KV head's query heads to sums
 /// [kv_heads].
 void add_gate_gradient(Queue& queue, const GatedRows& shape, View<const float> d_mixed,
                        View<const float> full, View<const float> near, View<float> sums);
+inline const DeviceOperation<bool(const GatedRows&, View<const float> d_mixed,
+                                  View<const float> full, View<const float> near, View<float> sums)>
+    kAddGateGradient;
 
 }  // namespace longhaul

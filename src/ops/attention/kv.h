@@ -21,6 +21,10 @@ struct KvForm {
 inline KvForm form_of(const PagedRows& rows) { return {rows.type, rows.head_dim, rows.page_rows}; }
 
 using PageTable = std::byte* const*;
+inline PageTable table_of(const PagedRows& rows) {
+  LH_ASSERT(rows.listed != nullptr);
+  return const_cast<PageTable>(rows.listed);
+}
 
 /// A list to which new rows are appended.
 struct AppendList {

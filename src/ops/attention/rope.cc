@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/on_device.h"
 #include "base/parallel.h"
-#include "ops/core/device_ops.h"
 
 namespace longhaul {
 namespace {
@@ -32,8 +32,8 @@ void rotate_rows(Queue& queue, const Rotations& rotations, int64_t position, int
   const int64_t width = static_cast<int64_t>(heads) * head_dim;
   LH_ASSERT(x.size() >= rows * width && y.size() >= rows * width);
   LH_ASSERT(rotations.place == queue.place());
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->rotate(rotations, position, step, x, rows, heads, head_dim, y)) return;
+  if (on_device(kRotate, queue, rotations, position, step, x, rows, heads, head_dim, y)) return;
+  if (!queue.on_host()) {
     HostStage on(queue);
     RotationBuffer here;
     return rotate_rows(host_queue(), here.copy(rotations, on), position, step, on(x), rows, heads,
@@ -102,8 +102,7 @@ const Rotations& RotationBuffer::fill(Queue& queue, const RopeTable& table, int6
   table_ = table;
   const int64_t numbers = count * std::ssize(table.inverse_frequency);
   const View<float> cosine = cosine_.resize(queue, numbers), sine = sine_.resize(queue, numbers);
-  DeviceOps* const device = device_ops(queue);
-  if (device == nullptr || !device->rotations(table, first, count, cosine, sine)) {
+  if (!on_device(kRotations, queue, table, first, count, cosine, sine)) {
     HostStage on(queue);
     compute(table, first, count, host(on(cosine)).data(), host(on(sine)).data());
   }

@@ -43,6 +43,11 @@ struct Rotations {
   const float* sine = nullptr;    ///< [count, rotary_dim / 2]
 };
 
+/// Computes cosine, sine [count, rotary_dim / 2] of positions from `first` on.
+inline const DeviceOperation<bool(const RopeTable&, int64_t first, int64_t count,
+                                  View<float> cosine, View<float> sine)>
+    kRotations;
+
 /// Owns the memory of a Rotations.
 class RotationBuffer {
  public:
@@ -70,5 +75,10 @@ void apply_rope(Queue& queue, const Rotations& rotations, int64_t position, View
 /// Rotates all rows to one position (InfLLM's and LM-Infinite's constant query angle).
 void apply_rope_constant(Queue& queue, const Rotations& rotations, int64_t position,
                          View<const float> x, int64_t rows, int heads, int head_dim, View<float> y);
+/// Rotates row r to position `position` + r * step.
+inline const DeviceOperation<bool(const Rotations&, int64_t position, int64_t step,
+                                  View<const float> x, int64_t rows, int heads, int head_dim,
+                                  View<float> y)>
+    kRotate;
 
 }  // namespace longhaul

@@ -1,20 +1,17 @@
 #include "ops/attention/sliding_rows.h"
 
-#include "ops/core/device_ops.h"
+#include "base/on_device.h"
 
 namespace longhaul {
 
 void add_transposed(Queue& queue, View<const float> x, int64_t columns, View<float> to) {
   if (x.empty()) return;
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->add_transposed(x, columns, to)) return;
-    HostStage on(queue);
-    return add_transposed(host_queue(), on(x), columns, on(to));
-  }
+  if (on_device(kAddTransposed, queue, x, columns, to)) return;
+  HostStage on(queue);
   LH_ASSERT(x.size() == to.size());
   const int64_t rows = x.size() / columns;
-  const float* const from = host(x).data();
-  float* const sums = host(to).data();
+  const float* const from = host(on(x)).data();
+  float* const sums = host(on(to)).data();
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < columns; ++c) sums[c * rows + r] += from[r * columns + c];
   }

@@ -37,5 +37,7 @@ class SlidingRows {
 
 /// Adds the transpose of x [rows, columns] to `to` [columns, rows], with rows = x.size() / columns.
 void add_transposed(Queue& queue, View<const float> x, int64_t columns, View<float> to);
+inline const DeviceOperation<bool(View<const float>, int64_t columns, View<float> to)>
+    kAddTransposed;
 
 }  // namespace longhaul

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/on_device.h"
 #include "ops/core/all_reduce.h"
-#include "ops/core/device_ops.h"
 #include "ops/core/fill.h"
 
 namespace longhaul {
@@ -91,7 +91,7 @@ RowList BlockIndex::top_on_device(Queue& queue, View<const float> query, int64_t
                                   BlockSearch& memory) {
   move_to_device(queue);
   const View<float> found = memory.scores.resize(queue, blocks());
-  if (!queue.device().ops().block_scores(vectors(), query, found)) {
+  if (!on_device(kBlockScores, queue, vectors(), query, found)) {
     HostStage on(queue);
     const View<const uint8_t> bytes = on(vectors_.stored());
     const auto* const data = reinterpret_cast<const std::byte*>(host(bytes).data());

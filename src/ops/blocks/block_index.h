@@ -29,7 +29,13 @@ struct BlockVectors {
   View<const uint8_t> vectors;
   DType type = DType::BF16;
   int64_t heads = 0, count = 0, head_dim = 0;
+
+  bool lies_on(Place place) const { return vectors.place() == place; }
 };
+
+/// Writes the score of every block to `scores`, of the same size.
+inline const DeviceOperation<bool(const BlockVectors&, View<const float> query, View<float> scores)>
+    kBlockScores;
 
 class BlockIndex {
  public:

@@ -1,7 +1,7 @@
 #include "ops/blocks/block_representatives.h"
 
+#include "base/on_device.h"
 #include "ops/attention/stored_key.h"
-#include "ops/core/device_ops.h"
 #include "ops/core/fill.h"
 #include "ops/core/host_copies.h"
 
@@ -12,8 +12,8 @@ void block_representatives(Queue& queue, const RepresentativesCall& call,
   const int heads = call.heads, group = heads / static_cast<int>(call.lists.size());
   const int64_t dim = call.lists.front().head_dim;
   const int64_t tokens = call.votes.size() / heads / call.blocks;
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->block_representatives(call, out)) return;
+  if (on_device(kBlockRepresentatives, queue, call, out)) return;
+  if (!queue.on_host()) {
     HostCopies on(queue);
     std::vector<PagedRows> lists;
     for (const PagedRows& list : call.lists) {

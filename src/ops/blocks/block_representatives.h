@@ -17,6 +17,8 @@ struct RepresentativesCall {
   int64_t count = 1;                 ///< tokens chosen by each head
   bool mean = true;                  ///< average their keys into one vector
   int64_t blocks = 1;                ///< number of consecutive blocks of equal length
+
+  bool lies_on(Place place) const { return votes.place() == place; }
 };
 
 /// Memory of a call, reused from call to call.
@@ -29,5 +31,7 @@ struct RepresentativesMemory {
 /// in ascending order.
 void block_representatives(Queue& queue, const RepresentativesCall& call,
                            RepresentativesMemory& memory, View<float> out);
+inline const DeviceOperation<bool(const RepresentativesCall&, View<float> out)>
+    kBlockRepresentatives;
 
 }  // namespace longhaul

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ops/core/device_ops.h"
+#include "base/on_device.h"
 
 namespace longhaul {
 
@@ -12,7 +12,7 @@ RowList block_rows(Queue& queue, int64_t first, const RowList& blocks, int64_t b
   if (!queue.on_host() && blocks.rows.place() == queue.place()) {
     if (blocks.count.empty()) {
       const View<int32_t> rows = memory.resize(queue, first + blocks.most() * block);
-      if (device_ops(queue)->block_rows(first, blocks.rows, block, begin, rows)) return {rows, {}};
+      if (on_device(kBlockRows, queue, first, blocks.rows, block, begin, rows)) return {rows, {}};
     }
     HostStage on(queue);
     return block_rows(host_queue(), first, on_host(on, blocks), block, begin, memory);

@@ -10,6 +10,9 @@ namespace longhaul {
 /// block on. The result is stored in `memory`, on the device of the block list.
 RowList block_rows(Queue& queue, int64_t first, const RowList& blocks, int64_t block, int64_t begin,
                    Array<int32_t>& memory);
+inline const DeviceOperation<bool(int64_t first, View<const int32_t> blocks, int64_t block,
+                                  int64_t begin, View<int32_t> rows)>
+    kBlockRows;
 
 /// Returns `list` followed by rows [begin, end), which must be higher than the rows of the list.
 /// The result is stored in `memory`, or is the list itself.

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ops/core/device_ops.h"
+#include "base/on_device.h"
 #include "ops/core/fill.h"
 
 namespace longhaul {
 
 void add_weight(Queue& queue, const RowList& chosen, float weight, View<float> weights) {
-  if (DeviceOps* device = device_ops(queue)) {
-    const bool there = chosen.count.empty() && chosen.rows.place() == queue.place();
-    if (there && device->add_weight(chosen.rows, weight, weights)) return;
+  if (chosen.count.empty() && on_device(kAddWeight, queue, chosen.rows, weight, weights)) return;
+  if (!queue.on_host()) {
     HostStage on(queue);
     return add_weight(host_queue(), on_host(on, chosen), weight, on(weights));
   }
@@ -23,9 +22,10 @@ RowList most_weighted(Queue& queue, View<const float> weights, View<const float>
                       BlockVote& memory) {
   LH_ASSERT(weights.size() == scores.size());
   const int64_t blocks = weights.size(), count = std::min(blocks, k);
-  if (DeviceOps* device = device_ops(queue)) {
+  if (!queue.on_host()) {
     const View<int32_t> best = memory.order.resize(queue, count);
-    if (count < blocks && device->most_weighted(weights, scores, best)) return {best, {}};
+    const bool there = count < blocks && on_device(kMostWeighted, queue, weights, scores, best);
+    if (there) return {best, {}};
     HostStage on(queue);
     return most_weighted(host_queue(), on(weights), on(scores), k, memory);
   }

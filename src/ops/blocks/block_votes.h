@@ -8,6 +8,8 @@ namespace longhaul {
 
 /// Adds `weight` to weights[i] for each i of `chosen`.
 void add_weight(Queue& queue, const RowList& chosen, float weight, View<float> weights);
+inline const DeviceOperation<bool(View<const int32_t> chosen, float, View<float> weights)>
+    kAddWeight;
 
 /// Memory of a vote, reused from call to call.
 struct BlockVote {
@@ -19,6 +21,10 @@ struct BlockVote {
 /// `memory`.
 RowList most_weighted(Queue& queue, View<const float> weights, View<const float> scores, int64_t k,
                       BlockVote& memory);
+/// There are more weights than rows.
+inline const DeviceOperation<bool(View<const float> weights, View<const float> scores,
+                                  View<int32_t> rows)>
+    kMostWeighted;
 
 /// The votes of the heads of one pass.
 class BlockVotes {

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <span>
 
+#include "base/on_device.h"
 #include "ops/core/convert.h"
-#include "ops/core/device_ops.h"
 
 namespace longhaul {
 namespace {
@@ -26,13 +26,10 @@ void write_q4_0(std::span<const float> elements, std::byte* to) {
 
 void store_vectors(Queue& queue, View<const float> elements, DType type, View<uint8_t> to) {
   LH_ASSERT(known(type) && static_cast<size_t>(to.size()) == bytes_of(type, elements.size()));
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->store_vectors(elements, type, to)) return;
-    HostStage on(queue);
-    return store_vectors(host_queue(), on(elements), type, on(to));
-  }
-  const std::span<const float> from = host(elements);
-  uint8_t* const bytes = host(to).data();
+  if (on_device(kStoreVectors, queue, elements, type, to)) return;
+  HostStage on(queue);
+  const std::span<const float> from = host(on(elements));
+  uint8_t* const bytes = host(on(to)).data();
   if (type == DType::F32) {
     std::memcpy(bytes, from.data(), from.size_bytes());
   } else if (type == DType::Q4_0) {

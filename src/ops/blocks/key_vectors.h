@@ -14,6 +14,7 @@ namespace longhaul {
 /// Stores the elements as `type`: BF16, F32 or Q4_0 (blocks of 32; NaN becomes 0, and values that
 /// are too large become KeyVectors::kLargestQ4_0).
 void store_vectors(Queue& queue, View<const float> elements, DType type, View<uint8_t> to);
+inline const DeviceOperation<bool(View<const float>, DType, View<uint8_t> to)> kStoreVectors;
 
 /// Stored as bf16 like most keys, as f32 for f32 products, or in Q4_0 (18 bytes for 32 elements) if
 /// every token reads many of them.

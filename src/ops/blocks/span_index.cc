@@ -7,9 +7,9 @@
 
 #include "base/host_stage.h"
 #include "base/nth.h"
+#include "base/on_device.h"
 #include "base/parallel.h"
 #include "ops/core/all_reduce.h"
-#include "ops/core/device_ops.h"
 #include "ops/core/fill.h"
 
 namespace longhaul {
@@ -55,8 +55,8 @@ void mean_of_spans(Queue& queue, const SpanTokens& tokens, View<const float> key
   const int64_t width = keys.size() / (blocks * slots);
   means.tokens.resize(queue, blocks, static_cast<int>(spans), 1);
   const View<float> into = means.keys.resize(queue, blocks * spans * width);
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->mean_of_spans(tokens, keys, means.tokens, into)) return;
+  if (on_device(kMeanOfSpans, queue, tokens, keys, means.tokens, into)) return;
+  if (!queue.on_host()) {
   }
   HostStage on(queue);
   const std::span<const int32_t> numbers = host(on(tokens.numbers()));
@@ -166,7 +166,7 @@ void SpanIndex::scores(Queue& queue, const VectorList& queries, SpanSimilarity r
 void SpanIndex::scores_on_device(Queue& queue, const VectorList& queries, SpanSimilarity rule,
                                  View<float> scores) {
   move_to_device(queue);
-  if (queue.device().ops().span_scores(slots_.view(), queries, rule, scores)) return;
+  if (on_device(kSpanScores, queue, slots_.view(), queries, rule, scores)) return;
   HostStage on(queue);
   SpanSearch memory;
   on_host().scores(host_queue(), queries.on_host(queue), rule, memory, on(scores));
@@ -188,7 +188,7 @@ void SpanIndex::scores_of_ranks(Queue& queue, const VectorList& queries, SpanSim
 void SpanIndex::write_products(Queue& queue, const VectorList& queries, SpanSimilarity rule,
                                View<float> products) {
   fill(queue, products, 0);
-  if (queue.device().ops().span_products(slots_.view(), queries, rule, products)) return;
+  if (on_device(kSpanProducts, queue, slots_.view(), queries, rule, products)) return;
   HostStage on(queue);
   float* const to = host(on(products)).data();
   const int64_t most = queries.most(), block = products.size() / blocks_;
@@ -207,7 +207,7 @@ void SpanIndex::write_products(Queue& queue, const VectorList& queries, SpanSimi
 void SpanIndex::best_products(Queue& queue, const VectorList& queries, SpanSimilarity rule,
                               View<const float> products, View<float> scores) const {
   const SlottedSpans spans = slots_.view();
-  if (queue.device().ops().best_products(spans, queries, rule, products, scores)) return;
+  if (on_device(kBestProducts, queue, spans, queries, rule, products, scores)) return;
   HostStage on(queue);
   const std::span<const int32_t> records = host(on(spans.records));
   const float* from = host(on(products)).data();

@@ -21,6 +21,10 @@ struct SpanMeans {
 /// Computes means of `keys` in the layout of gather_span_keys() for `tokens`.
 void mean_of_spans(Queue& queue, const SpanTokens& tokens, View<const float> keys,
                    SpanMeans& means);
+/// Writes the contents of SpanMeans, whose sizes are set.
+inline const DeviceOperation<bool(const SpanTokens&, View<const float> keys, SpanTokens& one,
+                                  View<float> means)>
+    kMeanOfSpans;
 
 /// Memory of a look-up, reused from call to call.
 struct SpanSearch {

@@ -1,6 +1,6 @@
 #include "ops/blocks/span_slots.h"
 
-#include "ops/core/device_ops.h"
+#include "base/on_device.h"
 #include "ops/core/fill.h"
 
 namespace longhaul {
@@ -8,13 +8,10 @@ namespace {
 
 /// rows [n, row.size()] -= row, for each of the n rows.
 void subtract_row(Queue& queue, View<const float> row, View<float> rows) {
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->subtract_row(row, rows)) return;
-    HostStage on(queue);
-    return subtract_row(host_queue(), on(row), on(rows));
-  }
-  const std::span<const float> less = host(row);
-  const std::span<float> from = host(rows);
+  if (on_device(kSubtractRow, queue, row, rows)) return;
+  HostStage on(queue);
+  const std::span<const float> less = host(on(row));
+  const std::span<float> from = host(on(rows));
   for (size_t i = 0; i < from.size(); ++i) from[i] -= less[i % less.size()];
 }
 

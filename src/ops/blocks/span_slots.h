@@ -21,6 +21,21 @@ struct SlottedSpans {
   View<const float> common;  ///< [width], subtracted from all vectors; empty: nothing
 };
 
+/// Writes the score of every block (SpanIndex::scores()) to `scores`.
+inline const DeviceOperation<bool(const SlottedSpans&, const VectorList& queries, SpanSimilarity,
+                                  View<float> scores)>
+    kSpanScores;
+/// The two parts of kSpanScores for vectors that are divided over ranks, with products [blocks,
+/// rows, queries.most()]: the products of every row and query, and their maxima.
+inline const DeviceOperation<bool(const SlottedSpans&, const VectorList& queries, SpanSimilarity,
+                                  View<float> products)>
+    kSpanProducts;
+inline const DeviceOperation<bool(const SlottedSpans&, const VectorList& queries, SpanSimilarity,
+                                  View<const float> products, View<float> scores)>
+    kBestProducts;
+/// Subtracts the row from each of `rows` [n, row.size()].
+inline const DeviceOperation<bool(View<const float> row, View<float> rows)> kSubtractRow;
+
 class SpanSlots {
  public:
   int64_t blocks() const { return record_ == 0 ? 0 : records_.size() / record_; }

@@ -1,8 +1,7 @@
 #include "ops/blocks/span_vectors.h"
 
-#include "base/host_stage.h"
+#include "base/on_device.h"
 #include "ops/attention/stored_key.h"
-#include "ops/core/device_ops.h"
 #include "ops/core/fill.h"
 #include "ops/core/host_copies.h"
 
@@ -128,8 +127,8 @@ void choose_span_tokens(Queue& queue, const DividedTokens& blocks, const SpanTok
   LH_ASSERT(blocks.block > 0 && blocks.maps.size() == blocks.tokens * blocks.block);
   LH_ASSERT(blocks.votes.empty() || blocks.votes.size() % blocks.tokens == 0);
   tokens.resize(queue, blocks.blocks(), rule.spans, rule.most);
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->choose_span_tokens(blocks, rule, tokens.numbers())) return;
+  if (on_device(kChooseSpanTokens, queue, blocks, rule, tokens.numbers())) return;
+  if (!queue.on_host()) {
     HostStage on(queue);
     DividedTokens here = blocks;
     here.maps = on(blocks.maps);
@@ -166,8 +165,8 @@ View<float> gather_span_keys(Queue& queue, std::span<const PagedRows> lists, int
   LH_ASSERT(!lists.empty());
   const int64_t width = std::ssize(lists) * lists.front().head_dim;
   const View<float> keys = memory.resize(queue, tokens.blocks() * tokens.most() * width);
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->gather_span_keys(lists, first, block, tokens, keys)) return keys;
+  if (on_device(kGatherSpanKeys, queue, lists, first, block, tokens, keys)) return keys;
+  if (!queue.on_host()) {
     HostCopies on(queue);
     std::vector<PagedRows> here;
     for (const PagedRows& list : lists) {
@@ -204,8 +203,8 @@ void write_span_queries(const SpanQueries& queries, int block, const SpanTokens&
 void set_span_queries(Queue& queue, const SpanQueries& queries, int block, const SpanTokens& tokens,
                       const SomeBlocks& blocks, VectorList& to) {
   to.resize(queue, blocks.count * tokens.most(), queries.width());
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->span_queries(queries, block, tokens, blocks, to)) return;
+  if (on_device(kSpanQueries, queue, queries, block, tokens, blocks, to)) return;
+  if (!queue.on_host()) {
     HostStage on(queue);
     SpanQueries here = queries;
     here.q = on(queries.q);
@@ -218,8 +217,8 @@ void set_span_queries(Queue& queue, const SpanQueries& queries, int block, const
 void set_row_queries(Queue& queue, const SpanQueries& queries, int64_t begin, int64_t end,
                      VectorList& to) {
   to.resize(queue, end - begin, queries.width());
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->row_queries(queries, begin, end, to)) return;
+  if (on_device(kRowQueries, queue, queries, begin, end, to)) return;
+  if (!queue.on_host()) {
     HostStage on(queue);
     SpanQueries here = queries;
     here.q = on(queries.q);

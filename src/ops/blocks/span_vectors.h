@@ -68,6 +68,9 @@ struct DividedTokens {
   View<const float> votes;  ///< [tokens, heads]; empty: use the attention received within the block
 
   int64_t blocks() const { return (tokens + block - 1) / block; }
+  bool lies_on(Place place) const {
+    return maps.place() == place && (votes.empty() || votes.place() == place);
+  }
   int length(int64_t b) const {
     return static_cast<int>(std::min<int64_t>(block, tokens - b * block));
   }
@@ -117,12 +120,18 @@ class SpanTokens {
 /// Divides blocks of tokens by their maps. A token has the sum of the votes of all query heads.
 void choose_span_tokens(Queue& queue, const DividedTokens& blocks, const SpanTokenRule& rule,
                         SpanTokens& tokens);
+/// Writes the numbers of SpanTokens.
+inline const DeviceOperation<bool(const DividedTokens&, const SpanTokenRule&, View<int32_t> tokens)>
+    kChooseSpanTokens;
 
 /// Gathers the stored keys of all tokens, concatenated over `lists`. In block b, a token's row is
 /// first + b * block + token. `memory` gets [blocks, tokens.most(), width], with zeros after the
 /// last token.
 View<float> gather_span_keys(Queue& queue, std::span<const PagedRows> lists, int64_t first,
                              int block, const SpanTokens& tokens, Array<float>& memory);
+inline const DeviceOperation<bool(std::span<const PagedRows>, int64_t first, int block,
+                                  const SpanTokens&, View<float> keys)>
+    kGatherSpanKeys;
 
 /// Queries of look-ups. The query of a row is the query of one head, or the sums of the queries of
 /// each KV head's query heads, concatenated over KV heads. <query, key> is then the score of the
@@ -135,14 +144,20 @@ struct SpanQueries {
   bool sum_of_span = false;  ///< sum a span's queries
 
   int64_t width() const { return int64_t{head >= 0 ? 1 : kv_heads} * head_dim; }
+  bool lies_on(Place place) const { return q.place() == place; }
 };
 
 /// Sets the queries of the tokens of some blocks with `block` rows each. Row 0 is the first row of
 /// the first of these blocks.
 void set_span_queries(Queue& queue, const SpanQueries& queries, int block, const SpanTokens& tokens,
                       const SomeBlocks& blocks, VectorList& to);
+inline const DeviceOperation<bool(const SpanQueries&, int block, const SpanTokens&,
+                                  const SomeBlocks&, VectorList&)>
+    kSpanQueries;
 /// Sets the queries of each of the rows [begin, end).
 void set_row_queries(Queue& queue, const SpanQueries& queries, int64_t begin, int64_t end,
                      VectorList& to);
+inline const DeviceOperation<bool(const SpanQueries&, int64_t begin, int64_t end, VectorList&)>
+    kRowQueries;
 
 }  // namespace longhaul

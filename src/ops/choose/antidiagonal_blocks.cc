@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/on_device.h"
 #include "base/parallel.h"
 #include "ops/choose/mass_cut.h"
-#include "ops/core/device_ops.h"
 #include "ops/core/host_copies.h"
 #include "ops/maps/block_mass.h"
 
@@ -24,20 +24,23 @@ class Choice {
          std::span<const AntidiagonalHeads> heads, AntidiagonalMemory& memory)
       : call_(call), grid_(grid), rule_(rule), heads_(heads), m_(memory) {
     per_block_ = grid.tile / rule.stride;
-    device_ = device_ops(*call.queue);
+    there_ = has(kChooseAntidiagonals, *call.queue);
   }
 
-  /// Returns false if the device lacks one of the operations.
+  /// Returns false if the device does not implement the operations.
   bool run(const Groups& all) {
-    if (device_ != nullptr && !lay_out_queries({all.first, all.first})) return false;
+    if (!call_.queue->on_host() && !(there_ && lay_out_queries({all.first, all.first}))) {
+      return false;
+    }
     see_everything();
     for (Groups some = all; some.first < all.end; some.first = some.end) {
       const int64_t row = some.first * rule_.stride;
       const int64_t stop = row / grid_.tile * grid_.tile + kAntidiagonalRows;
       some.end = std::min(all.end, stop / rule_.stride);
       weigh(some);
-      if (device_ != nullptr) {
-        device_->choose_antidiagonals({grid_, per_block_, some.first, some.end, m_.masses}, heads_);
+      if (there_) {
+        const GroupMasses masses{grid_, per_block_, some.first, some.end, m_.masses};
+        LH_ASSERT(on_device(kChooseAntidiagonals, *call_.queue, masses, heads_));
         continue;
       }
       for (size_t i = 0; i < heads_.size(); ++i) choose(some, heads_[i], m_.masses[i]);
@@ -48,10 +51,7 @@ class Choice {
  private:
   void see_everything() {
     for (const AntidiagonalHeads& heads : heads_) {
-      if (device_ != nullptr) {
-        device_->see_all_blocks(heads.seen);
-        continue;
-      }
+      if (on_device(kSeeAllBlocks, *call_.queue, heads.seen)) continue;
       const auto seen = host(heads.seen);
       std::fill(seen.begin(), seen.end(), uint8_t{1});
     }
@@ -99,11 +99,12 @@ class Choice {
     const int64_t numbers = some.count() * heads * stride * dim;
     const View<const float> rows =
         call_.queries[0].from((some.first * stride - grid_.begin) * heads * dim);
-    if (device_ != nullptr) {
+    if (there_) {
       m_.queries.shrink(0);
       const View<uint8_t> rounded =
           m_.rounded.resize(*call_.queue, static_cast<int64_t>(bytes_of(DType::BF16, numbers)));
-      return device_->lay_out_groups(rows, some.count(), stride, heads, dim, rounded);
+      return on_device(kLayOutGroups, *call_.queue, rows, some.count(), stride, heads, dim,
+                       rounded);
     }
     m_.rounded.shrink(0);
     float* const laid = host(m_.queries.resize(*call_.queue, numbers)).data();
@@ -175,8 +176,8 @@ class Choice {
   const AntidiagonalRule& rule_;
   std::span<const AntidiagonalHeads> heads_;
   AntidiagonalMemory& m_;
-  int per_block_ = 0;            ///< number of groups per block
-  DeviceOps* device_ = nullptr;  ///< null on the host
+  int per_block_ = 0;   ///< number of groups per block
+  bool there_ = false;  ///< the device selects
 };
 
 }  // namespace

@@ -69,4 +69,15 @@ bool choose_antidiagonal_blocks(const AttendCall& call, const TileGrid& grid,
                                 std::span<const AntidiagonalHeads> heads,
                                 AntidiagonalMemory& memory);
 
+// The steps of choose_antidiagonal_blocks() besides block_mass(). A device implements all of them
+// or none.
+/// Writes the rows of each group of q [groups * stride, heads, head_dim], the group's last row
+/// first, to `rounded` [groups, heads, stride, head_dim] in bf16.
+inline const DeviceOperation<bool(View<const float> q, int64_t groups, int stride, int heads,
+                                  int head_dim, View<uint8_t> rounded)>
+    kLayOutGroups;
+inline const DeviceOperation<bool(View<uint8_t> seen)> kSeeAllBlocks;
+inline const DeviceOperation<bool(const GroupMasses&, std::span<const AntidiagonalHeads>)>
+    kChooseAntidiagonals;
+
 }  // namespace longhaul

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/on_device.h"
 #include "base/parallel.h"
 #include "ops/choose/mass_cut.h"
-#include "ops/core/device_ops.h"
 #include "ops/maps/mean_keys.h"
 
 namespace longhaul {
@@ -146,8 +146,8 @@ size_t FlexMemory::bytes_for(int64_t keys) {
 
 void choose_flex_blocks(Queue& queue, const TiledRows& rows, const FlexRule& rule,
                         std::span<const FlexHead> heads, FlexMemory& memory) {
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->choose_flex_blocks(rows, rule, heads)) return;
+  if (on_device(kChooseFlexBlocks, queue, rows, rule, heads)) return;
+  if (!queue.on_host()) {
     HostStage on(queue);
     std::vector<FlexHead> here(heads.begin(), heads.end());
     for (FlexHead& head : here) {

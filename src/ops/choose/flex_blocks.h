@@ -46,5 +46,7 @@ struct FlexMemory {
 /// Writes `seen` of every head.
 void choose_flex_blocks(Queue& queue, const TiledRows& rows, const FlexRule& rule,
                         std::span<const FlexHead> heads, FlexMemory& memory);
+inline const DeviceOperation<bool(const TiledRows&, const FlexRule&, std::span<const FlexHead>)>
+    kChooseFlexBlocks;
 
 }  // namespace longhaul

@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 #include "base/nth.h"
-#include "ops/core/device_ops.h"
+#include "base/on_device.h"
 
 namespace longhaul {
 namespace {
@@ -95,9 +95,7 @@ std::vector<HybridRules::Verdict> HybridRules::judge(Queue& queue,
                                                      JudgedRows& memory) const {
   std::vector<Verdict> verdicts(lists.size());
   const View<int32_t> there = memory.verdicts.resize(queue, 2 * std::ssize(lists));
-  DeviceOps* const device = device_ops(queue);
-  if (device != nullptr && device->judges_rules()) {
-    device->judge_rules(*this, lists, there);
+  if (on_device(kJudgeRules, queue, *this, lists, there)) {
     HostStage on(queue);
     const std::span<const int32_t> told = host(on(View<const int32_t>(there)));
     for (size_t l = 0; l < lists.size(); ++l) {
@@ -121,8 +119,7 @@ std::vector<HybridRules::Verdict> HybridRules::judge(Queue& queue,
 
 std::vector<RowList> HybridRules::kept(Queue& queue, std::span<const JudgedList> lists,
                                        std::span<const int64_t> counts, JudgedRows& memory) const {
-  DeviceOps* const device = device_ops(queue);
-  const bool there = device != nullptr && device->judges_rules();
+  const bool there = has(kListRules, queue);
   int64_t all = 0;
   for (const int64_t count : counts) all += count;
   const View<int32_t> rows = memory.rows.resize(there ? queue : host_queue(), all);
@@ -133,7 +130,7 @@ std::vector<RowList> HybridRules::kept(Queue& queue, std::span<const JudgedList>
     kept.push_back({parts.back(), {}});
   }
   if (there) {
-    device->list_rules(*this, lists, parts);
+    LH_ASSERT(on_device(kListRules, queue, *this, lists, parts));
     return kept;
   }
   for (size_t l = 0; l < lists.size(); ++l) {

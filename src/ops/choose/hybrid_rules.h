@@ -72,4 +72,14 @@ struct HybridRules {
                             std::span<const int64_t> counts, JudgedRows& memory) const;
 };
 
+/// Writes the verdict on each list to `verdicts` [lists, 2]: rule and number of rows.
+inline const DeviceOperation<bool(const HybridRules&, std::span<const JudgedList>,
+                                  View<int32_t> verdicts)>
+    kJudgeRules;
+/// Writes the kept rows of lists with known rules to rows[l], which has exactly the right size. A
+/// device that has kJudgeRules has this as well.
+inline const DeviceOperation<bool(const HybridRules&, std::span<const JudgedList>,
+                                  std::span<const View<int32_t>> rows)>
+    kListRules;
+
 }  // namespace longhaul

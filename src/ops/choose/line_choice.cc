@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/on_device.h"
 #include "base/parallel.h"
-#include "ops/core/device_ops.h"
 
 namespace longhaul {
 namespace {
@@ -47,8 +47,8 @@ void make_room(Queue& queue, std::span<const LineTask> tasks) {
 
 void choose_lines(Queue& queue, std::span<const LineTask> tasks, int tile) {
   make_room(queue, tasks);
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->choose_lines(tasks, tile)) return;
+  if (on_device(kChooseLines, queue, tasks, tile)) return;
+  if (!queue.on_host()) {
     HostStage on(queue);
     std::vector<LineTask> here(tasks.begin(), tasks.end());
     for (LineTask& task : here) {

@@ -28,11 +28,15 @@ struct LineTask {
   View<const float> diagonals;  ///< [keys]: attention of the last rows by distance
   int64_t vertical = 0, slash = 0;
   LineChoice* chosen = nullptr;
+
+  bool lies_on(Place place) const { return columns.place() == place && diagonals.place() == place; }
 };
 
 /// Selects the best `vertical` columns and `slash` diagonals of every task, including the forced
 /// ones. A diagonal at distance o makes `tile` keys visible to a tile of rows, up to the tile's end
 /// minus o, so neighbouring diagonals form one run.
 void choose_lines(Queue& queue, std::span<const LineTask> tasks, int tile);
+/// Writes to the tasks' `chosen`, which have room.
+inline const DeviceOperation<bool(std::span<const LineTask>, int tile)> kChooseLines;
 
 }  // namespace longhaul

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/on_device.h"
 #include "base/parallel.h"
-#include "ops/core/device_ops.h"
 #include "ops/maps/mean_keys.h"
 
 namespace longhaul {
@@ -32,8 +32,8 @@ void choose_mean_blocks(Queue& queue, const TiledRows& rows, int64_t first,
   for (const MeanBlocks& task : tasks) {
     LH_ASSERT(task.seen.size() == grid.tiles() * grid.blocks());
   }
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->choose_mean_blocks(rows, first, tasks)) return;
+  if (on_device(kChooseMeanBlocks, queue, rows, first, tasks)) return;
+  if (!queue.on_host()) {
     HostStage on(queue);
     std::vector<MeanBlocks> here(tasks.begin(), tasks.end());
     for (MeanBlocks& task : here) {

@@ -16,6 +16,8 @@ struct TiledRows {
   int heads = 0;
   int head_dim = 0;
   TileGrid grid;
+
+  bool lies_on(Place place) const { return queries.place() == place; }
 };
 
 struct MeanBlocks {
@@ -24,6 +26,8 @@ struct MeanBlocks {
   /// [grid.blocks(), head_dim]: means of the KV head's keys (ops/maps/mean_keys.h)
   View<const float> means;
   View<uint8_t> seen;  ///< [grid.tiles(), grid.blocks()]: 1 if a tile sees a block
+
+  bool lies_on(Place place) const { return means.place() == place && seen.place() == place; }
 };
 
 /// Memory of the selection for every thread, reused from call to call.
@@ -39,5 +43,7 @@ struct MeanBlockMemory {
 /// own, it marks the `count` with the largest product of means.
 void choose_mean_blocks(Queue& queue, const TiledRows& rows, int64_t first,
                         std::span<const MeanBlocks> tasks, MeanBlockMemory& memory);
+inline const DeviceOperation<bool(const TiledRows&, int64_t first, std::span<const MeanBlocks>)>
+    kChooseMeanBlocks;
 
 }  // namespace longhaul

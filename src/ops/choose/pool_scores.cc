@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/core/device_ops.h"
+#include "base/on_device.h"
 
 namespace longhaul {
 namespace {
@@ -60,19 +60,16 @@ void pool(std::span<const float> scores, int width, float* out) {
 
 void pool_scores(Queue& queue, View<const float> scores, int width, Pooling pooling,
                  View<float> out) {
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->pool_scores(scores, width, pooling, out)) return;
-    HostStage on(queue);
-    return pool_scores(host_queue(), on(scores), width, pooling, on(out));
-  }
+  if (on_device(kPoolScores, queue, scores, width, pooling, out)) return;
+  HostStage on(queue);
   LH_ASSERT(width > 0 && width % 2 == 1);
   LH_ASSERT(out.size() == scores.size());
   if (scores.empty()) return;
-  LH_ASSERT(host(scores).data() != host(out).data());
+  LH_ASSERT(host(on(scores)).data() != host(on(out)).data());
   if (pooling == Pooling::kMax) {
-    pool<Pooling::kMax>(host(scores), width, host(out).data());
+    pool<Pooling::kMax>(host(on(scores)), width, host(on(out)).data());
   } else {
-    pool<Pooling::kAverage>(host(scores), width, host(out).data());
+    pool<Pooling::kAverage>(host(on(scores)), width, host(on(out)).data());
   }
 }
 

@@ -12,5 +12,7 @@ enum class Pooling : uint8_t { kAverage, kMax };
 /// `scores` and must not alias it.
 void pool_scores(Queue& queue, View<const float> scores, int width, Pooling pooling,
                  View<float> out);
+inline const DeviceOperation<bool(View<const float>, int width, Pooling, View<float> out)>
+    kPoolScores;
 
 }  // namespace longhaul

@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "ops/core/device_ops.h"
+#include "base/on_device.h"
 
 namespace longhaul {
 namespace {
@@ -46,10 +46,11 @@ RowList select_rows(Queue& queue, View<const float> scores, const RowsToKeep& ke
   const int64_t rows = scores.size();
   LH_ASSERT(rows <= kMostRows && keep.count >= keep.first + keep.last);
   if (rows <= keep.count) return all_rows(host_queue(), rows, selection);
-  if (DeviceOps* device = device_ops(queue)) {
+  if (!queue.on_host()) {
     if (!scores.place().host()) {
       const View<int32_t> chosen = selection.rows.resize(queue, keep.count);
-      if (device->select_rows({&scores, 1}, keep, {&chosen, 1})) return {chosen, {}};
+      const bool there = on_device(kSelectRows, queue, {&scores, 1}, keep, {&chosen, 1});
+      if (there) return {chosen, {}};
     }
     HostStage on(queue);
     return select_rows(host_queue(), on(scores), keep, selection);
@@ -73,7 +74,7 @@ void select_rows(Queue& queue, std::span<const View<const float>> scores, const 
     chosen.push_back(selections[l].rows.resize(queue, keep.count));
     kept[l] = {chosen.back(), {}};
   }
-  const bool there = !longer.empty() && device_ops(queue)->select_rows(longer, keep, chosen);
+  const bool there = !longer.empty() && on_device(kSelectRows, queue, longer, keep, chosen);
   for (size_t l = 0; l < scores.size(); ++l) {
     if (there && scores[l].size() > keep.count && !scores[l].place().host()) continue;
     kept[l] = select_rows(queue, scores[l], keep, selections[l]);
@@ -116,7 +117,7 @@ int64_t write_dealt(std::span<const float> middle, ScoreCut<float> sure, ScoreCu
 /// Runs the selection on a device; returns false if that is not possible.
 bool deal_there(Queue& queue, DealtRows& dealt, std::span<RowSelection> selections, int64_t between,
                 std::span<RowList> kept) {
-  if (queue.on_host() || dealt.scores.front().place().host()) return false;
+  if (!has(kDealRows, queue) || dealt.scores.front().place().host()) return false;
   const RowsToKeep& ends = dealt.ends;
   dealt.scratch = selections[0].ranked.resize(queue, between);
   std::vector<View<int32_t>> rows;
@@ -127,7 +128,7 @@ bool deal_there(Queue& queue, DealtRows& dealt, std::span<RowSelection> selectio
     kept[l] = {rows.back(), dealt.counts.part(static_cast<int64_t>(l), 1)};
   }
   dealt.rows = rows;
-  return queue.device().ops().deal_rows(dealt);
+  return on_device(kDealRows, queue, dealt);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/on_device.h"
 #include "ops/choose/score_cut.h"
 #include "ops/core/row_list.h"
 
@@ -33,6 +34,11 @@ RowList select_rows(Queue& queue, View<const float> scores, const RowsToKeep& ke
 /// selections[l].
 void select_rows(Queue& queue, std::span<const View<const float>> scores, const RowsToKeep& keep,
                  std::span<RowSelection> selections, std::span<RowList> kept);
+/// Writes the kept rows of every list, ascending, to rows[l] [keep.count]. Lists have more rows
+/// than are kept.
+inline const DeviceOperation<bool(std::span<const View<const float>> scores, const RowsToKeep& keep,
+                                  std::span<const View<int32_t>> rows)>
+    kSelectRows;
 
 /// Selection for lists that share a budget: all lists together keep `keep.count` rows (everything,
 /// if there are no more). Each list keeps its ends and its best `sure` rows in between, or all of
@@ -44,6 +50,20 @@ void select_rows(Queue& queue, std::span<const View<const float>> scores, const 
 void select_rows_dealt(Queue& queue, std::span<const View<const float>> scores,
                        const RowsToKeep& keep, int64_t sure, std::span<RowSelection> selections,
                        std::span<RowList> kept, View<int32_t> counts);
+
+/// The arguments of select_rows_dealt() on a device.
+struct DealtRows {
+  std::span<const View<const float>> scores;
+  RowsToKeep ends;  ///< sinks and recent rows of every list
+  int64_t sure = 0;
+  int64_t left = 0;                     ///< rows kept in all lists, beyond guaranteed ones and ends
+  View<float> scratch;                  ///< one value for every row between the ends
+  std::span<const View<int32_t>> rows;  ///< each with room for all rows that may be kept
+  View<int32_t> counts;                 ///< [lists]
+
+  bool lies_on(Place place) const { return longhaul::lies_on(place, scores); }
+};
+inline const DeviceOperation<bool(const DealtRows&)> kDealRows;
 
 /// Returns the counts of the lists for the host. Waits if a device wrote them.
 std::vector<int32_t> read_counts(Queue& queue, View<const int32_t> counts);

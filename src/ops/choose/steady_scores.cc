@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/on_device.h"
 #include "ops/choose/score_cut.h"
-#include "ops/core/device_ops.h"
 
 namespace longhaul {
 namespace {
@@ -56,15 +56,13 @@ void steady_scores(const SteadyList& list, Array<float>& scratch) {
 }  // namespace
 
 void add_seen(Queue& queue, int64_t rows, std::span<const View<float>> columns) {
-  DeviceOps* const device = device_ops(queue);
-  if (device != nullptr && device->add_seen(rows, columns)) return;
+  if (on_device(kAddSeen, queue, rows, columns)) return;
   HostStage on(queue);
   for (const View<float>& column : columns) add_seen(rows, host(on(column)));
 }
 
 void steady_scores(Queue& queue, std::span<const SteadyList> lists, Array<float>& scratch) {
-  DeviceOps* const device = device_ops(queue);
-  if (device != nullptr && device->steady_scores(lists)) return;
+  if (on_device(kSteadyScores, queue, lists)) return;
   HostStage on(queue);
   for (const auto& [got, rule, scores] : lists) {
     const AttentionSoFar here{on(got.sums), on(got.squares), on(got.seen)};

@@ -12,6 +12,7 @@ namespace longhaul {
 /// Adds to column[i] of every list the number of the list's last `rows` rows that see row i: `rows`
 /// for earlier rows, and one less for each later row.
 void add_seen(Queue& queue, int64_t rows, std::span<const View<float>> columns);
+inline const DeviceOperation<bool(int64_t rows, std::span<const View<float>> columns)> kAddSeen;
 
 /// Attention that each row of a list received so far from rows of the text, and the number of rows
 /// that saw it: [rows] each.
@@ -30,11 +31,14 @@ struct SteadyList {
   AttentionSoFar got;
   SteadyRule rule;
   View<float> scores;  ///< [rows]: result
+
+  bool lies_on(Place place) const { return scores.place() == place; }
 };
 
 /// Scores every list. The `feasible` rows with the smallest variance between the ends get their
 /// mean attention as score, and all other rows get infinity. The lowest scores are evicted.
 /// Variance that rounding alone causes for equal numbers counts as zero.
 void steady_scores(Queue& queue, std::span<const SteadyList> lists, Array<float>& scratch);
+inline const DeviceOperation<bool(std::span<const SteadyList>)> kSteadyScores;
 
 }  // namespace longhaul

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/on_device.h"
 #include "base/parallel.h"
-#include "ops/core/device_ops.h"
 
 namespace longhaul {
 namespace {
@@ -70,10 +70,9 @@ const PagedRows& rows_of_head(std::span<const TileRule> rules, std::span<const P
 bool lists_pages(Queue& queue, const TileGrid& grid, std::span<const TileRule> rules,
                  std::span<const PagedRows> lists) {
   if (grid.tile != kMaskedRows) return false;
-  const DeviceOps& ops = queue.device().ops();
   for (size_t head = 0; head < rules.size(); ++head) {
     const bool lines = rules[head].kind == TileRule::Kind::kLines;
-    if (lines && !ops.reads_masks(rows_of_head(rules, lists, head))) return false;
+    if (lines && !on_device(kReadsMasks, queue, rows_of_head(rules, lists, head))) return false;
   }
   return true;
 }
@@ -104,10 +103,8 @@ class DeviceLists {
       m_.tasks.push_back({tile.head, 1, tile.row_begin, rows, tile.position,
                           std::span<const KeySegment>(m_.segments).subspan(first)});
     }
-    DeviceOps& ops = queue_.device().ops();
-    if (!ops.list_tile_keys(grid_.tile, page_rows, m_.device_tiles)) return false;
-    ops.list_tile_pages(m_.device_pages);
-    return true;
+    return on_device(kListTileKeys, queue_, grid_.tile, page_rows, m_.device_tiles) &&
+           (m_.device_pages.empty() || on_device(kListTilePages, queue_, m_.device_pages));
   }
 
  private:
@@ -148,7 +145,7 @@ class DeviceLists {
       of.from = of.to = rows_of(tile);
       of.columns = rule_of(tile).lines->columns.rows;
     }
-    copied_ = by_pages_ && queue_.device().ops().copy_columns(m_.columns);
+    copied_ = by_pages_ && on_device(kCopyColumns, queue_, m_.columns);
   }
   int64_t copied_pages(const RowTile& tile) const {
     const int64_t columns = m_.columns[static_cast<size_t>(tile.head)].columns.size();

@@ -40,6 +40,10 @@ struct DeviceTile {
   /// kLines: room for all rows before the tile's; kBlocks: for all pages before the tile
   View<int32_t> listed;
   View<int32_t> counts;  ///< [2]: number of listed keys, number of the tile's own keys
+
+  bool lies_on(Place place) const {
+    return rule->lines == nullptr || rule->lines->columns.rows.place() == place;
+  }
 };
 
 /// The columns of a query head on the device, and contiguous copies of their keys and values.
@@ -86,5 +90,14 @@ struct TileLists {
 std::span<const AttendTask> tile_lists(Queue& queue, const TileGrid& grid, int64_t first,
                                        int64_t end, std::span<const TileRule> rules,
                                        std::span<const PagedRows> lists, TileLists& memory);
+
+inline const DeviceOperation<bool(int tile, int page_rows, std::span<const DeviceTile>)>
+    kListTileKeys;
+/// Returns whether attend() supports masks for these rows' pages (KeySegment::masks). A device that
+/// has this operation has the next two as well.
+inline const DeviceOperation<bool(const PagedRows&)> kReadsMasks;
+/// Copies columns, valid until the next call (false: not enough room).
+inline const DeviceOperation<bool(std::span<CopiedColumns>)> kCopyColumns;
+inline const DeviceOperation<bool(std::span<const TilePages>)> kListTilePages;
 
 }  // namespace longhaul

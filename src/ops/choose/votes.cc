@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/on_device.h"
 #include "ops/choose/score_cut.h"
-#include "ops/core/device_ops.h"
 
 namespace longhaul {
 namespace {
@@ -28,7 +28,7 @@ View<int32_t> zeros(Queue& queue, int64_t numbers, Array<int32_t>& counters) {
 }
 
 /// Allocates the results and the zeroed counters of a vote on a device.
-DeviceVote on_device(Queue& queue, const Vote& vote, int64_t k) {
+DeviceVote vote_there(Queue& queue, const Vote& vote, int64_t k) {
   VoteCount& memory = *vote.memory;
   const int64_t numbers = vote.numbers, most_numbers = std::min(numbers, vote.votes.size());
   const DeviceVote there{vote.votes,
@@ -100,11 +100,11 @@ RowList expand(Queue& queue, const RowList& chosen, int64_t span, int64_t end, i
 void most_voted(Queue& queue, std::span<const Vote> votes, int64_t k) {
   LH_ASSERT(k >= 0);
   for (const Vote& vote : votes) LH_ASSERT(vote.numbers >= 0 && vote.memory != nullptr);
-  if (DeviceOps* device = device_ops(queue)) {
+  if (has(kMostVoted, queue)) {
     thread_local std::vector<DeviceVote> there;
     there.clear();
-    for (const Vote& vote : votes) there.push_back(on_device(queue, vote, k));
-    if (device->most_voted(there)) return;
+    for (const Vote& vote : votes) there.push_back(vote_there(queue, vote, k));
+    if (on_device(kMostVoted, queue, there)) return;
   }
   for (const Vote& vote : votes) {
     HostStage on(queue);
@@ -124,7 +124,7 @@ void expand_spans(Queue& queue, std::span<const Spans> spans, int64_t span, int6
   for (const Spans& of : spans) {
     LH_ASSERT(of.end >= 0 && first + of.end <= std::numeric_limits<int32_t>::max());
   }
-  if (DeviceOps* device = device_ops(queue)) {
+  if (has(kExpandSpans, queue)) {
     thread_local std::vector<DeviceSpans> there;
     there.clear();
     for (const Spans& of : spans) {
@@ -133,7 +133,7 @@ void expand_spans(Queue& queue, std::span<const Spans> spans, int64_t span, int6
       memory.list = {memory.rows.resize(queue, most), memory.count.resize(queue, 1)};
       there.push_back({of.chosen, of.end, memory.rows.view(), memory.count.view()});
     }
-    if (device->expand_spans(there, span, first)) return;
+    if (on_device(kExpandSpans, queue, there, span, first)) return;
   }
   for (const Spans& of : spans) {
     HostStage on(queue);

@@ -34,6 +34,21 @@ void most_voted(Queue& queue, std::span<const Vote> votes, int64_t k);
 RowList most_voted(Queue& queue, View<const int32_t> votes, int64_t numbers, int64_t k,
                    VoteCount& memory);
 
+/// A vote on a device. Counters must be zeros and are zeros again afterwards.
+struct DeviceVote {
+  View<const int32_t> votes;
+  int64_t numbers = 0, k = 0;
+  View<int32_t> counters;  ///< [numbers] zeros
+  View<int32_t> marks;     ///< [numbers / 32, rounded up] zeros
+  View<int32_t> voted;     ///< [1], zero
+  View<int32_t> found;     ///< [min(numbers, votes)] scratch
+  View<int32_t> rows;      ///< [min(k, numbers, votes)]: result
+  View<int32_t> count;     ///< [1]: length of the result
+
+  bool lies_on(Place place) const { return votes.place() == place; }
+};
+inline const DeviceOperation<bool(std::span<const DeviceVote>)> kMostVoted;
+
 /// Memory of expanded spans, and the result.
 struct SpanRows {
   RowList list;  ///< views of `rows` and `count`
@@ -54,5 +69,17 @@ struct Spans {
 void expand_spans(Queue& queue, std::span<const Spans> spans, int64_t span, int64_t first);
 RowList expand_spans(Queue& queue, const RowList& chosen, int64_t span, int64_t end, int64_t first,
                      SpanRows& memory);
+
+/// Spans around rows on a device.
+struct DeviceSpans {
+  RowList chosen;
+  int64_t end = 0;
+  View<int32_t> rows;   ///< [min(end, chosen * span)]: result
+  View<int32_t> count;  ///< [1]: length of the result
+
+  bool lies_on(Place place) const { return chosen.rows.place() == place; }
+};
+inline const DeviceOperation<bool(std::span<const DeviceSpans>, int64_t span, int64_t first)>
+    kExpandSpans;
 
 }  // namespace longhaul

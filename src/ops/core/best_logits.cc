@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/host_stage.h"
-#include "ops/core/device_ops.h"
+#include "base/on_device.h"
 
 namespace longhaul {
 namespace {
@@ -71,8 +71,8 @@ void best_logits(Queue& queue, View<float> logits, std::span<const LogitRules> r
   LH_ASSERT(best.size() == rules.size() * static_cast<size_t>(k) && sums.size() == rules.size());
   if (rules.empty()) return;
   LH_ASSERT(logits.size() % std::ssize(rules) == 0);
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->best_logits(logits, rules, k, best, sums)) return;
+  if (on_device(kBestLogits, queue, logits, rules, k, best, sums)) return;
+  if (!queue.on_host()) {
   }
   HostStage on(queue);
   const std::span<const float> all = host(on(View<const float>(logits)));

@@ -44,5 +44,8 @@ inline constexpr int kMostBestOfRow = 64;
 /// number. A device may change the logits.
 void best_logits(Queue& queue, View<float> logits, std::span<const LogitRules> rules, int k,
                  std::span<BestLogit> best, std::span<LogitSums> sums);
+inline const DeviceOperation<bool(View<float> logits, std::span<const LogitRules>, int k,
+                                  std::span<BestLogit>, std::span<LogitSums>)>
+    kBestLogits;
 
 }  // namespace longhaul

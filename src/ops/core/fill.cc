@@ -2,17 +2,14 @@
 
 #include <algorithm>
 
-#include "ops/core/device_ops.h"
+#include "base/on_device.h"
 
 namespace longhaul {
 
 void fill(Queue& queue, View<float> x, float value) {
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->fill(x, value)) return;
-    HostStage on(queue);
-    return fill(host_queue(), on(x), value);
-  }
-  const std::span<float> numbers = host(x);
+  if (on_device(kFill, queue, x, value)) return;
+  HostStage on(queue);
+  const std::span<float> numbers = host(on(x));
   std::fill(numbers.begin(), numbers.end(), value);
 }
 
@@ -53,15 +50,12 @@ void sum_lists(Queue& queue, View<const float> x, View<float> out) {
 }
 
 void add_lists(Queue& queue, View<const float> x, View<float> out) {
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->add_lists(x, out)) return;
-    HostStage on(queue);
-    return add_lists(host_queue(), on(x), on(out));
-  }
+  if (on_device(kAddLists, queue, x, out)) return;
+  HostStage on(queue);
   const int64_t n = out.size();
   LH_ASSERT(n == 0 ? x.empty() : x.size() % n == 0);
-  const std::span<const float> lists = host(x);
-  const std::span<float> sums = host(out);
+  const std::span<const float> lists = host(on(x));
+  const std::span<float> sums = host(on(out));
   for (size_t first = 0; first < lists.size(); first += sums.size()) {
     for (size_t i = 0; i < sums.size(); ++i) sums[i] += lists[first + i];
   }

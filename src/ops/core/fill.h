@@ -8,6 +8,7 @@
 namespace longhaul {
 
 void fill(Queue& queue, View<float> x, float value);
+inline const DeviceOperation<bool(View<float>, float)> kFill;
 
 /// Copies `from` to `to`, of the same size.
 void copy(Queue& queue, View<const float> from, View<float> to);
@@ -19,5 +20,6 @@ void copy_lists(Queue& queue, std::span<const View<const float>> from,
 /// add_lists() adds the sum to out[i].
 void sum_lists(Queue& queue, View<const float> x, View<float> out);
 void add_lists(Queue& queue, View<const float> x, View<float> out);
+inline const DeviceOperation<bool(View<const float>, View<float>)> kAddLists;
 
 }  // namespace longhaul

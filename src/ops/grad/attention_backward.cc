@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/on_device.h"
 #include "base/parallel.h"
-#include "ops/core/device_ops.h"
 #include "ops/core/sgemm.h"
 #include "ops/grad/row_gradients.h"
 #include "ops/grad/text_tiles.h"
@@ -155,8 +155,8 @@ void attention_backward(Queue& queue, const TextAttention& shape, const Attentio
   check(shape, trace);
   LH_ASSERT(trace.out.size() == trace.q.size());
   LH_ASSERT(dq.size() == trace.q.size() && dk.size() == trace.k.size() && dv.size() == dk.size());
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->attention_backward(shape, trace, dq, dk, dv)) return;
+  if (on_device(kAttentionBackward, queue, shape, trace, dq, dk, dv)) return;
+  if (!queue.on_host()) {
     HostStage on(queue);
     return attention_backward(host_queue(), shape, on_host(on, trace), on(dq), on(dk), on(dv));
   }
@@ -167,8 +167,8 @@ RegionSums attention_regions(Queue& queue, const TextAttention& shape, const Att
                              const ProbedRegions& regions) {
   check(shape, trace);
   LH_ASSERT(shape.window >= shape.tokens);
-  if (DeviceOps* device = device_ops(queue)) {
-    if (const auto sums = device->attention_regions(shape, trace, regions)) return *sums;
+  if (const auto sums = on_device(kAttentionRegions, queue, shape, trace, regions)) return *sums;
+  if (!queue.on_host()) {
     HostStage on(queue);
     return attention_regions(host_queue(), shape, on_host(on, trace), regions);
   }

@@ -4,6 +4,7 @@
 // (Dao et al. 2022, arXiv:2205.14135, appendix B.4).
 
 #include <cstdint>
+#include <optional>
 
 #include "base/array.h"
 
@@ -34,6 +35,9 @@ struct AttentionTrace {
 /// cost nothing on the host. The result is bit-identical for any number of threads.
 void attention_backward(Queue& queue, const TextAttention& shape, const AttentionTrace& trace,
                         View<float> dq, View<float> dk, View<float> dv);
+inline const DeviceOperation<bool(const TextAttention&, const AttentionTrace&, View<float> dq,
+                                  View<float> dk, View<float> dv)>
+    kAttentionBackward;
 
 /// Contribution of a set of (row, key) pairs to the quantity whose gradient is d_out. `sum` is the
 /// sum of P_ij * (d_out_i . v_j) over the pairs and all query heads. It is the derivative with
@@ -56,5 +60,8 @@ struct RegionSums {
 /// not read.
 RegionSums attention_regions(Queue& queue, const TextAttention& shape, const AttentionTrace& trace,
                              const ProbedRegions& regions);
+inline const DeviceOperation<std::optional<RegionSums>(const TextAttention&, const AttentionTrace&,
+                                                       const ProbedRegions&)>
+    kAttentionRegions;
 
 }  // namespace longhaul

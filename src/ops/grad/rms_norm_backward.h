@@ -14,5 +14,9 @@ namespace longhaul {
 /// dy. For the norm of each query or key head, use rows = tokens * heads.
 void rms_norm_backward(Queue& queue, View<const float> x, View<const float> weight, float eps,
                        View<const float> dy, int64_t rows, int64_t n, View<float> dx, bool add);
+inline const DeviceOperation<bool(View<const float> x, View<const float> weight, float eps,
+                                  View<const float> dy, int64_t rows, int64_t n, View<float> dx,
+                                  bool add)>
+    kRmsNormBackward;
 
 }  // namespace longhaul

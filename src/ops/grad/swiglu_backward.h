@@ -12,5 +12,8 @@ namespace longhaul {
 /// All have the same size; d_gate may alias gate, d_up may alias up.
 void swiglu_backward(Queue& queue, View<const float> gate, View<const float> up,
                      View<const float> dy, View<float> d_gate, View<float> d_up);
+inline const DeviceOperation<bool(View<const float> gate, View<const float> up,
+                                  View<const float> dy, View<float> d_gate, View<float> d_up)>
+    kSwigluBackward;
 
 }  // namespace longhaul

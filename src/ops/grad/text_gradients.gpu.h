@@ -10,7 +10,7 @@ namespace longhaul::cuda {
 
 class TextGradients {
  public:
-  TextGradients(GpuQueue& queue, Products& products) : queue_(queue), products_(products) {}
+  explicit TextGradients(GpuQueue& queue) : queue_(queue), products_(queue.own<Products>()) {}
 
   void backward(const TextAttention& shape, const AttentionTrace& trace, float* dq, float* dk,
                 float* dv);

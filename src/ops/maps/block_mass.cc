@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/on_device.h"
 #include "base/parallel.h"
-#include "ops/core/device_ops.h"
 #include "ops/core/host_copies.h"
 #include "ops/core/thread_scratch.h"
 #include "ops/maps/block_mass_kernels.h"
@@ -84,8 +84,8 @@ void block_mass(const AttendCall& asked, std::span<const AttendTask> tasks, int 
                 std::span<const View<float>> masses) {
   constexpr float kNothingSeen = -1e30f;
   LH_ASSERT(tasks.size() == masses.size() && asked.head_dim <= kMostHeadDim);
-  if (DeviceOps* device = device_ops(*asked.queue)) {
-    if (device->block_mass(asked, tasks, block, masses)) return;
+  if (on_device(kBlockMass, *asked.queue, asked, tasks, block, masses)) return;
+  if (!asked.queue->on_host()) {
     HostCopies on(*asked.queue);
     std::vector<View<float>> here;
     for (const View<float>& mass : masses) here.push_back(on(mass));

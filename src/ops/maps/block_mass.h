@@ -20,5 +20,8 @@ inline int64_t block_count(int64_t keys, int64_t block) { return (keys + block -
 /// threads.
 void block_mass(const AttendCall& call, std::span<const AttendTask> tasks, int block,
                 std::span<const View<float>> masses);
+inline const DeviceOperation<bool(const AttendCall&, std::span<const AttendTask>, int block,
+                                  std::span<const View<float>> masses)>
+    kBlockMass;
 
 }  // namespace longhaul

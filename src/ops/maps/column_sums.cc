@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/on_device.h"
 #include "base/parallel.h"
-#include "ops/core/device_ops.h"
 #include "ops/core/host_copies.h"
 #include "ops/core/thread_scratch.h"
 #include "ops/maps/column_kernels.h"
@@ -72,8 +72,8 @@ void column_sums(const AttendCall& asked, std::span<const AttendTask> tasks,
     LH_ASSERT(task.head_begin >= 0 && task.head_begin + task.head_count <= asked.heads);
     for (const KeySegment& segment : task.segments) check_segment(asked, segment);
   }
-  if (DeviceOps* device = device_ops(*asked.queue)) {
-    if (device->column_sums(asked, tasks, targets)) return;
+  if (on_device(kColumnSums, *asked.queue, asked, tasks, targets)) return;
+  if (!asked.queue->on_host()) {
     HostCopies on(*asked.queue);
     std::vector<ColumnTarget> here(targets.begin(), targets.end());
     for (ColumnTarget& target : here) {

@@ -27,5 +27,8 @@ struct ColumnTarget {
 /// the result does not depend on the number of threads.
 void column_sums(const AttendCall& call, std::span<const AttendTask> tasks,
                  std::span<const ColumnTarget> targets);
+inline const DeviceOperation<bool(const AttendCall&, std::span<const AttendTask>,
+                                  std::span<const ColumnTarget>)>
+    kColumnSums;
 
 }  // namespace longhaul

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/on_device.h"
 #include "base/parallel.h"
-#include "ops/core/device_ops.h"
 #include "ops/core/host_copies.h"
 #include "ops/core/thread_scratch.h"
 #include "ops/maps/expected_kernels.h"
@@ -169,10 +169,11 @@ AverageRotation::AverageRotation(const RopeTable& table, int64_t first, int64_t 
 
 void expected_attention(Queue& queue, const ExpectedQueries& queries, const PagedRows& rows,
                         int64_t first_row, int head_begin, int head_count, View<float> scores) {
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->expected_attention(queries, rows, first_row, head_begin, head_count, scores)) {
-      return;
-    }
+  if (on_device(kExpectedAttention, queue, queries, rows, first_row, head_begin, head_count,
+                scores)) {
+    return;
+  }
+  if (!queue.on_host()) {
     HostCopies on(queue);
     return expect_on_host(queue, queries, on(rows, first_row, first_row + scores.size()), first_row,
                           head_begin, head_count, on(scores));

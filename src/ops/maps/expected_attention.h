@@ -36,6 +36,11 @@ struct QueryMoments {
 
 /// Adds the rows of q [rows, heads, head_dim]. They must not be rotated.
 void add_query_moments(Queue& queue, View<const float> q, QueryMoments& moments);
+/// Adds to `moments`, whose arrays have room on the device, or initialises them if they have no
+/// rows yet. The caller counts rows.
+inline const DeviceOperation<bool(View<const float> q, int64_t rows, int heads, int head_dim,
+                                  QueryMoments& moments)>
+    kAddQueryMoments;
 
 /// The queries of a prompt, for every layer.
 class SeenQueries {
@@ -85,6 +90,9 @@ struct ExpectedQueries {
 /// threads.
 void expected_attention(Queue& queue, const ExpectedQueries& queries, const PagedRows& rows,
                         int64_t first_row, int head_begin, int head_count, View<float> scores);
+inline const DeviceOperation<bool(const ExpectedQueries&, const PagedRows&, int64_t first_row,
+                                  int head_begin, int head_count, View<float> scores)>
+    kExpectedAttention;
 
 /// Variant for all lists of a layer, to which the query heads are assigned in contiguous groups. It
 /// scores the rows from `first_row` on in scores[i] [rows of lists[i]].

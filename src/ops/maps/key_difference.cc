@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "base/on_device.h"
 #include "base/parallel.h"
-#include "ops/core/device_ops.h"
 #include "ops/core/host_copies.h"
 #include "ops/maps/key_difference_kernels.h"
 
@@ -18,8 +18,8 @@ constexpr int64_t kKeysOfASum = 1024;
 }  // namespace
 
 void key_difference(Queue& queue, const PagedRows& rows, View<float> scores) {
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->key_difference(rows, scores)) return;
+  if (on_device(kKeyDifference, queue, rows, scores)) return;
+  if (!queue.on_host()) {
     HostCopies on(queue);
     return key_difference(host_queue(), on(rows, 0, scores.size()), on(scores));
   }

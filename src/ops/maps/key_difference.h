@@ -13,5 +13,6 @@ namespace longhaul {
 /// double precision, because the cosines differ little. The result does not depend on the number of
 /// threads.
 void key_difference(Queue& queue, const PagedRows& rows, View<float> scores);
+inline const DeviceOperation<bool(const PagedRows&, View<float> scores)> kKeyDifference;
 
 }  // namespace longhaul

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/on_device.h"
 #include "base/parallel.h"
-#include "ops/core/device_ops.h"
 #include "ops/core/host_copies.h"
 #include "ops/core/thread_scratch.h"
 #include "ops/maps/line_kernels.h"
@@ -67,8 +67,8 @@ void line_sums(const AttendCall& asked, std::span<const AttendTask> tasks,
                std::span<const LineSums> sums) {
   LH_ASSERT(tasks.size() == sums.size());
   for (size_t i = 0; i < tasks.size(); ++i) check(asked, tasks[i], sums[i]);
-  if (DeviceOps* device = device_ops(*asked.queue)) {
-    if (device->line_sums(asked, tasks, sums)) return;
+  if (on_device(kLineSums, *asked.queue, asked, tasks, sums)) return;
+  if (!asked.queue->on_host()) {
     HostCopies on(*asked.queue);
     std::vector<LineSums> here(sums.begin(), sums.end());
     for (LineSums& target : here) {

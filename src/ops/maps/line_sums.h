@@ -22,6 +22,9 @@ struct LineSums {
 /// result does not depend on the number of threads.
 void line_sums(const AttendCall& call, std::span<const AttendTask> tasks,
                std::span<const LineSums> sums);
+inline const DeviceOperation<bool(const AttendCall&, std::span<const AttendTask>,
+                                  std::span<const LineSums>)>
+    kLineSums;
 
 /// Returns the bytes of temporary memory for `rows` rows of `heads` query heads in total.
 size_t line_sums_bytes(int heads, int64_t rows, int64_t keys);

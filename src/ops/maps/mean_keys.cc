@@ -4,16 +4,16 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/on_device.h"
 #include "base/parallel.h"
-#include "ops/core/device_ops.h"
 #include "ops/core/host_copies.h"
 #include "ops/maps/mean_kernels.h"
 
 namespace longhaul {
 
 void mean_keys(Queue& queue, const PagedRows& rows, int64_t count, int block, View<float> out) {
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->mean_keys(rows, count, block, out)) return;
+  if (on_device(kMeanKeys, queue, rows, count, block, out)) return;
+  if (!queue.on_host()) {
     HostCopies on(queue);
     return mean_keys(host_queue(), on(rows, 0, count), count, block, on(out));
   }

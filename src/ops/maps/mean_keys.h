@@ -14,6 +14,8 @@ namespace longhaul {
 /// Writes the means of stored keys [0, count), in blocks of `block` keys, to out [blocks,
 /// head_dim]. The last block may be shorter.
 void mean_keys(Queue& queue, const PagedRows& rows, int64_t count, int block, View<float> out);
+inline const DeviceOperation<bool(const PagedRows&, int64_t count, int block, View<float> out)>
+    kMeanKeys;
 
 /// Mean keys of every list, by the blocks of a grid.
 class KeyMeans {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "base/on_device.h"
 #include "base/parallel.h"
-#include "ops/core/device_ops.h"
 #include "ops/core/thread_scratch.h"
 #include "ops/maps/expected_attention.h"
 #include "ops/maps/expected_kernels.h"
@@ -33,10 +33,10 @@ void add_query_moments(Queue& queue, View<const float> q, QueryMoments& moments)
   const int64_t width = moments.width(), rows = q.size() / width;
   LH_ASSERT(q.size() == rows * width);
   if (rows == 0) return;
-  if (DeviceOps* device = device_ops(queue)) {
+  if (!queue.on_host()) {
     if (moments.rows == 0) resize(queue, moments);
     if (moments.sums.view().place() == queue.place() &&
-        device->add_query_moments(q, rows, heads, head_dim, moments)) {
+        on_device(kAddQueryMoments, queue, q, rows, heads, head_dim, moments)) {
       moments.rows += rows;
       return;
     }

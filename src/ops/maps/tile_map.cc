@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/on_device.h"
 #include "base/parallel.h"
-#include "ops/core/device_ops.h"
 #include "ops/core/host_copies.h"
 #include "ops/core/thread_scratch.h"
 #include "ops/maps/column_kernels.h"
@@ -33,8 +33,8 @@ void tile_maps(const AttendCall& asked, std::span<const MapTile> tiles) {
     check(asked, tile);
     rows = std::max<int64_t>(rows, tile.row_begin + tile.row_count);
   }
-  if (DeviceOps* device = device_ops(*asked.queue)) {
-    if (device->tile_maps(asked, tiles)) return;
+  if (on_device(kTileMaps, *asked.queue, asked, tiles)) return;
+  if (!asked.queue->on_host()) {
     HostCopies on(*asked.queue);
     std::vector<MapTile> here(tiles.begin(), tiles.end());
     for (MapTile& tile : here) {

@@ -29,5 +29,6 @@ struct MapTile {
 /// Adds to the tiles' maps, in parallel. Reads `call.lse_in` [rows, heads], which attend() wrote
 /// for these rows. Maps must not overlap.
 void tile_maps(const AttendCall& call, std::span<const MapTile> tiles);
+inline const DeviceOperation<bool(const AttendCall&, std::span<const MapTile>)> kTileMaps;
 
 }  // namespace longhaul

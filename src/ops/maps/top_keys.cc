@@ -6,8 +6,8 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/on_device.h"
 #include "base/parallel.h"
-#include "ops/core/device_ops.h"
 #include "ops/core/host_copies.h"
 #include "ops/core/thread_scratch.h"
 #include "ops/maps/top_keys_kernels.h"
@@ -173,8 +173,8 @@ void write_lists(const TopKeysCall& call, const Block& block, std::span<const To
 
 void top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks) {
   check(call, tasks);
-  if (DeviceOps* device = device_ops(*call.queue)) {
-    if (device->top_keys(call, tasks)) return;
+  if (on_device(kTopKeys, *call.queue, call, tasks)) return;
+  if (!call.queue->on_host()) {
     HostCopies on(*call.queue);
     std::vector<TopKeysTask> here(tasks.begin(), tasks.end());
     for (TopKeysTask& task : here) task.keys = on(task.keys, task.begin, task.begin + task.count);

@@ -50,5 +50,6 @@ struct TopKeysCall {
 /// packed to tiles and multiplied. Sums are f32. kBest rounds queries to bf16 if the CPU has bf16
 /// products.
 void top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks);
+inline const DeviceOperation<bool(const TopKeysCall&, std::span<const TopKeysTask>)> kTopKeys;
 
 }  // namespace longhaul

@@ -15,8 +15,7 @@ namespace longhaul::cuda {
 
 class ExpertMix {
  public:
-  /// `products` must outlive this object.
-  ExpertMix(GpuQueue& queue, Products& products) : queue_(queue), products_(products) {}
+  explicit ExpertMix(GpuQueue& queue) : queue_(queue), products_(queue.own<Products>()) {}
 
   /// See DeviceOps::mix_experts.
   void run(const OwnInput& x, const float* logits, const DeviceExperts& experts, float* y,

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "ops/core/gpu/cuda_ops.gpu.h"
 #include "ops/core/gpu/device_error.gpu.h"
+#include "ops/core/gpu/operations.gpu.h"
 #include "ops/core/gpu/piece_copies.gpu.h"
 
 namespace longhaul::cuda {
@@ -33,12 +34,19 @@ GpuQueue::GpuQueue(int device) : device_(device) {
   }
   slabs_ = std::make_unique<SlabRange>(device, properties.totalGlobalMem);
   ops_ = make_ops(*this);
+  implement_core(*this);
+  implement_attention(*this);
+  implement_maps(*this);
+  implement_choose(*this);
+  implement_blocks(*this);
+  implement_grad(*this);
 }
 
 GpuQueue::~GpuQueue() {
   cudaSetDevice(device_);
   cudaStreamSynchronize(stream_);
   ops_.reset();
+  while (!made_.empty()) made_.pop_back();  // the last one first: it may use earlier ones
   for (const RetiredSlab& each : retired_) slabs_->release(each.slab);
   slabs_.reset();
   for (const Recorded& each : recorded_) cudaEventDestroy(each.event);

@@ -4,9 +4,12 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/device_queue.h"
@@ -58,6 +61,39 @@ class GpuQueue : public DeviceQueue {
   std::byte* stage(size_t bytes);
   static constexpr size_t kStageBytes = size_t{8} << 20;
 
+  /// Returns the queue's object of a type, which operations keep between calls. It is made on first
+  /// use, from the queue if its constructor takes one, and lives as long as the queue.
+  template <class T>
+  T& own() {
+    static const size_t number = next_own_++;
+    if (own_.size() <= number) own_.resize(number + 1);
+    if (own_[number] == nullptr) {
+      std::shared_ptr<T> made;
+      if constexpr (std::is_constructible_v<T, GpuQueue&>) {
+        made = std::make_shared<T>(*this);
+      } else {
+        made = std::make_shared<T>();
+      }
+      own_[number] = made.get();
+      made_.push_back(std::move(made));
+    }
+    return *static_cast<T*>(own_[number]);
+  }
+  /// Sets the implementation of an operation: a function with the queue as first argument. If it
+  /// returns nothing, the operation returns true.
+  template <class Result, class... Arguments, class Function>
+  void implement(const DeviceOperation<Result(Arguments...)>& operation, Function function) {
+    operations().set(operation, [this, function](Arguments... arguments) -> Result {
+      using Given = std::invoke_result_t<Function, GpuQueue&, Arguments...>;
+      if constexpr (std::is_void_v<Given>) {
+        function(*this, std::forward<Arguments>(arguments)...);
+        return true;
+      } else {
+        return function(*this, std::forward<Arguments>(arguments)...);
+      }
+    });
+  }
+
  private:
   /// A part of the pinned memory. It is reused once the copies from it are done.
   struct Stage {
@@ -99,6 +135,9 @@ class GpuQueue : public DeviceQueue {
   std::shared_ptr<WeightCopies> copies_ = std::make_shared<WeightCopies>();
   std::unique_ptr<SlabRange> slabs_;
   std::unique_ptr<DeviceOps> ops_;
+  inline static std::atomic<size_t> next_own_ = 0;  ///< number of the next type for own()
+  std::vector<void*> own_;                          ///< by number of the type; null: not made
+  std::vector<std::shared_ptr<void>> made_;         ///< in the order in which they were made
 };
 
 }  // namespace longhaul::cuda

@@ -1,0 +1,48 @@
+// The GPU's operations of this folder.
+
+#include "ops/attention/engine_pages.gpu.h"
+#include "ops/core/gpu/operations.gpu.h"
+#include "ops/maps/block_mass.gpu.h"
+#include "ops/maps/column_sums.gpu.h"
+#include "ops/maps/expected_attention.gpu.h"
+#include "ops/maps/key_difference.h"
+#include "ops/maps/line_sums.gpu.h"
+#include "ops/maps/mean_keys.h"
+#include "ops/maps/scored.gpu.h"
+#include "ops/maps/staged_top_keys.gpu.h"
+#include "ops/maps/stored_keys.gpu.h"
+#include "ops/maps/tile_maps.gpu.h"
+#include "ops/maps/top_keys.gpu.h"
+
+namespace longhaul::cuda {
+namespace {
+
+bool run_top_keys(GpuQueue& queue, const TopKeysCall& call, std::span<const TopKeysTask> tasks) {
+  const auto search = [&](std::span<const TopKeysTask> some) {
+    return top_keys(queue.handle(), call, some, engine_pages(queue, call.head_dim),
+                    queue.own<ScoreScratch>());
+  };
+  if (!can_stage_top_keys(call, tasks)) return search(tasks);
+  return stage_top_keys(queue.own<StagedKeys>(), call, tasks, search);
+}
+
+}  // namespace
+
+void implement_maps(GpuQueue& queue) {
+  queue.own<ScoreScratch>();
+  queue.implement(kColumnSums, scored<column_sums>);
+  queue.implement(kLineSums, scored<line_sums>);
+  queue.implement(kBlockMass, scored<block_mass>);
+  queue.implement(kTileMaps, scored<tile_maps>);
+  queue.implement(kTopKeys, run_top_keys);
+  queue.implement(kMeanKeys, [](GpuQueue& on, auto&&... arguments) {
+    return mean_keys(on.handle(), arguments...);
+  });
+  queue.implement(kAddQueryMoments, [](GpuQueue& on, auto&&... arguments) {
+    return add_query_moments(on.handle(), arguments...);
+  });
+  queue.implement(kExpectedAttention, scored<expected_attention>);
+  queue.implement(kKeyDifference, scored<key_difference>);
+}
+
+}  // namespace longhaul::cuda
