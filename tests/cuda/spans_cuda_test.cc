@@ -4,12 +4,12 @@
 
 #include <cmath>
 
+#include "base/on_device.h"
 #include "cuda/paged_heads.h"
 #include "cuda/queued.h"
 #include "ops/blocks/block_rows.h"
 #include "ops/blocks/block_votes.h"
 #include "ops/blocks/span_index.h"
-#include "ops/core/device_ops.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -206,9 +206,9 @@ TEST_F(CudaSpans, AnIndexScoresAsTheHosts) {
           const SlottedSpans spans = slots_there.view();
           const View<float> products = empty_there<float>(kBlocks * rows * count);
           const View<float> best = empty_there<float>(kBlocks);
-          DeviceOps& ops = queue().device().ops();
-          ASSERT_TRUE(ops.span_products(spans, queries_there, rule, products));
-          ASSERT_TRUE(ops.best_products(spans, queries_there, rule, products, best));
+          ASSERT_TRUE(on_device(kSpanProducts, queue(), spans, queries_there, rule, products));
+          ASSERT_TRUE(
+              on_device(kBestProducts, queue(), spans, queries_there, rule, products, best));
           EXPECT_EQ(here(best), here(scores_there));
         }
       }

@@ -176,6 +176,8 @@ void implement_blocks(GpuQueue& queue) {
       kAddWeight, [](GpuQueue& on, View<const int32_t> chosen, float weight, View<float> weights) {
         add_weight(on.handle(), chosen.address(), chosen.size(), weight, weights.address());
       });
+  queue.implement(kSpanProducts, run_span_products);
+  queue.implement(kBestProducts, run_best_products);
   queue.implement(kMostWeighted, run_most_weighted);
 }
 
