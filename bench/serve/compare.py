@@ -86,12 +86,16 @@ def starts(options, programs, model, context=32768, slots=8):
             lambda: programs.llama(model, *options.llama_flags, context=context, slots=slots)]
 
 
-async def health_times(port, count=400, pause=0.005):
+async def health_times(port, count=400, pause=0.005, limit=20):
+    """Milliseconds of each answer. Ends with `limit` seconds if there is no answer in that time."""
     client, taken = await load.Client(port).open(), []
     for _ in range(count):
         begin = time.perf_counter()
         await client.send("GET", "/health")
-        await client.answer()
+        try:
+            await asyncio.wait_for(client.answer(), limit)
+        except asyncio.TimeoutError:
+            return [limit * 1000]
         taken.append((time.perf_counter() - begin) * 1000)
         await asyncio.sleep(pause)
     client.close()
@@ -99,7 +103,7 @@ async def health_times(port, count=400, pause=0.005):
 
 
 def streams_part(options, programs):
-    """200 streams of which 8 are computed; the others wait. Addresses 127.0.0.2 and 3 share the connections."""
+    """200 streams of which 8 are computed; the others wait. 20,000 ms stand for no answer in that time. Addresses 127.0.0.2 and 3 share the connections."""
     table = Table("200 open streams")
     body = {"prompt": token_ids(16, 1), "max_tokens": 4000, "stream": True, "ignore_eos": True, "temperature": 0}
 
@@ -225,9 +229,8 @@ def batch_part(options, programs):
 
 def find_rows(report):
     """Rows of `bench --sessions --json`."""
-    rows = report["batches"] if "batches" in report else report["sessions"]
-    return [{"sessions": row["sessions"], "rate": row["tokens_per_second"]["median"]
-             if isinstance(row["tokens_per_second"], dict) else row["tokens_per_second"]} for row in rows]
+    return [{"sessions": row["sessions"], "rate": row["tokens_per_second"]["median"]}
+            for row in report["results"] if row["test"] == "batch"]
 
 
 def cancel_part(options, programs):
