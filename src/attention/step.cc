@@ -44,7 +44,13 @@ const Rotations& LayerStep::rotations(int64_t first, int64_t count) const {
 }
 
 const Rotations& LayerStep::list_rotations(int64_t end) const {
-  return workspace->in_list.of(*shape, layer).up_to(*queue, rope(), end);
+  const RopeTable& table = rope();
+  auto& [kept, buffer] = workspace->in_list.of(*shape, layer);
+  if (buffer == nullptr || !(kept == table)) {
+    kept = table;
+    buffer = workspace->list_tables->of(table);
+  }
+  return buffer->up_to(*queue, table, end);
 }
 
 View<const float> LayerStep::rotated_q() {

@@ -3,8 +3,10 @@
 // receives.
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "attention/attend_batch.h"
@@ -191,7 +193,10 @@ class LayerStep {
   struct Workspace {
     PerRope<StretchedRope> stretched;   ///< stretched frequencies
     PerRope<RotationBuffer> rotations;  ///< for the rows that are computed together
-    PerRope<RotationBuffer> in_list;    ///< for positions in a list
+    /// For positions in a list, with the table that they were taken for.
+    PerRope<std::pair<RopeTable, std::shared_ptr<RotationBuffer>>> in_list;
+    /// Gives equal tables one buffer. The workspaces of a batch share it.
+    std::shared_ptr<SharedRotations> list_tables = std::make_shared<SharedRotations>();
     Array<float> rotated_q, rotated_k, list_q, lse;
     Attended attended;  ///< by the plan (attention/parts/planned_attention.h)
     std::vector<PagedRows> lists;

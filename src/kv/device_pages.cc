@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 #include <utility>
 
 #include "base/assert.h"
@@ -11,6 +10,10 @@ namespace longhaul {
 namespace {
 
 constexpr size_t kSlabBytes = DeviceQueue::kSlabBytes;
+
+uintptr_t number_of(const void* address) {
+  return reinterpret_cast<uintptr_t>(address) / kSlabBytes;
+}
 
 }  // namespace
 
@@ -24,41 +27,28 @@ DevicePages::DevicePages(Queue queue, size_t page_bytes, bool numbered)
 }
 
 DevicePages::~DevicePages() {
-  for (const Slab& slab : slabs_) {
+  for (const auto& [number, slab] : slabs_) {
     LH_ASSERT(slab.used == 0);
-    if (slab.memory != nullptr) queue_.device().release_slab(slab.memory);
+    queue_.device().release_slab(reinterpret_cast<void*>(number * kSlabBytes));
   }
 }
 
 void DevicePages::add_slab() {
-  const auto unused =
-      std::ranges::find_if(slabs_, [](const Slab& slab) { return slab.memory == nullptr; });
-  const auto number = static_cast<size_t>(unused - slabs_.begin());
-  if (unused == slabs_.end()) slabs_.emplace_back();
   auto* const first = static_cast<std::byte*>(queue_.device().allocate_slab());
-  slabs_[number] = {first, 0, std::vector<uint32_t>(per_slab_)};
-  numbers_[first] = number;
+  LH_ASSERT(reinterpret_cast<uintptr_t>(first) % kSlabBytes == 0);
+  slabs_.emplace(number_of(first), Slab{0, std::vector<uint32_t>(per_slab_)});
   queue_.device().clear(first, kSlabBytes);
   for (size_t i = per_slab_; i-- > 0;) free_.push_back(first + i * stride_);
 }
 
-bool DevicePages::within(const Slab& slab, const std::byte* page) const {
-  return slab.memory != nullptr && page >= slab.memory && page < slab.memory + kSlabBytes;
-}
-
 DevicePages::Slab& DevicePages::slab_of(const std::byte* page) const {
-  if (last_ >= slabs_.size() || !within(slabs_[last_], page)) {
-    const auto behind = numbers_.upper_bound(page);
-    LH_ASSERT(behind != numbers_.begin());
-    last_ = std::prev(behind)->second;
-    LH_ASSERT(within(slabs_[last_], page));
-  }
-  return slabs_[last_];
+  const auto found = slabs_.find(number_of(page));
+  LH_ASSERT(found != slabs_.end());
+  return found->second;
 }
 
-uint32_t& DevicePages::owners_of(const std::byte* page) const {
-  Slab& slab = slab_of(page);
-  return slab.owners[static_cast<size_t>(page - slab.memory) / stride_];
+uint32_t& DevicePages::owners_in(Slab& slab, const std::byte* page) const {
+  return slab.owners[reinterpret_cast<uintptr_t>(page) % kSlabBytes / stride_];
 }
 
 std::byte* DevicePages::acquire() {
@@ -66,49 +56,49 @@ std::byte* DevicePages::acquire() {
   if (free_.empty()) add_slab();
   std::byte* const page = free_.back();
   free_.pop_back();
-  owners_of(page) = 1;
-  ++slab_of(page).used;
+  Slab& slab = slab_of(page);
+  owners_in(slab, page) = 1;
+  ++slab.used;
   return page;
 }
 
 void DevicePages::share(std::byte* page) {
   const std::lock_guard lock(mutex_);
-  ++owners_of(page);
+  ++owners_in(slab_of(page), page);
 }
 
 void DevicePages::release(std::byte* page) {
   const std::lock_guard lock(mutex_);
-  uint32_t& owners = owners_of(page);
+  Slab& slab = slab_of(page);
+  uint32_t& owners = owners_in(slab, page);
   LH_ASSERT(owners > 0);
   if (--owners > 0) return;
   free_.push_back(page);
-  Slab& slab = slab_of(page);
   // Keeps some free pages (128 MiB), so that lists that grow and shrink need not allocate each
   // time. Freeing a slab must wait for all queued work.
   constexpr size_t kSpareSlabs = 8;
   if (--slab.used > 0 || free_.size() < (kSpareSlabs + 1) * per_slab_) return;
-  std::erase_if(free_, [&](const std::byte* of) { return within(slab, of); });
-  numbers_.erase(slab.memory);
-  queue_.device().release_slab(std::exchange(slab.memory, nullptr));
+  const uintptr_t number = number_of(page);
+  std::erase_if(free_, [&](const std::byte* of) { return number_of(of) == number; });
+  slabs_.erase(number);
+  queue_.device().release_slab(reinterpret_cast<void*>(number * kSlabBytes));
 }
 
 bool DevicePages::shared(const std::byte* page) const {
   const std::lock_guard lock(mutex_);
-  return owners_of(page) > 1;
+  return owners_in(slab_of(page), page) > 1;
 }
 
 size_t DevicePages::pages_in_use() const {
   const std::lock_guard lock(mutex_);
   size_t pages = 0;
-  for (const Slab& slab : slabs_) pages += slab.used;
+  for (const auto& [number, slab] : slabs_) pages += slab.used;
   return pages;
 }
 
 size_t DevicePages::bytes_in_use() const {
   const std::lock_guard lock(mutex_);
-  const auto held =
-      std::ranges::count_if(slabs_, [](const Slab& s) { return s.memory != nullptr; });
-  return static_cast<size_t>(held) * kSlabBytes;
+  return slabs_.size() * kSlabBytes;
 }
 
 }  // namespace longhaul

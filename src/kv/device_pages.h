@@ -1,8 +1,9 @@
 #pragma once
 // Pages in a device's memory.
 
-#include <map>
+#include <cstdint>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "base/queue.h"
@@ -34,23 +35,19 @@ class DevicePages : public PageMemory {
 
  private:
   struct Slab {
-    std::byte* memory = nullptr;
     size_t used = 0;               ///< pages
     std::vector<uint32_t> owners;  ///< owner count of each page
   };
   void add_slab();
-  bool within(const Slab& slab, const std::byte* page) const;
   Slab& slab_of(const std::byte* page) const;
-  uint32_t& owners_of(const std::byte* page) const;
+  uint32_t& owners_in(Slab& slab, const std::byte* page) const;
 
   Queue queue_;
   const size_t page_bytes_, stride_, per_slab_;
   mutable std::mutex mutex_;
-  mutable std::vector<Slab> slabs_;
-  std::map<const std::byte*, size_t> numbers_;  ///< slab numbers by address
-  /// Slab of the last page looked up. Lists under eviction look up hundreds of pages per layer and
-  /// token, most of them in one slab.
-  mutable size_t last_ = 0;
+  /// By number: the address in units of kSlabBytes. Lists under eviction look up hundreds of pages
+  /// per layer and token, so a look-up must not depend on the number of slabs.
+  mutable std::unordered_map<uintptr_t, Slab> slabs_;
   std::vector<std::byte*> free_;
 };
 

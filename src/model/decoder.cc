@@ -87,6 +87,7 @@ const float* Decoder::State::forward(std::span<SequenceRows> batch, const Forwar
   if (steps.size() < batch.size()) steps.resize(batch.size());
   while (workspaces.size() < batch.size()) {
     workspaces.push_back(std::make_unique<LayerStep::Workspace>());
+    workspaces.back()->list_tables = workspaces.front()->list_tables;
   }
   all_tokens = tokens_of(batch);
   embed(all_tokens);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 
 #include "on_device.h"
@@ -58,9 +59,11 @@ class Pages {
  private:
   size_t rows_of_page() const { return static_cast<size_t>(form_.page_rows); }
   size_t page_at(int list, int64_t page) const {
+    // A step without a common factor gives every page a place of its own.
     const size_t count = memory_count();
-    return (static_cast<size_t>(list * per_list_ + page) * (count % 7 == 0 ? 5 : 7) + 3) % count *
-           page_bytes_;
+    size_t step = 7;
+    while (std::gcd(step, count) != 1) ++step;
+    return (static_cast<size_t>(list * per_list_ + page) * step + 3) % count * page_bytes_;
   }
   size_t memory_count() const {
     return static_cast<size_t>(lists_) * static_cast<size_t>(per_list_);

@@ -333,7 +333,6 @@ void AttendPlan::add_units(const Strip& strip, int parts, int head_dim,
 void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
                      std::vector<UnitRecord>& units) {
   strips_.clear();
-  work_of_jobs_.assign(static_cast<size_t>(jobs_), 0);
   int64_t all = 0, count = 0;
   for (size_t g = 0; g < groups_.size(); ++g) {
     Group& group = groups_[g];
@@ -348,10 +347,8 @@ void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
         static_cast<int64_t>(group.members) * ((task.head_count + group.heads - 1) / group.heads);
     for (int r = 0; r < task.row_count; r += rows) {
       const int some = std::min(rows, task.row_count - r);
-      strips_.push_back(
-          {static_cast<int>(g), group.job, r, some, tiles_of(group, r, some, sizes.keys)});
+      strips_.push_back({static_cast<int>(g), r, some, tiles_of(group, r, some, sizes.keys)});
       all += alike * strips_.back().work;
-      work_of_jobs_[static_cast<size_t>(group.job)] += alike * strips_.back().work;
       count += alike;
     }
   }
@@ -368,8 +365,7 @@ void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
   const int64_t of_equal =
       equal ? parts_of_equal_units(count, strips_.front().work, at_once, tile) : 0;
   for (const Strip& strip : strips_) {
-    const int64_t of_job = work_of_jobs_[static_cast<size_t>(strip.job)];
-    const int64_t share = of_job == 0 ? 1 : strip.work * sizes.blocks / of_job;
+    const int64_t share = all == 0 ? 1 : strip.work * sizes.blocks / all;
     int64_t parts = equal ? of_equal : std::min(share, strip.work / sizes.least_tiles);
     if (kernel == kDecode) parts = parts_of_decode_rows(parts, strip.work);
     add_units(strip, static_cast<int>(std::clamp<int64_t>(parts, 1, kMostParts)), head_dim, units);

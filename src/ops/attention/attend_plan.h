@@ -34,7 +34,8 @@ class AttendPlan {
   void make(const AttendCall& call, std::span<const AttendTask> tasks,
             const AttendMachine& machine);
   /// The plan of several calls with equal heads and sinks, whose outputs are rows of one array that
-  /// begins with the first call's. The keys of each are divided as if it were alone.
+  /// begins with the first call's. The keys of all of them together are divided into about as many
+  /// units as fill the device, so a sequence's sums may be rounded otherwise than alone.
   void make(std::span<const AttendJob> jobs, const AttendMachine& machine);
 
   /// Units of the wgmma kernel, of its variant for masked segments, and of the mma.sync kernel. The
@@ -100,7 +101,7 @@ class AttendPlan {
   };
   /// Rows of a group whose units have equal work.
   struct Strip {
-    int group, job;
+    int group;
     int row, rows;  ///< row numbers within the task
     int64_t work;   ///< tiles per unit
   };
@@ -131,7 +132,6 @@ class AttendPlan {
   int job_ = 0, jobs_ = 1;             ///< the job that is added, and the number of jobs
   int first_row_ = 0;                  ///< its first row
   int64_t row_floats_ = 0;             ///< floats per row of queries
-  std::vector<int64_t> work_of_jobs_;  ///< tiles of the units of each job
   std::vector<SegmentRecord> segments_;
   std::vector<Source> sources_;
   Uploads<const std::byte*> pages_;

@@ -117,6 +117,16 @@ const Rotations& RotationBuffer::up_to(Queue& queue, const RopeTable& table, int
   return fill(queue, table, 0, (count + kLeastGrowth - 1) / kLeastGrowth * kLeastGrowth);
 }
 
+std::shared_ptr<RotationBuffer> SharedRotations::of(const RopeTable& table) {
+  std::erase_if(kept_, [](const auto& each) { return each.second.expired(); });
+  const auto found =
+      std::ranges::find_if(kept_, [&](const auto& each) { return each.first == table; });
+  if (found != kept_.end()) return found->second.lock();
+  auto made = std::make_shared<RotationBuffer>();
+  kept_.emplace_back(table, made);
+  return made;
+}
+
 const Rotations& RotationBuffer::copy(const Rotations& others, HostStage& stage) {
   const int64_t numbers = others.count * (others.rotary_dim / 2);
   view_ = others;

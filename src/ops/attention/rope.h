@@ -4,6 +4,8 @@
 // projections.
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/host_stage.h"
@@ -65,6 +67,17 @@ class RotationBuffer {
   RopeTable table_;
   Array<float> cosine_, sine_;
   Rotations view_;
+};
+
+/// Rotations that sequences with equal tables share. Calls of several sequences can then run as one
+/// (take_joinable() in ops/attention/attend_plan.h), and their memory is needed once.
+class SharedRotations {
+ public:
+  /// Returns the buffer of the table. It lives as long as one of its users keeps it.
+  std::shared_ptr<RotationBuffer> of(const RopeTable& table);
+
+ private:
+  std::vector<std::pair<RopeTable, std::weak_ptr<RotationBuffer>>> kept_;
 };
 
 /// Rotates x [rows, heads, head_dim] into y (may alias x). Row r is at position `position` + r.

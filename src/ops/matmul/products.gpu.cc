@@ -33,8 +33,15 @@ MatvecInput rows_of(const MatvecInput& x, int64_t first) {
 }  // namespace
 
 void Products::linear(const OwnInput& x, std::span<const DeviceLinear> products) {
-  if (x.rows() > kMostMatvecRows && x.both()) return by_stored_blocks(x, products);
-  if (x.rows() > kMostMatvecRows) {
+  const auto in_tiles = [&](const DeviceLinear& product) {
+    return multiplies_in_tiles(view_of(*product.weight).type, x.rows());
+  };
+  const bool few = x.rows() <= kMostMatvecRows;
+  if (x.both() &&
+      (!few || (x.rows() >= kLeastTileRows && std::ranges::all_of(products, in_tiles)))) {
+    return by_stored_blocks(x, products);
+  }
+  if (!few) {
     for (const DeviceLinear& product : products) by_gemm(x, product);
     return;
   }

@@ -10,18 +10,13 @@
 namespace longhaul::cuda {
 namespace {
 
-TileKernel tile_kernel(DType type, int64_t rows) {
-  const TileKernel kernel = tile_kernel_of_32(type, rows);
-  return kernel != nullptr ? kernel : tile_kernel_of_256(type, rows);
-}
-
-size_t tile_bytes(int64_t rows) {
-  const int groups = row_groups_of(rows);
-  return groups == 2 ? tile_bytes_of<2>() : groups == 4 ? tile_bytes_of<4>() : tile_bytes_of<8>();
+TileForm tile_form(DType type, int64_t rows) {
+  const TileForm form = tile_form_of_32(type, rows);
+  return form.kernel != nullptr ? form : tile_form_of_256(type, rows);
 }
 
 /// Lets the kernel use so much shared memory. Returns false if the device has less.
-bool allows_shared_memory(TileKernel kernel, size_t bytes) {
+bool allows_shared_memory(void (*kernel)(TileArgs), size_t bytes) {
   static AskedOnce<std::tuple<int, const void*>, bool> answers;
   const auto* const address = reinterpret_cast<const void*>(kernel);
   int device = 0;
@@ -41,6 +36,7 @@ struct TileGrid {
 };
 
 TileGrid grid_of(const MatvecInput& x, std::span<const MatvecJob> jobs) {
+  const int chunk_cols = tile_form(jobs.front().weight.type, x.rows).chunk_cols;
   int device = 0, processors = 1;
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
@@ -49,8 +45,8 @@ TileGrid grid_of(const MatvecInput& x, std::span<const MatvecJob> jobs) {
   for (const MatvecJob& job : jobs) {
     grid.tiles += static_cast<int>((job.weight.rows + kTileOutputs - 1) / kTileOutputs);
   }
-  const int chunks = static_cast<int>((x.cols + kTileCols - 1) / kTileCols);
-  const int wanted = std::clamp(2 * processors / std::max(1, grid.tiles), 1, chunks);
+  const int chunks = static_cast<int>((x.cols + chunk_cols - 1) / chunk_cols);
+  const int wanted = std::clamp(processors / std::max(1, grid.tiles), 1, std::min(8, chunks));
   grid.chunks_per_part = (chunks + wanted - 1) / wanted;
   grid.parts = (chunks + grid.chunks_per_part - 1) / grid.chunks_per_part;
   return grid;
@@ -59,8 +55,9 @@ TileGrid grid_of(const MatvecInput& x, std::span<const MatvecJob> jobs) {
 }  // namespace
 
 bool multiplies_in_tiles(DType type, int64_t rows) {
-  const TileKernel kernel = tile_kernel(type, rows);
-  return kernel != nullptr && allows_shared_memory(kernel, tile_bytes(rows));
+  const TileForm form = tile_form(type, rows);
+  return form.kernel != nullptr &&
+         allows_shared_memory(form.kernel, tile_bytes(rows, form.chunk_cols));
 }
 
 TileRoom tile_room(const MatvecInput& x, std::span<const MatvecJob> jobs) {
@@ -74,10 +71,10 @@ TileRoom tile_room(const MatvecInput& x, std::span<const MatvecJob> jobs) {
 
 void multiply_tiles(Stream stream, const MatvecInput& x, std::span<const MatvecJob> jobs,
                     float* partial, int* counters) {
-  LH_ASSERT(x.rows >= 1 && x.rows <= kMostTileRows && x.int8.q != nullptr);
+  LH_ASSERT(x.rows >= 1 && x.rows <= kMostTileRows && x.bf16 && x.x != nullptr);
   LH_ASSERT(!jobs.empty() && jobs.size() <= static_cast<size_t>(kMostMatvecJobs));
-  const TileKernel kernel = tile_kernel(jobs.front().weight.type, x.rows);
-  LH_ASSERT(kernel != nullptr);
+  const TileForm form = tile_form(jobs.front().weight.type, x.rows);
+  LH_ASSERT(form.kernel != nullptr);
   const TileGrid grid = grid_of(x, jobs);
   TileArgs a{};
   int tiles = 0;
@@ -94,17 +91,17 @@ void multiply_tiles(Stream stream, const MatvecInput& x, std::span<const MatvecJ
                  tiles};
   }
   if (tiles == 0) return;
-  a.x = x.int8;
+  a.x = static_cast<const uint16_t*>(x.x);
   a.x_rows = static_cast<int>(x.rows);
   a.cols = static_cast<int>(x.cols);
   a.chunks_per_part = grid.chunks_per_part;
   a.partial = reinterpret_cast<float4*>(partial);
   a.counters = counters;
-  const size_t shared = tile_bytes(x.rows);
-  LH_ASSERT(allows_shared_memory(kernel, shared));
-  launch_early(stream, "row_tiles", kernel,
-               dim3(static_cast<unsigned>(grid.tiles), static_cast<unsigned>(grid.parts)), 256,
-               shared, a);
+  const size_t shared = tile_bytes(x.rows, form.chunk_cols);
+  LH_ASSERT(allows_shared_memory(form.kernel, shared));
+  launch_early(stream, "row_tiles", form.kernel,
+               dim3(static_cast<unsigned>(grid.tiles), static_cast<unsigned>(grid.parts)),
+               kTileThreads, shared, a);
 }
 
 }  // namespace longhaul::cuda

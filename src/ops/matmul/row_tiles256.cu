@@ -1,11 +1,11 @@
-// Products of 9 to 64 rows with types that have one scale for 16 weights.
+// Products of 5 to 64 rows with types that have one scale for 16 weights.
 
 #include "ops/matmul/row_tiles.cuh"
 
 namespace longhaul::cuda {
 
-TileKernel tile_kernel_of_256(DType type, int64_t rows) {
-  return tile_kernel_among<UnitsList<UnitsQ2_K, UnitsQ3_K, UnitsQ6_K>, false>({}, type, rows);
+TileForm tile_form_of_256(DType type, int64_t rows) {
+  return tile_form_among<UnitsList<UnitsQ2_K, UnitsQ3_K, UnitsQ6_K>>({}, type, rows);
 }
 
 }  // namespace longhaul::cuda
