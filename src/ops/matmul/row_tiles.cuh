@@ -298,7 +298,7 @@ class RowTile {
   int tile_ = 0, job_ = 0;
   Planes planes_;
   int64_t first_block_[kRowsOfLane];
-  int first_row_ = 0;  // of the lane's two
+  int first_row_ = 0;  // the first of the lane's two rows
   float sums_[N][4] = {};
 };
 
