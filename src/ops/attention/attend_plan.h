@@ -129,9 +129,9 @@ class AttendPlan {
   void add_units(const Strip& strip, int parts, int head_dim, std::vector<UnitRecord>& units);
 
   AttendMachine machine_;
-  int job_ = 0, jobs_ = 1;             ///< the job that is added, and the number of jobs
-  int first_row_ = 0;                  ///< its first row
-  int64_t row_floats_ = 0;             ///< floats per row of queries
+  int job_ = 0, jobs_ = 1;  ///< the job that is added, and the number of jobs
+  int first_row_ = 0;       ///< its first row
+  int64_t row_floats_ = 0;  ///< floats per row of queries
   std::vector<SegmentRecord> segments_;
   std::vector<Source> sources_;
   Uploads<const std::byte*> pages_;

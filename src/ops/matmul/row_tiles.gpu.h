@@ -1,8 +1,8 @@
 #pragma once
-// y = W x for 5 to 64 rows of x, which read the stored weights once. As in products of prefill, x and
-// weights are rounded to bf16 and sums are f32. A block's scale and offset are rounded to bf16 as
-// well. The order of the sums depends on the matrices and the device, not on the number of rows, so
-// a row gives the same bits in any such batch.
+// y = W x for 5 to 64 rows of x, which read the stored weights once. As in products of prefill, x
+// and weights are rounded to bf16 and sums are f32. A block's scale and offset are rounded to bf16
+// as well. The order of the sums depends on the matrices and the device, not on the number of rows,
+// so a row gives the same bits in any such batch.
 
 #include <cstddef>
 #include <cstdint>
