@@ -28,6 +28,8 @@ HELD_ON_THE_HOST = {
     re.compile(r"(store|streams?(\[[^]]*\])?|KvStore)(\.|->|::)read\("):
         "a method reads no keys or values: KvStore::rows() describes them to an operation",
 }
+# A method is the same on every device. What devices do differently belongs to an operation.
+DEVICE_BRANCH = re.compile(r"\bon_host\(\)|\bdevice_ops\(|\.device\(\)")
 REGISTRY = ROOT / "src/attention/registry.cc"
 METHOD = re.compile(r"^ +METHOD\((\w+)\)", re.MULTILINE)
 
@@ -59,6 +61,8 @@ def check_methods(path, lines):
         for what, message in HELD_ON_THE_HOST.items():
             if what.search(code):
                 yield number, message
+        if path.parent.name == "methods" and DEVICE_BRANCH.search(code):
+            yield number, "a method has no branches by device: put them into an operation"
 
 
 def check_list(text, methods):

@@ -1,25 +1,30 @@
 #include "attention/driver.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "attention/parts/passes.h"
 #include "attention/parts/planned_attention.h"
 #include "base/assert.h"
 #include "base/error.h"
 #include "base/nth.h"
+#include "kv/list_checks.h"
 #include "ops/attention/causal_pairs.h"
 
 namespace longhaul {
 namespace {
 
+constexpr int64_t kLongPrompt = int64_t{1} << 40;  // in resume_rule()
+
 /// Whether rows see the same keys as in dense attention until shortly before the end of the prompt.
-bool is_dense_until_the_end(const Plan& plan) {
+bool is_dense_until_the_end(const MethodPlan& whole, const ListPlan& plan) {
   const See& see = plan.see;
-  const bool as_dense = see.place == KeyPlace::kAbsolute && see.window == kNoBound &&
-                        see.tile == 0 && !see.chosen && see.stretch == 1 && plan.columns.empty() &&
-                        plan.observation_window < kNoBound &&
-                        plan.keep.chooser != Chooser::kQueryHead;
-  return as_dense && (plan.keep.when == When::kNever || plan.keep.when == When::kPromptEnd);
+  const bool as_dense = whole.place == KeyPlace::kAbsolute && see.window == kNoBound &&
+                        see.tile == 0 && !see.chosen && see.stretch == 1 && whole.columns.empty() &&
+                        whole.observation_window < kNoBound &&
+                        (plan.keep.all || whole.chooser != Chooser::kQueryHead);
+  return as_dense &&
+         (plan.keep.all || whole.when == When::kNever || whole.when == When::kPromptEnd);
 }
 
 }  // namespace
@@ -27,49 +32,37 @@ bool is_dense_until_the_end(const Plan& plan) {
 AttentionDriver::AttentionDriver(std::unique_ptr<Method> method, const ModelShape& shape)
     : shape_(shape),
       method_(std::move(method)),
-      plans_(static_cast<size_t>(shape.layers)),
-      selecting_(plans_.size(), kNoList),
-      observed_(plans_.size()) {
-  for (int layer = 0; layer < shape_.layers; ++layer) ask_plans(layer, 0);
+      evictor_(*method_, shape_),
+      plans_(static_cast<size_t>(shape.layers)) {
+  for (int layer = shape_.layers - 1; layer >= 0; --layer) {
+    ask_plans(layer, 0);
+    const auto stays = [](const ListPlan& plan) { return plan.keep.all; };
+    if (!std::ranges::all_of(nth(plans_, layer), stays)) evicting_layer_ = layer;
+  }
 }
 
 void AttentionDriver::ask_plans(int layer, int64_t tokens) {
-  std::vector<Plan>& plans = nth(plans_, layer);
+  std::vector<ListPlan>& plans = nth(plans_, layer);
   plans.clear();
+  // The model's own window bounds the work of such a layer, so nothing is selected there.
+  const bool chosen = whole().when == When::kPromptEnd || whole().when == When::kStride;
+  const bool all = whole().when == When::kNever || (shape_.own_window(layer) > 0 && chosen);
   for (int head = 0; head < shape_.lists(layer); ++head) {
     plans.push_back(method_->plan(layer, head, tokens));
-    Keep& keep = plans.back().keep;
-    // The model's own window bounds the work of such a layer, so nothing is selected there.
-    const bool chosen = keep.when == When::kPromptEnd || keep.when == When::kStride;
-    if (shape_.own_window(layer) > 0 && chosen) keep = {};
+    plans.back().keep.all = plans.back().keep.all || all;
   }
-  const auto selects = [](const Plan& plan) { return plan.keep.when != When::kNever; };
-  const auto found = std::ranges::find_if(plans, selects);
-  const int list = found == plans.end() ? kNoList : static_cast<int>(found - plans.begin());
-  if (list != nth(selecting_, layer)) first_layer_ = kUnknownLayer;
-  nth(selecting_, layer) = list;
 }
 
-const Plan& AttentionDriver::plan(int layer, int list) const {
-  const std::vector<Plan>& plans = nth(plans_, layer);
-  const size_t lists = first().keep.chooser == Chooser::kQueryHead
-                           ? static_cast<size_t>(shape_.heads)
-                           : plans.size();
+const ListPlan& AttentionDriver::plan(int layer, int list) const {
+  const std::vector<ListPlan>& plans = nth(plans_, layer);
+  const size_t lists = by_query_head() ? static_cast<size_t>(shape_.heads) : plans.size();
   return plans[static_cast<size_t>(list) * plans.size() / lists];
 }
 
-/// A plan of a layer that selects rows, if there is one. Its settings hold for all such layers.
-const Plan& AttentionDriver::first() const {
-  if (first_layer_ == kUnknownLayer) {
-    const auto found = std::ranges::find_if(selecting_, [](int list) { return list != kNoList; });
-    first_layer_ = found == selecting_.end() ? 0 : static_cast<int>(found - selecting_.begin());
-  }
-  return nth(nth(plans_, first_layer_), std::max(0, nth(selecting_, first_layer_)));
-}
-
-bool AttentionDriver::cuts(int layer) const {
-  const When when = plan(layer, 0).keep.when;
-  return when == When::kPromptEnd || when == When::kStride;
+/// Whether the lists of the layer are evicted when a prompt ends, or by strides.
+bool AttentionDriver::evicts(int layer) const {
+  const bool chosen = whole().when == When::kPromptEnd || whole().when == When::kStride;
+  return chosen && !plan(layer, 0).keep.all;
 }
 
 KvLayout AttentionDriver::layout(const ModelShape& shape, const KvType& type) const {
@@ -92,23 +85,21 @@ KvLayout AttentionDriver::layout(const ModelShape& shape, const KvType& type) co
                   .type = type,
                   .head_dims = shape.head_dims,
                   .values_in_keys = shape.values_in_keys};
-  if (first().keep.chooser == Chooser::kQueryHead) {
+  if (by_query_head()) {
     layout.heads.assign(layout.heads.size(), shape.heads);
   }
-  layout.numbers_per_row = (forgets() ? 1 : 0) + static_cast<int>(first().columns.size());
+  layout.numbers_per_row = (forgets() ? 1 : 0) + static_cast<int>(whole().columns.size());
   return layout;
 }
 
 std::vector<Pass> AttentionDriver::prepare(const PromptFacts& prompt) {
   LH_ASSERT(prompt.chunk > 0 && prompt.tokens >= 0);
   prompt_end_ = prompt.begin + prompt.tokens;
-  for (ObservedRows& layer : observed_) layer = {};
   std::vector<Pass> passes = method_->passes(prompt);
-  const Plan& how = first();
+  evictor_.begin_prompt(prompt, evicting());
   const int tile = largest_tile();
-  if (passes.empty() && how.keep.when == When::kStride) {
-    begin_strides(prompt, how.keep);
-    passes = stride_passes(prompt, lead_, how.keep.stride);
+  if (passes.empty() && when() == When::kStride) {
+    passes = stride_passes(prompt, evictor_.lead(), whole().stride);
   } else if (passes.empty()) {
     passes = tile > 0 ? tile_passes(prompt, tile) : equal_passes(prompt);
   }
@@ -117,43 +108,38 @@ std::vector<Pass> AttentionDriver::prepare(const PromptFacts& prompt) {
   return passes;
 }
 
-/// Lists are cut to `target_` rows after every stride.
-void AttentionDriver::begin_strides(const PromptFacts& prompt, const Keep& keep) {
-  lead_ = 0;
-  if (!keep.whole_strides) return;
-  const int64_t stride = keep.stride, most = keep.budget + stride;
-  const int64_t total = held_ + prompt.tokens;
-  target_ = total <= most ? total : most - (stride - (total - most) % stride) % stride;
-  const int64_t lead = target_ - stride - held_;
-  lead_ = std::clamp<int64_t>(lead >= 0 ? lead : prompt.tokens % stride, 0, prompt.tokens);
-}
-
 void AttentionDriver::begin(LayerStep& step) {
   tokens_ = step.begin + step.rows;
   queue_ = *step.queue;
   ask_plans(step.layer, tokens_);
+  step.method = &whole();
   step.plans = nth(plans_, step.layer);
   step.prompt_end = prompt_end_;
 }
 
 void AttentionDriver::begin_layer(LayerStep& all) {
-  if (!plan(all.layer, 0).begins_together) return;
-  LH_ASSERT(all.rows == all.together_rows);
+  if (!whole().begins_together) return;
+  LH_ASSERT(all.rows == all.together_rows && whole().place == KeyPlace::kOwn);
   begin(all);
-  LH_ASSERT(all.plans.front().see.place == KeyPlace::kOwn);
   append_keys(all);
-  method_->begin_layer(all);
+  all_ = all;
 }
 
 void AttentionDriver::begin_append(LayerStep& step) {
   begin(step);
-  if (!step.plans.front().begins_together) append_keys(step);
+  if (!whole().begins_together) append_keys(step);
+  if (step.pass.also_to < 0) return;
+  LH_ASSERT(whole().place != KeyPlace::kAbsolute);  // keys are stored raw
+  nth(step.streams, step.pass.also_to).append(step.layer, step.rows, step.k, step.v);
 }
 
 void AttentionDriver::begin_attend(LayerStep& step) {
-  if (cuts(step.layer)) held_ = step.store->length(step.layer, 0);
-  if (observes(step)) step.keep_lse();
+  if (evicts(step.layer)) evictor_.set_held(step.store->length(step.layer, 0));
+  if (observes(step) && !whole().begins_together) step.keep_lse();
+  step.all = all_ ? &*all_ : nullptr;
   method_->attend(step);
+  step.all = nullptr;
+  all_.reset();
   if (!step.pass.discard) {  // dense attention reads every token once
     step.record->dense_pairs +=
         step.shape->heads * causal_pairs(step.begin, step.rows, step.own_window());
@@ -161,70 +147,46 @@ void AttentionDriver::begin_attend(LayerStep& step) {
 }
 
 void AttentionDriver::end_attend(LayerStep& step) {
-  changed_ = changed_ || step.chose;
+  evictor_.changed = evictor_.changed || step.chose;
   if (observes(step)) {
     method_->observe(step);
-    if (step.plans.front().observes_last_rows()) watch(step);
+    if (whole().observes_last_rows()) evictor_.watch(step);
   }
-  retain(step);
+  drop_rows(step);
 }
 
-/// Stores the queries of the step's last rows for the next cut.
-void AttentionDriver::watch(const LayerStep& step) {
-  AttendCall seen = step.call({&step.workspace->attended.queries, 1});
-  seen.lse_in = step.lse;
-  nth(observed_, step.layer).add(seen, step.begin, step.rows, first().observation_window);
-  compute_ = step.compute;
-}
-
-/// Whether a later cut uses the attention of the step's rows.
+/// Whether the method observes the step's rows, for a later eviction or for its own state.
 bool AttentionDriver::observes(const LayerStep& step) const {
-  const Plan& plan = step.plans.front();
-  const Keep& keep = plan.keep;
-  if (keep.when == When::kOwn) return plan.observation_window > 0;
-  if (!cuts(step.layer) || (step.decoding() && !keep.every_token)) return false;
-  return (plan.observation_window > 0 || !plan.columns.empty()) &&
-         (!keep.whole_strides || held_ > target_);
+  if (whole().begins_together) return true;
+  if (when() == When::kOwn) return whole().observation_window > 0;
+  if (!evicts(step.layer) || (step.decoding() && !whole().every_token)) return false;
+  return (whole().observation_window > 0 || !whole().columns.empty()) && evictor_.will_evict();
 }
 
 /// Removes rows from the layer's lists after the pass, before the layer attends the next one.
-void AttentionDriver::retain(LayerStep& step) {
+void AttentionDriver::drop_rows(LayerStep& step) {
   KvStore& store = *step.store;
   const int layer = step.layer;
   for (int list = 0; list < store.lists(layer) && step.pass.taken_back > 0; ++list) {
     store.truncate(layer, list, store.length(layer, list) - step.pass.taken_back);
   }
-  if (cuts(layer) && due(When::kStride, step.pass)) {
-    cut(store, layer);
-    if (first().keep.whole_strides) held_ = target_;
+  const ListPlan& how = plan(layer, 0);
+  if (evicts(layer) && evictor_.due(When::kStride, step.pass, how.keep)) {
+    evictor_.evict(queue_, store, how, step.pass, layer, tokens_, true);
   }
   if (!step.pass.discard) drop_middles(store, layer);  // else rows may be truncated
-  method_->retain(step);
+  if (when() == When::kOwn && whole().own_rule) evictor_.evict_freely(step, how, tokens_);
 }
 
 void AttentionDriver::finish(std::span<KvStore> streams, const Pass& pass) {
-  if (due(When::kPromptEnd, pass)) {
-    KvStore& store = nth(streams, pass.stream);
-    own_cuts_.clear();  // may hold cuts of a prompt that ended with an error
-    for (int layer = 0; layer < shape_.layers; ++layer) {
-      if (cuts(layer)) cut(store, layer);
-    }
-    if (!own_cuts_.empty()) cut_by_own_rule();
-    keep_dealt(store);
+  if (!evictor_.due(When::kPromptEnd, pass, evicting())) return;
+  int last = shape_.layers - 1;
+  while (last >= 0 && !evicts(last)) --last;
+  for (int layer = 0; layer <= last; ++layer) {
+    if (!evicts(layer)) continue;
+    evictor_.evict(queue_, nth(streams, pass.stream), plan(layer, 0), pass, layer, tokens_,
+                   layer == last);
   }
-  method_->after_pass(pass);
-}
-
-/// Whether the pass, or the generated token, is followed by a cut.
-bool AttentionDriver::due(When when, const Pass& pass) const {
-  const Keep& keep = first().keep;
-  if (keep.when != when || pass.discard) return false;
-  if (pass.phase == Phase::kDecode) return keep.every_token;
-  if (when == When::kPromptEnd) return pass.last;
-  const bool ends = ends_stride(pass, lead_, keep.stride);
-  if (!keep.whole_strides) return ends || pass.last;
-  // Prompts shorter than a stride do not complete one, and their rows must not accumulate.
-  return held_ > target_ && (ends || (pass.last && held_ > keep.budget + keep.stride));
 }
 
 /// Evicts rows between the sinks and the recent rows by whole pages, so that pages move instead of
@@ -233,28 +195,29 @@ void AttentionDriver::drop_middles(KvStore& store, int layer) const {
   const int64_t page = store.layout().page_rows;
   for (int list = 0; list < store.lists(layer); ++list) {
     const Keep& keep = plan(layer, list).keep;
-    if (keep.when != When::kEveryPass) continue;
+    if (keep.all || whole().when != When::kEveryPass) continue;
     const int64_t between = store.length(layer, list) - keep.sink - keep.recent;
     if (between >= page) store.drop(layer, list, keep.sink, keep.sink + between / page * page);
   }
 }
 
 int64_t AttentionDriver::dense_prefix(const PromptFacts& prompt) const {
-  for (const std::vector<Plan>& lists : plans_) {
-    if (!std::all_of(lists.begin(), lists.end(), is_dense_until_the_end)) return 0;
+  for (const std::vector<ListPlan>& lists : plans_) {
+    for (const ListPlan& plan : lists) {
+      if (!is_dense_until_the_end(whole(), plan)) return 0;
+    }
   }
-  return std::max<int64_t>(0, prompt.tokens - std::max<int64_t>(1, first().observation_window));
+  return std::max<int64_t>(0, prompt.tokens - std::max<int64_t>(1, whole().observation_window));
 }
 
 PromptChoice AttentionDriver::prompt_choice() const {
-  const Plan& how = first();
-  if (how.reads_instruction) return PromptChoice::kByInstruction;
-  if (how.keep.when == When::kPromptEnd) {
-    const bool by_attention = how.observes_last_rows() || !how.columns.empty();
+  if (whole().reads_instruction) return PromptChoice::kByInstruction;
+  if (when() == When::kPromptEnd) {
+    const bool by_attention = whole().observes_last_rows() || !whole().columns.empty();
     return by_attention ? PromptChoice::kAtEnd : PromptChoice::kOnceRead;
   }
-  return how.keep.when == When::kStride && how.observes_last_rows() ? PromptChoice::kByLastRow
-                                                                    : PromptChoice::kWhileReading;
+  return when() == When::kStride && whole().observes_last_rows() ? PromptChoice::kByLastRow
+                                                                 : PromptChoice::kWhileReading;
 }
 
 int AttentionDriver::preferred_chunk() const {
@@ -265,12 +228,109 @@ int AttentionDriver::preferred_chunk() const {
 
 int AttentionDriver::largest_tile() const {
   int tile = 0;
-  for (const std::vector<Plan>& lists : plans_) {
-    for (const Plan& plan : lists) tile = std::max(tile, plan.see.tile);
+  for (const std::vector<ListPlan>& lists : plans_) {
+    for (const ListPlan& plan : lists) tile = std::max(tile, plan.see.tile);
   }
   return tile;
 }
 
-bool AttentionDriver::forgets() const { return first().keep.when != When::kNever; }
+// State outside the stores, and the checks that compare the two.
+
+void AttentionDriver::save(ByteWriter& out) const {
+  Archive archive(out);
+  const_cast<AttentionDriver*>(this)->archive(archive);  // only reads this object
+}
+
+void AttentionDriver::restore(ByteReader& in) {
+  Archive archive(in);
+  this->archive(archive);
+}
+
+void AttentionDriver::archive(Archive& archive) {
+  const bool evicts_once = when() == When::kPromptEnd && !whole().every_token;
+  const bool chosen = plans_[0][0].see.chosen;
+  if (by_whole_strides()) {
+    evictor_.archive_held(archive);
+  } else if (evicts_once || (whole().rewinds && (forgets() || chosen))) {
+    archive.flag(evictor_.changed);
+  }
+  check_ = method_->archive(archive);
+}
+
+void AttentionDriver::check_restored(const KvStore& store, int64_t tokens) const {
+  for (int layer = 0; layer < shape_.layers; ++layer) check_layer(store, layer, tokens);
+  for (int layer = 0; layer < shape_.layers && by_whole_strides(); ++layer) {
+    if (evicts(layer)) expect_length(store, layer, 0, evictor_.held());
+  }
+  if (check_) check_(store, tokens);
+}
+
+void AttentionDriver::check_layer(const KvStore& store, int layer, int64_t tokens) const {
+  const Keep& keep = plan(layer, 0).keep;
+  const int lists = store.lists(layer);
+  const bool checks_itself = whole().when == When::kOwn || keep.in_memory < kNoBound;
+  if (checks_itself) return;  // the check that Method::archive() returned
+  if (evicts(layer) && whole().own_rule && (keep.budget == kNoBound || evictor_.changed)) {
+    return expect_in_memory(store, layer, 0, tokens);  // each list has its own length
+  }
+  if (evicts(layer) && (evictor_.changed || whole().whole_strides)) {
+    return expect_equal_lists(store, layer);
+  }
+  const auto streams = [&](int list) {
+    return whole().when == When::kEveryPass && !plan(layer, list).keep.all;
+  };
+  for (int list = 0; list < lists; ++list) {
+    if (!streams(list)) expect_length(store, layer, list, tokens);
+  }
+  expect_in_memory(store, layer, 0, tokens);
+  for (int list = 1; list < lists && streams(0); ++list) {
+    if (streams(list)) expect_length(store, layer, list, store.length(layer, 0));
+  }
+}
+
+ResumeRule AttentionDriver::resume_rule(int chunk) const {
+  const auto any = [&](auto&& has) {
+    return std::ranges::any_of(plans_, [&](const std::vector<ListPlan>& lists) {
+      return std::ranges::any_of(lists, has);
+    });
+  };
+  const auto ends_have_effects = [&](const ListPlan& plan) {
+    const bool selects_late = plan.see.chosen && plan.see.tile == 0;
+    return plan.see.dense_rows > 0 || selects_late;
+  };
+  ResumeRule rule;
+  for (int layer = 0; layer < shape_.layers; ++layer) {
+    if (shape_.own_window(layer) > 0) rule.same_bits = false;
+  }
+  if (whole().reads_instruction || (when() == When::kPromptEnd && whole().every_token)) {
+    rule.group = ResumeGroup::kQuestion;
+    return rule;
+  }
+  // A method that neither evicts nor rewinds changes its angles with the length of the context.
+  const bool like_dense = forgets() || whole().rewinds;
+  const int64_t dense = like_dense ? dense_prefix({0, kLongPrompt, 0, chunk}) : 0;
+  if (dense > 0 && rule.same_bits) {
+    rule.group = ResumeGroup::kDense;
+    rule.last = kLongPrompt - dense;
+    rule.is_dense = !forgets();
+    return rule;
+  }
+  const bool by_ends = when() == When::kPromptEnd || when() == When::kOwn;
+  if (by_ends || whole().begins_together || any(ends_have_effects)) return rule;
+  const bool evicts_or_selects =
+      forgets() || any([](const ListPlan& plan) { return plan.see.chosen; });
+  if (whole().rewinds && !evicts_or_selects && rule.same_bits) {
+    rule.group = ResumeGroup::kRewindable;
+    return rule;
+  }
+  rule.group = ResumeGroup::kGrid;
+  rule.unit = whole().rewinds && !evicts_or_selects ? 1 : chunk;
+  if (when() == When::kStride) {
+    rule.unit = whole().stride;
+  } else if (largest_tile() > 0) {
+    rule.unit = std::lcm<int64_t>(chunk, largest_tile());
+  }
+  return rule;
+}
 
 }  // namespace longhaul

@@ -3,14 +3,15 @@
 // passes, for the attention of each layer and for the work after each pass. Forecasts, the ability
 // to undo passes and the contents of session files follow from the plan.
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "attention/eviction.h"
 #include "attention/method.h"
 #include "attention/resume_rule.h"
-#include "ops/choose/select_rows.h"
-#include "ops/maps/observed_rows.h"
 
 namespace longhaul {
 
@@ -42,7 +43,7 @@ class AttentionDriver {
   /// UserError that names the option.
   std::vector<Pass> prepare(const PromptFacts& prompt);
   /// Called in each layer before attend() of the passes that are computed together. `all` is a step
-  /// of all their rows in order.
+  /// of all their rows in order (LayerStep::all).
   void begin_layer(LayerStep& all);
   /// Fills step.out. Appends the step's keys unless begin_layer() has, and removes the rows that
   /// leave the layer's lists during prefill. In a batch the work of several sequences runs between
@@ -63,7 +64,7 @@ class AttentionDriver {
   /// The number of KV stores that it uses during prefill. Stream 0 belongs to the sequence: decode
   /// reads it, and it is saved and kept. At the beginning of every prompt the others are copies of
   /// it, and they are dropped when the prompt ends or is cancelled.
-  int streams() const { return first().streams; }
+  int streams() const { return whole().streams; }
   /// The number of first tokens of a fresh prompt that it reads exactly as dense attention does,
   /// keeping all their rows without any evidence from them. At most prompt.tokens - 1.
   int64_t dense_prefix(const PromptFacts& prompt) const;
@@ -71,14 +72,14 @@ class AttentionDriver {
   /// The places at which another prompt can continue after prefills in passes of `chunk` rows.
   ResumeRule resume_rule(int chunk) const;
   /// Whether keys keep their positions in the text, so that `run --sources` can follow replies.
-  bool keeps_places() const { return first().see.place == KeyPlace::kAbsolute; }
+  bool keeps_places() const { return whole().place == KeyPlace::kAbsolute; }
   /// Preferred number of rows of a pass without `--chunk`; 0: the engine's default.
   int preferred_chunk() const;
   /// Most rows of a pass of such a prompt, and of a batch of its passes.
   int64_t most_rows_of_pass(const PromptFacts& prompt) const;
   int64_t most_rows_together(const PromptFacts& prompt) const;
   /// Whether rows are evicted.
-  bool forgets() const;
+  bool forgets() const { return when() != When::kNever; }
 
   /// Most bytes of all streams and the index while prompts extend the context to `tokens` tokens in
   /// passes of at most `chunk` rows.
@@ -96,7 +97,7 @@ class AttentionDriver {
   /// Whether rows [0, n) of the store can be used for another continuation after truncate(n):
   /// nothing was evicted, and nothing depends on later tokens. It is also called between two
   /// layers, because a pass that is cancelled there is undone in this way.
-  bool can_rewind() const { return first().rewinds && !changed_; }
+  bool can_rewind() const { return whole().rewinds && !evictor_.changed; }
   /// The largest distance at which rows see keys, in positions as the model receives them, while
   /// the context grows to `tokens` tokens in passes of at most `chunk` rows. Beyond the trained
   /// length answers are wrong.
@@ -110,83 +111,39 @@ class AttentionDriver {
   void check_restored(const KvStore& store, int64_t tokens) const;
 
  private:
-  const Plan& plan(int layer, int list) const;
-  const Plan& first() const;
+  const MethodPlan& whole() const { return method_->whole; }
+  const ListPlan& plan(int layer, int list) const;
+  /// The plan of the lists that evict, as far as it is the same for all of them.
+  const Keep& evicting() const { return plan(std::max(0, evicting_layer_), 0).keep; }
+  /// When rows are evicted from any list of this model.
+  When when() const { return evicting_layer_ < 0 ? When::kNever : whole().when; }
+  bool by_query_head() const { return forgets() && whole().chooser == Chooser::kQueryHead; }
+  bool by_whole_strides() const { return when() == When::kStride && whole().whole_strides; }
   void ask_plans(int layer, int64_t tokens);
-  bool cuts(int layer) const;
+  bool evicts(int layer) const;
   int largest_tile() const;
-  void begin_strides(const PromptFacts& prompt, const Keep& keep);
   void begin(LayerStep& step);
   bool observes(const LayerStep& step) const;
-  void watch(const LayerStep& step);
-  void retain(LayerStep& step);
-  bool due(When when, const Pass& pass) const;
+  void drop_rows(LayerStep& step);
   void drop_middles(KvStore& store, int layer) const;
-  void cut(KvStore& store, int layer);
-  void cut_to_budget(Cut& cut);
-  void cut_by_own_rule();
-  void judge(Cut& cut);
-  void score_observed_rows(const Cut& cut);
-  void keep_best(const Cut& cut);
-  void keep(const Cut& cut, std::span<const RowList> kept);
-  void deal(const Cut& cut, const RowsToKeep& stay);
-  std::span<const View<const float>> dealt_scores(const Cut& cut);
-  void keep_dealt(KvStore& store);
   /// Most rows of a list in memory: between the steps of its layer, and within one.
   struct MostRows {
     int64_t between, within;
   };
-  MostRows most_rows(const Plan& plan, const KvLayout& layout, int64_t tokens, int chunk) const;
+  MostRows most_rows(const ListPlan& plan, const KvLayout& layout, int64_t tokens, int chunk) const;
   void archive(Archive& archive);
   void check_layer(const KvStore& store, int layer, int64_t tokens) const;
 
   ModelShape shape_;
   std::unique_ptr<Method> method_;
-  std::vector<std::vector<Plan>> plans_;  ///< per layer and KV head
-  // The plan that first() returns. Without a selection a search would visit every plan.
-  static constexpr int kNoList = -1, kUnknownLayer = -1;
-  std::vector<int> selecting_;  ///< per layer: the first list whose rows are selected, or kNoList
-  mutable int first_layer_ = kUnknownLayer;
-  bool changed_ = false;    ///< rows were evicted or selected
-  int64_t tokens_ = 0;      ///< length of the context
-  int64_t prompt_end_ = 0;  ///< position after the last prompt
-  // State of evictions by strides.
-  int64_t lead_ = 0;    ///< first tokens of the prompt, before its strides
-  int64_t target_ = 0;  ///< rows of a list after a cut (Keep::whole_strides)
-  int64_t held_ = 0;    ///< rows of a list now
-
-  // Memory of a cut.
+  Evictor evictor_;
+  Method::StoreCheck check_;                  ///< belongs to the state restored last
+  std::vector<std::vector<ListPlan>> plans_;  ///< per layer and KV head
+  int evicting_layer_ = -1;                   ///< the first layer with a list that evicts; -1: none
+  int64_t tokens_ = 0;                        ///< length of the context
+  int64_t prompt_end_ = 0;                    ///< position after the last prompt
   Queue queue_;
-  std::vector<ObservedRows> observed_;            ///< per layer
-  AttendCompute compute_ = AttendCompute::kBest;  ///< setting of the last step
-  PerRope<RotationBuffer> rotations_;
-  std::vector<KeySegment> segments_;
-  Array<float> scores_, layer_scores_, paid_;  ///< all lists of a layer, concatenated
-  std::vector<PagedRows> keys_;
-  std::vector<View<float>> score_views_, received_targets_;
-  std::vector<View<const float>> received_views_;
-  std::vector<RowSelection> selections_;
-  std::vector<RowList> kept_;
-  std::vector<Cut> own_cuts_;  ///< layers that select by their own rule
-  std::vector<std::vector<StayingRows>> own_kept_;
-  /// A layer whose lists share a budget that a device divided. The host reads the number of kept
-  /// rows of each list once for all layers.
-  struct Dealt {
-    int layer = 0;
-    int first = 0, lists = 0;  ///< this device's lists among those that share
-    std::vector<RowSelection> selections;
-    std::vector<RowList> kept;
-
-    std::span<const RowList> own() const {
-      return std::span(kept).subspan(static_cast<size_t>(first), static_cast<size_t>(lists));
-    }
-  };
-  std::vector<Dealt> dealt_;
-  Array<float> padded_scores_, all_scores_;  ///< scores gathered from all devices of a team
-  size_t waiting_ = 0;                       ///< number of entries of `dealt_` in use
-  Array<int32_t> counts_;                    ///< kept rows of all lists of the model
-  int64_t next_count_ = 0;                   ///< number of used entries of `counts_`
-  std::vector<StayingRows> staying_;
+  std::optional<LayerStep> all_;  ///< LayerStep::all, until the first pass attends
 };
 
 }  // namespace longhaul

@@ -1,4 +1,4 @@
-// Forecasts from a plan: memory, and the largest distance that rows see.
+// Forecasts from plans: memory, and the largest distance that rows see.
 
 #include <algorithm>
 
@@ -8,36 +8,36 @@
 
 namespace longhaul {
 
-AttentionDriver::MostRows AttentionDriver::most_rows(const Plan& plan, const KvLayout& layout,
+AttentionDriver::MostRows AttentionDriver::most_rows(const ListPlan& plan, const KvLayout& layout,
                                                      int64_t tokens, int chunk) const {
   const Keep& keep = plan.keep;
+  const When when = keep.all ? When::kNever : whole().when;
   int64_t most = kNoBound, between = kNoBound;
-  if (keep.when == When::kEveryPass) {
+  if (when == When::kEveryPass) {
     between = keep.sink + keep.recent + layout.page_rows - 1;
     most = between + chunk;
   }
-  if (keep.when == When::kStride) {
+  if (when == When::kStride) {
     // A later prompt begins with up to budget + stride rows and may have less than a whole stride.
-    most = keep.budget + (keep.whole_strides ? 3 : 1) * keep.stride;
+    most = keep.budget + (whole().whole_strides ? 3 : 1) * whole().stride;
   }
-  if (keep.when == When::kOwn) {
+  if (when == When::kOwn) {
     // Rows of a discarding pass are added to those of the text, and each stream has a last page of
     // its own, even in a short context.
     tokens += 2 * layout.page_rows;
     most = keep.in_memory;
     if (chunk >= keep.rest_chunk) between = keep.at_rest;
   }
-  if (keep.when == When::kNever && keep.in_memory < kNoBound) {
-    most = keep.in_memory + chunk + 2 * layout.page_rows * (1 + keep.stretches);
+  if (when == When::kNever && keep.in_memory < kNoBound) {
+    most = keep.in_memory + chunk;
   }
   return {std::min({tokens, most, between}), std::min(tokens, most)};
 }
 
 int64_t AttentionDriver::most_rows_of_pass(const PromptFacts& prompt) const {
-  const Keep& keep = first().keep;
   const int tile = largest_tile();
   int64_t rows = std::min<int64_t>(prompt.chunk, prompt.tokens);
-  if (keep.when == When::kStride && !keep.whole_strides) return std::min(rows, keep.stride);
+  if (when() == When::kStride && !whole().whole_strides) return std::min(rows, whole().stride);
   if (tile == 0) return rows;
   rows = 0;
   for (const Pass& pass : tile_passes(prompt, tile)) rows = std::max(rows, pass.count);
@@ -46,7 +46,7 @@ int64_t AttentionDriver::most_rows_of_pass(const PromptFacts& prompt) const {
 
 int64_t AttentionDriver::most_rows_together(const PromptFacts& prompt) const {
   // Discarding passes read the instruction once more for every chunk of the text.
-  return first().reads_instruction ? int64_t{prompt.chunk}
+  return whole().reads_instruction ? int64_t{prompt.chunk}
                                    : std::min<int64_t>(prompt.chunk, prompt.tokens);
 }
 
@@ -63,45 +63,45 @@ size_t AttentionDriver::most_kv_bytes(const KvLayout& layout, int64_t tokens, in
     most_passing = std::max(most_passing, passing);
   }
   bytes += most_passing;
-  return bytes * static_cast<size_t>(first().streams) +
-         method_->beside(layout, tokens, chunk).most_index;
+  return bytes * static_cast<size_t>(whole().streams) +
+         method_->extra_memory(layout, tokens, chunk).most_index;
 }
 
 size_t AttentionDriver::index_bytes() const {
-  return method_->beside(KvLayout{shape_.kv_heads, shape_.head_dim}, tokens_, 1).index;
+  return method_->extra_memory(KvLayout{shape_.kv_heads, shape_.head_dim}, tokens_, 1).index;
 }
 
 size_t AttentionDriver::working_bytes(int64_t tokens, int chunk) const {
-  const Plan& how = first();
-  size_t bytes = method_->beside(KvLayout{shape_.kv_heads, shape_.head_dim}, tokens, chunk).working;
-  if (how.keep.when == When::kPromptEnd && how.keep.budget < kNoBound) {
-    const bool by_query_head = how.keep.chooser == Chooser::kQueryHead;
-    const int lists = by_query_head ? shape_.heads : std::ranges::max(shape_.kv_heads);
+  size_t bytes =
+      method_->extra_memory(KvLayout{shape_.kv_heads, shape_.head_dim}, tokens, chunk).working;
+  if (when() == When::kPromptEnd && evicting().budget < kNoBound) {
+    const int lists = by_query_head() ? shape_.heads : std::ranges::max(shape_.kv_heads);
     constexpr int kArrays = 3;  // for one layer: received attention, scores, and ranks
     bytes += static_cast<size_t>(kArrays * lists * tokens) * sizeof(float);
-    const int64_t watched = how.observes_last_rows() ? std::min(tokens, how.observation_window) : 0;
+    const int64_t watched =
+        whole().observes_last_rows() ? std::min(tokens, whole().observation_window) : 0;
     bytes += ObservedRows::bytes_for(shape_.layers * watched, shape_.heads, shape_.head_dim);
   }
   return bytes;
 }
 
 bool AttentionDriver::keeps_replies() const {
-  const Keep& keep = first().keep;
-  return (keep.when == When::kStride && !keep.every_token) || keep.when == When::kOwn;
+  return (when() == When::kStride && !whole().every_token) || when() == When::kOwn;
 }
 
 int64_t AttentionDriver::reach(int64_t tokens, int chunk) const {
   int64_t farthest = 0;
   for (int layer = 0; layer < shape_.layers; ++layer) {
     for (int head = 0; head < shape_.lists(layer); ++head) {
-      const Plan plan = method_->plan(layer, head, tokens);
+      const ListPlan plan = method_->plan(layer, head, tokens);
       const Keep& keep = plan.keep;
+      const When when = keep.all ? When::kNever : whole().when;
       int64_t reach = plan.see.reach;
-      if (plan.see.place == KeyPlace::kCache && keep.when == When::kEveryPass) {
+      if (whole().place == KeyPlace::kCache && when == When::kEveryPass) {
         reach = keep.sink + keep.recent + chunk;
-      } else if (plan.see.place == KeyPlace::kCache && keep.when == When::kStride) {
-        // A list of up to budget + stride rows is cut when one more stride has been read.
-        reach = keep.budget + 2 * keep.stride;
+      } else if (whole().place == KeyPlace::kCache && when == When::kStride) {
+        // A list of up to budget + stride rows is evicted when one more stride has been read.
+        reach = keep.budget + 2 * whole().stride;
       }
       farthest = std::max(farthest, std::min(tokens, reach));
     }

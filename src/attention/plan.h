@@ -1,7 +1,7 @@
 #pragma once
-// Rules for the rows of one list of keys, as data: when rows are evicted, how many are kept, and
-// which rows a query row sees. The driver (attention/driver.h) derives everything else: passes,
-// evictions, segments, forecasts, and the contents of session files.
+// The rules of an attention method, as data. MethodPlan holds what is the same in all lists of
+// keys, ListPlan what may differ between KV heads. The driver (attention/driver.h) derives
+// everything else: passes, evictions, segments, forecasts, and the contents of session files.
 
 #include <cstdint>
 #include <span>
@@ -11,15 +11,15 @@ namespace longhaul {
 
 inline constexpr int64_t kNoBound = int64_t{1} << 60;  ///< in tokens
 
-/// When rows are evicted from a list. A layer with the model's own sliding window takes part in
-/// kEveryPass only.
+/// When rows are evicted from lists. A layer with the model's own sliding window takes part in
+/// kEveryPass and kOwn only.
 enum class When : uint8_t {
   kNever,
   kPromptEnd,  ///< after the prefill of each prompt
   kStride,     ///< every `stride` tokens of a prompt
   /// after each pass and generated token, by whole pages: only sink and recent are kept
   kEveryPass,
-  kOwn  ///< whenever the method decides (Method::retain)
+  kOwn  ///< Method::choose() is called after each pass and decides
 };
 
 /// The unit that chooses the rows to keep.
@@ -36,38 +36,62 @@ enum class KeyPlace : uint8_t {
   kOwn        ///< keys are stored raw; the method's attend() sets positions
 };
 
-struct Keep {
+/// The method as a whole, for all layers, heads and context lengths.
+struct MethodPlan {
+  KeyPlace place = KeyPlace::kAbsolute;
   When when = When::kNever;
   Chooser chooser = Chooser::kKvHead;
-  int64_t budget = kNoBound;  ///< rows of a list after an eviction, including sink and recent
-  int64_t sink = 0;           ///< first rows, never evicted
-  int64_t recent = 0;         ///< last rows, kept by each eviction
-  int64_t stride = 0;         ///< prompt tokens between two evictions (kStride)
+  /// Method::choose() drops rows from the store by a rule of its own. Lists may then differ in
+  /// length. Otherwise it writes scores, and each list keeps the best rows of its budget.
+  bool own_rule = false;
+  int64_t stride = 0;  ///< prompt tokens between two evictions (kStride)
   /// Lists are evicted down to the largest size up to budget + stride for which whole strides end
   /// with the prompt, as in EasyKV (arXiv:2402.06262). Generated tokens are kept.
   bool whole_strides = false;
   bool every_token = false;  ///< each generated token is also followed by an eviction
-  /// If at least 0, the lists of a layer share their budgets. Each list keeps its best rows up to
-  /// this fraction of its own budget; the rest goes to the best rows of the layer.
-  double sure_share = -1;
+  /// Observation window: number of query rows at the end of a pass whose attention scores the keys
+  /// before an eviction. kNoBound: all rows of the text count, and this method must read each of
+  /// them.
+  int64_t observation_window = 0;
+  std::span<const std::string_view> columns;  ///< f32 values stored with each row (KvStore::column)
+  /// a prefix can be reused after truncation, until rows were evicted or selected
+  bool rewinds = false;
+  bool reads_instruction = false;  ///< prompts without an instruction are refused
+  /// Passes of a batch append their keys in a layer before the first of them attends, and their
+  /// shared work runs in attend() of the first pass (LayerStep::all). The store is then longer than
+  /// a single pass expects, which suits keys that the method places itself (KeyPlace::kOwn). No
+  /// pass may discard. observe() is called after every attend().
+  bool begins_together = false;
+  int streams = 1;  ///< KV stores during prefill; store 0 is the session's
+
+  bool observes_last_rows() const {
+    return observation_window > 0 && observation_window < kNoBound;
+  }
+};
+
+/// Rows that are evicted from one list.
+struct Keep {
+  bool all = false;           ///< no row leaves this list
+  int64_t budget = kNoBound;  ///< rows of a list after an eviction, including sink and recent
+  int64_t sink = 0;           ///< first rows, never evicted
+  int64_t recent = 0;         ///< last rows, kept by each eviction
   /// Upper bound of the rows of a list in memory during prefill, for methods that ensure it
-  /// themselves (kOwn, or offloading), and the number of contiguous ranges that these rows form.
-  int64_t in_memory = kNoBound, stretches = 0;
+  /// themselves (kOwn, or offloading).
+  int64_t in_memory = kNoBound;
   /// Upper bound between two steps of the list's layer (kOwn), for chunks of at least `rest_chunk`
   /// rows. Within a step in_memory holds, but only one layer runs a step at a time.
   int64_t at_rest = kNoBound, rest_chunk = 0;
 };
 
+/// Rows that a query row sees.
 struct See {
-  KeyPlace place = KeyPlace::kAbsolute;
   int64_t sink = 0;           ///< first rows, visible to all
   int64_t window = kNoBound;  ///< visible last rows; kNoBound: all earlier rows
   /// the window ends at each row; otherwise it precedes the pass, which is visible as a whole
   bool strict = false;
-  /// The window applies to prompt rows only. The prompt's last `last` rows and generated tokens see
-  /// everything.
-  bool in_prompts = false;
-  int64_t last = 0;
+  /// If at least 0, the window applies to prompt rows only. This number of rows at the prompt's end
+  /// and generated tokens see everything.
+  int64_t dense_rows = -1;
   int tile = 0;              ///< prompt rows that select their keys together; 0: no selection
   bool chosen = false;       ///< the selection for a row may depend on later rows
   int64_t reach = kNoBound;  ///< largest position that a row sees, if the method bounds it
@@ -75,27 +99,10 @@ struct See {
   double stretch = 1;
 };
 
-struct Plan {
+/// One KV head's list, in a context of some length.
+struct ListPlan {
   Keep keep;
   See see;
-  /// Observation window: number of query rows at the end of a pass whose attention scores the keys
-  /// before an eviction. kNoBound: all rows of the text count, and this method must read each of
-  /// them.
-  int64_t observation_window = 0;
-  std::span<const std::string_view> columns;  ///< f32 values stored with each row (KvStore::column)
-  bool reads_instruction = false;             ///< prompts without an instruction are refused
-  /// a prefix can be reused after truncation, until rows were evicted or selected
-  bool rewinds = false;
-  /// Passes of a batch append their keys in a layer before the first of them attends, and their
-  /// shared work runs first (Method::begin_layer). The store is then longer than a single pass
-  /// expects, which suits keys that the method places itself (KeyPlace::kOwn). No pass may discard.
-  /// The value is the same for all lists and context lengths.
-  bool begins_together = false;
-  int streams = 1;  ///< KV stores during prefill; store 0 is the session's
-
-  bool observes_last_rows() const {
-    return observation_window > 0 && observation_window < kNoBound;
-  }
 };
 
 }  // namespace longhaul

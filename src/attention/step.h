@@ -43,8 +43,9 @@ enum class Phase : uint8_t { kPrompt, kInstruction, kDecode };
 ///
 /// Adjacent passes are computed together as far as the chunk allows (passes_together()). Each layer
 /// multiplies the rows of all of them at once. It then attends pass by pass, after the shared work
-/// if the plan has any (Plan::begins_together). The work of a pass in a layer may therefore depend
-/// on that layer in earlier passes and on earlier layers of its own pass, and on nothing else.
+/// if the plan has any (MethodPlan::begins_together). The work of a pass in a layer may therefore
+/// depend on that layer in earlier passes and on earlier layers of its own pass, and on nothing
+/// else.
 struct Pass {
   int64_t begin = 0;  ///< 0 is the first new token, at position PromptFacts::begin
   int64_t count = 0;
@@ -53,6 +54,7 @@ struct Pass {
   Phase phase = Phase::kPrompt;
   bool last = false;       ///< it ends the prompt
   int64_t taken_back = 0;  ///< number of discarded rows that leave its stream after it
+  int also_to = -1;        ///< another stream that receives its keys and values; -1: none
 
   int64_t end() const { return begin + count; }
 };
@@ -67,7 +69,7 @@ struct Attended {
 class LayerStep;
 
 /// Receives the tasks of every attention call before they run (analyses, tests). The step is that
-/// of a pass, or of all rows that are computed together (Method::begin_layer). A row may attend in
+/// of a pass, or of all rows that are computed together (LayerStep::all). A row may attend in
 /// several calls.
 using AttentionObserver = std::function<void(const LayerStep&, std::span<const AttendTask>)>;
 
@@ -98,14 +100,18 @@ class LayerStep {
   std::span<const int32_t> tokens;  ///< ids of the rows; empty if unknown
   const ModelShape* shape = nullptr;
   Pass pass;
-  int passes = 1;               ///< the rows' pass; in begin_layer() the first one
-  int nth_pass = 0;             ///< number of passes that are computed together
-  int64_t together_begin = 0;   ///< position of the first row that they keep
-  int64_t together_rows = 0;    ///< number of rows that they keep, which are adjacent
-  int64_t prompt_end = 0;       ///< position after the last token of the prompt
-  KvStore* store = nullptr;     ///< the pass's stream
-  std::span<KvStore> streams;   ///< all streams
-  std::span<const Plan> plans;  ///< per KV head of the layer
+  int passes = 1;              ///< number of passes whose rows it has; above 1 in `all` only
+  int nth_pass = 0;            ///< among the passes that are computed together
+  int64_t together_begin = 0;  ///< position of the first row that they keep
+  int64_t together_rows = 0;   ///< number of rows that they keep, which are adjacent
+  int64_t prompt_end = 0;      ///< position after the last token of the prompt
+  KvStore* store = nullptr;    ///< the pass's stream
+  std::span<KvStore> streams;  ///< all streams
+  const MethodPlan* method = nullptr;
+  std::span<const ListPlan> plans;  ///< per KV head of the layer
+  /// With MethodPlan::begins_together, in the first of the passes that are computed together: one
+  /// step with all their rows, as if they were one pass. Its `out` may be filled in advance.
+  LayerStep* all = nullptr;
   /// KV heads that attend; empty: all. Another part of the method attends the others.
   std::span<const uint8_t> only;
   AttendCompute compute = AttendCompute::kBest;
@@ -116,7 +122,7 @@ class LayerStep {
 
   bool decoding() const { return pass.phase == Phase::kDecode; }
   // Functions for passes that are computed together and discard nothing:
-  /// Whether the step has the rows of several passes (Method::begin_layer).
+  /// Whether the step has the rows of several passes (LayerStep::all).
   bool of_several() const { return passes > 1; }
   /// Whether it is the last of these passes.
   bool ends_together() const { return begin + rows == together_begin + together_rows; }
@@ -208,7 +214,7 @@ class LayerStep {
   Workspace* workspace = nullptr;
   AttentionRecord* record = nullptr;  ///< counts of the sequence
   /// If set, attend() adds its tasks to this batch, which runs after the method's attend() has
-  /// returned. The method may then read `out` and `lse` only in observe() and retain().
+  /// returned. The method may then read `out` and `lse` only in observe() and choose().
   AttendBatch* batch = nullptr;
   /// If set, keys are added to this batch, which runs before the method's attend().
   AppendBatch* appends = nullptr;

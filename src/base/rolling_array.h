@@ -52,16 +52,20 @@ class RollingArray {
     return view().from(size() - count);
   }
 
-  /// Replaces the contents by `numbers`.
-  void assign(Queue& queue, std::span<const T> numbers) {
-    clear();
+  /// Appends `numbers`.
+  void append(Queue& queue, std::span<const T> numbers) {
     const View<T> to = append_zeros(queue, std::ssize(numbers));
     if (numbers.empty()) return;
     if (queue.on_host()) {
-      std::copy(numbers.begin(), numbers.end(), numbers_.begin());
+      std::copy(numbers.begin(), numbers.end(), to.address());
     } else {
       queue.device().upload(numbers.data(), to.address(), numbers.size_bytes());
     }
+  }
+  /// Replaces the contents by `numbers`.
+  void assign(Queue& queue, std::span<const T> numbers) {
+    clear();
+    append(queue, numbers);
   }
 
   void drop_first(int64_t count) {

@@ -34,9 +34,9 @@ int64_t run_length(std::span<const int32_t> rows, size_t i) {
 
 }  // namespace
 
-void KvStore::keep(int layer, std::span<const StayingRows> lists) {
+void KvStore::keep(int layer, std::span<const KeptList> lists) {
   std::vector<Chosen> chosen;
-  for (const StayingRows& stay : lists) {
+  for (const KeptList& stay : lists) {
     const View<const int32_t> rows = stay.rows.rows;
     if (queue_.on_host() || rows.place().host() || !stay.rows.count.empty()) {
       HostStage on(queue_);

@@ -28,7 +28,7 @@ class ByteReader;
 class ByteWriter;
 
 /// Kept rows of one list of a layer.
-struct StayingRows {
+struct KeptList {
   int list = 0;
   RowList rows;
 };
@@ -88,7 +88,7 @@ class KvStore {
   void keep(int layer, int head, std::span<const int32_t> rows);
   /// Keeps rows in several lists of a layer, each named once. If a device selected the rows and the
   /// host has their number, there is one operation for all lists and no wait.
-  void keep(int layer, std::span<const StayingRows> lists);
+  void keep(int layer, std::span<const KeptList> lists);
   /// Evicts rows [begin, end), like keep() of all other rows.
   void drop(int layer, int head, int64_t begin, int64_t end);
   /// Undoes the appending of the rows from `length` on. The next appended row gets the token number

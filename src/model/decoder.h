@@ -35,9 +35,9 @@ struct ForwardPass {
 
 /// The rows of one sequence in a forward pass: passes that are computed together (Pass), in order.
 /// Each layer multiplies the rows of all of them at once, so that weights are read once, and
-/// attends pass by pass, after Method::begin_layer() has run for all of them. All pointers must be
-/// set, except `recurrent` for a model without recurrent layers. Several sequences together are a
-/// ragged batch.
+/// attends pass by pass, after AttentionDriver::begin_layer() has run for all of them. All pointers
+/// must be set, except `recurrent` for a model without recurrent layers. Several sequences together
+/// are a ragged batch.
 struct SequenceRows {
   std::span<const ForwardPass> passes;
   std::span<KvStore> streams;  ///< store of the sequence

@@ -44,14 +44,14 @@ class Sampler final : public Method {
   SamplerOptions own;
   void declare(OptionList& o) { own.declare(o); }
   void fit(const ModelShape&) { last = own; }
-  Plan plan(int, int, int64_t) const override { return {}; }
+  ListPlan plan(int, int, int64_t) const override { return {}; }
   static inline SamplerOptions last;
 };
 
 class Plain final : public Method {
  public:
   void declare(OptionList&) {}
-  Plan plan(int, int, int64_t) const override { return {}; }
+  ListPlan plan(int, int, int64_t) const override { return {}; }
 };
 
 const MethodInfo kMethods[] = {method_info<Plain>({.name = "plain"}),

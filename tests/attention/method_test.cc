@@ -65,13 +65,11 @@ TEST(Layout, RefusesTypesThatCannotHoldTheRows) {
 /// tasks that split the rows in two.
 class DenseOtherwise final : public Method {
  public:
-  explicit DenseOtherwise(bool by_tasks) : by_tasks_(by_tasks) {}
-
-  Plan plan(int, int, int64_t) const override {
-    Plan plan;
-    if (!by_tasks_) plan.keep = {.when = When::kOwn, .chooser = Chooser::kQueryHead};
-    return plan;
+  explicit DenseOtherwise(bool by_tasks) : by_tasks_(by_tasks) {
+    if (!by_tasks_) whole = {.when = When::kOwn, .chooser = Chooser::kQueryHead};
   }
+
+  ListPlan plan(int, int, int64_t) const override { return {}; }
 
   void attend(LayerStep& step) override {
     const View<const float> queries[] = {step.rotated_q()};

@@ -30,7 +30,7 @@ class Probe final : public Method {
         .only([this] { return own.deep; }, "deep=true", "deep");
   }
   void fit(const ModelShape&) { probed = own; }
-  Plan plan(int, int, int64_t) const override { return {}; }
+  ListPlan plan(int, int, int64_t) const override { return {}; }
 };
 
 const MethodInfo kMethod[] = {method_info<Probe>({.name = "probe"})};

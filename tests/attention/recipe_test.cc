@@ -19,18 +19,17 @@ namespace {
 struct Newest final : Method {
   int64_t sink = 4, recent = 2044;
   void declare(OptionList& o) {
-    o.integer(sink, "sink", 0, 4096, "tokens", "first rows, which never leave");
+    o.integer(sink, "sink", 0, 4096, "tokens", "first rows, never evicted");
     o.integer(recent, "recent", 1, 1 << 24, "tokens", "last rows of a prompt");
   }
 
-  Plan plan(int, int, int64_t) const override {
-    return {
-        .keep = {.when = When::kPromptEnd, .budget = sink + recent, .sink = sink, .recent = recent},
-        .rewinds = true};
+  void fit(const ModelShape&) { whole = {.when = When::kPromptEnd, .rewinds = true}; }
+  ListPlan plan(int, int, int64_t) const override {
+    return {.keep = {.budget = sink + recent, .sink = sink, .recent = recent}};
   }
   /// Scores are equal, since the budget has no room for other rows.
-  void score(const Cut& cut) override {
-    for (const View<float>& scores : cut.scores) fill(cut.queue, scores, 0.0f);
+  void choose(const Eviction& due) override {
+    for (const View<float>& scores : due.scores) fill(due.queue, scores, 0.0f);
   }
 };
 

@@ -65,7 +65,7 @@ TEST(MethodsCommand, ShowsRangesUnitsAndPaper) {
 }
 
 TEST(MethodsCommand, SaysWhenAnOptionHasAnEffect) {
-  const char* said = "first rows that never leave (only with mode=easykv)";
+  const char* said = "first rows, never evicted (only with mode=easykv)";
   EXPECT_TRUE(has(Program().run({"methods", "tova"}).out, {said, "recent=auto", "auto or 0 to"}));
   EXPECT_TRUE(has(Program().run({"methods"}).out, {said}));
   const auto options = Program().run({"methods", "tova", "--json"}).json()[0]["options"];

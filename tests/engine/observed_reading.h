@@ -33,31 +33,23 @@ class Observed final : public Method {
 
   Observed(std::unique_ptr<Method> method, const ModelShape& shape, const Tokens& positions)
       : selected(static_cast<size_t>(shape.layers)), method_(std::move(method)) {
+    whole = method_->whole;
     ObservedRow row;
     row.output.resize(selected.size());
     row.seen.assign(selected.size(), std::vector<Tokens>(static_cast<size_t>(shape.heads)));
     for (const int64_t position : positions) rows[position] = row;
   }
 
-  Plan plan(int layer, int kv_head, int64_t tokens) const override {
+  ListPlan plan(int layer, int kv_head, int64_t tokens) const override {
     return method_->plan(layer, kv_head, tokens);
   }
   std::vector<Pass> passes(const PromptFacts& prompt) override { return method_->passes(prompt); }
   void observe(LayerStep& step) override { method_->observe(step); }
-  void score(const Cut& cut) override { method_->score(cut); }
-  void choose(std::span<const Cut> cuts, std::span<std::vector<StayingRows>> kept) override {
-    method_->choose(cuts, kept);
-  }
-  void retain(LayerStep& step) override { method_->retain(step); }
-  void after_pass(const Pass& pass) override { method_->after_pass(pass); }
-
-  void begin_layer(LayerStep& all) override {
-    begin_notes(all);
-    method_->begin_layer(all);
-  }
+  void choose(const Eviction& due) override { method_->choose(due); }
   void attend(LayerStep& step) override {
     const size_t layer = static_cast<size_t>(step.layer);
-    if (!step.plans.front().begins_together) begin_notes(step);
+    if (step.all != nullptr) begin_notes(*step.all);
+    if (!whole.begins_together) begin_notes(step);
     method_->attend(step);
     const int64_t width = int64_t{step.shape->heads} * step.shape->head_dim;
     for (auto& [position, row] : rows) {

@@ -32,11 +32,15 @@ bool failing = false;
 int failing_layer = 0;
 
 /// Dense attention over each of two streams with the passes that a test plans. Rows that stream 1
-/// keeps also go to stream 0.
+/// keeps also go to stream 0. No rows are evicted.
 class Planned final : public Method {
  public:
   void declare(OptionList&) {}
-  Plan plan(int, int, int64_t) const override { return {.streams = 2}; }
+  void fit(const ModelShape& shape) {
+    whole = {.when = When::kOwn, .own_rule = true, .streams = 2};
+    last_layer_ = shape.layers - 1;
+  }
+  ListPlan plan(int, int, int64_t) const override { return {}; }
   std::vector<Pass> passes(const PromptFacts& prompt) override {
     asked_facts = prompt;
     return planned;
@@ -57,23 +61,32 @@ class Planned final : public Method {
     }
     Method::attend(step);
   }
-  void retain(LayerStep& step) override {
-    if (step.pass.last || step.decoding()) return;  // only for stream 0
-    const auto length = [&](const KvStore& stream) { return stream.length(step.layer, 0); };
-    const bool reads_on = step.pass.discard && step.pass.taken_back == 0;
-    EXPECT_EQ(length(step.streams[0]) - (reads_on ? step.rows : 0), length(step.streams.back()));
+  void choose(const Eviction& due) override {
+    const Pass& pass = due.pass;
+    if (due.layer == last_layer_ && due.stream == 0) {
+      ++finished;
+      last_of_prompts += pass.last ? 1 : 0;
+    }
+    if (pass.last || pass.phase == Phase::kDecode) return;  // only for stream 0
+    if (due.stream == 0) {
+      const bool reads_on = pass.discard && pass.taken_back == 0;
+      length_ = due.rows(0) - (reads_on ? pass.count : 0);
+    } else {
+      EXPECT_EQ(length_, due.rows(0));
+    }
   }
-  void after_pass(const Pass& pass) override {
-    ++finished;
-    last_of_prompts += pass.last ? 1 : 0;
-  }
+
+ private:
+  int last_layer_ = 0;
+  int64_t length_ = 0;  ///< rows of stream 0
 };
 
 /// Dense attention over one stream whose rows can be taken back, with the passes of the test.
 class Rewinding final : public Method {
  public:
   void declare(OptionList&) {}
-  Plan plan(int, int, int64_t) const override { return {.rewinds = true}; }
+  void fit(const ModelShape&) { whole.rewinds = true; }
+  ListPlan plan(int, int, int64_t) const override { return {}; }
   std::vector<Pass> passes(const PromptFacts&) override { return planned; }
   void attend(LayerStep& step) override {
     if (step.layer == 0) {

@@ -161,7 +161,7 @@ class MethodReading {
   int64_t read_ = 0;
 };
 
-/// Methods that begin a layer for all passes at once (Plan::begins_together). Blocks end within
+/// Methods that begin a layer for all passes at once (MethodPlan::begins_together). Blocks end within
 /// passes and passes within blocks. Some have no first tokens; one has a window of one token.
 constexpr const char* kBeginTogether[] = {
     "infllm:n_init=0,n_local=13,block=5,topk=2,cached=3,repr_topk=2,chunk=7",

@@ -77,7 +77,7 @@ class KvDevice : public ::testing::Test {
   /// Keeps rows of both lists, as if the device had chosen them.
   void keep(Pair& pair, const std::vector<std::vector<int32_t>>& rows) {
     std::vector<Array<int32_t>> there(rows.size());
-    std::vector<StayingRows> staying;
+    std::vector<KeptList> staying;
     for (size_t l = 0; l < rows.size(); ++l) {
       const View<int32_t> view = there[l].resize(queue_, std::ssize(rows[l]));
       queue_.device().upload(rows[l].data(), view.address(), rows[l].size() * sizeof(int32_t));

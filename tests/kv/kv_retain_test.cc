@@ -52,11 +52,11 @@ TEST(KvRetain, KeepsWhatAnOperationChose) {
   Pair pair(KvLayout{{1}, 64, DType::BF16, 16});
   pair.append_layer(0, 100, random);
   const std::vector<int32_t> rows = {3, 40, 41, 99, -7, -7}, count = {4};
-  const StayingRows some{0, {view_of(rows), view_of(count)}};
+  const KeptList some{0, {view_of(rows), view_of(count)}};
   pair.store.keep(0, {&some, 1});
   pair.at(0, 0).keep(std::span(rows).first(4));
   pair.check();
-  const StayingRows none{0, {view_of(rows).part(0, 0), {}}};
+  const KeptList none{0, {view_of(rows).part(0, 0), {}}};
   pair.store.keep(0, {&none, 1});
   EXPECT_EQ(pair.store.length(0, 0), 0);
 }

@@ -40,16 +40,18 @@ class Citrus final : public Method {
   Sums sums = Sums::kLast;
   void declare(OptionList& o) {
     o.choice(cache, "cache", {"standard", "shared", "individual"},
-             "who decides what stays: the next chunk, the instruction, or each for a list of its "
+             "who decides which rows are kept: the next chunk, the instruction, or each for a list "
+             "of its "
              "own");
     o.integer(k, "k", 1, 1 << 24, "tokens",
               "rows that a list keeps of what was read before a chunk");
     o.integer(chunk, "chunk", 1, 1 << 20, "tokens",
-              "document tokens between two cuts; all of them enter the list");
-    o.integer(sink, "sink", 0, 4096, "tokens", "first rows that never leave, of the k");
-    o.choice(fidelity, "fidelity", {"repo", "paper"},
-             "paper: a shared list is cut before it reads the chunk, and importance is the share "
-             "of the attention to the list, without the chunk's own part");
+              "document tokens between two evictions; all of them enter the list");
+    o.integer(sink, "sink", 0, 4096, "tokens", "first rows, never evicted, of the k");
+    o.choice(
+        fidelity, "fidelity", {"repo", "paper"},
+        "paper: a shared list is evicted before it reads the chunk, and importance is the share "
+        "of the attention to the list, without the chunk's own part");
     o.choice(sums, "sums", {"last", "all"},
              "importance by the last chunk or instruction alone, or summed up since a row was "
              "read, as H2O does (with cache=shared: the paper's H2O + shared)")
@@ -58,13 +60,21 @@ class Citrus final : public Method {
 
   void fit(const ModelShape& shape) {
     shape_ = shape;
+    whole = {.place = KeyPlace::kCache,
+             .when = When::kOwn,
+             .chooser = Chooser::kLayer,
+             .own_rule = true,
+             .observation_window = kNoBound,
+             .columns = std::span(kColumns).first(sums == Sums::kAll ? 1 : 0),
+             .reads_instruction = true,
+             .streams = individual() ? 2 : 1};
     by_chunk_.resize(shape.kv_heads.size());
     by_instruction_.resize(shape.kv_heads.size());
     if (sink <= k) return;
     user_error("--attention citrus: sink={}: must not be more than k={}", sink, k);
   }
 
-  Plan plan(int layer, int, int64_t) const override {
+  ListPlan plan(int layer, int, int64_t) const override {
     const int64_t window = shape_.own_window(layer);
     const int64_t page = KvLayout{}.page_rows;
     const int64_t next = longest_instruction();  // or the next chunk, which is not longer
@@ -72,16 +82,8 @@ class Citrus final : public Method {
     // Between two steps a list holds the rows it keeps and a chunk, or the instruction at the
     // prompt's end.
     const int64_t at_rest = window > 0 ? rows : k + next;
-    return {.keep = {.when = When::kOwn,
-                     .chooser = Chooser::kLayer,
-                     .in_memory = rows + page,
-                     .at_rest = at_rest + page,
-                     .rest_chunk = next},
-            .see = {.place = KeyPlace::kCache, .reach = k + chunk + next},
-            .observation_window = kNoBound,
-            .columns = std::span(kColumns).first(sums == Sums::kAll ? 1 : 0),
-            .reads_instruction = true,
-            .streams = individual() ? 2 : 1};
+    return {.keep = {.in_memory = rows + page, .at_rest = at_rest + page, .rest_chunk = next},
+            .see = {.reach = k + chunk + next}};
   }
 
   std::vector<Pass> passes(const PromptFacts& prompt) override {
@@ -100,7 +102,12 @@ class Citrus final : public Method {
       const Phase phase = begin < document_ ? Phase::kPrompt : Phase::kInstruction;
       for (; begin < end; begin += prompt.chunk) {
         const int64_t rows = std::min<int64_t>(prompt.chunk, end - begin);
-        passes.push_back({begin, rows, stream, discard, phase});
+        passes.push_back({.begin = begin,
+                          .count = rows,
+                          .stream = stream,
+                          .discard = discard,
+                          .phase = phase,
+                          .also_to = stream == 1 ? 0 : -1});
       }
     };
     int64_t held = held_;
@@ -120,9 +127,6 @@ class Citrus final : public Method {
   void observe(LayerStep& step) override {
     const Pass& pass = step.pass;
     const bool document = pass.phase == Phase::kPrompt;
-    if (individual() && document) {
-      step.streams[0].append(step.layer, step.rows, step.k, step.v);
-    }
     if (step.own_window() > 0) return;
     const int64_t held = step.store->length(step.layer, 0), before = held - step.rows;
     if (!pass.discard) held_ = held;
@@ -133,31 +137,33 @@ class Citrus final : public Method {
     }
   }
 
-  void retain(LayerStep& step) override {
-    const Pass& pass = step.pass;
+  void choose(const Eviction& due) override {
+    const Pass& pass = due.pass;
     if (pass.phase == Phase::kDecode) return;
-    int64_t& kept = nth(kept_, step.layer);
+    int64_t& kept = nth(kept_, due.layer);
     if (pass.discard) {
       const bool paper = fidelity == Fidelity::kPaper;
       // otherwise evicted with the chunk for which it is read
-      const bool due = paper || kept == document_;
-      if (due && pass.end() == tokens_) cut(step.streams[0], step.layer, by_instruction_);
+      const bool ready = paper || kept == document_;
+      if (ready && pass.end() == tokens_ && due.stream == 0) evict(due, by_instruction_);
       return;
     }
     const bool document = pass.phase == Phase::kPrompt;
     if (document && (pass.end() % chunk == 0 || pass.end() == document_)) {
-      cut(step.streams[0], step.layer, cache == Cache::kStandard ? by_chunk_ : by_instruction_);
-      if (individual()) cut(step.streams[1], step.layer, by_chunk_);
+      const bool by_chunk = due.stream == 1 || cache == Cache::kStandard;
+      evict(due, by_chunk ? by_chunk_ : by_instruction_);
     }
     kept = pass.end();
   }
 
-  void archive(Archive& archive) override { archive.number(held_); }
-  void check(const KvStore& store, int64_t) const override {
-    for (int layer = 0; layer < shape_.layers; ++layer) {
-      expect_equal_lists(store, layer);
-      if (shape_.own_window(layer) == 0) expect_length(store, layer, 0, held_);
-    }
+  StoreCheck archive(Archive& archive) override {
+    archive.number(held_);
+    return [this](const KvStore& store, int64_t) {
+      for (int layer = 0; layer < shape_.layers; ++layer) {
+        expect_equal_lists(store, layer);
+        if (shape_.own_window(layer) == 0) expect_length(store, layer, 0, held_);
+      }
+    };
   }
 
  private:
@@ -173,7 +179,6 @@ class Citrus final : public Method {
   /// them will be evicted.
   void add(LayerStep& step, Importance& importance, bool begins, int64_t before) {
     Array<float>& scores = nth(importance, step.layer);
-    queue_ = *step.queue;
     if (begins) fill(*step.queue, scores.resize(*step.queue, before > k ? before : 0), 0);
     if (scores.size() == 0) return;
     add_attention_to_tokens(step, scores.view(), fidelity == Fidelity::kPaper, by_list_);
@@ -181,38 +186,35 @@ class Citrus final : public Method {
 
   /// Keeps the k best of the scored rows and all later rows. A layer with the model's own window
   /// keeps that window instead.
-  void cut(KvStore& list, int layer, Importance& importance) {
-    const int64_t window = shape_.own_window(layer), length = list.length(layer, 0);
-    Array<float>& scores = nth(importance, layer);
+  void evict(const Eviction& due, Importance& importance) {
+    const int64_t window = shape_.own_window(due.layer), length = due.rows(0);
+    Array<float>& scores = nth(importance, due.layer);
     if (window > 0) {
-      drop_old(list, layer, length - window);
+      drop_old(due, length - window);
     } else if (scores.size() > 0) {
       const int64_t scored = scores.size(), later = length - scored;
       const bool earlier = sums == Sums::kAll;
-      const View<float> all =
-          earlier ? list.column(layer, 0, kColumns[0]) : whole_.resize(queue_, length);
-      all_reduce(queue_, scores.view());
-      (earlier ? add_lists : copy)(queue_, scores.view(), all.part(0, scored));
-      const RowList kept = select_rows(queue_, all, {sink, later, k + later}, selection_);
-      std::vector<StayingRows> staying;
-      for (int head = 0; head < shape_.lists(layer); ++head) staying.push_back({head, kept});
-      list.keep(layer, staying);
+      const View<float> all = earlier ? due.column(0, 0) : whole_.resize(due.queue, length);
+      all_reduce(due.queue, scores.view());
+      (earlier ? add_lists : copy)(due.queue, scores.view(), all.part(0, scored));
+      const RowList kept = select_rows(due.queue, all, {sink, later, k + later}, selection_);
+      std::vector<KeptList> rows;
+      for (int head = 0; head < due.lists; ++head) rows.push_back({head, kept});
+      due.store.keep(due.layer, rows);
     }
-    scores.resize(queue_, 0);
-    if (window == 0) held_ = list.length(layer, 0);
+    scores.resize(due.queue, 0);
+    if (window == 0) held_ = due.rows(0);
   }
 
   /// Drops whole pages, so that pages move instead of rows.
-  void drop_old(KvStore& list, int layer, int64_t rows) const {
-    const int64_t page = list.layout().page_rows;
-    if (rows < page) return;
-    for (int head = 0; head < shape_.lists(layer); ++head) {
-      list.drop(layer, head, 0, rows / page * page);
+  static void drop_old(const Eviction& due, int64_t rows) {
+    const int64_t page = due.store.layout().page_rows;
+    for (int head = 0; head < due.lists && rows >= page; ++head) {
+      due.store.drop(due.layer, head, 0, rows / page * page);
     }
   }
 
   ModelShape shape_;
-  Queue queue_;
   int64_t tokens_ = 0, document_ = 0;  ///< tokens of the prompt
   std::vector<int64_t> kept_;          ///< per layer: prompt tokens stored in the lists
   int64_t held_ = 0;                   ///< rows of a list

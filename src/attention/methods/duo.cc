@@ -53,6 +53,8 @@ struct Duo final : WrappedMethod, PromptReader {
           "pyramidkv and tova");
     }
     wrap(spec().make_method(shape));
+    whole.rewinds = false;
+    whole.when = When::kEveryPass;
     if (!gates.empty()) {
       const HeadGates read = read_gates(gates, shape.all_kv_heads());
       full_ = shape.of_own_heads(threshold ? full_by_threshold(read, *threshold)
@@ -71,14 +73,14 @@ struct Duo final : WrappedMethod, PromptReader {
     }
   }
 
-  Plan plan(int layer, int kv_head, int64_t tokens) const override {
+  ListPlan plan(int layer, int kv_head, int64_t tokens) const override {
     if (nth(nth(full_, layer), kv_head)) {
-      Plan plan = WrappedMethod::plan(layer, kv_head, tokens);
-      plan.rewinds = false;
+      ListPlan plan = WrappedMethod::plan(layer, kv_head, tokens);
+      plan.keep.all = true;
       return plan;
     }
     const bool strict = prefill_mode == Prefill::kStrictStreaming;
-    return {.keep = {.when = When::kEveryPass, .sink = sink, .recent = recent},
+    return {.keep = {.sink = sink, .recent = recent},
             .see = {.sink = sink, .window = recent + (strict ? 1 : 0), .strict = strict}};
   }
 

@@ -14,32 +14,32 @@ struct ExpectedAttention final : Method {
   SeenQueries seen;  ///< statistics of the prompt's rows after the sinks
   void declare(OptionList& o) {
     o.integer(capacity, "capacity", 1, 1 << 24, "tokens", "rows that a head keeps of a prompt");
-    o.integer(sink, "sink", 0, 4096, "tokens", "of them: first rows, which never leave");
+    o.integer(sink, "sink", 0, 4096, "tokens", "of them: first rows, never evicted");
     o.integer(future, "future", 1, 1 << 20, "tokens", "queries to come that are averaged over");
     o.flag(covariance, "covariance", "queries vary around their mean, as those seen did");
     o.flag(values, "values", "a key counts by the length of its value too");
   }
   void fit(const ModelShape& shape) {
+    whole = {.when = When::kPromptEnd, .observation_window = kNoBound};
     for (int l = 0; l < shape.layers; ++l) {
       seen.add_layer(shape.heads, shape.dim_of(l), covariance);
     }
   }
 
-  Plan plan(int, int, int64_t) const override {
-    return {.keep = {.when = When::kPromptEnd, .budget = capacity, .sink = sink},
-            .observation_window = kNoBound};
+  ListPlan plan(int, int, int64_t) const override {
+    return {.keep = {.budget = capacity, .sink = sink}};
   }
   void observe(LayerStep& step) override {
     if (step.pass.begin == 0) seen.forget(step.layer);  // each prompt is scored by its own queries
     seen.add(*step.queue, step.layer, step.q_from(sink));
   }
-  void score(const Cut& cut) override {
-    const ExpectedQueries queries{&seen.of(cut.layer), &cut.shape.rope_of(cut.layer),
-                                  cut.tokens,          future,
-                                  cut.shape.scale,     values};
-    expected_attention(cut.queue, queries, cut.keys, sink, cut.scores);
+  void choose(const Eviction& due) override {
+    const ExpectedQueries queries{&seen.of(due.layer), &due.shape.rope_of(due.layer),
+                                  due.tokens,          future,
+                                  due.shape.scale,     values};
+    expected_attention(due.queue, queries, due.keys, sink, due.scores);
   }
-  Beside beside(const KvLayout&, int64_t, int) const override {
+  ExtraMemory extra_memory(const KvLayout&, int64_t, int) const override {
     return {.working = seen.most_bytes()};
   }
 };

@@ -38,15 +38,17 @@ class FastGen final : public Method {
 
   void fit(const ModelShape& shape) {
     shape_ = shape;
+    whole = {.when = When::kPromptEnd,
+             .own_rule = true,
+             .every_token = true,
+             .columns = kFastgenColumns};
     for (const int heads : shape_.kv_heads) {
       first_rule_.push_back(std::ssize(rules_));
       rules_.resize(rules_.size() + static_cast<size_t>(heads), Rule::kFull);
     }
   }
 
-  Plan plan(int, int, int64_t) const override {
-    return {.keep = {.when = When::kPromptEnd, .every_token = true}, .columns = kFastgenColumns};
-  }
+  ListPlan plan(int, int, int64_t) const override { return {}; }
 
   std::vector<Pass> passes(const PromptFacts& prompt) override {
     begin_ = prompt.begin;
@@ -81,42 +83,23 @@ class FastGen final : public Method {
     if (!decoding_) add_attention(step, {.window = how_.window_rows(tokens_)}, recent_);
   }
 
-  void choose(std::span<const Cut> cuts, std::span<std::vector<StayingRows>> kept) override {
-    std::vector<JudgedList> lists;
-    std::vector<Place> places;
-    for (size_t i = 0; i < cuts.size(); ++i) {
-      for (int list = 0; list < cuts[i].lists; ++list) {
-        const Rule now = rule(cuts[i].layer, list);
-        if (decoding_ && now == Rule::kFull) continue;
-        lists.push_back(judged(cuts[i], list, decoding_ ? now : -1));
-        places.push_back({i, list});
-      }
-    }
-    if (lists.empty()) return;
-    Queue& queue = cuts.front().queue;
-    const std::vector<HybridRules::Verdict> verdicts = how_.judge(queue, lists, memory_);
-    std::vector<int64_t> counts;
-    size_t leaving = 0;  // lists that lose rows move to the front
-    for (size_t i = 0; i < lists.size(); ++i) {
-      const auto& [now, rows] = verdicts[i];
-      rule(cuts[places[i].cut].layer, places[i].list) = now;
-      if (rows == lists[i].rows) continue;
-      counts.push_back(rows);
-      lists[leaving] = lists[i];
-      lists[leaving].rule = now;
-      places[leaving++] = places[i];
-    }
-    lists.resize(leaving);
-    const std::vector<RowList> rows = how_.kept(queue, lists, counts, memory_);
-    for (size_t i = 0; i < leaving; ++i) kept[places[i].cut].push_back({places[i].list, rows[i]});
+  /// Judges the lists of all layers together, so that the host waits for a device only once.
+  void choose(const Eviction& due) override {
+    if (!due_.empty() && due_.back().layer >= due.layer) due_.clear();  // left by a failed prompt
+    due_.push_back(due);
+    if (!due.last) return;
+    std::vector<std::vector<KeptList>> kept(due_.size());
+    judge(due.queue, kept);
+    for (size_t i = 0; i < due_.size(); ++i) due_[i].store.keep(due_[i].layer, kept[i]);
+    due_.clear();
   }
 
-  void archive(Archive& archive) override {
+  StoreCheck archive(Archive& archive) override {
     std::vector<uint8_t> rules(rules_.begin(), rules_.end());
     archive.number(begin_);
     archive.array(rules);
     archive.array(classes_);
-    if (!archive.loading()) return;
+    if (!archive.loading()) return {};
     sent_.clear();
     const bool known =
         std::all_of(rules.begin(), rules.end(), [](uint8_t r) { return r <= Rule::kFull; });
@@ -125,40 +108,65 @@ class FastGen final : public Method {
     std::transform(rules.begin(), rules.end(), rules_.begin(),
                    [](uint8_t r) { return static_cast<Rule>(r); });
     tokens_ = static_cast<int64_t>(classes_.size());
-  }
-
-  void check(const KvStore&, int64_t tokens) const override {
-    if (tokens_ == tokens && begin_ <= tokens) return;
-    user_error("classes of {} tokens, a prompt that began at {}, in a context of {}", tokens_,
-               begin_, tokens);
+    return [this](const KvStore&, int64_t tokens) {
+      if (tokens_ == tokens && begin_ <= tokens) return;
+      user_error("classes of {} tokens, a prompt that began at {}, in a context of {}", tokens_,
+                 begin_, tokens);
+    };
   }
 
  private:
   struct Place {
-    size_t cut = 0;
+    size_t layer = 0;  ///< in due_
     int list = 0;
   };
 
-  JudgedList judged(const Cut& cut, int list, int rule) {
-    return {.rows = cut.rows(list),
-            .tokens = cut.store.tokens(cut.layer, list),
-            .classes = classes_there(cut.queue),
-            .attention = cut.column(list, 0),
-            .recent = cut.column(list, 1),
+  /// Applies the lists' rules. Each list of due_[i] that loses rows is appended to kept[i].
+  void judge(Queue& queue, std::span<std::vector<KeptList>> kept) {
+    std::vector<JudgedList> lists;
+    std::vector<Place> places;
+    for (size_t i = 0; i < due_.size(); ++i) {
+      for (int list = 0; list < due_[i].lists; ++list) {
+        const Rule now = rule(due_[i].layer, list);
+        if (decoding_ && now == Rule::kFull) continue;
+        lists.push_back(judged(due_[i], list, decoding_ ? now : -1));
+        places.push_back({i, list});
+      }
+    }
+    if (lists.empty()) return;
+    const std::vector<HybridRules::Verdict> verdicts = how_.judge(queue, lists, memory_);
+    std::vector<int64_t> counts;
+    size_t leaving = 0;  // lists that lose rows move to the front
+    for (size_t i = 0; i < lists.size(); ++i) {
+      const auto& [now, rows] = verdicts[i];
+      rule(due_[places[i].layer].layer, places[i].list) = now;
+      if (rows == lists[i].rows) continue;
+      counts.push_back(rows);
+      lists[leaving] = lists[i];
+      lists[leaving].rule = now;
+      places[leaving++] = places[i];
+    }
+    lists.resize(leaving);
+    const std::vector<RowList> rows = how_.kept(queue, lists, counts, memory_);
+    for (size_t i = 0; i < leaving; ++i) kept[places[i].layer].push_back({places[i].list, rows[i]});
+  }
+
+  JudgedList judged(const Eviction& due, int list, int rule) {
+    return {.rows = due.rows(list),
+            .tokens = due.store.tokens(due.layer, list),
+            .classes = classes_there(due.queue),
+            .attention = due.column(list, 0),
+            .recent = due.column(list, 1),
             .begin = begin_,
             .end = tokens_,
-            .heads = shape_.heads / shape_.lists(cut.layer),
+            .heads = shape_.heads / shape_.lists(due.layer),
             .rule = rule};
   }
 
-  /// The classes of all tokens, in the queue's memory. Missing ones are uploaded.
+  /// The classes of all tokens, in the queue's memory. Missing ones are added.
   View<const uint8_t> classes_there(Queue& queue) {
-    if (queue.on_host()) return std::span<const uint8_t>(classes_);
-    const auto lacking = std::span(classes_).subspan(static_cast<size_t>(sent_.size()));
-    if (!lacking.empty()) {
-      const View<uint8_t> to = sent_.append_zeros(queue, std::ssize(lacking));
-      queue.device().upload(lacking.data(), to.address(), lacking.size());
-    }
+    sent_.append(queue,
+                 std::span<const uint8_t>(classes_).subspan(static_cast<size_t>(sent_.size())));
     return sent_.view();
   }
 
@@ -178,10 +186,11 @@ class FastGen final : public Method {
   }
 
   ModelShape shape_;
+  std::vector<Eviction> due_;        ///< layers of the present eviction
   std::vector<int64_t> first_rule_;  ///< per layer, into rules_
   std::vector<Rule> rules_;          ///< rule of every KV head
   std::vector<uint8_t> classes_;     ///< TokenClass of every token so far
-  RollingArray<uint8_t> sent_;       ///< the first of these classes, on a device
+  RollingArray<uint8_t> sent_;       ///< the first of these classes, at the queue's place
   int64_t begin_ = 0;                ///< first token of the last prompt
   int64_t tokens_ = 0;               ///< length at the end of the prompt, or so far
   bool decoding_ = false;

@@ -34,7 +34,7 @@ class FlexPrefill final : public SparsePrefill {
 
   void fit(const ModelShape& shape) { shape_ = shape; }
 
-  Beside beside(const KvLayout&, int64_t tokens, int rows) const override {
+  ExtraMemory extra_memory(const KvLayout&, int64_t tokens, int rows) const override {
     return {.working = LastRows::bytes_for(shape_.heads, kLastRows, tokens) +
                        FlexMemory::bytes_for(tokens) + tile_bytes(shape_.heads, tokens, rows)};
   }

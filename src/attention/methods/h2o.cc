@@ -19,23 +19,23 @@ struct H2o final : Method, StrideBudget {
              "forget while the prompt is read, or once it has been read");
     o.integer(budget, "budget", 1, 1 << 24, "tokens", "rows that a head keeps");
     o.integer(stride, "stride", 1, 1 << 20, "tokens", kStride).only(streams, "mode=stream", "mode");
-    o.integer(sink, "sink", 0, 4096, "tokens", "first rows that never leave")
+    o.integer(sink, "sink", 0, 4096, "tokens", "first rows, never evicted")
         .only(streams, "mode=stream", "mode");
     o.integer(recent, "recent", 0, 1 << 20, "tokens",
-              "last rows that never leave; auto: a tenth of budget + stride, or 32 with "
+              "last rows, never evicted; auto: a tenth of budget + stride, or 32 with "
               "mode=oneshot");
     o.choice(positions, "positions", {"absolute", "cache"}, kPositions)
         .only(streams, "mode=stream", "mode");
   }
 
-  Plan plan(int, int, int64_t) const override {
-    Plan plan = stride_plan();
-    if (mode == Mode::kOneShot) {
-      plan.keep = {
-          .when = When::kPromptEnd, .budget = budget, .recent = recent.value_or(kRecentOfOneShot)};
-    }
-    plan.columns = kH2oColumns;
-    return plan;
+  void fit(const ModelShape&) {
+    whole = stride_plan();
+    if (mode == Mode::kOneShot) whole = {.place = whole.place, .when = When::kPromptEnd};
+    whole.columns = kH2oColumns;
+  }
+  ListPlan plan(int, int, int64_t) const override {
+    if (mode == Mode::kStream) return list_plan();
+    return {.keep = {.budget = budget, .recent = recent.value_or(kRecentOfOneShot)}};
   }
 };
 
@@ -44,7 +44,7 @@ struct H2o final : Method, StrideBudget {
 MethodInfo h2o_method() {
   MethodInfo info = method_info<H2o>({.name = "h2o"});
   info.summary =
-      "keeps the keys to which all queries together paid most attention, and recent ones";
+      "keeps the keys to which all queries together gave most attention, and recent ones";
   info.when = "long prompts in constant memory, where what matters is looked at all along";
   info.keeps =
       "the rows that got most attention from all queries so far, and recent ones; the rest is gone "

@@ -35,6 +35,7 @@ class InfLlm final : public Method {
     shape_ = shape;
     sizes.fit(shape);
     blocks_ = {sizes, shape};
+    whole = ContextBlocks::method_plan();
     vectors_ = mode == Repr::kMax ? std::min(repr, sizes.block) : 1;
     for (int l = 0; l < shape.layers; ++l) {
       index_.emplace_back(shape.heads, vectors_, shape.dim_of(l));
@@ -44,16 +45,15 @@ class InfLlm final : public Method {
     user_error("--attention infllm: repr_topk={}: a block has {} tokens", repr, sizes.block);
   }
 
-  Plan plan(int, int, int64_t) const override { return blocks_.plan(); }
+  ListPlan plan(int, int, int64_t) const override { return blocks_.plan(); }
 
   std::vector<Pass> passes(const PromptFacts& prompt) override {
     blocks_.begin_prompt(prompt);
     return passes_with_last(prompt, 0, sizes.chunk, 1);
   }
 
-  void begin_layer(LayerStep& all) override { blocks_.begin_layer(all); }
-
   void attend(LayerStep& step) override {
+    if (step.all != nullptr) blocks_.begin_layer(*step.all);
     blocks_.begin(step);
     if (!blocks_.retrieves()) {
       blocks_.attend(step, {});
@@ -62,7 +62,7 @@ class InfLlm final : public Method {
     }
   }
 
-  void retain(LayerStep& step) override {
+  void observe(LayerStep& step) override {
     if (blocks_.retrieves()) {
       blocks_.vote(step);
       if (blocks_.aged() > 0) represent(step, blocks_.aged());
@@ -70,12 +70,25 @@ class InfLlm final : public Method {
     blocks_.end(step);
   }
 
-  void archive(Archive& archive) override {
+  StoreCheck archive(Archive& archive) override {
     blocks_.archive(archive);
     for (BlockIndex& layer : index_) layer.archive(archive);
+    return [this](const KvStore& store, int64_t tokens) { check(store, tokens); };
   }
 
-  void check(const KvStore& store, int64_t tokens) const override {
+  ExtraMemory extra_memory(const KvLayout& layout, int64_t tokens, int chunk) const override {
+    ExtraMemory memory{.working = blocks_.working_bytes(std::min<int64_t>(tokens, chunk))};
+    for (const BlockIndex& layer : index_) {
+      memory.index += layer.bytes();
+      memory.most_index += blocks_.vote_bytes();
+      memory.most_index +=
+          layer.bytes_for(tokens / sizes.block, KeyVectors::type_for(layout.type.k));
+    }
+    return memory;
+  }
+
+ private:
+  void check(const KvStore& store, int64_t tokens) const {
     const auto looks_up = [&](int l) { return shape_.own_window(l) == 0; };
     const DType type = KeyVectors::type_for(store.layout().type.k);
     blocks_.check(store, tokens, looks_up, [&](int l, int64_t blocks) {
@@ -83,18 +96,6 @@ class InfLlm final : public Method {
     });
   }
 
-  Beside beside(const KvLayout& layout, int64_t tokens, int chunk) const override {
-    Beside beside{.working = blocks_.working_bytes(std::min<int64_t>(tokens, chunk))};
-    for (const BlockIndex& layer : index_) {
-      beside.index += layer.bytes();
-      beside.most_index += blocks_.vote_bytes();
-      beside.most_index +=
-          layer.bytes_for(tokens / sizes.block, KeyVectors::type_for(layout.type.k));
-    }
-    return beside;
-  }
-
- private:
   BlockIndex& index(const LayerStep& step) { return nth(index_, step.layer); }
 
   /// Scores blocks by <mean query of the rows, representatives>.

@@ -12,18 +12,18 @@ struct KeyDiff final : Method {
   int64_t capacity = 2048, sink = 0, recent = 0;
   void declare(OptionList& o) {
     o.integer(capacity, "capacity", 1, 1 << 24, "tokens", "rows that a head keeps of a prompt");
-    o.integer(sink, "sink", 0, 4096, "tokens", "of them: first rows, which never leave");
+    o.integer(sink, "sink", 0, 4096, "tokens", "of them: first rows, never evicted");
     o.integer(recent, "recent", 0, 4096, "tokens", "of them: the prompt's last rows");
   }
 
-  Plan plan(int, int, int64_t) const override {
-    return {.keep = {.when = When::kPromptEnd, .budget = capacity, .sink = sink, .recent = recent},
-            .rewinds = true};
+  void fit(const ModelShape&) { whole = {.when = When::kPromptEnd, .rewinds = true}; }
+  ListPlan plan(int, int, int64_t) const override {
+    return {.keep = {.budget = capacity, .sink = sink, .recent = recent}};
   }
 
-  void score(const Cut& cut) override {
-    for (int list = 0; list < cut.lists; ++list) {
-      key_difference(cut.queue, nth(cut.keys, list), nth(cut.scores, list));
+  void choose(const Eviction& due) override {
+    for (int list = 0; list < due.lists; ++list) {
+      key_difference(due.queue, nth(due.keys, list), nth(due.scores, list));
     }
   }
 };

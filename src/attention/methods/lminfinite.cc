@@ -19,11 +19,11 @@ struct LmInfinite final : Method {
               "distance at which far first tokens seem to stand");
   }
 
-  Plan plan(int, int, int64_t) const override {
+  void fit(const ModelShape&) { whole = {.place = KeyPlace::kOwn, .when = When::kEveryPass}; }
+  ListPlan plan(int, int, int64_t) const override {
     // A distance equal to the trained length is allowed, as published.
     const int64_t reach = std::max(local, global > 0 ? limit : 0);
-    return {.keep = {.when = When::kEveryPass, .sink = global, .recent = local},
-            .see = {.place = KeyPlace::kOwn, .reach = reach}};
+    return {.keep = {.sink = global, .recent = local}, .see = {.reach = reach}};
   }
 
   void attend(LayerStep& step) override {

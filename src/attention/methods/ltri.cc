@@ -29,37 +29,28 @@ class Ltri final : public Method {
     rules_ = ltri_layers(o_, shape);
     shape_ = shape;
     blocks_ = {o_.blocks, shape};
+    whole = ContextBlocks::method_plan();
     for (const LtriLayer& layer : rules_) {
       maps_.emplace_back(o_.blocks);
       layers_.push_back({SpanIndex(layer.rule.spans, o_.mean_index ? 1 : layer.rule.most)});
     }
   }
 
-  Plan plan(int, int, int64_t) const override { return blocks_.plan(); }
+  ListPlan plan(int, int, int64_t) const override { return blocks_.plan(); }
 
   std::vector<Pass> passes(const PromptFacts& prompt) override {
     blocks_.begin_prompt(prompt);
     return passes_with_last(prompt, 0, o_.blocks.chunk, o_.last);
   }
 
-  void begin_layer(LayerStep& all) override {
-    blocks_.begin_layer(all);
-    divided_ = false;
-    const int64_t most_blocks = split_context(o_.blocks, all.begin + all.rows).blocks;
-    const bool whole = !all.of_several() || all.pass.count % o_.blocks.block == 0;
-    if (whole && most_blocks > o_.blocks.topk && looks_up_by_spans(all)) {
-      divide_rows(all);
-      divided_ = true;
-    }
-  }
-
   void attend(LayerStep& step) override {
+    if (step.all != nullptr) begin_layer(*step.all);
     blocks_.begin(step);
     if (step.layer == 0) begin_votes(step);
     see(step);
   }
 
-  void retain(LayerStep& step) override {
+  void observe(LayerStep& step) override {
     if (rule(step.layer).looks_up) {
       blocks_.vote(step);
       map(step).add(blocks_.window_rows(step), maps_memory_);
@@ -69,7 +60,7 @@ class Ltri final : public Method {
     blocks_.end(step);
   }
 
-  void archive(Archive& archive) override {
+  StoreCheck archive(Archive& archive) override {
     blocks_.archive(archive);
     for (ContextMap& map : maps_) map.archive(archive);
     for (size_t l = 0; l < layers_.size(); ++l) {
@@ -81,9 +72,31 @@ class Ltri final : public Method {
       archive.expect(layer.known >= 0 && layer.chosen.makes_sense(o_.blocks.topk, layer.known),
                      "blocks out of order");
     }
+    return [this](const KvStore& store, int64_t tokens) { check(store, tokens); };
   }
 
-  void check(const KvStore& store, int64_t tokens) const override {
+  ExtraMemory extra_memory(const KvLayout& layout, int64_t tokens, int chunk) const override {
+    ExtraMemory memory{.working = blocks_.working_bytes(std::min<int64_t>(tokens, chunk))};
+    const BlockOptions& b = o_.blocks;
+    for (int l = 0; l < shape_.layers; ++l) {
+      memory.index += nth(layers_, l).index.bytes();
+      if (!rule(l).looks_up) continue;
+      const int64_t vectors = std::min<int64_t>(o_.vectors + o_.spans, b.block);
+      memory.most_index +=
+          SlidingRows::bytes_for(blocks_.most_remainder(), b.block) + blocks_.vote_bytes() +
+          bytes_of(index_type(l, layout.type.k), tokens / b.block * vectors * width(l));
+    }
+    return memory;
+  }
+
+ private:
+  struct Layer {
+    SpanIndex index;
+    StoredList chosen;  ///< blocks selected by the last step with a look-up
+    int32_t known = 0;  ///< number of blocks at that time
+  };
+
+  void check(const KvStore& store, int64_t tokens) const {
     const auto looks_up = [&](int l) { return rule(l).looks_up; };
     blocks_.check(store, tokens, looks_up, [&](int l, int64_t blocks) {
       const Layer& layer = nth(layers_, l);
@@ -94,26 +107,16 @@ class Ltri final : public Method {
     });
   }
 
-  Beside beside(const KvLayout& layout, int64_t tokens, int chunk) const override {
-    Beside beside{.working = blocks_.working_bytes(std::min<int64_t>(tokens, chunk))};
-    const BlockOptions& b = o_.blocks;
-    for (int l = 0; l < shape_.layers; ++l) {
-      beside.index += nth(layers_, l).index.bytes();
-      if (!rule(l).looks_up) continue;
-      const int64_t vectors = std::min<int64_t>(o_.vectors + o_.spans, b.block);
-      beside.most_index +=
-          SlidingRows::bytes_for(blocks_.most_remainder(), b.block) + blocks_.vote_bytes() +
-          bytes_of(index_type(l, layout.type.k), tokens / b.block * vectors * width(l));
+  void begin_layer(LayerStep& all) {
+    blocks_.begin_layer(all);
+    divided_ = false;
+    const int64_t most_blocks = split_context(o_.blocks, all.begin + all.rows).blocks;
+    const bool at_ends = !all.of_several() || all.pass.count % o_.blocks.block == 0;
+    if (at_ends && most_blocks > o_.blocks.topk && looks_up_by_spans(all)) {
+      divide_rows(all);
+      divided_ = true;
     }
-    return beside;
   }
-
- private:
-  struct Layer {
-    SpanIndex index;
-    StoredList chosen;  ///< blocks selected by the last step with a look-up
-    int32_t known = 0;  ///< number of blocks at that time
-  };
 
   Layer& at(const LayerStep& step) { return nth(layers_, step.layer); }
   BlockVotes& votes(const LayerStep& step) { return nth(votes_, step.nth_pass); }
@@ -247,8 +250,8 @@ class Ltri final : public Method {
   /// and ends at part boundaries. Otherwise the step's rows are divided separately.
   SomeBlocks parts_of(LayerStep& step) {
     const int64_t block = o_.blocks.block, before = step.begin - step.together_begin;
-    const bool whole = before % block == 0 && (step.rows % block == 0 || step.ends_together());
-    if (!divided_ || !whole) {
+    const bool at_ends = before % block == 0 && (step.rows % block == 0 || step.ends_together());
+    if (!divided_ || !at_ends) {
       divided_ = false;
       divide_rows(step);
       return {0, row_tokens_.blocks()};

@@ -74,6 +74,8 @@ class MInference final : public SparsePrefill {
   }
 
   std::vector<Pass> passes(const PromptFacts& prompt) override {
+    end_search();
+    warned_ = false;
     if (searching_ && !save.empty()) check_writable(save);
     std::ranges::fill(found_, 0);
     return SparsePrefill::passes(prompt);
@@ -83,28 +85,24 @@ class MInference final : public SparsePrefill {
     uint8_t& found = nth(found_, step.layer);  // by an earlier pass of the batch
     const bool reaches = !step.decoding() && step.begin + step.rows >= search_at;
     const bool due = searching_ && found == 0 && reaches;
+    if (searching_ && step.pass.last && !reaches && !save.empty() &&
+        !std::exchange(warned_, true)) {
+      warn("--attention minference: {} is not written: no pass reached search_at={} tokens", save,
+           search_at);
+    }
     if (due) found = 1;
     if (!due || step.own_window() > 0) return SparsePrefill::attend(step);
     search(step);
   }
 
-  void after_pass(const Pass& pass) override {
-    if (!searching_) return;
-    if (std::ranges::count(found_, 1) > 0) {
-      searching_ = false;
-      if (!save.empty()) write_found();
-    } else if (pass.last && !save.empty()) {
-      warn("--attention minference: {} is not written: no pass reached search_at={} tokens", save,
-           search_at);
-    }
-  }
-
-  void archive(Archive& archive) override {
+  StoreCheck archive(Archive& archive) override {
+    end_search();
     archive.flag(searching_);
     archive_patterns(archive, patterns_);
+    return {};
   }
 
-  Beside beside(const KvLayout&, int64_t tokens, int rows) const override {
+  ExtraMemory extra_memory(const KvLayout&, int64_t tokens, int rows) const override {
     return {.working = LastRows::bytes_for(shape_.heads, last, tokens) +
                        tile_bytes(shape_.heads, tokens, rows)};
   }
@@ -165,7 +163,11 @@ class MInference final : public SparsePrefill {
       if (!step.attends(static_cast<int>(head) / step.group())) continue;
       nth(patterns_, step.layer)[head] = best[head];
     }
+    if (!save.empty()) write_found();  // once per layer, and complete with the last one
   }
+
+  /// A search ends with the prompt in which it has found the patterns.
+  void end_search() { searching_ = searching_ && std::ranges::count(found_, 1) == 0; }
 
   /// Only warns on failure, so that the prefill is not lost.
   void write_found() const {
@@ -177,7 +179,7 @@ class MInference final : public SparsePrefill {
   }
 
   ModelShape shape_;
-  bool searching_ = false;
+  bool searching_ = false, warned_ = false;
   std::vector<uint8_t> found_;  ///< per layer: found while reading the current prompt
   HeadPatterns patterns_;
   PatternRules rules_;

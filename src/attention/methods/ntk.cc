@@ -36,10 +36,12 @@ class Ntk final : public Method {
   }
 
   void fit(const ModelShape& shape) {
+    whole.place = mode == Mode::kExact ? KeyPlace::kCache : KeyPlace::kAbsolute;
     trained_ = shape.trained_context;
     rotary_dim_ = shape.rope.rotary_dim();
     if (mode != Mode::kFixed) return;
     fixed_length_ = context.value_or(std::llround(factor * static_cast<double>(trained_)));
+    whole.rewinds = fixed_length_ > 0;
     if (fixed_length_ >= trained_) return;
     user_error(
         "--attention ntk: context={}: must be from {} to {}: below the trained length it would "
@@ -47,21 +49,15 @@ class Ntk final : public Method {
         fixed_length_, trained_, kMostContext);
   }
 
-  Plan plan(int, int, int64_t tokens) const override {
+  ListPlan plan(int, int, int64_t tokens) const override {
     // Up to the length that the base is made for, angles stay within the trained range.
     const int64_t reach = fixed_length_ > 0 && tokens > fixed_length_ ? kNoBound : trained_;
-    const KeyPlace place = mode == Mode::kExact ? KeyPlace::kCache : KeyPlace::kAbsolute;
-    return {.see = {.place = place, .reach = reach, .stretch = stretch(length_for(tokens))},
-            .rewinds = fixed_length_ > 0};
+    return {.see = {.reach = reach, .stretch = stretch(length_for(tokens))}};
   }
 
   std::vector<Pass> passes(const PromptFacts& prompt) override {
     prompt_end_ = prompt.begin + prompt.tokens;
     return {};
-  }
-
-  void after_pass(const Pass& pass) override {
-    if (pass.last) prompt_end_ = 0;
   }
 
  private:
@@ -79,7 +75,7 @@ class Ntk final : public Method {
   int64_t trained_ = 0;  // tokens
   int rotary_dim_ = 0;
   int64_t fixed_length_ = 0;  // tokens; 0: the base follows the context
-  int64_t prompt_end_ = 0;    // while a prompt is read
+  int64_t prompt_end_ = 0;    // end of the last prompt
 };
 
 }  // namespace

@@ -20,13 +20,14 @@ struct PyramidKv final : Method, ObservationWindow {
   }
   void fit(const ModelShape& shape) {
     check_window("pyramidkv", capacity);
+    whole = window_plan();
     pyramid = {shape.layers, capacity, window, beta};
   }
 
-  Plan plan(int layer, int, int64_t tokens) const override {
-    return window_plan(pyramid.kept(layer, tokens));
+  ListPlan plan(int layer, int, int64_t tokens) const override {
+    return list_plan(pyramid.kept(layer, tokens));
   }
-  void score(const Cut& cut) override { pool_votes(cut); }
+  void choose(const Eviction& due) override { pool_votes(due); }
 };
 
 }  // namespace

@@ -12,22 +12,22 @@ struct Random final : Method {
   int64_t capacity = 2048, sink = 0, recent = 0, seed = 1;
   void declare(OptionList& o) {
     o.integer(capacity, "capacity", 1, 1 << 24, "tokens", "rows that a head keeps of a prompt");
-    o.integer(sink, "sink", 0, 4096, "tokens", "of them: first rows, which never leave");
+    o.integer(sink, "sink", 0, 4096, "tokens", "of them: first rows, never evicted");
     o.integer(recent, "recent", 0, 4096, "tokens", "of them: the prompt's last rows");
     o.integer(seed, "seed", 0, 1 << 30, "", "another seed keeps other rows");
   }
 
-  Plan plan(int, int, int64_t) const override {
-    return {.keep = {.when = When::kPromptEnd, .budget = capacity, .sink = sink, .recent = recent},
-            .rewinds = true};
+  void fit(const ModelShape&) { whole = {.when = When::kPromptEnd, .rewinds = true}; }
+  ListPlan plan(int, int, int64_t) const override {
+    return {.keep = {.budget = capacity, .sink = sink, .recent = recent}};
   }
 
-  void score(const Cut& cut) override {
-    const int before = cut.queue.rank() * cut.lists;  // lists of other ranks
-    for (int list = 0; list < cut.lists; ++list) {
+  void choose(const Eviction& due) override {
+    const int before = due.queue.rank() * due.lists;  // lists of other ranks
+    for (int list = 0; list < due.lists; ++list) {
       const auto place =
-          (static_cast<uint64_t>(cut.layer) << 32) + static_cast<uint64_t>(before + list);
-      random_scores(cut.queue, (static_cast<uint64_t>(seed) << 48) ^ place, nth(cut.scores, list));
+          (static_cast<uint64_t>(due.layer) << 32) + static_cast<uint64_t>(before + list);
+      random_scores(due.queue, (static_cast<uint64_t>(seed) << 48) ^ place, nth(due.scores, list));
     }
   }
 };

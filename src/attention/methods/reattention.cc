@@ -65,6 +65,7 @@ class Reattention final : public Method {
   }
 
   void fit(const ModelShape& shape) {
+    whole = {.place = KeyPlace::kOwn, .rewinds = true};
     regions_ = {global, local, fidelity == Fidelity::kRepo};
     if (bug_compat && shape.ranks > 1) {
       user_error("--attention reattention: bug_compat: each head needs another device's keys");
@@ -81,9 +82,9 @@ class Reattention final : public Method {
     }
   }
 
-  Plan plan(int, int, int64_t) const override {
+  ListPlan plan(int, int, int64_t) const override {
     const int64_t reach = moved() ? most_visible() : kNoBound;
-    return {.see = {.place = KeyPlace::kOwn, .chosen = true, .reach = reach}, .rewinds = true};
+    return {.see = {.chosen = true, .reach = reach}};
   }
 
   std::vector<Pass> passes(const PromptFacts& prompt) override {
@@ -99,7 +100,7 @@ class Reattention final : public Method {
   }
 
   void attend(LayerStep& step) override {
-    cut(step);
+    divide(step);
     select(step);
     see(step);
   }
@@ -142,7 +143,7 @@ class Reattention final : public Method {
   }
 
   /// Divides the pass's rows into chunks of `chunk` rows.
-  void cut(LayerStep& step) {
+  void divide(LayerStep& step) {
     const int64_t window = step.own_window();
     chunks_.clear();
     for (int row = 0; row < step.rows;) {

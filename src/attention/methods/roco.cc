@@ -19,19 +19,20 @@ struct Roco final : Method, StrideBudget {
   void declare(OptionList& o) {
     o.integer(budget, "budget", 1, 1 << 24, "tokens", "rows that a head keeps");
     o.integer(stride, "stride", 1, 1 << 20, "tokens", kStride);
-    o.integer(sink, "sink", 0, 4096, "tokens", "first rows that never leave");
+    o.integer(sink, "sink", 0, 4096, "tokens", "first rows, never evicted");
     o.integer(recent, "recent", 0, 1 << 20, "tokens",
               "rows, besides the sinks, whose attention may vary too much to be judged; auto: a "
               "tenth of budget + stride. The last 10 never leave");
     o.choice(positions, "positions", {"absolute", "cache"}, kPositions);
   }
-  void fit(const ModelShape&) const { expect_room("roco", budget, sink, recent_rows(), "budget"); }
+  void fit(const ModelShape&) {
+    expect_room("roco", budget, sink, recent_rows(), "budget");
+    whole = stride_plan();
+    whole.columns = kRocoColumns;
+  }
 
-  Plan plan(int, int, int64_t) const override {
-    Plan plan = stride_plan();
-    plan.keep.sink = plan.keep.recent = 0;  // score() excludes protected rows itself
-    plan.columns = kRocoColumns;
-    return plan;
+  ListPlan plan(int, int, int64_t) const override {
+    return {.keep = {.budget = budget}};  // choose() excludes protected rows itself
   }
 
   /// Columns per row of a list: attention received from the text's rows over the query heads of the
@@ -51,20 +52,20 @@ struct Roco final : Method, StrideBudget {
     add_attention(step, {}, targets_);
   }
 
-  void score(const Cut& cut) override {
+  void choose(const Eviction& due) override {
     lists_.clear();
-    for (int head = 0; head < cut.lists; ++head) {
-      const int64_t leaving = cut.rows(head) - cut.stay;
+    for (int head = 0; head < due.lists; ++head) {
+      const int64_t leaving = due.rows(head) - due.kept;
       // EasyKV's size of the feasible set: rows that are neither in the window nor sinks.
       const int64_t feasible = budget + stride - recent_rows() - sink;
       const SteadyRule rule{.sink = sink,
-                            .settling = std::min(cut.rows(head) - sink - leaving, kSettling),
+                            .settling = std::min(due.rows(head) - sink - leaving, kSettling),
                             .feasible = std::max(feasible, leaving)};
-      lists_.push_back({{cut.column(head, 0), cut.column(head, 1), cut.column(head, 2)},
+      lists_.push_back({{due.column(head, 0), due.column(head, 1), due.column(head, 2)},
                         rule,
-                        nth(cut.scores, head)});
+                        nth(due.scores, head)});
     }
-    steady_scores(cut.queue, lists_, steadiness_);
+    steady_scores(due.queue, lists_, steadiness_);
   }
 
  private:

@@ -14,10 +14,13 @@ struct SnapKv final : Method, ObservationWindow {
     declare_window(o);
     declare_per(o);
   }
-  void fit(const ModelShape&) const { check_window("snapkv", capacity); }
+  void fit(const ModelShape&) {
+    check_window("snapkv", capacity);
+    whole = window_plan();
+  }
 
-  Plan plan(int, int, int64_t) const override { return window_plan(capacity); }
-  void score(const Cut& cut) override { pool_votes(cut); }
+  ListPlan plan(int, int, int64_t) const override { return list_plan(capacity); }
+  void choose(const Eviction& due) override { pool_votes(due); }
 };
 
 }  // namespace

@@ -16,9 +16,9 @@ struct StreamingLlm final : Method {
     o.integer(recent, "recent", 1, 1 << 24, "tokens", "last tokens, kept");
   }
 
-  Plan plan(int, int, int64_t) const override {
-    return {.keep = {.when = When::kEveryPass, .sink = sink, .recent = recent},
-            .see = {.place = KeyPlace::kCache, .sink = sink, .window = recent}};
+  void fit(const ModelShape&) { whole = {.place = KeyPlace::kCache, .when = When::kEveryPass}; }
+  ListPlan plan(int, int, int64_t) const override {
+    return {.keep = {.sink = sink, .recent = recent}, .see = {.sink = sink, .window = recent}};
   }
 };
 

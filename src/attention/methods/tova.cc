@@ -15,32 +15,35 @@ struct Tova final : Method, StrideBudget {
   void declare(OptionList& o) {
     const auto easykv = [this] { return mode == Mode::kEasyKv; };
     o.choice(mode, "mode", {"official", "easykv"},
-             "cut to the capacity also while generating; or only in prompts, protecting sink and "
+             "evict to the capacity also while generating; or only in prompts, protecting sink and "
              "recent");
     o.integer(budget, "capacity", 1, 1 << 24, "tokens",
               "rows that every head of a layer keeps; mode=easykv: up to capacity + stride after "
               "a prompt");
-    o.integer(stride, "stride", 1, 1 << 20, "tokens",
-              "prompt tokens between two cuts; 1 is the published rule, generated tokens always "
-              "use it");
-    o.integer(sink, "sink", 0, 4096, "tokens", "first rows that never leave")
+    o.integer(
+        stride, "stride", 1, 1 << 20, "tokens",
+        "prompt tokens between two evictions; 1 is the published rule, generated tokens always "
+        "use it");
+    o.integer(sink, "sink", 0, 4096, "tokens", "first rows, never evicted")
         .only(easykv, "mode=easykv", "mode");
     o.integer(recent, "recent", 0, 1 << 20, "tokens",
-              "last rows that never leave; auto: a tenth of capacity + stride")
+              "last rows, never evicted; auto: a tenth of capacity + stride")
         .only(easykv, "mode=easykv", "mode");
     o.choice(positions, "positions", {"absolute", "cache"}, kPositions)
         .only(easykv, "mode=easykv", "mode");
   }
 
-  Plan plan(int, int, int64_t) const override {
-    Plan plan = stride_plan();
+  void fit(const ModelShape&) {
+    whole = stride_plan();
     if (mode == Mode::kOfficial) {
-      plan.keep = {.when = When::kStride, .budget = budget, .stride = stride, .every_token = true};
-      plan.rewinds = true;
+      whole.whole_strides = false;
+      whole.every_token = whole.rewinds = true;
     }
-    plan.keep.chooser = Chooser::kLayer;
-    plan.observation_window = 1;
-    return plan;
+    whole.chooser = Chooser::kLayer;
+    whole.observation_window = 1;
+  }
+  ListPlan plan(int, int, int64_t) const override {
+    return mode == Mode::kEasyKv ? list_plan() : ListPlan{.keep = {.budget = budget}};
   }
 };
 

@@ -104,6 +104,7 @@ struct TriangleMix : WrappedMethod, MixOptions {
   void fit(const ModelShape& shape) {
     triangle_ = chosen_layers(*this, shape);
     wrap(make_other(*this, shape));
+    whole.rewinds = false;
     for (size_t layer = 0; layer < triangle_.size(); ++layer) {
       if (shape.window[layer] > 0) triangle_[layer] = false;
     }
@@ -111,15 +112,13 @@ struct TriangleMix : WrappedMethod, MixOptions {
 
   /// The plan of the method of the other layers, with less visibility in triangle layers. A layer
   /// with the model's own sliding window is unchanged.
-  Plan plan(int layer, int kv_head, int64_t tokens) const override {
-    Plan plan = WrappedMethod::plan(layer, kv_head, tokens);
-    plan.rewinds = false;
+  ListPlan plan(int layer, int kv_head, int64_t tokens) const override {
+    ListPlan plan = WrappedMethod::plan(layer, kv_head, tokens);
     if (!nth(triangle_, layer)) return plan;
     plan.see.sink = sink;
     plan.see.window = window;
     plan.see.strict = true;
-    plan.see.in_prompts = true;
-    plan.see.last = last;
+    plan.see.dense_rows = last;
     return plan;
   }
 

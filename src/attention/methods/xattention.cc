@@ -45,7 +45,7 @@ class XAttention final : public SparsePrefill {
         read_thresholds(thresholds, rule_.stride, shape.layers, shape.all_heads()));
   }
 
-  Beside beside(const KvLayout&, int64_t tokens, int rows) const override {
+  ExtraMemory extra_memory(const KvLayout&, int64_t tokens, int rows) const override {
     return {.working = AntidiagonalMemory::bytes_for(rule_, kXBlock, shape_.heads, shape_.head_dim,
                                                      rows, tokens) +
                        tile_bytes(shape_.heads, tokens, rows)};

@@ -55,16 +55,16 @@ ContextBlocks::ContextBlocks(const BlockOptions& options, const ModelShape& shap
   for (int l = 0; l < shape.layers; ++l) votes_.emplace_back(shape.heads);
 }
 
-Plan ContextBlocks::plan() const {
+ListPlan ContextBlocks::plan() const {
   const KvLayout layout;
   const int64_t page = layout.page_rows, whole = layout.pages_for(o_.block);
   // A block that does not begin at a page boundary may touch one more page.
   const bool aligned = o_.init % page == 0 && o_.block % page == 0;
   const int64_t pages = std::max(o_.cached * whole, o_.topk * (aligned ? whole : whole + 1));
   const int64_t reach = std::max(o_.local, o_.angle());  // equal to the trained length is allowed
-  return {.keep = {.in_memory = o_.init + o_.local + o_.block + pages * page, .stretches = 1},
-          .see = {.place = KeyPlace::kOwn, .reach = reach},
-          .begins_together = true};
+  // The rows form two ranges, each with partly used pages at its ends.
+  return {.keep = {.in_memory = o_.init + o_.local + o_.block + (pages + 4) * page},
+          .see = {.reach = reach}};
 }
 
 size_t ContextBlocks::working_bytes(int64_t rows) const {

@@ -54,8 +54,9 @@ class ContextBlocks {
   ContextBlocks() = default;
   ContextBlocks(const BlockOptions& options, const ModelShape& shape);
 
-  /// The plan for all layers and heads.
-  Plan plan() const;
+  /// The plans for all layers and heads.
+  static MethodPlan method_plan() { return {.place = KeyPlace::kOwn, .begins_together = true}; }
+  ListPlan plan() const;
   /// Bytes of working memory for a batch of `rows` rows, without the rotated copy of their queries,
   /// which the decoder counts.
   size_t working_bytes(int64_t rows) const;

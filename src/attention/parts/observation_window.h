@@ -33,22 +33,22 @@ struct ObservationWindow {
     user_error("--attention {}: capacity={}: must be above window={}", method, capacity, window);
   }
 
-  Plan window_plan(int64_t budget) const {
-    const bool each = per == Per::kQueryHead;
-    return {.keep = {.when = When::kPromptEnd,
-                     .chooser = each ? Chooser::kQueryHead : Chooser::kKvHead,
-                     .budget = budget,
-                     .recent = window},
+  MethodPlan window_plan() const {
+    return {.when = When::kPromptEnd,
+            .chooser = per == Per::kQueryHead ? Chooser::kQueryHead : Chooser::kKvHead,
             .observation_window = window,
             .rewinds = true};
   }
+  ListPlan list_plan(int64_t budget) const {
+    return {.keep = {.budget = budget, .recent = window}};
+  }
 
   /// The window's own rows are excluded from the pooling, because they are always kept.
-  void pool_votes(const Cut& cut) const {
-    for (int list = 0; list < cut.lists; ++list) {
-      const int64_t early = cut.rows(list) - cut.recent;
-      pool_scores(cut.queue, nth(cut.paid, list).part(0, early), static_cast<int>(kernel), pooling,
-                  nth(cut.scores, list).part(0, early));
+  void pool_votes(const Eviction& due) const {
+    for (int list = 0; list < due.lists; ++list) {
+      const int64_t early = due.rows(list) - due.recent;
+      pool_scores(due.queue, nth(due.received, list).part(0, early), static_cast<int>(kernel),
+                  pooling, nth(due.scores, list).part(0, early));
     }
   }
 };

@@ -27,7 +27,7 @@ KeySegment stretch(const LayerStep& step, int list, int64_t begin, int64_t end, 
   keys.begin = begin;
   keys.count = std::max<int64_t>(0, end - begin);
   keys.position = begin + moved;
-  keys.rotate = see_of(step, list).place == KeyPlace::kCache;
+  keys.rotate = step.method->place == KeyPlace::kCache;
   return keys;
 }
 
@@ -47,10 +47,10 @@ KeySegment whole_list(const LayerStep& step, int list, int64_t position) {
 int windowed_rows(const LayerStep& step, const See& see) {
   if (see.window == kNoBound) return 0;
   // the model's own window is left as it is
-  if (see.place == KeyPlace::kAbsolute && step.own_window() > 0) return 0;
-  if (!see.in_prompts) return step.rows;
+  if (step.method->place == KeyPlace::kAbsolute && step.own_window() > 0) return 0;
+  if (see.dense_rows < 0) return step.rows;
   if (step.decoding()) return 0;
-  const int64_t dense_from = step.prompt_end - see.last;
+  const int64_t dense_from = step.prompt_end - see.dense_rows;
   return static_cast<int>(std::clamp<int64_t>(dense_from - step.begin, 0, step.rows));
 }
 
@@ -83,7 +83,7 @@ void see_in_text(const LayerStep& step, int list, const See& see, int rows, KeyS
 void place_queries(LayerStep& step) {
   Attended& at = step.workspace->attended;
   const See& see = see_of(step, 0);
-  if (see.place == KeyPlace::kAbsolute) {
+  if (step.method->place == KeyPlace::kAbsolute) {
     at = {step.rotated_q(), nullptr, step.begin};
     return;
   }
@@ -112,8 +112,7 @@ void add_tasks(const LayerStep& step, int list, int windowed) {
 }  // namespace
 
 void append_keys(LayerStep& step) {
-  const See& see = see_of(step, 0);
-  if (see.place != KeyPlace::kAbsolute) {
+  if (step.method->place != KeyPlace::kAbsolute) {
     const NewRows raw{step.rows, step.kv_heads, step.k, step.v, {}, {}};
     if (step.appends != nullptr && step.appends->add(*step.store, step.layer, raw)) return;
     return step.store->append(step.layer, step.rows, step.k, step.v);
@@ -139,9 +138,10 @@ void attend_by_plan(LayerStep& step) {
     const See& see = see_of(step, list);
     const int windowed = windowed_rows(step, see);
     KeySegment* own = work.segments.data() + list * kPerList;
-    if (windowed > 0 && see.place == KeyPlace::kCache) see_in_list(step, list, see, own);
-    if (windowed > 0 && see.place == KeyPlace::kAbsolute)
+    if (windowed > 0 && step.method->place == KeyPlace::kCache) see_in_list(step, list, see, own);
+    if (windowed > 0 && step.method->place == KeyPlace::kAbsolute) {
       see_in_text(step, list, see, windowed, own);
+    }
     own[2] = whole_list(step, list, work.attended.position);
     add_tasks(step, list, windowed);
   }

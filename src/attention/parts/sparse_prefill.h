@@ -12,7 +12,9 @@ namespace longhaul {
 
 class SparsePrefill : public Method {
  public:
-  Plan plan(int, int, int64_t) const override { return {.see = {.tile = tile_, .chosen = true}}; }
+  ListPlan plan(int, int, int64_t) const override {
+    return {.see = {.tile = tile_, .chosen = true}};
+  }
   void attend(LayerStep& step) override;
 
  protected:

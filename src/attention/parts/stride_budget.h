@@ -16,19 +16,18 @@ struct StrideBudget {
   Positions positions = Positions::kAbsolute;
 
   int64_t recent_rows() const { return recent.value_or((budget + stride) / 10); }
-  Plan stride_plan() const {
-    return {
-        .keep = {.when = When::kStride,
-                 .budget = budget,
-                 .sink = sink,
-                 .recent = recent_rows(),
-                 .stride = stride,
-                 .whole_strides = true},
-        .see = {.place = positions == Positions::kCache ? KeyPlace::kCache : KeyPlace::kAbsolute}};
+  MethodPlan stride_plan() const {
+    return {.place = positions == Positions::kCache ? KeyPlace::kCache : KeyPlace::kAbsolute,
+            .when = When::kStride,
+            .stride = stride,
+            .whole_strides = true};
+  }
+  ListPlan list_plan() const {
+    return {.keep = {.budget = budget, .sink = sink, .recent = recent_rows()}};
   }
 
   static constexpr std::string_view kStride =
-      "prompt tokens between two cuts; a head keeps up to budget + stride";
+      "prompt tokens between two evictions; a head keeps up to budget + stride";
   static constexpr std::string_view kPositions =
       "where keys stand: at their place in the text, or in the kept list (no bound then)";
 };

@@ -8,25 +8,21 @@ namespace longhaul {
 
 class WrappedMethod : public Method {
  public:
-  void wrap(std::unique_ptr<Method> inner) { inner_ = std::move(inner); }
+  void wrap(std::unique_ptr<Method> inner) {
+    inner_ = std::move(inner);
+    whole = inner_->whole;
+  }
 
-  Plan plan(int layer, int kv_head, int64_t tokens) const override {
+  ListPlan plan(int layer, int kv_head, int64_t tokens) const override {
     return inner_->plan(layer, kv_head, tokens);
   }
   std::vector<Pass> passes(const PromptFacts& prompt) override { return inner_->passes(prompt); }
-  void begin_layer(LayerStep& all) override { inner_->begin_layer(all); }
   void attend(LayerStep& step) override { inner_->attend(step); }
   void observe(LayerStep& step) override { inner_->observe(step); }
-  void score(const Cut& cut) override { inner_->score(cut); }
-  void choose(std::span<const Cut> cuts, std::span<std::vector<StayingRows>> kept) override {
-    inner_->choose(cuts, kept);
-  }
-  void retain(LayerStep& step) override { inner_->retain(step); }
-  void after_pass(const Pass& pass) override { inner_->after_pass(pass); }
-  void archive(Archive& archive) override { inner_->archive(archive); }
-  void check(const KvStore& store, int64_t tokens) const override { inner_->check(store, tokens); }
-  Beside beside(const KvLayout& layout, int64_t tokens, int chunk) const override {
-    return inner_->beside(layout, tokens, chunk);
+  void choose(const Eviction& due) override { inner_->choose(due); }
+  StoreCheck archive(Archive& archive) override { return inner_->archive(archive); }
+  ExtraMemory extra_memory(const KvLayout& layout, int64_t tokens, int chunk) const override {
+    return inner_->extra_memory(layout, tokens, chunk);
   }
 
  private:
