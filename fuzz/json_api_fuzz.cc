@@ -43,7 +43,9 @@ const std::vector<Reader>& readers() {
       generation(read_completions),
       generation(read_llama_completion),
       generation(read_messages),
-      page(count_tokens_page),
+      [](const ServedModel& model, const http::HttpRequest& request) {
+        text_of(count_tokens_page(model, request, ""));
+      },
       page(ollama_show_page),
       page(tokenize_page),
       page(detokenize_page),

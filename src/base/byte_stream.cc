@@ -97,6 +97,7 @@ void ByteWriter::finish() {
   LH_ASSERT(state_->file != nullptr);
   const XXH64_hash_t hash = XXH3_64bits_digest(state_->hash.get());
   state_->write(&hash, sizeof hash);
+  if (std::fflush(state_->file) != 0 || fsync(fileno(state_->file)) != 0) state_->fail();
   std::FILE* file = std::exchange(state_->file, nullptr);
   if (std::fclose(file) != 0) state_->fail();
   if (!state_->part->put_in_place(state_->path)) state_->fail();

@@ -139,6 +139,7 @@ void add_scheduler(const ServeFlags& flags, const serve::ApiKeys& keys, ServedMo
   options.cache_memory = flags.cache_memory;
   options.share_cache = flags.share_cache;
   options.exact_cache = flags.exact_cache;
+  options.sleep_after = flags.sleep_after;
   model.scheduler = std::make_unique<serve::Scheduler>(*model.port, model.engine->tokenizer(),
                                                        std::move(options), metrics);
 }
@@ -155,6 +156,8 @@ void open_cache_folder(const ServeFlags& flags, ServedModel& model) {
   options.folder = std::filesystem::absolute(flags.cache_dir);
   options.most_bytes = flags.cache_disk;
   options.fingerprint = cache_fingerprint(model);
+  model.cache_folder = options.folder;
+  model.cache_fingerprint = options.fingerprint;
   options.log = log_line;
   model.scheduler->open_disk(std::move(options));
 }
@@ -280,8 +283,8 @@ int serve_clients(const ServeFlags& flags) {
   check_context(*model);
   add_scheduler(flags, keys, *model, service->metrics());
   open_cache_folder(flags, *model);
-  std::optional<EngineThread> engine_thread(std::in_place, *model->scheduler);
   service->set_model(model);
+  std::optional<EngineThread> engine_thread(std::in_place, *model->scheduler);
   print_start(*model, urls, !keys.empty(), !flags.no_web);
   manager.tell("READY=1");
   await_signal(*model->scheduler, manager);

@@ -47,6 +47,11 @@ void ServeFlags::add_to(CLI::App& app) {
   add_path(app, "--cache-dir", cache_dir, "FOLDER",
            "Keep the prefix cache and saved sessions here too; they survive a restart")
       ->group(server);
+  app.add_option("--sleep-after", sleep_after,
+                 "Idle seconds after which keys and values are on disk only; needs --cache-dir")
+      ->check(CLI::Range(0.0, 1e9))
+      ->type_name("S")
+      ->group(server);
   add_size(app, "--cache-disk", cache_disk, "Most bytes of the folder of --cache-dir")
       ->group(server);
   app.add_flag("--share-cache", share_cache,
@@ -150,6 +155,7 @@ std::string ServeFlags::model_name() const {
 void ServeFlags::make_cache_folder() const {
   if (cache_dir.empty()) {
     if (cache_disk > 0) user_error("--cache-disk: does nothing without --cache-dir");
+    if (sleep_after > 0) user_error("--sleep-after: does nothing without --cache-dir");
     return;
   }
   umask(0077);

@@ -30,7 +30,8 @@ struct ServeFlags {
   float temperature = 0;
   size_t cache_memory = 0;  ///< bytes of the prefix cache; 0: half of what the weights leave
   std::string cache_dir;
-  size_t cache_disk = 0;  ///< bytes of cache_dir; 0: no limit
+  size_t cache_disk = 0;   ///< bytes of cache_dir; 0: no limit
+  double sleep_after = 0;  ///< idle seconds until memory is freed; 0: never
   bool share_cache = false, exact_cache = false;
   bool mock = false;  ///< in builds with tests: nothing is computed
 

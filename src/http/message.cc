@@ -112,6 +112,8 @@ std::string_view reason_of(int status) {
       return "Not Implemented";
     case 503:
       return "Service Unavailable";
+    case 507:
+      return "Insufficient Storage";
     case 505:
       return "HTTP Version Not Supported";
     default:

@@ -1,6 +1,7 @@
 #pragma once
 // The model that a server uses, and its settings.
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +35,8 @@ struct ServedModel {
   int64_t context = 0;  ///< 0: no limit
   int parallel = 8;
   size_t memory_limit = 0;
+  std::filesystem::path cache_folder;  ///< folder of --cache-dir; empty: none
+  uint64_t cache_fingerprint = 0;      ///< model and settings of the files there
   DocumentSource* documents =
       nullptr;  ///< documents of the service that uses the model; null: none
 

@@ -95,6 +95,7 @@ Service::~Service() { documents_->stop(); }
 
 void Service::set_model(std::shared_ptr<ServedModel> model) {
   model->documents = documents_.get();
+  documents_->restore(model, options_.log);
   const std::lock_guard lock(mutex_);
   model_ = std::move(model);
 }
@@ -209,7 +210,8 @@ void Service::generate(const std::shared_ptr<Exchange>& exchange, Api api) {
       for (const auto& job : jobs) {
         const auto error = model->scheduler->submit(job);
         if (!error) continue;
-        client->reply(in_error_form(response_of(*error, llama), form));
+        client->reply(
+            in_error_form(response_of(*error, prompt_member(exchange->request.path), llama), form));
         for (const auto& other : jobs) other->cancel.request();
         break;
       }
@@ -346,7 +348,7 @@ void Service::add_routes() {
     add_generation(path, Api::kCompletions);
   add_generation("/completion", Api::kLlama);
   add_generation("/v1/messages", Api::kMessages);
-  add_page("POST", "/v1/messages/count_tokens", count_tokens_page);
+  add_own_page("POST", "/v1/messages/count_tokens", count_tokens_page);
   for (const char* path : {"/v1/models", "/models"}) add_page("GET", path, models_page);
   add_page("GET", "/v1/models/{model}", model_page);
   for (const char* path : {"/tokenize", "/v1/tokenize"}) add_page("POST", path, tokenize_page);

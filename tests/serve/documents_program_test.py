@@ -61,6 +61,29 @@ class Documents(unittest.TestCase):
         self.assertEqual(status, 200, reply)
         return reply
 
+    def test_sentences_of_other_apis_cite_the_document(self):
+        block = {"type": "document", "source": {"type": "text", "data": TEXT}, "citations": {"enabled": True}}
+        body = {"max_tokens": 24, "messages": [
+            {"role": "user", "content": [block, {"type": "text", "text": "What is the pass key?"}]}]}
+        status, message = self.server.post("/v1/messages", body)
+        self.assertEqual(status, 200, message)
+        citation = message["content"][0]["citations"][0]
+        self.assertEqual((citation["type"], citation["document_index"]), ("char_location", 0))
+        self.assertEqual(citation["cited_text"], TEXT[citation["start_char_index"]:citation["end_char_index"]])
+        self.assertIn("48213", citation["cited_text"])
+        events = [json.loads(data) for data in self.server.stream("/v1/messages", {**body, "stream": True})]
+        deltas = [event["delta"] for event in events if event["type"] == "content_block_delta"]
+        self.assertEqual([delta["citation"] for delta in deltas if delta["type"] == "citations_delta"],
+                         [one for block in message["content"] for one in block["citations"] or []])
+        self.assertEqual("".join(delta.get("text", "") for delta in deltas),
+                         "".join(block["text"] for block in message["content"]))
+        document = self.add(text=TEXT, name="key.txt")
+        status, response = self.server.post("/v1/responses", {"input": "What is the pass key?", "max_output_tokens": 24,
+                                                              "documents": [document["id"]]})
+        self.assertEqual(status, 200, response)
+        annotation = response["output"][0]["content"][0]["annotations"][0]
+        self.assertEqual((annotation["type"], annotation["file_id"]), ("file_citation", document["id"]))
+
     def test_questions_resume_from_the_document(self):
         document = self.add(text=TEXT, name="key.txt")
         self.assertEqual(document["status"], "ready", document)

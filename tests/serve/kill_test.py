@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """`longhaul serve --cache-dir` is killed at random moments and started again: python3 kill_test.py BINARY
 
-After each start a question about every document that was prefilled before gets the reply of a server without a
-cache, and the folder has no temporary files. KILLS sets the number of kills (default 5)."""
+After each start a question about every prompt that was prefilled before, and about every document that is listed,
+gets the reply of a server without a cache, and the folder has no temporary files. KILLS sets the number of kills
+(default 5)."""
 
 import os
 import pathlib
@@ -34,6 +35,31 @@ def question(number, turn=0):
             "max_tokens": 12, "session": f"talk-{number}"}
 
 
+def about(one):
+    return {"documents": [one], "messages": [{"role": "user", "content": "What is the pass key?"}], "max_tokens": 12}
+
+
+def add(server, number, persist):
+    return server.post("/v1/documents", {"text": document(number), "name": str(number), "persist": persist})
+
+
+def listed(server):
+    return server.ask("GET", "/v1/documents")[1]["data"]
+
+
+def keep_documents(server, numbers, stop):
+    """Adds and deletes documents until the server is gone."""
+    while not stop.is_set():
+        try:
+            add(server, random.choice(numbers), True)
+            kept = listed(server)
+            if len(kept) > 4:
+                server.ask("DELETE", "/v1/documents/" + random.choice(kept)["id"])
+            time.sleep(0.2)
+        except (OSError, ValueError):
+            return
+
+
 def text_of(reply):
     return reply["choices"][0]["message"]["content"]
 
@@ -57,9 +83,13 @@ def main():
     with ServerProcess(BINARY, "--no-sandbox", "-t", "1") as server:
         expected = {n: text_of(server.post("/v1/chat/completions", {**question(n), "cache_prompt": False})[1])
                     for n in numbers}
+        expected_of_document = {}
+        for number in numbers:
+            reply = server.post("/v1/chat/completions", about(add(server, number, False)[1]["id"]))[1]
+            expected_of_document[str(number)] = text_of(reply)
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary, "cache")
-        reused = 0
+        reused = asked = 0
         for kill in range(KILLS + 1):
             with ServerProcess(BINARY, "--cache-dir", str(folder), "-t", "1") as server:
                 left = [p.name for p in folder.iterdir() if "longhaul-part" in p.name]
@@ -69,10 +99,20 @@ def main():
                     assert status == 200, reply
                     assert text_of(reply) == expected[number], (kill, number, text_of(reply), expected[number])
                     reused += reply["longhaul"]["cache"]["reused"]
+                for one in listed(server):
+                    status, reply = server.post("/v1/chat/completions", about(one["id"]))
+                    assert status == 200, (kill, one, reply)
+                    assert text_of(reply) == expected_of_document[one["name"]], (kill, one, reply)
+                    asked += 1
                 if kill == KILLS:
+                    for one in listed(server):
+                        server.ask("DELETE", "/v1/documents/" + one["id"])
+                    left = [p.name for p in folder.iterdir() if p.suffix == ".document"]
+                    assert not left, f"files of deleted documents remain: {left}"
                     break
                 stop = threading.Event()
                 users = [threading.Thread(target=use, args=(server, numbers, stop)) for _ in range(2)]
+                users.append(threading.Thread(target=keep_documents, args=(server, numbers, stop)))
                 for user in users:
                     user.start()
                 time.sleep(random.uniform(0.05, 3))
@@ -81,7 +121,8 @@ def main():
                 for user in users:
                     user.join()
         assert reused > 0, "nothing was reused after a start"
-        print(f"{KILLS} kills, {reused} tokens reused after starts")
+        assert asked > 0, "no document was listed after a start"
+        print(f"{KILLS} kills, {reused} tokens reused and {asked} listed documents answered after starts")
 
 
 main()

@@ -171,7 +171,8 @@ TEST(ResponsesTools, AreRefusedByName) {
 }
 
 Json read(const char* input, std::vector<std::string>& warnings) {
-  return messages_of_input(Json::parse(input), Json::array(), warnings);
+  InputFiles files;
+  return messages_of_input(Json::parse(input), Json::array(), warnings, files);
 }
 
 TEST(ResponsesInput, ItemsOfOneReplyAreOneMessage) {

@@ -18,8 +18,8 @@ bool has_mark(const Json& block) {
 /// Reads the messages one after the other.
 class MessageReader {
  public:
-  MessageReader(Conversation& conversation, AnthropicNotes& notes)
-      : conversation_(conversation), notes_(notes) {}
+  MessageReader(Conversation& conversation, const AnthropicOptions& options, AnthropicNotes& notes)
+      : conversation_(conversation), options_(options), notes_(notes) {}
 
   void read(const Json& message, const std::string& where) {
     if (!message.is_object()) refuse_field(where, "is no object");
@@ -62,7 +62,14 @@ class MessageReader {
         read_result(block, block_where);
         continue;
       }
-      text.add(text_of_block(block, block_where));
+      if (block.value("type", Json()) == "document") {
+        QuestionDocument document;
+        text.add(read_document_block(block, block_where, options_.find_file, document));
+        document.number = static_cast<int>(notes_.documents.size());
+        notes_.documents.push_back(std::move(document));
+      } else {
+        text.add(text_of_block(block, block_where));
+      }
       if (has_mark(block)) text.mark();
     }
     add(role, text);
@@ -157,6 +164,7 @@ class MessageReader {
     bool answered = false;
   };
   Conversation& conversation_;
+  const AnthropicOptions& options_;
   AnthropicNotes& notes_;
   std::map<std::string, Call> calls_;  ///< tool calls in the previous message
 };
@@ -245,7 +253,7 @@ std::vector<std::string_view> anthropic_conversation_members() {
 Conversation read_anthropic_conversation(const Json& body, const AnthropicOptions& options,
                                          AnthropicNotes& notes) {
   Conversation conversation;
-  MessageReader reader(conversation, notes);
+  MessageReader reader(conversation, options, notes);
   const auto given = [&](const char* name) {
     const auto found = body.find(name);
     return found == body.end() || found->is_null() ? nullptr : &*found;

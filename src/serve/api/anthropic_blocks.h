@@ -10,11 +10,13 @@ namespace longhaul::serve {
 
 struct AnthropicOptions {
   bool keep_billing_header = false;  ///< Claude Code sends it first, and it changes each time
+  DocumentLookup find_file;          ///< null: files cannot be named
 };
 
 /// Results of reading, besides the conversation itself.
 struct AnthropicNotes {
   std::vector<std::string> warnings;
+  std::vector<QuestionDocument> documents;  ///< document blocks of users, in order
   bool dropped_billing_header = false;
 };
 
@@ -43,6 +45,10 @@ class BlockText {
 /// The text of a block that a user can send (text, document, search_result), or of a result's
 /// content. Throws ApiError for images and other kinds.
 std::string text_of_block(const Json& block, const std::string& where);
+/// A document block. Its text, or that of its file, is `document.text`; returns the whole text of
+/// the block, with title and context.
+std::string read_document_block(const Json& block, const std::string& where,
+                                const DocumentLookup& find_file, QuestionDocument& document);
 /// The text of a content that is a text or a list of such blocks.
 std::string text_of_content(const Json& content, const std::string& where);
 /// A member that is a text. Throws ApiError if it is missing or no text.

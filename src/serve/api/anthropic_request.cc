@@ -5,6 +5,9 @@
 #include "serve/api/common_fields.h"
 #include "serve/api/pages.h"
 #include "serve/api/reply_form.h"
+#include "serve/documents/asked_documents.h"
+#include "serve/output/citations.h"
+#include "serve/output/sources.h"
 #include "text/printable.h"
 
 namespace longhaul::serve {
@@ -76,19 +79,32 @@ std::string conversation_name(const FieldReader& fields, const Json& body) {
 
 std::vector<std::string_view> message_members() {
   std::vector<std::string_view> all = anthropic_conversation_members();
-  for (const char* name : {"model", "max_tokens", "stream", "temperature", "top_k", "top_p",
-                           "stop_sequences", "thinking", "output_config", "output_format",
-                           "metadata", "attention", "seed", "min_p", "kv_type"}) {
+  for (const char* name :
+       {"model", "max_tokens", "stream", "temperature", "top_k", "top_p", "stop_sequences",
+        "thinking", "output_config", "output_format", "metadata", "attention", "seed", "min_p",
+        "kv_type", "documents", "sources"}) {
     all.emplace_back(name);
   }
   return all;
+}
+
+/// Blocks come after the documents that the request names, which all lead the first message. Those
+/// are numbered after the blocks, whose numbers the client knows.
+void add_documents(std::vector<QuestionDocument> blocks, std::vector<QuestionDocument>& documents) {
+  int number = static_cast<int>(blocks.size());
+  const bool cites = std::ranges::any_of(blocks, &QuestionDocument::cites);
+  for (QuestionDocument& document : documents) {
+    document.number = number++;
+    document.cites = cites || blocks.empty();
+  }
+  std::ranges::move(blocks, std::back_inserter(documents));
 }
 
 }  // namespace
 
 GenerationRequest read_messages(const ServedModel& model, const http::HttpRequest& http,
                                 const std::string& key) {
-  const Json body = read_body(http.body, message_members());
+  Json body = read_body(http.body, message_members());
   const FieldReader fields(body);
   refuse_unsupported(model, fields);
   GenerationRequest request;
@@ -97,7 +113,10 @@ GenerationRequest read_messages(const ServedModel& model, const http::HttpReques
   const auto longest = fields.integer("max_tokens", 1, kMostMessageTokens);
   if (!longest) refuse_field("max_tokens", "is missing");
   AnthropicNotes notes;
-  Conversation conversation = read_anthropic_conversation(body, {model.keep_billing_header}, notes);
+  Conversation conversation = read_anthropic_conversation(
+      body, {model.keep_billing_header, lookup_of(model.documents, key)}, notes);
+  std::vector<QuestionDocument> documents = take_documents(model, key, body, conversation);
+  add_documents(std::move(notes.documents), documents);
   begin_job(model, http, fields, key, conversation_name(fields, body), request, *job);
   request.stream = fields.boolean("stream").value_or(false);
   request.progress = job->progress = request.stream;
@@ -120,15 +139,27 @@ GenerationRequest read_messages(const ServedModel& model, const http::HttpReques
   }
   use_conversation(model, std::move(conversation), request, *job);
   settle_length(model, request, *job);
+  use_documents(std::move(documents), request, *job);
+  request.sources = job->sources = fields.boolean("sources").value_or(false);
+  if (request.sources) request_sources(model, body["messages"], request);
+  request_citations(model, request, *job);
   request.jobs = {job};
   return request;
 }
 
-Json count_tokens_page(const ServedModel& model, const http::HttpRequest& http) {
-  const Json body = read_body(http.body, message_members());
+Json count_tokens_page(const ServedModel& model, const http::HttpRequest& http,
+                       const std::string& key) {
+  Json body = read_body(http.body, message_members());
   const FieldReader fields(body);
   AnthropicNotes notes;
-  Conversation conversation = read_anthropic_conversation(body, {model.keep_billing_header}, notes);
+  Conversation conversation;
+  try {
+    conversation = read_anthropic_conversation(
+        body, {model.keep_billing_header, lookup_of(model.documents, key)}, notes);
+    take_documents(model, key, body, conversation);
+  } catch (const DocumentIsConverted&) {
+    throw ApiError(409, "invalid_request_error", "not_ready", "a file is still being converted");
+  }
   method_of_request(model, fields.text("model").value_or(""), "");
   read_thinking(fields, conversation);
   return {

@@ -102,18 +102,51 @@ class MessageWriter : public TurnWriter {
             {"input", with_text ? Json::parse(part.text, nullptr, false) : Json::object()}};
   }
 
-  void begin_part(int choice, const ReplyPart& part) override {
-    send_event("content_block_start",
-               {{"index", part_index(choice)}, {"content_block", block_of(part, false)}});
+  /// In the words of the API. The document may have come without a title or a file.
+  static Json citation_json(const CitedPassage& passage) {
+    const QuestionDocument& document = *passage.document;
+    const std::string name = document.title.empty() ? document.text->document.name : document.title;
+    return {{"type", "char_location"},
+            {"cited_text", passage.text},
+            {"document_index", document.number},
+            {"document_title", name.empty() ? Json() : Json(name)},
+            {"start_char_index", passage.from},
+            {"end_char_index", passage.to},
+            {"file_id", document.id.empty() ? Json() : Json(document.id)},
+            {"page", passage.page > 0 ? Json(passage.page) : Json()},
+            {"share", passage.share}};
   }
 
-  void send_delta(int choice, Json delta) {
-    send_event("content_block_delta", {{"index", part_index(choice)}, {"delta", std::move(delta)}});
+  void begin_part(int, const ReplyPart& part) override {
+    Json block = block_of(part, false);
+    if (request_.citations && part.kind == ReplyPart::Kind::kText) {
+      block["citations"] = Json::array();
+    }
+    send_event("content_block_start", {{"index", block_}, {"content_block", std::move(block)}});
+  }
+
+  void send_delta(int, Json delta) {
+    send_event("content_block_delta", {{"index", block_}, {"delta", std::move(delta)}});
+  }
+
+  /// Each sentence is a block, because citations belong to a block.
+  void cite(int choice, const ReplyPart&, const Citation& citation) override {
+    for (const CitedPassage& passage : citation.passages) {
+      send_delta(choice, {{"type", "citations_delta"}, {"citation", citation_json(passage)}});
+    }
+    sentence_ended_ = true;
+  }
+
+  void begin_next_sentence(int choice, const ReplyPart& part) {
+    if (!std::exchange(sentence_ended_, false)) return;
+    send_event("content_block_stop", {{"index", block_++}});
+    begin_part(choice, part);
   }
 
   void add_to_part(int choice, const ReplyPart& part, std::string_view piece) override {
     switch (part.kind) {
       case ReplyPart::Kind::kText:
+        begin_next_sentence(choice, part);
         return send_delta(choice, {{"type", "text_delta"}, {"text", piece}});
       case ReplyPart::Kind::kReasoning:
         return send_delta(choice, {{"type", "thinking_delta"}, {"thinking", piece}});
@@ -126,7 +159,8 @@ class MessageWriter : public TurnWriter {
     if (part.kind == ReplyPart::Kind::kReasoning) {
       send_delta(choice, {{"type", "signature_delta"}, {"signature", kSignature}});
     }
-    send_event("content_block_stop", {{"index", part_index(choice)}});
+    sentence_ended_ = false;
+    send_event("content_block_stop", {{"index", block_++}});
   }
 
   const char* stop_reason() {
@@ -161,13 +195,30 @@ class MessageWriter : public TurnWriter {
 
   void write_error(const JobError& error) override {
     events_->send_named("error",
-                        in_error_form(response_of(error, false), ErrorForm::kAnthropic).body);
+                        in_error_form(response_of(error, "messages"), ErrorForm::kAnthropic).body);
+  }
+
+  static void add_sentences(const ReplyPart& part, Json& content) {
+    for (const Citation& citation : part.citations) {
+      const ByteRange& range = citation.sentence;
+      Json cited = Json::array();
+      for (const CitedPassage& passage : citation.passages) cited.push_back(citation_json(passage));
+      content.push_back({{"type", "text"},
+                         {"text", part.text.substr(range.begin, range.end - range.begin)},
+                         {"citations", cited.empty() ? Json() : std::move(cited)}});
+    }
   }
 
   Json whole(const JobReport& report) override {
     close_turns();
     Json content = Json::array();
-    for (const ReplyPart& part : turn(0).parts) content.push_back(block_of(part, true));
+    for (const ReplyPart& part : turn(0).parts) {
+      if (part.citations.empty()) {
+        content.push_back(block_of(part, true));
+      } else {
+        add_sentences(part, content);
+      }
+    }
     Json message = frame(std::move(content), stop_reason(),
                          message_usage(report.cached_tokens, report.reply_tokens));
     message["stop_sequence"] = stop_sequence();
@@ -177,6 +228,8 @@ class MessageWriter : public TurnWriter {
 
   int64_t prompt_tokens_, last_checkpoint_;
   bool started_ = false;
+  int block_ = 0;                ///< index of the open block of a stream
+  bool sentence_ended_ = false;  ///< further text begins a new block
   double next_ping_ = 0, interval_ = kFirstPing;
 };
 

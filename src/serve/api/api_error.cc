@@ -44,6 +44,14 @@ ErrorForm error_form_of(std::string_view path) {
   return path == "/completion" ? ErrorForm::kLlama : ErrorForm::kOpenAi;
 }
 
+const char* prompt_member(std::string_view path) {
+  if (path == "/v1/responses") return "input";
+  if (path.ends_with("/completion") || path.ends_with("/api/generate")) return "prompt";
+  if (path.ends_with("/completions"))
+    return path.ends_with("chat/completions") ? "messages" : "prompt";
+  return path.starts_with("/v1/documents") ? "" : "messages";
+}
+
 http::HttpResponse in_error_form(http::HttpResponse response, ErrorForm form) {
   const bool other = form == ErrorForm::kOllama || form == ErrorForm::kAnthropic;
   if (response.status < 400 || !other) return response;
@@ -65,11 +73,11 @@ std::string error_body(const ApiError& error) {
   return text_of(body);
 }
 
-std::string error_body(const JobError& error, bool llama) {
+std::string error_body(const JobError& error, const std::string& prompt, bool llama) {
   const bool too_long = error.code == "context_length_exceeded";
   Json object =
       error_object(error.message, llama && too_long ? "exceed_context_size_error" : error.type,
-                   too_long ? "messages" : "", error.code);
+                   too_long ? prompt : "", error.code);
   if (too_long) {
     object["n_prompt_tokens"] = error.prompt_tokens;
     object["n_ctx"] = error.context;
@@ -95,10 +103,10 @@ http::HttpResponse response_of(const ApiError& error) {
   return response;
 }
 
-http::HttpResponse response_of(const JobError& error, bool llama) {
+http::HttpResponse response_of(const JobError& error, const std::string& prompt, bool llama) {
   http::HttpResponse response;
   response.status = error.status;
-  response.body = error_body(error, llama);
+  response.body = error_body(error, prompt, llama);
   if (error.retry_after > 0) {
     response.fields.emplace_back("Retry-After",
                                  fmt::format("{:.0f}", std::ceil(error.retry_after)));

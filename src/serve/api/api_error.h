@@ -48,11 +48,16 @@ ErrorForm error_form_of(std::string_view path);
 /// they are.
 http::HttpResponse in_error_form(http::HttpResponse response, ErrorForm form);
 
-/// {"error": {...}} as text. `llama`: with the fields of llama-server.
+/// The member that holds the prompt in requests to this path. Empty: a file may hold it.
+const char* prompt_member(std::string_view path);
+
+/// {"error": {...}} as text. `prompt`: the member that a prompt that is too long is reported for.
+/// `llama`: with the fields of llama-server.
 std::string error_body(const ApiError& error);
-std::string error_body(const JobError& error, bool llama);
+std::string error_body(const JobError& error, const std::string& prompt, bool llama = false);
 
 http::HttpResponse response_of(const ApiError& error);
-http::HttpResponse response_of(const JobError& error, bool llama);
+http::HttpResponse response_of(const JobError& error, const std::string& prompt,
+                               bool llama = false);
 
 }  // namespace longhaul::serve

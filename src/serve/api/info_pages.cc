@@ -92,6 +92,7 @@ Json props_page(const ServedModel& model, const HttpRequest&) {
         {"kv_type", model.kv_type},
         {"kernels", model.kernels},
         {"sandbox", model.sandbox},
+        {"cache_dir", !model.cache_folder.empty()},
         {"trained_context", model.trained()}}}};
 }
 

@@ -9,6 +9,8 @@
 #include "serve/api/ollama.h"
 #include "serve/api/renamed_field.h"
 #include "serve/api/reply_form.h"
+#include "serve/documents/asked_documents.h"
+#include "serve/output/sources.h"
 #include "text/printable.h"
 
 namespace longhaul::serve {
@@ -240,6 +242,14 @@ void use_ollama_conversation(const ServedModel& model, const FieldReader& fields
   settle_length(model, request, job);
 }
 
+void use_ollama_documents(const ServedModel& model, const FieldReader& fields,
+                          std::vector<QuestionDocument> documents, const Json& messages,
+                          GenerationRequest& request, Job& job) {
+  use_documents(std::move(documents), request, job);
+  request.sources = job.sources = fields.boolean("sources").value_or(false);
+  if (request.sources) request_sources(model, messages, request);
+}
+
 /// A prompt that no template surrounds: the reply is text, whatever it looks like.
 void use_raw_prompt(const ServedModel& model, const std::string& prompt, GenerationRequest& request,
                     Job& job) {
@@ -263,30 +273,35 @@ void refuse_templates(const FieldReader& fields) {
 
 GenerationRequest read_ollama_chat(const ServedModel& model, const http::HttpRequest& http,
                                    const std::string& key) {
-  constexpr std::string_view kKnown[] = {
-      "model",      "messages", "tools",        "think",     "format",  "options", "stream",
-      "keep_alive", "logprobs", "top_logprobs", "attention", "session", "template"};
-  const Json body = read_body(http.body, kKnown);
+  constexpr std::string_view kKnown[] = {"model",    "messages",     "tools",     "think",
+                                         "format",   "options",      "stream",    "keep_alive",
+                                         "logprobs", "top_logprobs", "attention", "session",
+                                         "template", "documents",    "sources"};
+  Json body = read_body(http.body, kKnown);
   const FieldReader fields(body);
   GenerationRequest request;
   request.api = Api::kOllamaChat;
   const auto job = std::make_shared<Job>();
-  read_shared(model, http, fields, key, request, *job);
-  refuse_templates(fields);
   const Json* messages = fields.find("messages");
   if (messages != nullptr && !messages->is_array()) refuse_field("messages", "is no list");
-  if (messages == nullptr || messages->empty()) return without_prompt(fields, std::move(request));
+  const bool loads = messages == nullptr || messages->empty();
   OllamaMessages reader;
-  for (size_t i = 0; i < messages->size(); ++i) {
+  for (size_t i = 0; !loads && i < messages->size(); ++i) {
     reader.read((*messages)[i], fmt::format("messages[{}]", i));
   }
   Conversation conversation;
   conversation.messages = reader.take();
+  std::vector<QuestionDocument> documents;
+  if (!loads) documents = take_documents(model, key, body, conversation);
+  read_shared(model, http, fields, key, request, *job);
+  refuse_templates(fields);
+  if (loads) return without_prompt(fields, std::move(request));
   if (const Json* tools = fields.find("tools"); tools != nullptr) {
     check_tools(*tools, "tools");
     if (!tools->empty()) conversation.tools = *tools;
   }
   use_ollama_conversation(model, fields, std::move(conversation), "messages", request, *job);
+  use_ollama_documents(model, fields, std::move(documents), body["messages"], request, *job);
   request.jobs = {job};
   return request;
 }
@@ -294,14 +309,22 @@ GenerationRequest read_ollama_chat(const ServedModel& model, const http::HttpReq
 GenerationRequest read_ollama_generate(const ServedModel& model, const http::HttpRequest& http,
                                        const std::string& key) {
   constexpr std::string_view kKnown[] = {
-      "model",    "prompt",       "suffix",    "images",  "system", "template",
-      "context",  "raw",          "format",    "options", "stream", "keep_alive",
-      "logprobs", "top_logprobs", "attention", "session", "think"};
-  const Json body = read_body(http.body, kKnown);
+      "model",     "prompt",  "suffix",  "images",    "system",     "template", "context",
+      "raw",       "format",  "options", "stream",    "keep_alive", "logprobs", "top_logprobs",
+      "attention", "session", "think",   "documents", "sources"};
+  Json body = read_body(http.body, kKnown);
   const FieldReader fields(body);
   GenerationRequest request;
   request.api = Api::kOllamaGenerate;
   const auto job = std::make_shared<Job>();
+  const std::string prompt = fields.text("prompt").value_or("");
+  const std::string system = fields.text("system").value_or("");
+  const bool raw = fields.boolean("raw").value_or(false);
+  Conversation conversation;
+  if (!system.empty()) conversation.messages.push_back({{"role", "system"}, {"content", system}});
+  conversation.messages.push_back({{"role", "user"}, {"content", prompt}});
+  std::vector<QuestionDocument> documents;
+  if (!prompt.empty() && !raw) documents = take_documents(model, key, body, conversation);
   read_shared(model, http, fields, key, request, *job);
   refuse_templates(fields);
   refuse_images(body, "");
@@ -309,19 +332,15 @@ GenerationRequest read_ollama_generate(const ServedModel& model, const http::Htt
     request.warnings.emplace_back(
         "context: was ignored, because this server continues conversations of /api/chat only");
   }
-  const std::string prompt = fields.text("prompt").value_or("");
-  const std::string system = fields.text("system").value_or("");
   if (prompt.empty()) return without_prompt(fields, std::move(request));
-  if (fields.boolean("raw").value_or(false)) {
+  if (raw) {
+    if (fields.has("documents")) refuse_field("documents", "a raw prompt has no documents");
     if (!system.empty()) refuse_field("system", "a raw prompt has no system message");
     use_raw_prompt(model, prompt, request, *job);
   } else {
-    Conversation conversation;
-    if (!system.empty()) {
-      conversation.messages.push_back({{"role", "system"}, {"content", system}});
-    }
-    conversation.messages.push_back({{"role", "user"}, {"content", prompt}});
+    const Json messages = conversation.messages;
     use_ollama_conversation(model, fields, std::move(conversation), "prompt", request, *job);
+    use_ollama_documents(model, fields, std::move(documents), messages, request, *job);
   }
   request.jobs = {job};
   return request;

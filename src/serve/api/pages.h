@@ -18,14 +18,15 @@ Json forecast_page(const ServedModel& model, const http::HttpRequest& request);
 Json advise_page(const ServedModel& model, const http::HttpRequest& request,
                  const std::string& key);
 /// The recommended method for a text and its reply, and a row for each method.
-Json advice_for(const ServedModel& model, int64_t tokens, int64_t reply);
+Json advice_for(const ServedModel& model, int64_t tokens, int64_t reply, bool passages);
 
 Json tokenize_page(const ServedModel& model, const http::HttpRequest& request);
 Json detokenize_page(const ServedModel& model, const http::HttpRequest& request);
 Json apply_template_page(const ServedModel& model, const http::HttpRequest& request);
 Json input_tokens_page(const ServedModel& model, const http::HttpRequest& request);
 /// POST /v1/messages/count_tokens.
-Json count_tokens_page(const ServedModel& model, const http::HttpRequest& request);
+Json count_tokens_page(const ServedModel& model, const http::HttpRequest& request,
+                       const std::string& key);
 Json tokenizer_info_page(const ServedModel& model, const http::HttpRequest& request);
 
 // Pages of the Responses API. `key`: name of the API key.

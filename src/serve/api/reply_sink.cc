@@ -67,6 +67,9 @@ class ReplyWriter::Sink : public JobSink {
   void piece(int choice, const ReplyPiece& piece, const JobReport& so_far) override {
     writer_->on_piece(job_ * writer_->request_.choices + choice, piece, so_far);
   }
+  void watching(int choice, const std::shared_ptr<const SourceWatch>& watch) override {
+    writer_->watches_[static_cast<size_t>(job_ * writer_->request_.choices + choice)] = watch;
+  }
   void sources(int choice, const WatchedReply& reply) override {
     writer_->on_sources(job_ * writer_->request_.choices + choice, reply);
   }
@@ -89,6 +92,7 @@ ReplyWriter::ReplyWriter(std::shared_ptr<const ServedModel> model, GenerationReq
                    std::chrono::system_clock::now().time_since_epoch())
                    .count()),
       choices_(request_.jobs.size() * static_cast<size_t>(request_.choices)),
+      watches_(choices_.size()),
       prompts_(request_.jobs.size()),
       jobs_left_(request_.jobs.size()) {}
 
@@ -198,16 +202,17 @@ void ReplyWriter::on_failed(const JobError& error) {
   if (failed_) return;
   failed_ = true;
   exchange_->set_note("error=" + error.code);
+  const std::string& path = exchange_->request.path;
   if (!events_) {
     return exchange_->reply(
-        in_error_form(response_of(error, llama()), error_form_of(exchange_->request.path)));
+        in_error_form(response_of(error, prompt_member(path), llama()), error_form_of(path)));
   }
   write_error(error);
   events_->finish();
 }
 
 void ReplyWriter::write_error(const JobError& error) {
-  events_->send(error_body(error, llama()));
+  events_->send(error_body(error, prompt_member(exchange_->request.path), llama()));
   if (!llama()) events_->send("[DONE]");
 }
 

@@ -33,6 +33,10 @@ class ReplyWriter : public std::enable_shared_from_this<ReplyWriter> {
     bool begun = false;
   };
 
+  /// The keys that a choice attends to; null: they are not watched.
+  const std::shared_ptr<const SourceWatch>& watch(int choice) const {
+    return watches_[static_cast<size_t>(choice)];
+  }
   /// The job can run: the first event may be sent.
   virtual void on_accepted() {}
   /// Gathers a piece for whole().
@@ -82,6 +86,7 @@ class ReplyWriter : public std::enable_shared_from_this<ReplyWriter> {
   void flush_finished(const JobReport* report);
 
   std::vector<Choice> choices_;
+  std::vector<std::shared_ptr<const SourceWatch>> watches_;  ///< by choice
   std::vector<std::vector<TokenReport>> prompts_;
   std::vector<int> finished_;  ///< choices whose last event waits for what follows it
   size_t jobs_left_;

@@ -34,6 +34,7 @@ struct TurnForm {
 };
 
 struct ResponsesRequest;
+class Citations;
 
 struct GenerationRequest {
   Api api = Api::kChat;
@@ -51,9 +52,10 @@ struct GenerationRequest {
   TurnForm form;                                      ///< for chat APIs
   std::string note;                                   ///< for the log, once
   std::shared_ptr<const ResponsesRequest> responses;  ///< for kResponses
-  const char* ends_at_once = nullptr;       ///< reason why a request of Ollama has no reply
-  std::vector<QuestionDocument> documents;  ///< documents that the request names, in order
-  std::vector<std::string> message_texts;   ///< contents of the messages; empty: unknown
+  const char* ends_at_once = nullptr;          ///< reason why a request of Ollama has no reply
+  std::vector<QuestionDocument> documents;     ///< documents that the request names, in order
+  std::shared_ptr<const Citations> citations;  ///< null: the reply cites nothing
+  std::vector<std::string> message_texts;      ///< contents of the messages; empty: unknown
   /// Runs a task on a text thread; false if too many wait. Null: there are no such threads.
   std::function<bool(std::function<void()>)> run;
 };

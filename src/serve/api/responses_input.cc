@@ -19,8 +19,21 @@ std::string required_text(const Json& item, const char* name, const std::string&
   return value->get<std::string>();
 }
 
-/// A text, or parts with texts.
-std::string text_of_parts(const Json& parts, const std::string& where) {
+/// The text of {"type": "input_file", "file_id": ID}.
+std::string text_of_file(const Json& part, const std::string& where, InputFiles& files) {
+  const auto id = part.find("file_id");
+  if (id == part.end() || !id->is_string()) {
+    refuse_field(where + ".file_id", "is missing: send the file to /v1/files first");
+  }
+  QuestionDocument file = files.find(id->get<std::string>());
+  file.gate = nullptr;  // its text is read with the question
+  files.found.push_back(file);
+  return file.text->document.text;
+}
+
+/// A text, or parts with texts. `files`: null where no file can be named.
+std::string text_of_parts(const Json& parts, const std::string& where,
+                          InputFiles* files = nullptr) {
   if (parts.is_string()) return parts.get<std::string>();
   if (!parts.is_array()) refuse_field(where, "is neither a text nor a list of parts");
   std::string text;
@@ -28,6 +41,11 @@ std::string text_of_parts(const Json& parts, const std::string& where) {
     const std::string part = fmt::format("{}[{}]", where, i);
     if (!parts[i].is_object()) refuse_field(part, "is no object");
     const std::string type = required_text(parts[i], "type", part);
+    if (i > 0) text += "\n";
+    if (type == "input_file" && files != nullptr) {
+      text += text_of_file(parts[i], part, *files);
+      continue;
+    }
     const bool refusal = type == "refusal";
     const bool is_text = type == "input_text" || type == "output_text" || type == "text" ||
                          type == "summary_text" || type == "reasoning_text";
@@ -35,7 +53,6 @@ std::string text_of_parts(const Json& parts, const std::string& where) {
       refuse_field(part + ".type", "{} cannot be read: this model reads text only",
                    printable(type.substr(0, kShownType)));
     }
-    if (i > 0) text += "\n";
     text += required_text(parts[i], refusal ? "refusal" : "text", part);
   }
   return text;
@@ -44,7 +61,8 @@ std::string text_of_parts(const Json& parts, const std::string& where) {
 /// Builds messages. Reasoning, text and calls of one reply become one message.
 class InputReader {
  public:
-  InputReader(const Json& before, std::vector<std::string>& warnings) : warnings_(warnings) {
+  InputReader(const Json& before, std::vector<std::string>& warnings, InputFiles& files)
+      : warnings_(warnings), files_(files) {
     for (const Json& message : before) {
       for (const Json& call : message.value("tool_calls", Json::array())) {
         open_calls_[call["id"]] = call["function"]["name"];
@@ -94,7 +112,7 @@ class InputReader {
     const std::string role = required_text(item, "role", where);
     const auto content = item.find("content");
     if (content == item.end()) refuse_field(where + ".content", "is missing");
-    const std::string text = text_of_parts(*content, where + ".content");
+    const std::string text = text_of_parts(*content, where + ".content", &files_);
     if (role == "assistant") {
       if (turn().contains("content") || turn().contains("tool_calls")) end_turn();
       turn()["content"] = text;
@@ -159,6 +177,7 @@ class InputReader {
   }
 
   std::vector<std::string>& warnings_;
+  InputFiles& files_;
   Json messages_ = Json::array();
   Json turn_;  ///< the open message of the assistant; null: none
   std::map<std::string, std::string> open_calls_;  ///< ids of calls and names of their functions
@@ -167,7 +186,8 @@ class InputReader {
 
 }  // namespace
 
-Json messages_of_input(const Json& input, const Json& before, std::vector<std::string>& warnings) {
+Json messages_of_input(const Json& input, const Json& before, std::vector<std::string>& warnings,
+                       InputFiles& files) {
   if (input.is_string()) {
     return Json::array({{{"role", "user"}, {"content", input}}});
   }
@@ -175,7 +195,7 @@ Json messages_of_input(const Json& input, const Json& before, std::vector<std::s
   if (input.size() > kMostItems) {
     refuse_field("input", "{} items; at most {}", input.size(), kMostItems);
   }
-  InputReader reader(before, warnings);
+  InputReader reader(before, warnings, files);
   for (size_t i = 0; i < input.size(); ++i) reader.read(input[i], fmt::format("input[{}]", i));
   return reader.take();
 }

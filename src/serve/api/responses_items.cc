@@ -1,15 +1,14 @@
 #include "serve/api/responses_items.h"
 
 #include "serve/api/reply_sink.h"
+#include "serve/documents/text_places.h"
 
 namespace longhaul::serve {
 namespace {
 
-Json text_part(const std::string& text) {
-  // Citations of source passages belong into "annotations" (type file_citation), each after an
-  // event response.output_text.annotation.added.
+Json text_part(const std::string& text, Json annotations = Json::array()) {
   return {{"type", "output_text"},
-          {"annotations", Json::array()},
+          {"annotations", std::move(annotations)},
           {"logprobs", Json::array()},
           {"text", text}};
 }
@@ -50,9 +49,9 @@ void ResponsesItems::end_text() {
   done["logprobs"] = Json::array();
   send_(std::move(done));
   Json part = at_part("response.content_part.done");
-  part["part"] = text_part(text_);
+  part["part"] = text_part(text_, annotations_);
   send_(std::move(part));
-  item_["content"] = Json::array({text_part(text_)});
+  item_["content"] = Json::array({text_part(text_, std::exchange(annotations_, Json::array()))});
   message_["content"].get_ref<std::string&>() += text_;
 }
 
@@ -156,6 +155,24 @@ void ResponsesItems::add(std::string_view piece) {
   }
   event["delta"] = piece;
   send_(std::move(event));
+}
+
+void ResponsesItems::annotate(const CitedPassage& passage) {
+  const QuestionDocument& document = *passage.document;
+  const Json annotation = {{"type", "file_citation"},
+                           {"file_id", document.id},
+                           {"filename", document.text->document.name},
+                           {"index", TextPlaces(text_).characters()},
+                           {"page", passage.page > 0 ? Json(passage.page) : Json()},
+                           {"from", passage.from},
+                           {"to", passage.to},
+                           {"share", passage.share},
+                           {"text", passage.text}};
+  Json event = at_part("response.output_text.annotation.added");
+  event["annotation_index"] = annotations_.size();
+  event["annotation"] = annotation;
+  send_(std::move(event));
+  annotations_.push_back(annotation);
 }
 
 void ResponsesItems::end(bool complete) {

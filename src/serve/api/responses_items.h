@@ -23,6 +23,8 @@ class ResponsesItems {
   // Every part begins, gets pieces, and ends before the next one begins.
   void begin(const ReplyPart& part);
   void add(std::string_view piece);
+  /// A passage that the text before draws on.
+  void annotate(const CitedPassage& passage);
   /// `complete`: false if a limit cut the part, or if a call's arguments are not JSON.
   void end(bool complete);
 
@@ -53,6 +55,7 @@ class ResponsesItems {
 
   Kind kind_ = Kind::kText;             ///< kind of the open item
   Json item_;                           ///< the open item as it was announced
+  Json annotations_ = Json::array();    ///< annotations of an open text
   std::string text_;                    ///< its text so far, arguments or input
   std::string function_, arguments_;    ///< a call as the model wrote it
   std::optional<FreeformInput> input_;  ///< input of a custom call

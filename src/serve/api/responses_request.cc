@@ -9,6 +9,9 @@
 #include "serve/api/renamed_field.h"
 #include "serve/api/response_store.h"
 #include "serve/api/responses_input.h"
+#include "serve/documents/asked_documents.h"
+#include "serve/output/citations.h"
+#include "serve/output/sources.h"
 #include "text/printable.h"
 
 namespace longhaul::serve {
@@ -157,7 +160,7 @@ std::vector<std::string_view> responses_members() {
           "text",           "background",        "conversation",         "prompt",
           "include",        "metadata",          "client_metadata",      "truncation",
           "user",           "service_tier",      "safety_identifier",    "top_logprobs",
-          "max_tool_calls", "max_output_tokens", "chat_template_kwargs"};
+          "max_tool_calls", "max_output_tokens", "chat_template_kwargs", "documents"};
 }
 
 ResponsesConversation read_responses_conversation(const ServedModel& model, const Json& body,
@@ -173,9 +176,11 @@ ResponsesConversation read_responses_conversation(const ServedModel& model, cons
   read_responses_reasoning(fields, made);
   Json messages = earlier_messages(model, fields, key);
   if (const Json* input = fields.find("input")) {
-    for (Json& message : messages_of_input(*input, messages, made.warnings)) {
+    InputFiles files{lookup_of(model.documents, key), {}};
+    for (Json& message : messages_of_input(*input, messages, made.warnings, files)) {
       messages.push_back(std::move(message));
     }
+    made.files = std::move(files.found);
     if (request.store) request.input = items_of_input(*input);
   } else if (messages.empty()) {
     refuse_field("input", "is missing");
@@ -199,9 +204,11 @@ GenerationRequest read_responses(const ServedModel& model, const http::HttpReque
                                  const std::string& key) {
   std::vector<std::string_view> known = common_members();
   for (const std::string_view name : responses_members()) known.push_back(name);
-  const Json body = read_body(http.body, known);
+  Json body = read_body(http.body, known);
   const FieldReader fields(body);
   ResponsesConversation made = read_responses_conversation(model, body, key);
+  std::vector<QuestionDocument> documents = take_documents(model, key, body, made.conversation);
+  std::ranges::move(made.files, std::back_inserter(documents));
   GenerationRequest request;
   request.api = Api::kResponses;
   request.warnings = std::move(made.warnings);
@@ -214,6 +221,12 @@ GenerationRequest read_responses(const ServedModel& model, const http::HttpReque
   renamed_field({{"messages", "input"}},
                 [&] { use_conversation(model, std::move(made.conversation), request, *job); });
   settle_length(model, request, *job);
+  for (QuestionDocument& document : documents) {
+    document.cites = fields.boolean("sources").value_or(true);
+  }
+  use_documents(std::move(documents), request, *job);
+  if (request.sources) request_sources(model, made.request.messages, request);
+  request_citations(model, request, *job);
   made.request.fields = repeated_members(fields, request, *job);
   request.responses = std::make_shared<ResponsesRequest>(std::move(made.request));
   request.jobs = {job};

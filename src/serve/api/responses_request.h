@@ -21,6 +21,7 @@ struct ResponsesConversation {
   ResponsesRequest request;
   Conversation conversation;
   std::vector<std::string> warnings;
+  std::vector<QuestionDocument> files;  ///< files in the input
 };
 ResponsesConversation read_responses_conversation(const ServedModel& model, const Json& body,
                                                   const std::string& key);

@@ -112,6 +112,9 @@ class ResponsesWriter : public TurnWriter {
   void begin_turn(int) override {}
   void begin_part(int, const ReplyPart& part) override { items_.begin(part); }
   void add_to_part(int, const ReplyPart&, std::string_view piece) override { items_.add(piece); }
+  void cite(int, const ReplyPart&, const Citation& citation) override {
+    for (const CitedPassage& passage : citation.passages) items_.annotate(passage);
+  }
   void end_part(int choice, const ReplyPart& part) override { end_item(choice, part); }
   void end_item(int index, const ReplyPart& part) {
     const bool call = part.kind == ReplyPart::Kind::kCall;
@@ -146,7 +149,12 @@ class ResponsesWriter : public TurnWriter {
     close_turns();
     for (const ReplyPart& part : turn(0).parts) {
       items_.begin(part);
-      items_.add(part.text);
+      if (part.citations.empty()) items_.add(part.text);
+      for (const Citation& citation : part.citations) {
+        const ByteRange& range = citation.sentence;
+        items_.add(std::string_view(part.text).substr(range.begin, range.end - range.begin));
+        for (const CitedPassage& passage : citation.passages) items_.annotate(passage);
+      }
       end_item(0, part);
     }
     Json made = ended(report);
@@ -156,7 +164,7 @@ class ResponsesWriter : public TurnWriter {
 
   /// Codex reads response.failed; OpenAI's clients raise the event "error".
   void write_error(const JobError& error) override {
-    const Json body = Json::parse(error_body(error, false));
+    const Json body = Json::parse(error_body(error, "input"));
     Json failed = response("failed");
     failed["error"] = {{"code", error.code}, {"message", error.message}};
     number({{"type", "response.failed"}, {"response", std::move(failed)}});

@@ -13,9 +13,14 @@ void write_incomplete_as_text(ReplyTurn& turn) {
   std::vector<ReplyPart> parts;
   for (ReplyPart& part : turn.parts) {
     if (part.kind == Kind::kCall && !part.complete) {
-      part = {Kind::kText, std::move(part.raw), "", "", true, ""};
+      part = {Kind::kText, std::move(part.raw), "", "", true, "", {}};
     }
     if (!parts.empty() && part.kind == Kind::kText && parts.back().kind == Kind::kText) {
+      for (Citation& citation : part.citations) {
+        citation.sentence.begin += parts.back().text.size();
+        citation.sentence.end += parts.back().text.size();
+        parts.back().citations.push_back(std::move(citation));
+      }
       parts.back().text += part.text;
     } else {
       parts.push_back(std::move(part));
@@ -125,12 +130,54 @@ void TurnWriter::show(int choice, ReplyPart::Kind kind, const std::string& text,
   State& of = state(choice);
   if (!of.open || of.turn.parts.back().kind != kind) {
     end_open_part(choice, streams);
-    of.turn.parts.push_back({kind, "", "", "", true, ""});
+    of.turn.parts.push_back({kind, "", "", "", true, "", {}});
     of.open = true;
     if (streams) begin_part(choice, of.turn.parts.back());
+    of.sentence_begin = 0;
+    of.sentence_token = of.before_piece;
   }
-  of.turn.parts.back().text += text;
-  if (streams) add_to_part(choice, of.turn.parts.back(), text);
+  if (kind == Kind::kText && request_.citations) return add_cited_text(choice, text, streams);
+  add_text(choice, text, streams);
+}
+
+void TurnWriter::add_text(int choice, std::string_view text, bool streams) {
+  if (text.empty()) return;
+  ReplyPart& part = state(choice).turn.parts.back();
+  part.text += text;
+  if (streams) add_to_part(choice, part, text);
+}
+
+void TurnWriter::add_cited_text(int choice, std::string_view text, bool streams) {
+  State& of = state(choice);
+  while (!text.empty()) {
+    const size_t end = of.splitter.push(text);
+    add_text(choice, text.substr(0, end), streams);
+    if (end == std::string_view::npos) return;
+    end_sentence(choice, of.before_piece, streams);
+    text.remove_prefix(end);
+  }
+}
+
+/// The open sentence ends before token `end_token` of the reply.
+void TurnWriter::end_sentence(int choice, size_t end_token, bool streams) {
+  State& of = state(choice);
+  ReplyPart& part = of.turn.parts.back();
+  of.splitter.clear();
+  if (part.text.size() == of.sentence_begin) return;
+  Citation citation{{of.sentence_begin, part.text.size()}, {}};
+  if (const auto& watched = watch(choice)) {
+    citation.passages = request_.citations->of(*watched, of.tokens, of.sentence_token, end_token);
+  }
+  of.sentence_begin = part.text.size();
+  of.sentence_token = end_token;
+  part.citations.push_back(citation);
+  if (streams) cite(choice, part, citation);
+}
+
+void TurnWriter::count_tokens(int choice, const ReplyPiece& piece) {
+  State& of = state(choice);
+  of.before_piece = of.tokens.size();
+  for (const TokenReport& token : piece.tokens) of.tokens.push_back(token.id);
 }
 
 void TurnWriter::begin_call(int choice, const ReplyEvent& event, bool streams) {
@@ -139,19 +186,24 @@ void TurnWriter::begin_call(int choice, const ReplyEvent& event, bool streams) {
   const bool short_ids = request_.form.format.family == CallFamily::kMistral;
   std::string id = event.id;
   if (id.empty()) id = short_ids ? random_id("").substr(0, 9) : random_id(call_prefix());
-  of.turn.parts.push_back({Kind::kCall, "", std::move(id), event.text, false, event.raw});
+  of.turn.parts.push_back({Kind::kCall, "", std::move(id), event.text, false, event.raw, {}});
   of.open = true;
   if (streams) begin_part(choice, of.turn.parts.back());
 }
 
 void TurnWriter::end_open_part(int choice, bool streams) {
   State& of = state(choice);
-  if (!std::exchange(of.open, false) || !streams) return;
+  if (!std::exchange(of.open, false)) return;
+  if (request_.citations && of.turn.parts.back().kind == Kind::kText) {
+    end_sentence(choice, of.tokens.size(), streams);
+  }
+  if (!streams) return;
   end_part(choice, of.turn.parts.back());
 }
 
 void TurnWriter::keep_piece(int choice, const ReplyPiece& piece) {
   ReplyWriter::keep_piece(choice, piece);
+  count_tokens(choice, piece);
   read(choice, piece.text, false);
 }
 
@@ -162,6 +214,7 @@ void TurnWriter::write_piece(int index, const ReplyPiece& piece, const JobReport
     begin_turn(index);
     for (const ReplyPart& part : of.turn.parts) begin_part(index, part);
   }
+  count_tokens(index, piece);
   read(index, piece.text, true);
 }
 

@@ -40,6 +40,14 @@ int open_private(const fs::path& path, int flags) {
   return file;
 }
 
+/// Writes what the disk takes.
+void write_anyway(const fs::path& path, std::string_view text) {
+  const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file < 0) return;
+  [[maybe_unused]] const ssize_t written = ::write(file, text.data(), text.size());
+  close(file);
+}
+
 void write_tokens(const fs::path& path, std::span<const int32_t> tokens) {
   ByteWriter out(path);
   out.array(tokens);
@@ -88,7 +96,8 @@ void DiskStore::lock_folder() {
                options_.folder.string(), size > 0 ? std::atoll(holder) : 0);
   }
   const std::string own = std::to_string(getpid()) + "\n";
-  if (ftruncate(lock_, 0) == 0) write_all(lock_, own, path);
+  if (ftruncate(lock_, 0) != 0) return;
+  [[maybe_unused]] const ssize_t written = ::write(lock_, own.data(), own.size());
 }
 
 void DiskStore::read_manifest() {
@@ -130,7 +139,12 @@ void DiskStore::read_manifest() {
   }
   const auto superfluous = std::ranges::count(text, '\n') - std::ranges::count(lines, '\n');
   if (unreadable > 0 || !bad.empty() || superfluous > static_cast<ptrdiff_t>(kRewriteLines)) {
-    replace_file(path, lines);
+    try {
+      replace_file(path, lines);
+    } catch (const UserError& error) {  // a full disk: the old manifest stays
+      if (options_.log) options_.log(error.what());
+      write_anyway(path, "\n");  // ends a line that was cut off
+    }
   }
   manifest_ = open_private(path, O_WRONLY | O_APPEND);
   chmod(path.c_str(), 0600);
@@ -151,8 +165,28 @@ void DiskStore::drop_strangers() {
 
 void DiskStore::append(const std::string& line) {
   const fs::path path = options_.folder / kManifest;
-  write_all(manifest_, line, path);
-  sync_file(manifest_, path);
+  const off_t before = lseek(manifest_, 0, SEEK_END);
+  try {
+    write_all(manifest_, line, path);
+    sync_file(manifest_, path);
+  } catch (const UserError&) {  // no half line before the next one
+    if (before >= 0 && ftruncate(manifest_, before) != 0 && options_.log) {
+      options_.log(path.string() + ": a line was cut off");
+    }
+    throw;
+  }
+}
+
+/// Adds a line on the file thread. If the disk cannot take it, the line is lost: the next start
+/// then finds a file that is gone, or forgets a session's name.
+void DiskStore::append_later(const std::string& line) {
+  add_task([this, line] {
+    try {
+      append(line);
+    } catch (const UserError& error) {
+      if (options_.log) options_.log(error.what());
+    }
+  });
 }
 
 std::string DiskStore::new_name() {
@@ -165,7 +199,7 @@ void DiskStore::make_room(size_t bytes) {
   std::vector<std::string> oldest;  // names are random: the value decides
   for (const auto& [name, file] : files_) {
     const bool ours = file.fingerprint == options_.fingerprint;
-    if (ours && file.session.empty() && !file.marked) oldest.push_back(name);
+    if (ours && file.session.empty() && file.pins.empty() && !file.marked) oldest.push_back(name);
   }
   std::ranges::sort(oldest, {}, [&](const std::string& name) {
     const StoredFile& file = files_.at(name);
@@ -278,21 +312,24 @@ void DiskStore::mark_damaged(const std::string& name, const std::string& why) {
   fs::remove(tokens_path(options_.folder, name), problem);
   bytes_ -= std::min(bytes_, file->second.bytes);
   files_.erase(file);
-  if (manifest_ >= 0) append(removed_line(name));
+  append_later(removed_line(name));
 }
 
 bool DiskStore::remove(const std::string& name) {
   const auto file = files_.find(name);
   if (file == files_.end()) return true;
+  if (!file->second.pins.empty()) return false;
   for (const auto& [other, each] : files_) {
     if (each.parent == name) return false;
   }
-  append(removed_line(name));
+  append_later(removed_line(name));
   bytes_ -= std::min(bytes_, file->second.bytes);
   files_.erase(file);
-  std::error_code problem;
-  fs::remove(session_path(options_.folder, name), problem);
-  fs::remove(tokens_path(options_.folder, name), problem);
+  add_task([this, name] {
+    std::error_code problem;
+    fs::remove(session_path(options_.folder, name), problem);
+    fs::remove(tokens_path(options_.folder, name), problem);
+  });
   return true;
 }
 
@@ -302,8 +339,34 @@ void DiskStore::take_session_name(const std::string& session, const std::string&
     const bool loses = name != file && each.session == session;
     if (!takes && !loses) continue;
     each.session = takes ? session : "";
-    append(added_line(each));
+    append_later(added_line(each));
   }
+}
+
+void DiskStore::add_pin(const std::string& name, const std::string& pin) {
+  const auto file = files_.find(name);
+  if (file == files_.end() || std::ranges::count(file->second.pins, pin) > 0) return;
+  remove_pin(pin);
+  file->second.pins.push_back(pin);
+  append_later(added_line(file->second));
+}
+
+std::string DiskStore::remove_pin(const std::string& pin) {
+  std::string last;
+  for (auto& [name, each] : files_) {
+    if (std::erase(each.pins, pin) == 0) continue;
+    append_later(added_line(each));
+    last = name;
+  }
+  return last;
+}
+
+const StoredFile* DiskStore::find_pin(const std::string& pin) const {
+  for (const auto& [name, each] : files_) {
+    const bool ours = each.fingerprint == options_.fingerprint;
+    if (ours && std::ranges::count(each.pins, pin) > 0) return &each;
+  }
+  return nullptr;
 }
 
 const std::string* DiskStore::find_session(const std::string& session) const {

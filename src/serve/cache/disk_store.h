@@ -43,8 +43,14 @@ class DiskStore {
   bool poll();
   bool busy() const;
 
-  /// Removes a file, unless others need its rows. Returns whether it is gone.
+  /// Removes a file, unless others need its rows or documents need it. Returns whether it is gone.
   bool remove(const std::string& name);
+  /// A document that needs the file: it stays until remove_pin().
+  void add_pin(const std::string& name, const std::string& pin);
+  /// Returns the file that the document needed; empty: none.
+  std::string remove_pin(const std::string& pin);
+  /// The file that a document needs, or null.
+  const StoredFile* find_pin(const std::string& pin) const;
   /// Lists `file` as the session of this name, and no other file. An empty `file`: none.
   void take_session_name(const std::string& session, const std::string& file);
   /// The file of a session, or null.
@@ -63,6 +69,7 @@ class DiskStore {
   void read_manifest();
   void drop_strangers();
   void append(const std::string& line);
+  void append_later(const std::string& line);
   void make_room(size_t bytes);
   void mark_damaged(const std::string& name, const std::string& why);
   std::unique_ptr<ServedSequence> load_chain(const std::vector<StoredFile>& chain,

@@ -31,6 +31,7 @@ StoredFile file_of(const ManifestJson& line) {
   file.marked = line.at("marked").get<bool>();
   file.cold = line.at("cold").get<bool>();
   file.session = line.at("session").get<std::string>();
+  file.pins = line.value("pins", std::vector<std::string>());
   file.parent = line.at("parent").get<std::string>();
   file.parent_tokens = line.at("parent_tokens").get<int64_t>();
   file.bytes = line.at("bytes").get<size_t>();
@@ -57,21 +58,22 @@ StoredFile file_of(const ManifestJson& line) {
 std::string added_line(const StoredFile& file) {
   ManifestJson legs = ManifestJson::array();
   for (const Leg& leg : file.legs) legs.push_back({leg.end, leg.decoded});
-  const ManifestJson line = {{"op", "add"},
-                             {"file", file.name},
-                             {"scope", file.key.scope},
-                             {"method", file.key.method},
-                             {"angles", file.key.angles},
-                             {"tokens", file.count},
-                             {"legs", std::move(legs)},
-                             {"seconds", file.seconds},
-                             {"marked", file.marked},
-                             {"cold", file.cold},
-                             {"session", file.session},
-                             {"parent", file.parent},
-                             {"parent_tokens", file.parent_tokens},
-                             {"bytes", file.bytes},
-                             {"fingerprint", file.fingerprint}};
+  ManifestJson line = {{"op", "add"},
+                       {"file", file.name},
+                       {"scope", file.key.scope},
+                       {"method", file.key.method},
+                       {"angles", file.key.angles},
+                       {"tokens", file.count},
+                       {"legs", std::move(legs)},
+                       {"seconds", file.seconds},
+                       {"marked", file.marked},
+                       {"cold", file.cold},
+                       {"session", file.session},
+                       {"parent", file.parent},
+                       {"parent_tokens", file.parent_tokens},
+                       {"bytes", file.bytes},
+                       {"fingerprint", file.fingerprint}};
+  if (!file.pins.empty()) line["pins"] = file.pins;
   return line.dump(-1, ' ', true, ManifestJson::error_handler_t::replace) + "\n";
 }
 

@@ -19,8 +19,9 @@ struct StoredFile {
   std::vector<Leg> legs;
   double seconds = 0;
   bool marked = false, cold = true;
-  std::string session;  ///< name of a saved session; empty: none
-  std::string parent;   ///< file with the first rows; empty: none
+  std::string session;            ///< name of a saved session; empty: none
+  std::vector<std::string> pins;  ///< documents that need it (Job::pin)
+  std::string parent;             ///< file with the first rows; empty: none
   int64_t parent_tokens = 0;
   size_t bytes = 0;
   uint64_t fingerprint = 0;

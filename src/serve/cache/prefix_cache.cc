@@ -152,11 +152,11 @@ Resume PrefixCache::find_at_ends(const SnapshotTree& tree, const CacheQuery& que
 }
 
 void PrefixCache::release(Snapshot& snapshot) {
-  if (--snapshot.leases == 0) leased_bytes_ -= snapshot.kv_bytes;
+  if (--snapshot.leases == 0 && snapshot.sequence != nullptr) leased_bytes_ -= snapshot.kv_bytes;
 }
 
 void PrefixCache::lease(Snapshot& snapshot) {
-  if (++snapshot.leases == 1) leased_bytes_ += snapshot.kv_bytes;
+  if (++snapshot.leases == 1 && snapshot.sequence != nullptr) leased_bytes_ += snapshot.kv_bytes;
   snapshot.uses += 1;
   snapshot.priority = clock_ + value_of(snapshot);
 }
@@ -215,11 +215,23 @@ void PrefixCache::fill(Snapshot& snapshot, std::unique_ptr<ServedSequence> seque
   snapshot.kv_bytes = snapshot.own_bytes = snapshot.sequence->facts().kv_bytes;
   snapshot.priority = clock_ + value_of(snapshot);
   overhead_ += snapshot.overhead;
+  if (snapshot.leases > 0) leased_bytes_ += snapshot.kv_bytes;
+}
+
+int PrefixCache::unload_stored() {
+  int unloaded = 0;
+  for (Snapshot* each : all_) {
+    if (each->sequence == nullptr || each->file.empty() || each->leases > each->pins) continue;
+    unload(*each);
+    ++unloaded;
+  }
+  return unloaded;
 }
 
 /// Frees the memory of a snapshot that is also on disk.
 void PrefixCache::unload(Snapshot& snapshot) {
   overhead_ -= snapshot.overhead;
+  if (snapshot.leases > 0) leased_bytes_ -= snapshot.kv_bytes;
   const auto tokens = snapshot.sequence->tokens();
   snapshot.stored_tokens.assign(tokens.begin(), tokens.end());
   snapshot.whole_prompt = snapshot.whole_prompt && snapshot.has_logits();

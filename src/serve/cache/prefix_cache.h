@@ -58,6 +58,9 @@ class PrefixCache {
   /// Removes all snapshots of these tokens and longer ones. Pinned ones stay. Returns their number.
   int erase(const TreeKey& key, std::span<const int32_t> tokens);
   void remove(Snapshot& snapshot);
+  /// Frees the memory of all snapshots that are also on disk, except for those that jobs use.
+  /// Returns their number.
+  int unload_stored();
   /// Gives a snapshot that was only on disk its sequence.
   void fill(Snapshot& snapshot, std::unique_ptr<ServedSequence> sequence);
 
@@ -67,7 +70,7 @@ class PrefixCache {
   size_t count() const { return all_.size(); }
   /// Bytes beside the pages of keys and values.
   size_t overhead() const { return overhead_; }
-  /// Bytes of keys and values that cannot be evicted.
+  /// Bytes of keys and values in memory that cannot be evicted.
   size_t leased_bytes() const { return leased_bytes_; }
   const std::vector<Snapshot*>& all() const { return all_; }
 

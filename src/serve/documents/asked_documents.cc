@@ -1,6 +1,7 @@
 #include "serve/documents/asked_documents.h"
 
 #include "serve/api/api_error.h"
+#include "serve/api/conversation.h"
 #include "serve/api/field_reader.h"
 #include "serve/documents/document_prompt.h"
 #include "serve/scheduler/prefill_gate.h"
@@ -123,6 +124,27 @@ std::vector<QuestionDocument> take_documents(const ServedModel& model, const std
   }
   // "messages" has moved if a member was added.
   take_file_parts(model, key, body["messages"], documents);
+  return documents;
+}
+
+std::vector<QuestionDocument> take_documents(const ServedModel& model, const std::string& key,
+                                             Json& body, Conversation& conversation) {
+  if (!FieldReader(body).has("documents")) return {};
+  Json chat = {{"messages", conversation.messages}};
+  for (const char* name : {"documents", "model", "attention"}) {
+    if (body.contains(name)) chat[name] = body[name];
+  }
+  std::vector<QuestionDocument> documents = take_documents(model, key, chat);
+  if (chat.contains("attention")) body["attention"] = chat["attention"];
+  Json& messages = chat["messages"];
+  const size_t added = messages.size() - conversation.messages.size();
+  for (CacheMark& mark : conversation.marks) {
+    mark.message += added;
+    if (mark.message >= messages.size()) continue;
+    const Json leading = messages[mark.message].value(kLeading, Json());
+    if (leading.is_number_unsigned() && mark.bytes > 0) mark.bytes += leading.get<size_t>();
+  }
+  conversation.messages = std::move(messages);
   return documents;
 }
 

@@ -17,6 +17,12 @@ namespace longhaul::serve {
 std::vector<QuestionDocument> take_documents(const ServedModel& model, const std::string& key,
                                              Json& body);
 
+struct Conversation;
+/// Resolves "documents" in the body of another API, for its conversation. An attention method that
+/// comes from a document is written to the body.
+std::vector<QuestionDocument> take_documents(const ServedModel& model, const std::string& key,
+                                             Json& body, Conversation& conversation);
+
 /// Gives the documents to the request, and their gates to its job.
 void use_documents(std::vector<QuestionDocument> documents, GenerationRequest& request, Job& job);
 

@@ -61,6 +61,7 @@ struct ServedDocument {
   std::shared_ptr<Job> job;  ///< the prefill; null: there is none
   std::vector<std::shared_ptr<http::EventStream>> watchers;
   bool deleted = false;
+  bool saved = false;  ///< its snapshot is on disk too (DocumentWish::persist)
 };
 
 }  // namespace longhaul::serve

@@ -1,6 +1,7 @@
 #include "serve/documents/document_api.h"
 
 #include <cmath>
+#include <set>
 
 #include "base/error.h"
 #include "serve/api/api_error.h"
@@ -52,7 +53,7 @@ void answer_problems(const std::shared_ptr<http::Exchange>& exchange,
   } catch (const ApiError& error) {
     exchange->reply(response_of(error));
   } catch (const RefusedPrompt& refused) {
-    exchange->reply(response_of(refused.error, false));
+    exchange->reply(response_of(refused.error, ""));
   } catch (const UserError& error) {
     exchange->reply(
         http::error_response(400, "invalid_request_error", "invalid_request", error.what()));
@@ -77,7 +78,10 @@ Json pages_json(const DocumentText& text) {
 
 DocumentApi::DocumentApi(DocumentHost host, Metrics& metrics,
                          std::shared_ptr<const ConverterProcess> converter)
-    : host_(std::move(host)), store_(metrics), reader_(store_, std::move(converter)) {}
+    : host_(std::move(host)),
+      metrics_(metrics),
+      store_(metrics),
+      reader_(store_, std::move(converter)) {}
 
 void DocumentApi::add(http::Router& router, const char* method, const char* path, Answer answer) {
   router.add({method, path, [this, answer](const ExchangePtr& exchange) {
@@ -90,6 +94,27 @@ void DocumentApi::add(http::Router& router, const char* method, const char* path
                                                        "too many requests wait to be read"));
                 }
               }});
+}
+
+void DocumentApi::restore(const std::shared_ptr<ServedModel>& model,
+                          const std::function<void(const std::string& line)>& log) {
+  if (model->cache_folder.empty()) return;
+  const auto files =
+      std::make_shared<const DocumentFiles>(model->cache_folder, model->cache_fingerprint);
+  std::vector<StoredDocument> stored = files->read([&](const std::string& problem) {
+    metrics_.add("longhaul_cache_damaged_total", "");
+    if (log) log(problem);
+  });
+  model->scheduler->on_pin_lost = [this](const std::string& id) { reader_.read_again(id); };
+  reader_.keep_in(files);
+  std::set<std::string> ids;
+  for (StoredDocument& document : stored) {
+    ids.insert(document.id);
+    reader_.restore(model, std::move(document));
+  }
+  for (const auto& [pin, bytes] : model->scheduler->stored_pins()) {
+    if (!ids.contains(pin)) model->scheduler->unpin(pin);  // it was deleted before a kill
+  }
 }
 
 void DocumentApi::add_routes(http::Router& router) {
@@ -125,6 +150,9 @@ void DocumentApi::post(const ExchangePtr& exchange, bool is_file) {
       const std::string key = host_.key_name(exchange->request);
       DocumentForm form = is_file ? read_file_form(exchange->request)
                                   : read_document_form(*model, exchange->request);
+      if (form.wish.persist && !reader_.keeps_files()) {
+        refuse_field("persist", "start the server with --cache-dir to keep documents");
+      }
       if (form.text) {
         if (is_blank(*form.text)) {
           throw ApiError(422, "invalid_request_error", "no_text", "there is no text in it", "text");
@@ -309,7 +337,7 @@ HttpResponse DocumentApi::fork_document(const HttpRequest& request) {
     reader_.prefill(model, fork, text);
   } catch (const RefusedPrompt& refused) {
     store_.drop(*fork);
-    return response_of(refused.error, false);
+    return response_of(refused.error, "");
   } catch (...) {
     store_.drop(*fork);
     throw;
@@ -320,7 +348,7 @@ HttpResponse DocumentApi::fork_document(const HttpRequest& request) {
 HttpResponse DocumentApi::show_advice(const HttpRequest& request) {
   const int64_t tokens = tokens_of_document(this, host_.key_name(request), id_of(request));
   const int64_t reply = number_parameter(request, "reply", 1024, int64_t{1} << 32);
-  return answer_with(advice_for(*host_.model(), tokens, reply));
+  return answer_with(advice_for(*host_.model(), tokens, reply, true));
 }
 
 HttpResponse DocumentApi::list_files(const HttpRequest& request) {

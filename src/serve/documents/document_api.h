@@ -27,6 +27,10 @@ class DocumentApi : public DocumentSource {
               std::shared_ptr<const ConverterProcess> converter);
 
   void add_routes(http::Router& router);
+  /// Lists the documents that earlier processes have kept in the folder of the model's cache. Those
+  /// without a snapshot are prefilled again. Call it before the scheduler runs. `log` may be null.
+  void restore(const std::shared_ptr<ServedModel>& model,
+               const std::function<void(const std::string& line)>& log);
   /// Ends the threads that convert documents, and the process.
   void stop() { reader_.stop(); }
   DocumentStore& store() { return store_; }
@@ -71,6 +75,7 @@ class DocumentApi : public DocumentSource {
   std::shared_ptr<const DocumentText> text_of(const ServedDocument& document) const;
 
   DocumentHost host_;
+  Metrics& metrics_;
   DocumentStore store_;
   DocumentReader reader_;
 };

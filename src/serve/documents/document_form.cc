@@ -107,7 +107,6 @@ DocumentForm read_document_form(const ServedModel& model, http::HttpRequest& req
   }
   if (!form.wish.name.empty()) form.wish.name = file_name_of(form.wish.name);
   form.wish.attention = checked_attention(model, form.wish.attention);
-  if (form.wish.persist) refuse_field("persist", "this server keeps documents in memory only");
   return form;
 }
 

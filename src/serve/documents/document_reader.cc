@@ -166,6 +166,17 @@ void DocumentReader::run() {
       waiting_bytes_ -= bytes;
       continue;
     }
+    if (!unwritten_.empty()) {
+      const std::shared_ptr<ServedDocument> document = std::move(unwritten_.front());
+      unwritten_.pop_front();
+      lock.unlock();
+      try {
+        write(*document);
+      } catch (const UserError&) {  // the file from before the prefill remains
+      }
+      lock.lock();
+      continue;
+    }
     const bool waits = !prefilling_ && !prefills_.empty();
     if (waits) {
       changed_.wait_for(lock, kRetry);
@@ -190,13 +201,20 @@ std::shared_ptr<const DocumentText> DocumentReader::text_of(const Conversion& co
 
 void DocumentReader::convert_one(Conversion& conversion) {
   const std::shared_ptr<ServedDocument> document = conversion.document;
-  try {
+  guard_document(document, [&] {
     auto text = text_of(conversion);
     conversion.source.bytes = {};
     store_.check_room(text->document.text.size());
     prefill(conversion.model, document, std::move(text));
     settle(document);
-    return;
+  });
+}
+
+/// Runs `work`, whose problems become those of the document.
+void DocumentReader::guard_document(const std::shared_ptr<ServedDocument>& document,
+                                    const std::function<void()>& work) {
+  try {
+    work();
   } catch (const DocumentError& error) {
     fail(document, error_of_document(error));
   } catch (const ConverterGone&) {
@@ -217,6 +235,13 @@ void DocumentReader::convert_one(Conversion& conversion) {
 void DocumentReader::prefill(std::shared_ptr<const ServedModel> model,
                              std::shared_ptr<ServedDocument> document,
                              std::shared_ptr<const DocumentText> text) {
+  prefill(std::move(model), std::move(document), std::move(text), true);
+}
+
+/// `writes`: a document that shall persist is written to its file.
+void DocumentReader::prefill(std::shared_ptr<const ServedModel> model,
+                             std::shared_ptr<ServedDocument> document,
+                             std::shared_ptr<const DocumentText> text, bool writes) {
   if (document->wish.is_file) {
     store_.change(*document, [&](ServedDocument& changed) {
       changed.warnings = text->warnings;
@@ -246,12 +271,103 @@ void DocumentReader::prefill(std::shared_ptr<const ServedModel> model,
                     attention.info().name));
   });
   if (!changed) return;
+  if (writes && files_ && document->wish.persist) write_first(*document);
   if (rule.group == ResumeGroup::kQuestion) return document->gate->open();
+  add_prefill(std::move(model), std::move(document));
+}
+
+void DocumentReader::add_prefill(std::shared_ptr<const ServedModel> model,
+                                 std::shared_ptr<ServedDocument> document) {
   {
     const std::lock_guard lock(mutex_);
     prefills_.push_back({std::move(model), std::move(document)});
   }
   start_prefill();
+}
+
+/// Throws ApiError if the disk cannot take the document.
+void DocumentReader::write_first(ServedDocument& document) {
+  try {
+    write(document);
+  } catch (const UserError& error) {
+    throw ApiError(507, "server_error", "insufficient_storage",
+                   fmt::format("the document cannot be kept: {}", error.what()), "persist");
+  }
+}
+
+void DocumentReader::write(ServedDocument& document) {
+  StoredDocument stored;
+  bool deleted = false;
+  store_.look(document, [&](const ServedDocument& seen) {
+    deleted = seen.deleted;
+    stored = {seen.id, seen.key,    seen.created,    seen.wish,     seen.text,
+              0,       seen.tokens, seen.text_begin, seen.kv_bytes, seen.map};
+  });
+  if (deleted) return;
+  files_->write(stored);
+  store_.look(document, [&](const ServedDocument& seen) { deleted = seen.deleted; });
+  if (deleted) files_->remove(document.id);
+}
+
+/// Called on the engine's thread when the snapshot is on disk or cannot be written.
+void DocumentReader::saved(const std::shared_ptr<ServedDocument>& document,
+                           const std::string& error) {
+  store_.change(*document, [&](ServedDocument& changed) {
+    changed.saved = error.empty();
+    if (!error.empty()) {
+      changed.warnings.push_back("will be read again after a restart: " + error);
+    }
+  });
+  {
+    const std::lock_guard lock(mutex_);
+    unwritten_.push_back(document);
+  }
+  changed_.notify_one();
+}
+
+void DocumentReader::restore(const std::shared_ptr<const ServedModel>& model,
+                             StoredDocument stored) {
+  const auto document = std::make_shared<ServedDocument>();
+  document->id = stored.id;
+  document->key = stored.key;
+  document->created = stored.created;
+  document->wish = stored.wish;
+  document->text = stored.text;
+  document->warnings = stored.text->warnings;
+  model_ = model;
+  const auto& pins = model->scheduler->stored_pins();
+  const bool ready =
+      pins.contains(stored.id) && stored.fingerprint == files_->fingerprint() && stored.map;
+  if (ready) {
+    document->status = DocumentStatus::kReady;
+    document->tokens = std::move(stored.tokens);
+    document->text_begin = stored.text_begin;
+    document->kv_bytes = stored.kv_bytes;
+    document->map = std::move(stored.map);
+    document->progress.total = document->progress.processed = std::ssize(document->tokens);
+    document->seconds_left = 0;
+    document->saved = true;
+    document->gate->open();
+  }
+  store_.add_existing(document);
+  if (ready) return;
+  document->warnings.clear();
+  guard_document(document, [&] { prefill(model, document, stored.text, false); });
+}
+
+void DocumentReader::read_again(const std::string& id) {
+  const auto document = store_.find_of_any_key(id);
+  const auto model = model_.lock();
+  if (document == nullptr || model == nullptr) return;
+  bool again = false;
+  store_.change(*document, [&](ServedDocument& changed) {
+    again = changed.status == DocumentStatus::kReady;
+    if (!again) return;
+    changed.status = DocumentStatus::kQueued;
+    changed.saved = false;
+    changed.progress.processed = 0;
+  });
+  if (again) add_prefill(model, document);
 }
 
 /// Submits the prefill of the next document, unless another one runs.
@@ -278,6 +394,8 @@ void DocumentReader::start_prefill() {
     job->background = true;
     job->pin = document.id;
     document.job = job;
+    if (!files_ || !document.wish.persist) return;
+    job->saved = [this, kept = next.document](const std::string& error) { saved(kept, error); };
   });
   if (!exists) return prefill_ended();
   job->sink = std::make_shared<Sink>(*this, next.document);
@@ -302,6 +420,7 @@ void DocumentReader::prefill_ended() {
 
 void DocumentReader::forget(const std::shared_ptr<ServedDocument>& document) {
   settle(document);
+  if (files_ && document->wish.persist) files_->remove(document->id);
   const std::lock_guard lock(mutex_);
   std::erase_if(prefills_, [&](const Prefill& prefill) { return prefill.document == document; });
 }
@@ -345,7 +464,8 @@ void DocumentReader::fail(const std::shared_ptr<ServedDocument>& document, const
   });
   if (const auto exchange = answers_.take(document->id)) {
     store_.drop(*document);
-    exchange->reply(response_of(error, false));
+    if (files_ && document->wish.persist) files_->remove(document->id);
+    exchange->reply(response_of(error, ""));
   }
   settle(document);
 }

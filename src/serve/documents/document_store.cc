@@ -62,7 +62,8 @@ Json document_json(const ServedDocument& document) {
                {"made", document.text ? document.text->document.made : ""},
                {"attention", document.wish.attention},
                {"system", document.wish.system},
-               {"persist", document.wish.persist}};
+               {"persist", document.wish.persist},
+               {"saved", document.saved}};
   const DocumentText* text = document.text.get();
   json["bytes"] = text != nullptr ? Json(text->document.text.size()) : Json();
   json["characters"] = text != nullptr ? Json(text->places.characters()) : Json();
@@ -96,7 +97,7 @@ JobError deleted_error(const std::string& id) {
 }
 
 Json json_of_error(const JobError& error) {
-  Json json = Json::parse(error_body(error, false))["error"];
+  Json json = Json::parse(error_body(error, ""))["error"];
   json["status"] = error.status;
   return json;
 }
@@ -158,6 +159,12 @@ std::shared_ptr<ServedDocument> DocumentStore::find_any(const std::string& key,
   return found;
 }
 
+std::shared_ptr<ServedDocument> DocumentStore::find_of_any_key(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = documents_.find(id);
+  return found == documents_.end() ? nullptr : found->second;
+}
+
 std::vector<std::shared_ptr<ServedDocument>> DocumentStore::list(const std::string& key,
                                                                  bool files) const {
   const std::lock_guard lock(mutex_);
@@ -181,7 +188,7 @@ std::shared_ptr<ServedDocument> DocumentStore::remove(const std::string& key, co
   document->gate->fail(error);
   if (document->job) document->job->cancel.request();
   for (const auto& events : document->watchers) {
-    events->send(error_body(error, false));
+    events->send(error_body(error, ""));
     events->send("[DONE]");
     events->finish();
   }
@@ -234,7 +241,7 @@ Json DocumentStore::json(const ServedDocument& document) const {
 void DocumentStore::watch(ServedDocument& document, std::shared_ptr<http::EventStream> events) {
   const std::lock_guard lock(mutex_);
   if (document.deleted) {
-    events->send(error_body(deleted_error(document.id), false));
+    events->send(error_body(deleted_error(document.id), ""));
     events->send("[DONE]");
     events->finish();
     return;

@@ -35,6 +35,8 @@ class DocumentStore {
                                        bool is_file = false) const;
   /// A document or a file, for questions.
   std::shared_ptr<ServedDocument> find_any(const std::string& key, const std::string& id) const;
+  /// A document of any key; null: there is none.
+  std::shared_ptr<ServedDocument> find_of_any_key(const std::string& id) const;
   std::vector<std::shared_ptr<ServedDocument>> list(const std::string& key, bool files) const;
   /// Removes it and tells everybody who waits. Throws ApiError 404. Returns the removed document.
   std::shared_ptr<ServedDocument> remove(const std::string& key, const std::string& id,

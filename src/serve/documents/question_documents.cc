@@ -23,6 +23,12 @@ std::vector<QuestionDocument> question_documents(DocumentSource* source, const s
   return documents;
 }
 
+DocumentLookup lookup_of(DocumentSource* source, const std::string& key) {
+  return [source, key](const std::string& id) {
+    return std::move(question_documents(source, key, {id}).front());
+  };
+}
+
 int64_t tokens_of_document(DocumentSource* source, const std::string& key, const std::string& id) {
   try {
     return question_documents(source, key, {id}).front().tokens;

@@ -18,7 +18,13 @@ struct QuestionDocument {
   std::shared_ptr<PrefillGate> gate;
   std::optional<JobError> error;
   int64_t tokens = 0;  ///< length of the prefix that questions share
+  bool cites = false;  ///< sentences of the reply cite it (serve/output/citations.h)
+  std::string title;   ///< as the client calls it; empty: the document has a name, or none
+  int number = 0;      ///< its index among the documents in the messages
 };
+
+/// Finds a file or a document by its id. Throws ApiError and DocumentIsConverted.
+using DocumentLookup = std::function<QuestionDocument(const std::string& id)>;
 
 class DocumentSource {
  public:
@@ -45,6 +51,9 @@ struct DocumentIsConverted {
 /// DocumentIsConverted.
 std::vector<QuestionDocument> question_documents(DocumentSource* source, const std::string& key,
                                                  const std::vector<std::string>& ids);
+
+/// Finds files and documents of a key.
+DocumentLookup lookup_of(DocumentSource* source, const std::string& key);
 
 /// Tokens of the document's prefix. Throws ApiError if there is no such document, or no text yet.
 int64_t tokens_of_document(DocumentSource* source, const std::string& key, const std::string& id);

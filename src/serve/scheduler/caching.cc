@@ -158,7 +158,10 @@ std::shared_ptr<Snapshot> Scheduler::keep(RunningJob& job, std::unique_ptr<Serve
     cache_.drop_covered(*snapshot, job.resume.tokens);
     remember(job, request.prompt);
   }
-  if (whole_prompt && !request.pin.empty()) pin(request.pin, snapshot);
+  if (whole_prompt && !request.pin.empty()) {
+    pin(request.pin, snapshot);
+    if (request.saved) unsaved_[request.pin] = {snapshot, request.saved};
+  }
   trim_cache();
   return snapshot;
 }

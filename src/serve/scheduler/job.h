@@ -2,6 +2,7 @@
 // One prompt and its replies on their way through the scheduler.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -118,6 +119,8 @@ class JobSink {
   virtual void prompt_tokens(std::vector<TokenReport> tokens) = 0;
   /// The prompt has been read, and no token of the reply has been made.
   virtual void prefilled(const ServedSequence& /*sequence*/) {}
+  /// The sources of a choice are watched from now on: `watch` grows with each token.
+  virtual void watching(int /*choice*/, const std::shared_ptr<const SourceWatch>& /*watch*/) {}
   /// The keys that the tokens of a choice have attended to, before done().
   virtual void sources(int /*choice*/, const WatchedReply& /*reply*/) {}
   virtual void piece(int choice, const ReplyPiece& piece, const JobReport& so_far) = 0;
@@ -159,6 +162,9 @@ struct Job {
                             ///< does not count as a running request
   std::string pin;  ///< the snapshot after the prompt is never evicted, until Scheduler::unpin() of
                     ///< this name; empty: it may be evicted
+  /// Set: the pinned snapshot is also written to disk, where it stays until it is unpinned. Called
+  /// on the engine's thread with an empty text, or with the reason why it was not written.
+  std::function<void(const std::string& error)> saved;
   std::vector<std::shared_ptr<PrefillGate>> gates;  ///< the job waits until all of them are open
   bool reuse = true;              ///< may continue from a snapshot of the prefix cache
   double cache_seconds = 0;       ///< for as long its snapshots are evicted after all others

@@ -188,6 +188,7 @@ void Scheduler::add_choice(RunningJob& job, std::unique_ptr<ServedSequence> sequ
   if (job.job->sources) {
     choice.watch = engine_.make_watch(std::ssize(job.job->prompt));
     choice.sequence->watch_sources(choice.watch);
+    job.job->sink->watching(static_cast<int>(job.choices.size()) - 1, choice.watch);
   }
   if (job.choices.size() == 1) {
     job.report.first_token_seconds = engine_.now() - job.arrived;

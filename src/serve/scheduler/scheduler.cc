@@ -116,7 +116,8 @@ void Scheduler::take_commands() {
     commands.swap(commands_);
     unpins.swap(unpins_);
   }
-  for (const std::string& name : unpins) pin(name, nullptr);
+  for (const std::string& name : unpins) forget_pin(name);
+  save_pins();
   for (std::shared_ptr<Job>& job : commands) {
     RunningJob& running = jobs_.emplace_back();
     running.job = std::move(job);
@@ -155,7 +156,7 @@ bool Scheduler::turn() {
   drop_ended();
   publish();
   if (worked) last_work_ = engine_.now();
-  return worked || write_when_idle();
+  return worked || write_when_idle() || sleep_when_idle();
 }
 
 /// Removes jobs whose clients have closed their connections. A job whose prefill is on the stack

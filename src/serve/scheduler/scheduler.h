@@ -36,6 +36,7 @@ struct SchedulerOptions {
   size_t cache_memory = 0;        ///< most bytes of the prefix cache; 0: half of what weights leave
   bool share_cache = false;       ///< all keys share one prefix cache
   bool exact_cache = false;       ///< resume only where replies are bit-identical to cold ones
+  double sleep_after = 0;         ///< idle seconds until memory is freed; 0: never
   int64_t cache_grid = kGridTokens;  ///< distance of snapshots that methods of a grid need
   struct KeyLimits {
     int running = 0, queued = 0;  ///< 0: no limit of its own
@@ -54,8 +55,14 @@ class Scheduler {
   /// thread, except for a full queue, which is reported to the caller at once.
   std::optional<JobError> submit(std::shared_ptr<Job> job);
 
-  /// The snapshot that a job has pinned under this name may be evicted from now on.
+  /// The snapshot that a job has pinned under this name may be evicted from now on. If it was saved
+  /// under this name, it is removed, with its file and those of everything that continues it.
   void unpin(const std::string& name);
+  /// Snapshots that earlier processes have saved for these names, with the bytes of their files.
+  /// Set by open_disk().
+  const std::map<std::string, size_t>& stored_pins() const { return stored_pins_; }
+  /// Called on the engine's thread when a saved snapshot cannot be read. Set it before run().
+  std::function<void(const std::string& name)> on_pin_lost;
 
   /// Runs the engine's thread until stop().
   void run();
@@ -141,6 +148,12 @@ class Scheduler {
   std::shared_ptr<Snapshot> session_of(const std::string& key, const std::string& name);
   void pin(const std::string& name, std::shared_ptr<Snapshot> snapshot);
   size_t pinned_bytes() const;
+  void save_pins();
+  void save_pin(const std::string& name);
+  void forget_pin(const std::string& name);
+  void forget_everything_after(const std::string& file);
+  void lose_pins(const std::vector<std::string>& names);
+  bool sleep_when_idle();
   bool evict_one();
   void trim_cache();
   size_t most_cached() const;
@@ -176,7 +189,13 @@ class Scheduler {
   size_t loading_bytes_ = 0;
   double last_work_ = 0;
   std::map<std::string, std::shared_ptr<Snapshot>> pins_;  ///< by Job::pin, each with a lease
-  Jobs jobs_;                                              ///< in order of arrival
+  struct UnsavedPin {
+    std::shared_ptr<Snapshot> snapshot;
+    std::function<void(const std::string& error)> saved;
+  };
+  std::map<std::string, UnsavedPin> unsaved_;  ///< by Job::pin: to be written to disk
+  std::map<std::string, size_t> stored_pins_;
+  Jobs jobs_;  ///< in order of arrival
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

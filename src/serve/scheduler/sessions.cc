@@ -45,11 +45,12 @@ void Scheduler::open_disk(DiskOptions options) {
   cache_.on_drop = [this](const std::string& file) { disk_->remove(file); };
   for (const auto& [name, file] : disk_->files()) {
     if (file.tokens.empty()) continue;  // another model wrote it
+    for (const std::string& pin : file.pins) stored_pins_[pin] = file.bytes;
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->legs = file.legs;
     snapshot->key = file.key;
     snapshot->seconds = file.seconds;
-    snapshot->marked = file.marked || !file.session.empty();
+    snapshot->marked = file.marked || !file.session.empty() || !file.pins.empty();
     snapshot->cold = file.cold;
     snapshot->file = name;
     snapshot->stored_tokens = file.tokens;
@@ -72,8 +73,10 @@ bool Scheduler::start_load(const std::shared_ptr<Snapshot>& snapshot, LoadDone d
   snapshot->loading = true;
   ++snapshot->pins;
   loading_bytes_ += bytes;
+  const StoredFile* file = disk_->find(snapshot->file);
+  const std::vector<std::string> pins = file != nullptr ? file->pins : std::vector<std::string>();
   disk_->load(snapshot->file,
-              [this, snapshot, bytes, done = std::move(done)](
+              [this, snapshot, bytes, pins, done = std::move(done)](
                   std::unique_ptr<ServedSequence> sequence, const std::string& error) {
                 snapshot->loading = false;
                 --snapshot->pins;
@@ -83,6 +86,8 @@ bool Scheduler::start_load(const std::shared_ptr<Snapshot>& snapshot, LoadDone d
                   cache_.fill(*snapshot, std::move(sequence));
                 } else {
                   metrics_.add("longhaul_cache_damaged_total", "");
+                  lose_pins(pins);
+                  disk_->remove(snapshot->file);
                   snapshot->file.clear();
                   if (snapshot->node != nullptr && snapshot->leases == 0) cache_.remove(*snapshot);
                 }
@@ -136,6 +141,8 @@ bool Scheduler::write_when_idle() {
   if (disk_ == nullptr || disk_->busy() || engine_.now() - last_work_ < kIdleBeforeWriting) {
     return false;
   }
+  const double sleep = options_.sleep_after;
+  const bool all = sleep > 0 && engine_.now() - last_work_ >= sleep;  // memory is freed afterwards
   Snapshot* best = nullptr;
   for (Snapshot* each : cache_.all()) {
     if (each->sequence == nullptr || !each->file.empty() || each->writing || each->unwritable ||
@@ -143,7 +150,7 @@ bool Scheduler::write_when_idle() {
       continue;
     }
     const double load = static_cast<double>(each->kv_bytes) / disk_->bytes_per_second();
-    if (each->seconds < load) continue;
+    if (each->seconds < load && !all) continue;
     // Parents first, so that children leave out their rows.
     const bool first = best == nullptr || each->node->depth < best->node->depth;
     if (first) best = each;
