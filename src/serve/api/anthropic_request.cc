@@ -141,7 +141,7 @@ GenerationRequest read_messages(const ServedModel& model, const http::HttpReques
   settle_length(model, request, *job);
   use_documents(std::move(documents), request, *job);
   request.sources = job->sources = fields.boolean("sources").value_or(false);
-  if (request.sources) request_sources(model, body["messages"], request);
+  if (request.sources) request_sources(body["messages"], request);
   request_citations(model, request, *job);
   request.jobs = {job};
   return request;

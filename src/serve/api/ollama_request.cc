@@ -247,7 +247,7 @@ void use_ollama_documents(const ServedModel& model, const FieldReader& fields,
                           GenerationRequest& request, Job& job) {
   use_documents(std::move(documents), request, job);
   request.sources = job.sources = fields.boolean("sources").value_or(false);
-  if (request.sources) request_sources(model, messages, request);
+  if (request.sources) request_sources(messages, request);
 }
 
 /// A prompt that no template surrounds: the reply is text, whatever it looks like.

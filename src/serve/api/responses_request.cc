@@ -225,7 +225,7 @@ GenerationRequest read_responses(const ServedModel& model, const http::HttpReque
     document.cites = fields.boolean("sources").value_or(true);
   }
   use_documents(std::move(documents), request, *job);
-  if (request.sources) request_sources(model, made.request.messages, request);
+  if (request.sources) request_sources(made.request.messages, request);
   request_citations(model, request, *job);
   made.request.fields = repeated_members(fields, request, *job);
   request.responses = std::make_shared<ResponsesRequest>(std::move(made.request));
