@@ -242,9 +242,8 @@ void use_ollama_conversation(const ServedModel& model, const FieldReader& fields
   settle_length(model, request, job);
 }
 
-void use_ollama_documents(const ServedModel& model, const FieldReader& fields,
-                          std::vector<QuestionDocument> documents, const Json& messages,
-                          GenerationRequest& request, Job& job) {
+void use_ollama_documents(const FieldReader& fields, std::vector<QuestionDocument> documents,
+                          const Json& messages, GenerationRequest& request, Job& job) {
   use_documents(std::move(documents), request, job);
   request.sources = job.sources = fields.boolean("sources").value_or(false);
   if (request.sources) request_sources(messages, request);
@@ -301,7 +300,7 @@ GenerationRequest read_ollama_chat(const ServedModel& model, const http::HttpReq
     if (!tools->empty()) conversation.tools = *tools;
   }
   use_ollama_conversation(model, fields, std::move(conversation), "messages", request, *job);
-  use_ollama_documents(model, fields, std::move(documents), body["messages"], request, *job);
+  use_ollama_documents(fields, std::move(documents), body["messages"], request, *job);
   request.jobs = {job};
   return request;
 }
@@ -340,7 +339,7 @@ GenerationRequest read_ollama_generate(const ServedModel& model, const http::Htt
   } else {
     const Json messages = conversation.messages;
     use_ollama_conversation(model, fields, std::move(conversation), "prompt", request, *job);
-    use_ollama_documents(model, fields, std::move(documents), messages, request, *job);
+    use_ollama_documents(fields, std::move(documents), messages, request, *job);
   }
   request.jobs = {job};
   return request;
