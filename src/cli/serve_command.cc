@@ -1,8 +1,10 @@
 // longhaul serve: answers OpenAI, Anthropic and llama-server clients over HTTP.
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -37,6 +39,30 @@ sigset_t ending_signals() {
   for (const int signal : {SIGINT, SIGTERM}) sigaddset(&signals, signal);
   return signals;
 }
+
+/// Ends the process at such a signal, as long as this object exists: nothing has to be drained
+/// while the model is loaded.
+class EndsWhileLoading {
+ public:
+  EndsWhileLoading() : thread_([this] { watch(); }) {}
+  ~EndsWhileLoading() {
+    done_ = true;
+    thread_.join();
+  }
+
+ private:
+  void watch() const {
+    const sigset_t signals = ending_signals();
+    while (!done_) {
+      const timespec tick = {0, 20'000'000};
+      const int signal = sigtimedwait(&signals, nullptr, &tick);
+      if (signal > 0) _exit(128 + signal);
+    }
+  }
+
+  std::atomic<bool> done_ = false;
+  std::thread thread_;
+};
 
 void log_line(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
 
@@ -222,12 +248,30 @@ class EngineThread {
   std::thread thread_;
 };
 
-/// Until a signal comes; tells the manager that the engine works.
-void await_signal(const serve::Scheduler& scheduler, const ServiceManager& manager) {
-  const sigset_t signals = ending_signals();
+/// New connections get the certificate that the files have now.
+void reload_certificate(const ServeFlags& flags, http::Server& server) {
+  try {
+    if (auto tls = flags.tls()) server.use_tls(std::move(tls));
+    log_line("SIGHUP: certificate and key are read again");
+  } catch (const UserError& error) {
+    log_line(fmt::format("SIGHUP: the earlier certificate stays: {}", error.what()));
+  }
+}
+
+/// Until an ending signal comes; SIGHUP reads the certificate again. Tells the manager that the
+/// engine works.
+void await_signal(const ServeFlags& flags, const serve::Scheduler& scheduler,
+                  const ServiceManager& manager, http::Server& server) {
+  sigset_t signals = ending_signals();
+  if (!flags.tls_certificate.empty()) sigaddset(&signals, SIGHUP);
   for (;;) {
     const timespec tick = {kTickSeconds, 0};
-    if (sigtimedwait(&signals, nullptr, &tick) > 0) return;
+    const int signal = sigtimedwait(&signals, nullptr, &tick);
+    if (signal == SIGHUP) {
+      reload_certificate(flags, server);
+    } else if (signal > 0) {
+      return;
+    }
     if (scheduler.seconds_since_turn() < kStuckSeconds) manager.tell("WATCHDOG=1");
   }
 }
@@ -257,7 +301,8 @@ int serve_clients(const ServeFlags& flags) {
   for (const http::ListeningSocket& socket : sockets)
     urls.push_back(url_of(socket, tls != nullptr));
   const ServiceManager manager;
-  const sigset_t signals = ending_signals();
+  sigset_t signals = ending_signals();
+  if (tls) sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   const size_t memory_limit =
@@ -268,6 +313,7 @@ int serve_clients(const ServeFlags& flags) {
       std::make_shared<const ConverterProcess>(ConverterLimits{.sandbox = !flags.sandbox.unwanted});
   std::unique_ptr<serve::Service> service;
   std::unique_ptr<http::Server> server;
+  std::optional<EndsWhileLoading> ends_while_loading;
   std::string sandbox = "off";
   const auto engine = flags.model.open([&] {
     if (flags.sandbox.asked || session.queue.on_host()) {
@@ -276,6 +322,7 @@ int serve_clients(const ServeFlags& flags) {
     }
     service = std::make_unique<serve::Service>(service_options(flags, keys, converter));
     server = start_server(std::move(sockets), tls, *service);
+    ends_while_loading.emplace();
   });
   flags.session.settle_place(engine, {&session, 1}, std::max<int64_t>(session.context, 1));
   auto model = make_model(flags, engine, session, memory_limit);
@@ -283,11 +330,12 @@ int serve_clients(const ServeFlags& flags) {
   check_context(*model);
   add_scheduler(flags, keys, *model, service->metrics());
   open_cache_folder(flags, *model);
+  ends_while_loading.reset();
   service->set_model(model);
   std::optional<EngineThread> engine_thread(std::in_place, *model->scheduler);
   print_start(*model, urls, !keys.empty(), !flags.no_web);
   manager.tell("READY=1");
-  await_signal(*model->scheduler, manager);
+  await_signal(flags, *model->scheduler, manager, *server);
   manager.tell("STOPPING=1");
   drain(*service, *model->scheduler, *server);
   engine_thread.reset();

@@ -128,6 +128,10 @@ bool Server::sweep() {
   return true;
 }
 
+void Server::use_tls(std::shared_ptr<TlsIdentity> identity) {
+  loop_.post([this, identity = std::move(identity)] { options_.tls = identity; });
+}
+
 void Server::drain() {
   loop_.post([this] {
     host_.draining = true;

@@ -30,6 +30,8 @@ class Server {
 
   /// Starts the network thread.
   void start();
+  /// Connections that are accepted from now on use this certificate. Callable from any thread.
+  void use_tls(std::shared_ptr<TlsIdentity> identity);
   /// Accepts no more connections, and closes those between two requests; open answers continue.
   void drain();
   /// Waits until no connection is left, at most this long. Returns whether none is left.

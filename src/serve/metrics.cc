@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace longhaul::serve {
@@ -21,8 +22,9 @@ std::string line(std::string_view name, const std::string& labels, double value)
                         : fmt::format("{}{{{}}} {}\n", name, labels, value);
 }
 
+/// The name by which other servers count something; a counter where it ends in _total.
 struct OtherName {
-  const char *name, *own;
+  const char *name, *own, *labels = nullptr;
 };
 constexpr OtherName kVllm[] = {{"vllm:num_requests_running", "longhaul_running"},
                                {"vllm:num_requests_waiting", "longhaul_waiting"},
@@ -31,7 +33,8 @@ constexpr OtherName kLlamaCpp[] = {
     {"llamacpp:requests_processing", "longhaul_running"},
     {"llamacpp:requests_deferred", "longhaul_waiting"},
     {"llamacpp:kv_cache_usage_ratio", "longhaul_kv_usage"},
-    {"llamacpp:prompt_tokens_total", "longhaul_prompt_tokens_total"},
+    {"llamacpp:prompt_tokens_total", "longhaul_prompt_tokens_total", "source=\"read\""},
+    {"llamacpp:prompt_tokens_cached_total", "longhaul_prompt_tokens_total", "source=\"memory\""},
     {"llamacpp:tokens_predicted_total", "longhaul_reply_tokens_total"}};
 
 }  // namespace
@@ -86,19 +89,20 @@ std::string Metrics::text(bool vllm, bool llamacpp) const {
     text += line(name + "_bucket", "le=\"+Inf\"", histogram.count);
     text += line(name + "_sum", "", histogram.sum) + line(name + "_count", "", histogram.count);
   }
-  const auto total = [&](const char* own) {
+  const auto add_other = [&](const OtherName& other) {
     double sum = 0;
-    const auto family = families_.find(own);
-    if (family == families_.end()) return sum;
-    for (const auto& [labels, value] : family->second.values) sum += value;
-    return sum;
+    if (const auto family = families_.find(other.own); family != families_.end()) {
+      for (const auto& [labels, value] : family->second.values) {
+        if (other.labels == nullptr || labels == other.labels) sum += value;
+      }
+    }
+    const bool counts = std::string_view(other.name).ends_with("_total");
+    text += fmt::format("# HELP {} as {}\n# TYPE {} {}\n", other.name, other.own, other.name,
+                        counts ? "counter" : "gauge");
+    text += line(other.name, "", sum);
   };
-  if (vllm) {
-    for (const OtherName& other : kVllm) text += line(other.name, "", total(other.own));
-  }
-  if (llamacpp) {
-    for (const OtherName& other : kLlamaCpp) text += line(other.name, "", total(other.own));
-  }
+  if (vllm) std::for_each(std::begin(kVllm), std::end(kVllm), add_other);
+  if (llamacpp) std::for_each(std::begin(kLlamaCpp), std::end(kLlamaCpp), add_other);
   return text;
 }
 

@@ -150,9 +150,8 @@ std::optional<HttpResponse> Service::refusal(const HttpRequest& request,
   const bool has_form = route->upload && http::is_upload(request);
   if (request.method == "POST" && !is_json(request) && !has_form) {
     return http::error_response(415, "invalid_request_error", "unsupported_media_type",
-                                route->upload
-                                    ? "the body has to be application/json or multipart/form-data"
-                                    : "the body has to be application/json");
+                                std::string("the body has to be application/json") +
+                                    (route->upload ? " or multipart/form-data" : ""));
   }
   return std::nullopt;
 }
@@ -233,11 +232,7 @@ void Service::generate(const std::shared_ptr<Exchange>& exchange, Api api) {
 
 HttpResponse Service::health(Health kind) const {
   const auto now = model();
-  if (!now) {
-    HttpResponse response =
-        http::error_response(503, "unavailable_error", "loading", "Loading model");
-    return response;
-  }
+  if (!now) return http::error_response(503, "unavailable_error", "loading", "Loading model");
   constexpr double kStuck = 60;
   if (kind == Health::kLive && now->scheduler->seconds_since_turn() > kStuck) {
     return http::error_response(503, "server_error", "engine_stuck",
@@ -274,8 +269,10 @@ void Service::add_own_page(const char* method, const char* path, OwnPage page) {
 }
 
 void Service::add_responses_routes() {
-  add_generation("/v1/responses", Api::kResponses);
-  add_own_page("POST", "/v1/responses/input_tokens", responses_input_tokens_page);
+  for (const char* path : {"/v1/responses", "/responses"}) add_generation(path, Api::kResponses);
+  for (const char* path : {"/v1/responses/input_tokens", "/responses/input_tokens"}) {
+    add_own_page("POST", path, responses_input_tokens_page);
+  }
   add_own_page("GET", "/v1/responses/{id}", response_page);
   add_own_page("DELETE", "/v1/responses/{id}", delete_response_page);
 }
@@ -344,9 +341,8 @@ void Service::add_session_routes() {
 void Service::add_routes() {
   for (const char* path : {"/v1/chat/completions", "/chat/completions"})
     add_generation(path, Api::kChat);
-  for (const char* path : {"/v1/completions", "/completions"})
-    add_generation(path, Api::kCompletions);
-  add_generation("/completion", Api::kLlama);
+  add_generation("/v1/completions", Api::kCompletions);
+  for (const char* path : {"/completion", "/completions"}) add_generation(path, Api::kLlama);
   add_generation("/v1/messages", Api::kMessages);
   add_own_page("POST", "/v1/messages/count_tokens", count_tokens_page);
   for (const char* path : {"/v1/models", "/models"}) add_page("GET", path, models_page);
@@ -356,7 +352,9 @@ void Service::add_routes() {
     add_page("POST", path, detokenize_page);
   }
   add_page("POST", "/apply-template", apply_template_page);
-  add_page("POST", "/v1/chat/completions/input_tokens", input_tokens_page);
+  for (const char* path : {"/v1/chat/completions/input_tokens", "/chat/completions/input_tokens"}) {
+    add_page("POST", path, input_tokens_page);
+  }
   add_page("GET", "/tokenizer_info", tokenizer_info_page);
   add_page("GET", "/props", props_page);
   add_page("GET", "/slots", slots_page);
@@ -366,22 +364,20 @@ void Service::add_routes() {
   add_page("POST", "/v1/advise", [this](const ServedModel& model, const HttpRequest& request) {
     return advise_page(model, request, key_name(request));
   });
-  router_.add({"GET", "/health",
-               [this](const std::shared_ptr<Exchange>& e) { e->reply(health(Health::kUsual)); },
-               true});
-  router_.add({"GET", "/v1/health",
-               [this](const std::shared_ptr<Exchange>& e) { e->reply(health(Health::kUsual)); },
-               true});
-  router_.add({"GET", "/health/ready",
-               [this](const std::shared_ptr<Exchange>& e) { e->reply(health(Health::kReady)); },
-               true});
-  router_.add({"GET", "/health/live",
-               [this](const std::shared_ptr<Exchange>& e) { e->reply(health(Health::kLive)); },
-               true});
+  const std::pair<const char*, Health> healths[] = {{"/health", Health::kUsual},
+                                                    {"/v1/health", Health::kUsual},
+                                                    {"/health/ready", Health::kReady},
+                                                    {"/health/live", Health::kLive}};
+  for (const auto& [path, kind] : healths) {
+    router_.add({"GET", path,
+                 [this, kind](const std::shared_ptr<Exchange>& e) { e->reply(health(kind)); },
+                 true});
+  }
   router_.add({"GET", "/metrics", [this](const std::shared_ptr<Exchange>& e) {
                  HttpResponse response;
                  response.content_type = "text/plain; version=0.0.4; charset=utf-8";
                  response.body = metrics_.text(options_.vllm_metrics, options_.llamacpp_metrics);
+                 response.fields.emplace_back("Process-Start-Time-Unix", started_);
                  e->reply(std::move(response));
                }});
   router_.add({"GET", "/openapi.json", [this](const std::shared_ptr<Exchange>& e) {
@@ -391,7 +387,7 @@ void Service::add_routes() {
   streams_.add_routes(router_, [this](const HttpRequest& request) { return key_name(request); });
   if (options_.web) add_web_page(router_);
   for (const char* path : {"/v1/embeddings", "/embeddings", "/embedding", "/v1/rerank", "/rerank",
-                           "/reranking", "/infill"}) {
+                           "/v1/reranking", "/reranking", "/infill"}) {
     router_.add({"POST", path, [](const std::shared_ptr<Exchange>& e) {
                    e->reply(http::error_response(
                        501, "not_supported_error", "not_supported",

@@ -1,6 +1,7 @@
 #pragma once
 // All paths of the server: who may use them, and what answers.
 
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -81,7 +82,8 @@ class Service {
   Metrics metrics_;
   ReplyStreams streams_;
   mutable std::mutex mutex_;
-  std::set<std::string> noted_;  ///< notes that are in the log
+  const std::string started_ = std::to_string(std::time(nullptr));  ///< Unix time
+  std::set<std::string> noted_;                                     ///< notes that are in the log
   std::shared_ptr<ServedModel> model_;
   std::atomic<bool> shutting_down_ = false;
   std::unique_ptr<DocumentApi> documents_;

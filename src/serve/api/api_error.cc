@@ -41,7 +41,7 @@ const char* anthropic_type(int status) {
 ErrorForm error_form_of(std::string_view path) {
   if (path.starts_with("/api/")) return ErrorForm::kOllama;
   if (path.starts_with("/v1/messages")) return ErrorForm::kAnthropic;
-  return path == "/completion" ? ErrorForm::kLlama : ErrorForm::kOpenAi;
+  return path == "/completion" || path == "/completions" ? ErrorForm::kLlama : ErrorForm::kOpenAi;
 }
 
 const char* prompt_member(std::string_view path) {

@@ -29,7 +29,14 @@ float bias_value(const Json& value) {
   return static_cast<float>(bias);
 }
 
-/// An object {"id": bias}, or llama-server's list of [id or text, bias].
+void bias_text(const ServedModel& model, const std::string& text, float bias,
+               std::map<int32_t, float>& biases) {
+  for (const int32_t token : model.engine->tokenizer().encode(text, {.add_special = false})) {
+    biases[token] = bias;
+  }
+}
+
+/// An object {"id or text": bias}, or llama-server's list of [id or text, bias].
 void read_bias(const ServedModel& model, const Json& value, std::map<int32_t, float>& biases) {
   if (value.size() > kMostBiases) {
     refuse_field("logit_bias", "{} entries; at most {}", value.size(), kMostBiases);
@@ -37,8 +44,11 @@ void read_bias(const ServedModel& model, const Json& value, std::map<int32_t, fl
   if (value.is_object()) {
     for (const auto& [name, bias] : value.items()) {
       int64_t id = 0;
-      if (!parse_number(name, id)) refuse_field("logit_bias", "{} is no token", printable(name));
-      biases[bias_token(model, id)] = bias_value(bias);
+      if (parse_number(name, id)) {
+        biases[bias_token(model, id)] = bias_value(bias);
+      } else {
+        bias_text(model, name, bias_value(bias), biases);
+      }
     }
     return;
   }
@@ -49,9 +59,7 @@ void read_bias(const ServedModel& model, const Json& value, std::map<int32_t, fl
     }
     const float bias = bias_value(entry[1]);
     if (entry[0].is_string()) {
-      const auto tokens =
-          model.engine->tokenizer().encode(entry[0].get<std::string>(), {.add_special = false});
-      for (const int32_t token : tokens) biases[token] = bias;
+      bias_text(model, entry[0].get<std::string>(), bias, biases);
     } else {
       const int64_t id = integer_of(entry[0], "logit_bias", 0, int64_t{1} << 31);
       biases[bias_token(model, id)] = bias;

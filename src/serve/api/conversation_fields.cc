@@ -134,6 +134,7 @@ std::vector<std::string_view> conversation_members() {
           "functions",
           "chat_template_kwargs",
           "add_generation_prompt",
+          "continue_final_message",
           "thinking_budget_tokens"};
 }
 
@@ -162,6 +163,11 @@ Conversation read_conversation(const Json& body) {
     conversation.variables = *variables;
   }
   conversation.add_generation_prompt = fields.boolean("add_generation_prompt").value_or(true);
+  // vLLM's field for the rule that always holds: a last message of the assistant goes on.
+  if (fields.boolean("continue_final_message").value_or(false) &&
+      fields.boolean("add_generation_prompt").value_or(false)) {
+    refuse_field("continue_final_message", "and add_generation_prompt exclude each other");
+  }
   return conversation;
 }
 

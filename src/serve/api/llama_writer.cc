@@ -21,7 +21,10 @@ const char* stop_type(Finish finish) {
 
 class LlamaWriter : public ReplyWriter {
  public:
-  using ReplyWriter::ReplyWriter;
+  LlamaWriter(std::shared_ptr<const ServedModel> model, GenerationRequest request,
+              std::shared_ptr<http::Exchange> exchange)
+      : ReplyWriter(std::move(model), std::move(request), std::move(exchange)),
+        reply_(request_.jobs.front()->reply) {}
 
  private:
   bool llama() const override { return true; }
@@ -57,13 +60,45 @@ class LlamaWriter : public ReplyWriter {
 
   Json content(int index, const std::string& text, const std::vector<TokenReport>& tokens,
                bool stop) const {
-    Json body = {{"index", index},
-                 {"content", text},
-                 {"tokens", request_.return_tokens ? ids(tokens) : Json::array()},
-                 {"stop", stop},
-                 {"id_slot", -1}};
+    Json body = {
+        {"index", index},
+        {"content", text},
+        {"tokens", request_.return_tokens || request_.stream ? ids(tokens) : Json::array()},
+        {"stop", stop},
+        {"id_slot", -1}};
     if (request_.logprobs) body["completion_probabilities"] = probabilities(tokens);
     return body;
+  }
+
+  /// The settings by which the reply was made.
+  Json settings() const {
+    const ReplyOptions& reply = reply_;
+    Json biases = Json::array();
+    for (const auto& [token, bias] : reply.logit_bias) {
+      biases.push_back({{"token", token}, {"bias", bias}});
+    }
+    if (reply.ignore_eos) {  // null: minus infinity
+      for (size_t id = 0; id < tokenizer().vocab_size(); ++id) {
+        if (tokenizer().end_of_generation(static_cast<int32_t>(id))) {
+          biases.push_back({{"token", id}, {"bias", nullptr}});
+        }
+      }
+    }
+    return {{"seed", request_.seed ? Json(*request_.seed) : Json()},
+            {"attention", request_.attention.text()},
+            {"stream", request_.stream},
+            {"n_predict", reply.max_tokens},
+            {"temperature", reply.sampler.temperature},
+            {"top_k", reply.sampler.top_k},
+            {"top_p", reply.sampler.top_p},
+            {"min_p", reply.sampler.min_p},
+            {"repeat_penalty", reply.sampler.repeat_penalty},
+            {"repeat_last_n", reply.sampler.repeat_last},
+            {"presence_penalty", reply.presence_penalty},
+            {"frequency_penalty", reply.frequency_penalty},
+            {"ignore_eos", reply.ignore_eos},
+            {"stop", reply.stop},
+            {"logit_bias", std::move(biases)}};
   }
 
   void add_end(Json& body, int index, const JobReport& report) {
@@ -76,9 +111,7 @@ class LlamaWriter : public ReplyWriter {
     body["has_new_line"] = made.text.find('\n') != std::string::npos;
     body["stop_type"] = stop_type(made.finish);
     body["stopping_word"] = made.stop_string;
-    body["generation_settings"] = {{"seed", request_.seed ? Json(*request_.seed) : Json()},
-                                   {"attention", request_.attention.text()},
-                                   {"stream", request_.stream}};
+    body["generation_settings"] = settings();
     body["timings"] = timings(report);
     body["longhaul"] = longhaul(report);
   }
@@ -106,6 +139,7 @@ class LlamaWriter : public ReplyWriter {
                                {"cache", progress.cached},
                                {"processed", progress.processed},
                                {"time_ms", static_cast<int64_t>(progress.seconds * 1000)}};
+    if (request_.timings_per_token) body["timings"] = progress_timings(progress);
     send(body);
   }
 
@@ -119,6 +153,8 @@ class LlamaWriter : public ReplyWriter {
     }
     return all.size() == 1 ? std::move(all[0]) : all;
   }
+
+  const ReplyOptions reply_;  ///< settings of the first prompt
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ class OpenAiEvents : public Base {
             {"object", object},
             {"created", this->created_},
             {"model", this->request_.model},
-            {"system_fingerprint", "longhaul"}};
+            {"system_fingerprint", "by-longhaul"}};
   }
   virtual const char* object() const = 0;
 
@@ -43,6 +43,7 @@ class OpenAiEvents : public Base {
                                 {"cache", progress.cached},
                                 {"processed", progress.processed},
                                 {"time_ms", static_cast<int64_t>(progress.seconds * 1000)}};
+    if (this->request_.timings_per_token) chunk["timings"] = this->progress_timings(progress);
     this->send(chunk);
   }
 

@@ -1,5 +1,7 @@
 // Bodies of /v1/chat/completions and /v1/completions.
 
+#include <algorithm>
+
 #include "serve/api/api_error.h"
 #include "serve/api/common_fields.h"
 #include "serve/api/conversation.h"
@@ -38,6 +40,19 @@ std::vector<Json> prompts_of(const Json& value) {
   const bool many = value.is_array() && !value.empty() &&
                     (value[0].is_array() || (value[0].is_string() && value.size() > 0));
   if (!many) return {value};
+  if (value.size() > kMostPrompts) {
+    refuse_field("prompt", "{} prompts; at most {}", value.size(), kMostPrompts);
+  }
+  return {value.begin(), value.end()};
+}
+
+/// llama-server's rule: a list that holds a number is one prompt of ids and texts; the elements of
+/// any other list are prompts.
+std::vector<Json> llama_prompts_of(const Json& value) {
+  const auto is_number = [](const Json& part) { return part.is_number(); };
+  if (!value.is_array() || value.empty() || std::any_of(value.begin(), value.end(), is_number)) {
+    return {value};
+  }
   if (value.size() > kMostPrompts) {
     refuse_field("prompt", "{} prompts; at most {}", value.size(), kMostPrompts);
   }
@@ -128,9 +143,7 @@ GenerationRequest read_llama_completion(const ServedModel& model, const http::Ht
   request.api = Api::kLlama;
   if (!fields.has("prompt")) refuse_field("prompt", "is missing");
   const Json& given = *fields.find("prompt");
-  // A list of texts and ids is one prompt; a list of lists is several.
-  const bool many = given.is_array() && !given.empty() && given[0].is_array();
-  const std::vector<Json> prompts = many ? prompts_of(given) : std::vector<Json>{given};
+  const std::vector<Json> prompts = llama_prompts_of(given);
   fields.integer("n_probs", 0, 100, request.best);
   request.logprobs = request.best > 0;
   for (const Json& prompt : prompts) {

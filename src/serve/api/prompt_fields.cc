@@ -18,6 +18,12 @@ std::vector<int32_t> prompt_of(const ServedModel& model, const Json& value, cons
   };
   if (value.is_string()) {
     add_text(value, true);
+  } else if (value.is_object() && value.contains("prompt_string")) {  // llama-server's form
+    if (!value["prompt_string"].is_string()) refuse_field(name + ".prompt_string", "is no text");
+    if (value.contains("multimodal_data")) {
+      refuse_field(name + ".multimodal_data", "this model reads text only");
+    }
+    add_text(value["prompt_string"], true);
   } else if (value.is_array()) {
     const int64_t last = model.engine->model().config.vocab - 1;
     for (size_t i = 0; i < value.size(); ++i) {

@@ -41,9 +41,10 @@ std::optional<Grammar> format_form(const Json& format, const std::string& name) 
   const std::string type = format["type"];
   if (type == "text") return {};
   if (type == "json_object") {
-    const bool described =
-        format.contains("schema") && format["schema"].is_object();  // llama-server
-    return form_of_schema(name, described ? format["schema"] : Json{{"type", "object"}});
+    const bool described = format.contains("schema") && !format["schema"].is_null();
+    if (!described) return form_of_schema(name, {{"type", "object"}});
+    if (!format["schema"].is_object()) refuse_field(name + ".schema", "is no object");
+    return form_of_schema(name, format["schema"]);  // llama-server's form
   }
   if (type != "json_schema") refuse_field(name, "the type {} is unknown", printable(type));
   const Json outer = format.contains("json_schema") ? format["json_schema"] : format;

@@ -228,7 +228,8 @@ Json ReplyWriter::usage(const JobReport& report) const {
 Json ReplyWriter::timings(const JobReport& report) const {
   const auto per = [](double a, double b) { return b > 0 ? a / b : 0; };
   const auto read = static_cast<double>(report.prompt_tokens - report.cached_tokens);
-  const auto made = static_cast<double>(report.reply_tokens);
+  // The first token comes from the logits of the prompt.
+  const auto steps = static_cast<double>(std::max<int64_t>(0, report.reply_tokens - 1));
   Json timings;
   timings["cache_n"] = report.cached_tokens;
   timings["prompt_n"] = report.prompt_tokens - report.cached_tokens;
@@ -237,9 +238,17 @@ Json ReplyWriter::timings(const JobReport& report) const {
   timings["prompt_per_second"] = per(read, report.prefill_seconds);
   timings["predicted_n"] = report.reply_tokens;
   timings["predicted_ms"] = report.decode_seconds * 1000;
-  timings["predicted_per_token_ms"] = per(report.decode_seconds * 1000, made);
-  timings["predicted_per_second"] = per(made, report.decode_seconds);
+  timings["predicted_per_token_ms"] = per(report.decode_seconds * 1000, steps);
+  timings["predicted_per_second"] = per(steps, report.decode_seconds);
   return timings;
+}
+
+Json ReplyWriter::progress_timings(const PromptProgress& progress) const {
+  JobReport report;
+  report.prompt_tokens = progress.processed;
+  report.cached_tokens = progress.cached;
+  report.prefill_seconds = progress.processed > progress.cached ? progress.seconds : 0;
+  return timings(report);
 }
 
 Json ReplyWriter::longhaul(const JobReport& report) const {

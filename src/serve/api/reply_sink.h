@@ -67,6 +67,7 @@ class ReplyWriter : public std::enable_shared_from_this<ReplyWriter> {
 
   Json usage(const JobReport& report) const;
   Json timings(const JobReport& report) const;
+  Json progress_timings(const PromptProgress& progress) const;
   Json longhaul(const JobReport& report) const;
 
   std::shared_ptr<const ServedModel> model_;
