@@ -8,7 +8,7 @@ export const shortName = (attention) => (attention || '').split(':')[0];
 
 /** Numbers of all methods for a text of so many tokens: POST /v1/advise, or what /v1/forecast has of them. */
 export async function advice(tokens) {
-  const found = await post('v1/advise', { tokens, reply: 1024, sources: true });
+  const found = await post('v1/advise', { tokens, reply: 1024 });
   if (!found.data) {
     const names = [...new Set([found.attention || 'dense', ...state.methods.keys()])];
     const all = await Promise.allSettled(names.map((attention) => post('v1/forecast', { tokens, reply: 1024, attention })));  // some need files
@@ -44,7 +44,7 @@ function rowOf(row, group, chosen, pick) {
     el('td', { data: { label: 'Memory' }, class: 'number' }, bytes(row.bytes)),
     el('td', { data: { label: 'Time' }, class: 'number' }, row.seconds ? seconds(row.seconds) : '–'),
     el('td', { data: { label: '' } }, el('span', { class: `fit ${fit.kind}` }, fit.text)),
-    el('td', { data: { label: 'Passages' } }, row.sources === undefined ? '–' : row.sources ? 'shown' : el('span', { class: 'fit middling' }, 'not shown')),
+    el('td', { data: { label: 'Passages' } }, row.sources === undefined ? '–' : row.sources ? 'yes' : 'no'),
     el('td', { class: 'what' },
       said('Keeps', row.keeps || texts.keeps || row.summary || texts.summary),
       said('Harms', row.harms || texts.harms),

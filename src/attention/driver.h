@@ -71,8 +71,6 @@ class AttentionDriver {
   PromptChoice prompt_choice() const;
   /// The places at which another prompt can continue after prefills in passes of `chunk` rows.
   ResumeRule resume_rule(int chunk) const;
-  /// Whether keys keep their positions in the text, so that `run --sources` can follow replies.
-  bool keeps_places() const { return whole().place == KeyPlace::kAbsolute; }
   /// Preferred number of rows of a pass without `--chunk`; 0: the engine's default.
   int preferred_chunk() const;
   /// Most rows of a pass of such a prompt, and of a batch of its passes.

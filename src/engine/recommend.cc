@@ -1,9 +1,5 @@
 #include "engine/recommend.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "attention/method_spec.h"
 #include "base/error.h"
 
@@ -69,21 +65,9 @@ std::vector<Recommendation> recommendations(const ModelShape& shape, int64_t tok
 }
 
 std::optional<Recommendation> recommend(const ModelShape& shape, int64_t tokens, int chunk,
-                                        const std::string& kv_type, const FitsInMemory& fits,
-                                        bool passages) {
-  std::vector<Recommendation> found =
-      recommendations(shape, tokens, chunk, kv_type, fits, passages ? std::size(kOrder) : 1);
-  if (found.empty()) return std::nullopt;
-  if (!passages) return std::move(found.front());
-  const auto shown = std::ranges::find_if(found, [&](const Recommendation& each) {
-    return MethodSpec::parse(each.attention).make(shape)->keeps_places();
-  });
-  if (shown == found.end()) return std::move(found.front());
-  if (shown != found.begin()) {
-    shown->why += fmt::format("; its replies have passages, which those of {} have not",
-                              MethodSpec::parse(found.front().attention).info().name);
-  }
-  return std::move(*shown);
+                                        const std::string& kv_type, const FitsInMemory& fits) {
+  std::vector<Recommendation> found = recommendations(shape, tokens, chunk, kv_type, fits, 1);
+  return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
 }
 
 }  // namespace longhaul

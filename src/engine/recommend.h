@@ -34,10 +34,8 @@ std::vector<Recommendation> recommendations(const ModelShape& shape, int64_t tok
                                             const std::string& kv_type, const FitsInMemory& fits,
                                             size_t most);
 
-/// The first of the recommended methods, if there is one. `passages`: the first one whose replies
-/// have sources (AttentionDriver::keeps_places), if there is one.
+/// The first of the recommended methods, if there is one.
 std::optional<Recommendation> recommend(const ModelShape& shape, int64_t tokens, int chunk,
-                                        const std::string& kv_type, const FitsInMemory& fits,
-                                        bool passages = false);
+                                        const std::string& kv_type, const FitsInMemory& fits);
 
 }  // namespace longhaul

@@ -136,7 +136,7 @@ void SourceWatch::add_look(const LayerStep& step, const Look& more) {
 
 void SourceWatch::look(const LayerStep& step) {
   if (looks_.empty()) return;
-  const bool raw = !step.plans.empty() && step.plans.front().see.place != KeyPlace::kAbsolute;
+  const bool raw = step.method != nullptr && step.method->place != KeyPlace::kAbsolute;
   without_positions_ = raw;
   TopKeysCall call;
   call.queue = step.queue;

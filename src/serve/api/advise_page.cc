@@ -12,7 +12,6 @@
 namespace longhaul::serve {
 namespace {
 
-constexpr int64_t kShortTurn = 64;  // tokens of a question and a short reply
 constexpr int64_t kMostAdvisedTokens = int64_t{1} << 32;
 
 /// The methods that a client may choose: those that are offered, or all that need no options.
@@ -62,44 +61,17 @@ Json row_of(const ServedModel& model, const MethodSpec& method, int64_t tokens, 
           {"measured", nullptr}};
 }
 
-bool shows_passages(const ServedModel& model, const Recommendation& found) {
-  return MethodSpec::parse(found.attention).make(model.engine->model().shape)->keeps_places();
-}
-
-/// Prefers a method whose replies have passages, if need be with less room for the reply.
-std::optional<Recommendation> recommend_with_passages(const ServedModel& model, int64_t tokens,
-                                                      int64_t reply, const FitsInMemory& fits) {
-  const auto recommended = [&](int64_t length) {
-    return recommend(model.engine->model().shape, length, model.session.chunk, model.kv_type, fits,
-                     true);
-  };
-  auto best = recommended(tokens + reply);
-  if (best && shows_passages(model, *best)) return best;
-  auto shorter = recommended(tokens + std::min(reply, kShortTurn));
-  if (shorter && shows_passages(model, *shorter)) {
-    shorter->why = fmt::format(
-        "its replies have passages, and the text fits the trained length, of which {} tokens "
-        "remain "
-        "for question and reply",
-        model.trained() - tokens);
-    return shorter;
-  }
-  if (best) best->why += "; no method whose replies have passages reads so much";
-  return best;
-}
-
 }  // namespace
 
-Json advice_for(const ServedModel& model, int64_t tokens, int64_t reply, bool passages) {
+Json advice_for(const ServedModel& model, int64_t tokens, int64_t reply) {
   // The server has one type of keys and values: another one is not advised.
   const auto fits = [&](const std::string& attention, const std::string& kv_type) {
     if (kv_type != model.kv_type) return false;
     const size_t bytes = model.port->most_bytes(MethodSpec::parse(attention), tokens, reply);
     return model.port->fixed_bytes() + bytes <= model.memory_limit;
   };
-  const auto best = passages ? recommend_with_passages(model, tokens, reply, fits)
-                             : recommend(model.engine->model().shape, tokens + reply,
-                                         model.session.chunk, model.kv_type, fits);
+  const auto best = recommend(model.engine->model().shape, tokens + reply, model.session.chunk,
+                              model.kv_type, fits);
   Json answer = {{"tokens", tokens}, {"reply", reply}, {"trained_context", model.trained()}};
   answer["attention"] = best ? Json(best->attention) : Json();
   answer["why"] = best ? best->why : "no method of this build reads this within the memory limit";
@@ -117,7 +89,7 @@ Json advice_for(const ServedModel& model, int64_t tokens, int64_t reply, bool pa
 
 Json advise_page(const ServedModel& model, const http::HttpRequest& request,
                  const std::string& key) {
-  constexpr std::string_view kKnown[] = {"tokens", "document", "reply", "sources"};
+  constexpr std::string_view kKnown[] = {"tokens", "document", "reply"};
   const Json body = read_body(request.body, kKnown);
   const FieldReader fields(body);
   auto tokens = fields.integer("tokens", 1, kMostAdvisedTokens);
@@ -126,9 +98,7 @@ Json advise_page(const ServedModel& model, const http::HttpRequest& request,
     tokens = tokens_of_document(model.documents, key, *id);
   }
   if (!tokens) refuse_field("tokens", "is missing");
-  const bool passages = fields.boolean("sources").value_or(fields.has("document"));
-  return advice_for(model, *tokens, fields.integer("reply", 0, kMostAdvisedTokens).value_or(1024),
-                    passages);
+  return advice_for(model, *tokens, fields.integer("reply", 0, kMostAdvisedTokens).value_or(1024));
 }
 
 }  // namespace longhaul::serve

@@ -18,7 +18,7 @@ Json forecast_page(const ServedModel& model, const http::HttpRequest& request);
 Json advise_page(const ServedModel& model, const http::HttpRequest& request,
                  const std::string& key);
 /// The recommended method for a text and its reply, and a row for each method.
-Json advice_for(const ServedModel& model, int64_t tokens, int64_t reply, bool passages);
+Json advice_for(const ServedModel& model, int64_t tokens, int64_t reply);
 
 Json tokenize_page(const ServedModel& model, const http::HttpRequest& request);
 Json detokenize_page(const ServedModel& model, const http::HttpRequest& request);

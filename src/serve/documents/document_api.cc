@@ -348,7 +348,7 @@ HttpResponse DocumentApi::fork_document(const HttpRequest& request) {
 HttpResponse DocumentApi::show_advice(const HttpRequest& request) {
   const int64_t tokens = tokens_of_document(this, host_.key_name(request), id_of(request));
   const int64_t reply = number_parameter(request, "reply", 1024, int64_t{1} << 32);
-  return answer_with(advice_for(*host_.model(), tokens, reply, true));
+  return answer_with(advice_for(*host_.model(), tokens, reply));
 }
 
 HttpResponse DocumentApi::list_files(const HttpRequest& request) {
