@@ -71,8 +71,9 @@ RunFacts run_turn(Session& session, const std::vector<int32_t>& prompt, int64_t 
   }
   if (!options.save.empty()) save_session(session, options.save, whole, !options.progress);
   if (options.generate.max_tokens == 0) return facts;
-  facts.reply = generate(session, options.generate,
-                         options.stream ? write_text : std::function<void(std::string_view)>());
+  std::function<void(std::string_view)> write;
+  if (options.stream) write = write_text;
+  facts.reply = generate(session, options.generate, write);
   facts.replied = !facts.reply.tokens.empty();
   facts.first_token_seconds = facts.reading.seconds + facts.reply.first_token_seconds;
   if (options.stream && facts.replied) write_text("\n");

@@ -25,6 +25,7 @@ struct Waiting {
 };
 constexpr Waiting kWaiting[] = {
     {"patterns=search", "the search for patterns reads back what each of them catches"},
+    {"random", "the host draws the scores of each list, and its stage waits for the queue"},
 };
 
 /// Methods in which data determines how many rows heads keep. The host waits once for all layers

@@ -54,8 +54,9 @@ TEST(Scorers, AgreeWithTheReferenceScorers) {
     rules.insert(sample.rule);
   }
   // The other rules have no reference to run; their tests are below.
-  const std::set<std::string> by_hand = {"exact",        "regex",    "number",      "subspan",
-                                         "needle-words", "verbatim", "lone-letter", "true-false"};
+  const std::set<std::string> by_hand = {"exact",       "regex",        "number",
+                                         "subspan",     "needle-words", "verbatim",
+                                         "lone-letter", "true-false",   "names-f1"};
   for (const ScoreRule& rule : score_rules()) {
     const std::string name(rule.name);
     EXPECT_NE(rules.contains(name), by_hand.contains(name)) << name;
@@ -89,6 +90,13 @@ TEST(Scorers, LastNumberIsANumber) {
   EXPECT_EQ(by_rule("number", {"1020"}, "10,20"), 0) << "a list of two";
   EXPECT_EQ(by_rule("number", {"20"}, "10,20"), 1);
   EXPECT_EQ(by_rule("number", {"2000"}, "1999,2000"), 1) << "years";
+}
+
+TEST(Scorers, NamesInCapitalsAreASet) {
+  EXPECT_DOUBLE_EQ(by_rule("names-f1", {"ABC", "DEF"}, "They are DEF and ABC."), 1);
+  EXPECT_DOUBLE_EQ(by_rule("names-f1", {"ABC", "DEF"}, "ABC, GHI"), 0.5);
+  EXPECT_DOUBLE_EQ(by_rule("names-f1", {"ABC", "DEF"}, "abc and ABCD"), 0);
+  EXPECT_DOUBLE_EQ(by_rule("names-f1", {"ABC"}, ""), 0);
 }
 
 TEST(Scorers, PatternsAreSearchedFor) {

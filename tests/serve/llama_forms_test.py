@@ -57,8 +57,9 @@ class Forms(unittest.TestCase):
     def test_biases_by_text(self):
         free = self.complete(prompt=PROMPT)[1]["content"]
         self.assertIn("4", free)
-        held = self.complete(prompt=PROMPT, logit_bias={"4": 0, " 4": -100, "48": -100, " 48": -100,
-                                                        "48213": -100, " 48213": -100})
+        # A key of an object that is a number is a token; a text in a list of pairs is always a text.
+        texts = ["4", "48", "48213", " 4", " 48", " 48213"]
+        held = self.complete(prompt=PROMPT, logit_bias=[[text, -100] for text in texts])
         self.assertEqual(held[0], 200)
         self.assertNotEqual(held[1]["content"], free)
 

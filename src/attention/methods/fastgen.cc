@@ -88,9 +88,10 @@ class FastGen final : public Method {
     if (!due_.empty() && due_.back().layer >= due.layer) due_.clear();  // left by a failed prompt
     due_.push_back(due);
     if (!due.last) return;
-    std::vector<std::vector<KeptList>> kept(due_.size());
-    judge(due.queue, kept);
-    for (size_t i = 0; i < due_.size(); ++i) due_[i].store.keep(due_[i].layer, kept[i]);
+    kept_.resize(due_.size());
+    for (std::vector<KeptList>& lists : kept_) lists.clear();
+    judge(due.queue, kept_);
+    for (size_t i = 0; i < due_.size(); ++i) due_[i].store.keep(due_[i].layer, kept_[i]);
     due_.clear();
   }
 
@@ -186,13 +187,14 @@ class FastGen final : public Method {
   }
 
   ModelShape shape_;
-  std::vector<Eviction> due_;        ///< layers of the present eviction
-  std::vector<int64_t> first_rule_;  ///< per layer, into rules_
-  std::vector<Rule> rules_;          ///< rule of every KV head
-  std::vector<uint8_t> classes_;     ///< TokenClass of every token so far
-  RollingArray<uint8_t> sent_;       ///< the first of these classes, at the queue's place
-  int64_t begin_ = 0;                ///< first token of the last prompt
-  int64_t tokens_ = 0;               ///< length at the end of the prompt, or so far
+  std::vector<Eviction> due_;                ///< layers of the present eviction
+  std::vector<std::vector<KeptList>> kept_;  ///< per layer of due_
+  std::vector<int64_t> first_rule_;          ///< per layer, into rules_
+  std::vector<Rule> rules_;                  ///< rule of every KV head
+  std::vector<uint8_t> classes_;             ///< TokenClass of every token so far
+  RollingArray<uint8_t> sent_;               ///< the first of these classes, at the queue's place
+  int64_t begin_ = 0;                        ///< first token of the last prompt
+  int64_t tokens_ = 0;                       ///< length at the end of the prompt, or so far
   bool decoding_ = false;
   std::vector<ColumnTarget> all_, recent_;  ///< per list
   JudgedRows memory_;
