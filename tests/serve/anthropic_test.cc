@@ -370,8 +370,8 @@ TEST(Messages, WrongRequestsAreRefusedByName) {
                              [{"type": "image"}]}])")),
             "messages[2].content[0].content[0]: is an image, and this model reads text only");
   EXPECT_EQ(refused(turn(R"([{"type": "document", "source": {"type": "base64"}}])")),
-            "messages[2].content[0].source.type: 'base64' cannot be read; send the text of the "
-            "document");
+            "messages[2].content[0].source.type: 'base64' cannot be read here: send the file to "
+            "/v1/files and name its file_id, or send the text of the document");
   EXPECT_EQ(refused(turn(R"([{"type": "hologram"}])")),
             "messages[2].content[0].type: 'hologram' is unknown here");
   EXPECT_EQ(

@@ -271,7 +271,7 @@ TEST(WrongRequests, AreRefusedByName) {
        "grammar"},
       {chat, chat_body({{"structured_outputs", {{"regex", "("}}}}), "structured_outputs.regex"},
       {chat, chat_body({{"logit_bias", {{"99999999", 1}}}}), "logit_bias"},
-      {chat, chat_body({{"logit_bias", {{"x", 1}}}}), "logit_bias"},
+      {chat, chat_body({{"logit_bias", {{"x", "y"}}}}), "logit_bias"},
       {chat, chat_body({{"top_logprobs", 5}}), "top_logprobs"},
       {"/v1/completions", Json::object(), "prompt"},
       {"/v1/completions", {{"prompt", {1, 2, 99'999'999}}}, "prompt[2]"},
@@ -358,6 +358,33 @@ TEST(Loading, IsToldUntilTheModelIsThere) {
   for (int i = 0; i < 1000 && !done; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(given.status, 503);
   EXPECT_NE(given.body.find("Loading model"), std::string::npos);
+}
+
+TEST(Api, TooLongPromptsNameTheMemberOfTheApi) {
+  SchedulerOptions scheduling;
+  scheduling.context = 200;
+  MockServer server({}, {}, scheduling);
+  std::string words;
+  for (int i = 0; i < 300; ++i) words += "word ";
+  const Json messages = {{{"role", "user"}, {"content", words}}};
+  const struct {
+    const char *path, *prompt;
+    Json value;
+  } cases[] = {{"/v1/chat/completions", "messages", messages},
+               {"/v1/completions", "prompt", words},
+               {"/completions", "prompt", words},
+               {"/completion", "prompt", words},
+               {"/v1/responses", "input", words}};
+  for (const auto& each : cases) {
+    const Answer answer = server.post(each.path, {{each.prompt, each.value}});
+    EXPECT_EQ(answer.status, 400) << answer.body;
+    EXPECT_EQ(answer.json()["error"]["param"], each.prompt) << each.path;
+  }
+  const Answer anthropic = server.post("/v1/messages", {{"messages", messages}, {"max_tokens", 1}});
+  EXPECT_EQ(anthropic.json()["error"]["type"], "invalid_request_error") << anthropic.body;
+  EXPECT_TRUE(server.post("/api/generate", {{"model", "nano"}, {"prompt", words}})
+                  .json()["error"]
+                  .is_string());
 }
 
 }  // namespace

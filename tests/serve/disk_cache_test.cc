@@ -82,6 +82,51 @@ TEST(DiskCache, ADocumentSurvivesARestart) {
   EXPECT_EQ(server.metrics.value("longhaul_prompt_tokens_total", "source=\"read\""), 40);
 }
 
+TEST(DiskCache, AnIdleServerSleepsAndWakes) {
+  const TempFolder folder;
+  SchedulerOptions options;
+  options.sleep_after = 5;
+  CacheServer server({}, options);
+  server.scheduler.open_disk({.folder = folder.path(), .fingerprint = 7});
+  const Tokens prompt = text_of(1'000, 1);
+  server.answer(prompt, "", [](Job& job) { job.pin = "doc_1"; });
+  EXPECT_GT(server.engine.live_bytes(), 0U);
+  for (int i = 0; i < 2000 && server.engine.live_bytes() > 0; ++i) {
+    server.engine.pass(1);
+    server.scheduler.turn();
+    usleep(1000);
+  }
+  EXPECT_EQ(server.engine.live_bytes(), 0U);
+  EXPECT_EQ(server.answer(prompt + text_of(40, 2)).cache.reused, 1'000);
+  EXPECT_GT(server.engine.live_bytes(), 0U);
+}
+
+TEST(DiskCache, APinKeepsItsFileUntilItIsUnpinned) {
+  const TempFolder folder;
+  const Tokens prompt = text_of(1'000, 1);
+  {
+    DiskServer server(folder.path());
+    std::string saved = "not yet";
+    server.answer(prompt, "", [&](Job& job) {
+      job.pin = "doc_1";
+      job.saved = [&](const std::string& error) { saved = error; };
+    });
+    server.write_all();
+    EXPECT_EQ(saved, "");
+  }
+  {
+    DiskServer server(folder.path());
+    EXPECT_EQ(server.scheduler.stored_pins().count("doc_1"), 1U);
+    EXPECT_EQ(server.answer(prompt + text_of(40, 2)).cache.reused, 1'000);
+    server.scheduler.unpin("doc_1");
+    server.write_all();
+    EXPECT_EQ(files_with(folder.path(), ".session"), 0U) << "with everything that continues it";
+  }
+  DiskServer server(folder.path());
+  EXPECT_TRUE(server.scheduler.stored_pins().empty());
+  EXPECT_EQ(server.answer(prompt + text_of(40, 3)).cache.reused, 0);
+}
+
 TEST(DiskCache, FilesArePrivate) {
   const TempFolder folder;
   const fs::path inner = folder.path() / "cache";

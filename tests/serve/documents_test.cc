@@ -17,6 +17,7 @@ namespace {
 using longhaul::testing_support::TempFolder;
 using testing_support::Answer;
 using testing_support::MockServer;
+using testing_support::nano;
 
 const std::string kShips =
     "[page 1]\nOn ships.\n\nThe Fünf sailed in May. Nobody saw it again.\n\n"

@@ -38,7 +38,7 @@ inline std::shared_ptr<const Engine> nano() {
 class MockServer {
  public:
   explicit MockServer(MockSettings settings = {}, ServiceOptions options = {},
-                      SchedulerOptions scheduling = {})
+                      SchedulerOptions scheduling = {}, const std::filesystem::path& folder = {})
       : service_(std::move(options)) {
     settings.virtual_time = false;
     settings.layer_seconds = settings.layer_seconds_depth = 0;
@@ -55,6 +55,11 @@ class MockServer {
     model_->port = std::make_unique<MockEngine>(settings);
     model_->scheduler = std::make_unique<Scheduler>(*model_->port, nano()->tokenizer(),
                                                     std::move(scheduling), service_.metrics());
+    if (!folder.empty()) {
+      model_->cache_folder = folder;
+      model_->cache_fingerprint = kFingerprint;
+      model_->scheduler->open_disk({.folder = folder, .fingerprint = kFingerprint});
+    }
     service_.set_model(model_);
     thread_ = std::thread([this] { model_->scheduler->run(); });
   }
@@ -91,6 +96,8 @@ class MockServer {
   }
 
  private:
+  static constexpr uint64_t kFingerprint = 7;
+
   Answer exchange(http::HttpRequest request) {
     std::mutex mutex;
     std::condition_variable changed;

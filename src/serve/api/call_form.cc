@@ -1,5 +1,6 @@
 #include "serve/api/call_form.h"
 
+#include <cctype>
 #include <deque>
 #include <mutex>
 
@@ -40,17 +41,103 @@ class KeptForms {
   std::deque<std::pair<std::string, Form>> forms_;
 };
 
-/// A call in the form of Hermes and Qwen, after its mark.
-std::vector<GrammarPart> hermes_call(const Json& function, bool any_object) {
+/// The form of a reply after a mark that starts a call.
+struct LazyForm {
+  std::optional<Grammar> grammar;   ///< none: calls are not restricted
+  std::vector<std::string> starts;  ///< the marks
+};
+using Parts = std::vector<GrammarPart>;
+
+Json schema_of(const Json& function, bool any_object) {
   Json schema = function.value("parameters", Json::object());
   if (any_object || !schema.is_object()) schema = Json::object();
   if (any_object || !schema.contains("type")) schema["type"] = "object";
-  return {{GrammarKind::kText, "\n{\"name\": " + text_of(function["name"]) + ", \"arguments\": "},
-          {GrammarKind::kJsonSchema, text_of(schema)},
-          {GrammarKind::kText, "}\n</tool_call>"}};
+  return schema;
 }
 
-bool compiles_alone(const std::vector<GrammarPart>& parts) {
+/// {"name": NAME, KEY: {...}} between two texts.
+Parts object_call(const Json& function, bool any_object, const char* key, const std::string& before,
+                  const std::string& after) {
+  return {{GrammarKind::kText,
+           before + "{\"name\": " + text_of(function["name"]) + ", \"" + key + "\": "},
+          {GrammarKind::kJsonSchema, text_of(schema_of(function, any_object))},
+          {GrammarKind::kText, "}" + after}};
+}
+
+std::string regex_text(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (std::ispunct(static_cast<unsigned char>(c)) != 0 && c != '_') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+/// A regex for texts without `tag`, which begins with < and has no other one.
+std::string text_without(std::string_view tag) {
+  std::string begun;  // a further beginning of the tag, behind its first byte
+  std::string other;  // one with a byte that does not continue it
+  for (size_t i = tag.size() - 1; i > 0; --i) {
+    const std::string next = regex_text(std::string(1, tag[i]));
+    const bool last = i + 1 == tag.size();
+    if (!last) begun = "(" + next + begun + ")?";
+    other = last ? "[^<" + next + "]" : "([^<" + next + "]|" + next + other + ")";
+  }
+  return "([^<]|(<" + begun + ")*<" + other + ")*";
+}
+
+/// Qwen3-Coder's tags: any of the function's parameters, each with a text of any kind.
+Parts tags_call(const Json& function) {
+  std::string keys;
+  const Json schema = schema_of(function, false);
+  const Json properties = schema.value("properties", Json::object());
+  for (const auto& [key, value] : properties.items()) {
+    keys += (keys.empty() ? "" : "|") + regex_text(key);
+  }
+  const std::string parameter =
+      "<parameter=(" + keys + ")>" + text_without("</parameter>") + "</parameter>\\n";
+  Parts parts = {
+      {GrammarKind::kText, "\n<function=" + function["name"].get<std::string>() + ">\n"}};
+  if (!keys.empty()) parts.push_back({GrammarKind::kRegex, "(" + parameter + ")*"});
+  parts.push_back({GrammarKind::kText, "</function>\n</tool_call>"});
+  return parts;
+}
+
+/// A call after the mark that starts it. `any_object`: its arguments are any object.
+Parts lazy_call(CallFamily family, const Json& function, bool any_object) {
+  switch (family) {
+    case CallFamily::kHermes:
+      return object_call(function, any_object, "arguments", "\n", "\n</tool_call>");
+    case CallFamily::kQwenCoder:
+      return tags_call(function);
+    case CallFamily::kLlama:
+      return object_call(function, any_object, "parameters", "", "");
+    case CallFamily::kMistral:
+      return object_call(function, any_object, "arguments", "", "");
+    default:
+      return {{GrammarKind::kJsonSchema, text_of(schema_of(function, any_object))}};
+  }
+}
+
+/// Marks after which nothing but a call can follow. A bare JSON object has none: it may be the
+/// answer. Mistral's newer form, a name and [ARGS], stays free.
+std::vector<std::string> starts_of(CallFamily family) {
+  switch (family) {
+    case CallFamily::kHermes:
+    case CallFamily::kQwenCoder:
+      return {"<tool_call>"};
+    case CallFamily::kLlama:
+      return {"<|python_tag|>"};
+    case CallFamily::kMistral:
+      return {"[TOOL_CALLS][", "[TOOL_CALLS] ["};
+    case CallFamily::kChannels:
+      return {"<|constrain|>json<|message|>"};
+    default:
+      return {};
+  }
+}
+
+bool compiles_alone(const Parts& parts) {
   try {
     Grammar::compile(parts);
     return true;
@@ -59,22 +146,27 @@ bool compiles_alone(const std::vector<GrammarPart>& parts) {
   }
 }
 
-std::optional<Grammar> hermes_calls(const Json& tools) {
-  std::vector<std::vector<GrammarPart>> alternatives;
-  for (const Json& tool : tools) alternatives.push_back(hermes_call(tool["function"], false));
+LazyForm lazy_form(CallFamily family, const Json& tools) {
+  LazyForm form{{}, starts_of(family)};
+  if (form.starts.empty()) return form;
+  std::vector<Parts> alternatives;
+  for (const Json& tool : tools) {
+    alternatives.push_back(lazy_call(family, tool["function"], false));
+  }
   try {
-    return Grammar::compile_choice(alternatives);
+    form.grammar = Grammar::compile_choice(alternatives);
+    return form;
   } catch (const UserError&) {  // one that is not supported, or too many
   }
   for (size_t i = 0; i < alternatives.size(); ++i) {
     if (compiles_alone(alternatives[i])) continue;
-    alternatives[i] = hermes_call(tools[i]["function"], true);
+    alternatives[i] = lazy_call(family, tools[i]["function"], true);
   }
   try {
-    return Grammar::compile_choice(alternatives);
+    form.grammar = Grammar::compile_choice(alternatives);
   } catch (const UserError&) {
-    return {};
   }
+  return form;
 }
 
 }  // namespace
@@ -93,11 +185,11 @@ ForcedCall demanded_call(const ReplyFormat& format, const Conversation& conversa
 
 std::optional<grammar::Constraint> call_constraint(const ServedModel& model,
                                                    const ReplyFormat& format, const Json& tools) {
-  if (format.family != CallFamily::kHermes) return {};
-  static KeptForms<std::optional<Grammar>> kept;
-  const auto grammar = kept.of(text_of(tools), [&] { return hermes_calls(tools); });
-  if (!grammar) return {};
-  return grammar::Constraint(*grammar, vocabulary_of(model), {"<tool_call>"});
+  static KeptForms<LazyForm> kept;
+  const std::string key = std::string(name_of(format.family)) + "\n" + text_of(tools);
+  const LazyForm form = kept.of(key, [&] { return lazy_form(format.family, tools); });
+  if (!form.grammar) return {};
+  return grammar::Constraint(*form.grammar, vocabulary_of(model), form.starts);
 }
 
 }  // namespace longhaul::serve
