@@ -161,8 +161,9 @@ class MethodReading {
   int64_t read_ = 0;
 };
 
-/// Methods that begin a layer for all passes at once (MethodPlan::begins_together). Blocks end within
-/// passes and passes within blocks. Some have no first tokens; one has a window of one token.
+/// Methods that begin a layer for all passes at once (MethodPlan::begins_together). Blocks end
+/// within passes and passes within blocks. Some have no first tokens; one has a window of one
+/// token.
 constexpr const char* kBeginTogether[] = {
     "infllm:n_init=0,n_local=13,block=5,topk=2,cached=3,repr_topk=2,chunk=7",
     "infllm:n_init=3,n_local=1,block=4,topk=3,cached=3,repr_topk=2,chunk=8",
