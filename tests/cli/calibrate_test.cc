@@ -90,7 +90,7 @@ TEST(Calibrate, CtrlCKeepsTheBestSettingOfReattention) {
   const fs::path state = program.folder().path() / "state";
   const Outcome stopped = program.run_and_interrupt(
       {"calibrate", "reattention", "-m", model, "--lengths", "1300", "--tasks", "magic",
-       "--prompts", "1", "--state", state.string(), "--save"},
+       "--prompts", "4", "--state", state.string(), "--save"},
       [&] { return fs::exists(state); });
   ASSERT_EQ(stopped.status, 130) << stopped.err;
   EXPECT_TRUE(has(stopped.out, {"setting", "--attention reattention:global=32", " answers in "}));

@@ -45,7 +45,8 @@ class Program {
   template <class Ready>
   Outcome run_and_interrupt(const Arguments& arguments, Ready&& ready, int signal = SIGINT) {
     const pid_t child = start(arguments, "");
-    while (!ready()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    // A program that has ended will never be ready: its outcome then fails the test.
+    while (!ready() && is_running(child)) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     kill(child, signal);
     return finish(child);
   }
@@ -69,6 +70,12 @@ class Program {
   std::string errors_so_far() const { return read(folder_.path() / "err"); }
 
  private:
+  static bool is_running(pid_t child) {
+    siginfo_t info{};
+    waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT);
+    return info.si_pid == 0;
+  }
+
   static std::string read(const std::filesystem::path& file) {
     std::ifstream in(file, std::ios::binary);
     std::ostringstream text;
