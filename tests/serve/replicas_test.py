@@ -65,8 +65,17 @@ class Replicas(unittest.TestCase):
         self.start_proxy()
 
     def start_proxy(self):
-        """Runs the configuration of packaging/ with other ports."""
-        self.port = random.randint(20000, 59999)
+        """Runs the configuration of packaging/ with other ports. A proxy whose port is in use ends, so another is tried."""
+        for _ in range(5):
+            self.run_proxy(random.randint(20000, 32000))  # below the ports that clients get
+            wait_for(lambda: self.try_health() == 200 or self.proxy.poll() is not None)
+            if self.proxy.poll() is None:
+                self.addCleanup(lambda: (self.proxy.terminate(), self.proxy.wait(30)))
+                return
+        self.fail("no port is free for the proxy")
+
+    def run_proxy(self, port):
+        self.port = port
         source = "nginx.conf" if PROXY == "nginx" else "haproxy.cfg"
         text = (ROOT / "packaging" / source).read_text()
         for given, own in (("127.0.0.1:8080", self.port), ("127.0.0.1:8081", self.servers[0].port),
@@ -78,8 +87,6 @@ class Replicas(unittest.TestCase):
         command = ([program(), "-c", str(config), "-p", self.folder.name, "-g", "daemon off;"] if PROXY == "nginx"
                    else [program(), "-f", str(config), "-db"])
         self.proxy = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(lambda: (self.proxy.terminate(), self.proxy.wait(30)))
-        wait_for(lambda: self.try_health() == 200)
 
     def try_health(self):
         try:
