@@ -16,7 +16,6 @@ import os
 import pathlib
 import random
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -133,7 +132,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if hasattr(item, "callspec") and "n_prompt" in item.callspec.params:
             item.callspec.params["n_prompt"] = mock.ANY
-        kind, reason = reason_of(item.nodeid.split("/")[-1])
+        kind, reason = reason_of(item.nodeid.partition("unit/")[2])
         if kind == "differs":
             item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
         elif kind == "none":
@@ -141,8 +140,11 @@ def pytest_collection_modifyitems(items):
 
 
 def main():
-    own, _, for_pytest = " ".join(sys.argv[1:]).partition(" -- ")
-    sources, program, *files = own.split()
+    own, for_pytest = sys.argv[1:], []
+    if "--" in own:
+        at = own.index("--")
+        own, for_pytest = own[:at], own[at + 1:]
+    sources, program, *files = own
     from llama_server_cases import FILES
     tests = pathlib.Path(sources).resolve() / "tools/server/tests"
     with tempfile.TemporaryDirectory() as folder:
@@ -156,7 +158,7 @@ def main():
                        "PYTHONPATH": f"{HERE.parent}:{tests}", "PORT": str(random.randint(20000, 50000)),
                        "PYTHONDONTWRITEBYTECODE": "1"}
         command = [sys.executable, "-m", "pytest", "-p", "llama_server_tests", "-p", "no:cacheprovider", "-q", "-rfxs", "--show-capture=no",
-                   "--tb=short", *shlex.split(for_pytest), *(f"unit/{name}" for name in files or FILES)]
+                   "--tb=short", *for_pytest, *(f"unit/{name}" for name in files or FILES)]
         return subprocess.run(command, cwd=tests, env=environment).returncode
 
 
