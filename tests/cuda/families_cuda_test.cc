@@ -125,8 +125,7 @@ class CoveringOnTheGpu : public testing::TestWithParam<const char*> {};
 
 TEST_P(CoveringOnTheGpu, ReadsAsDenseAttention) {
   const auto engine = Engine::open(test_data() / "tiny_models" / GetParam());
-  std::vector<int32_t> prompt;
-  for (int32_t i = 0; i < 120; ++i) prompt.push_back((41 * i * i + 7 * i + 3) % 256);
+  const std::vector<int32_t> prompt = testing_support::scattered_tokens(120);
   const auto last_logits = [&](const std::string& method, const Queue& queue) {
     SessionOptions options = exact_options(50);
     options.queue = queue;

@@ -117,9 +117,7 @@ class MethodOnSeveralDevices : public testing::TestWithParam<std::string> {
   }
   /// Text without repetitions: blocks of repeated text have equal scores except for rounding.
   static std::vector<int32_t> text_of(int32_t seed, int32_t count) {
-    std::vector<int32_t> text;
-    for (int32_t i = 0; i < count; ++i) text.push_back((41 * i * i + 7 * i + seed) % 2000 + 3);
-    return text;
+    return testing_support::scattered_tokens(count, seed, 2000, 3);
   }
   static std::vector<int32_t> reply(Session& session) {
     GenerateOptions few;

@@ -27,9 +27,7 @@ class DecodedLayers : public testing::TestWithParam<const char*> {
     return {engine_, options};
   }
   static std::vector<int32_t> text(int32_t count) {
-    std::vector<int32_t> ids;
-    for (int32_t i = 0; i < count; ++i) ids.push_back((41 * i * i + 7 * i + 3) % 256);
-    return ids;
+    return testing_support::scattered_tokens(count);
   }
   static std::vector<float> logits_of(const Session& session) {
     return {session.logits().begin(), session.logits().end()};

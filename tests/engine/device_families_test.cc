@@ -52,8 +52,7 @@ class MethodsOnADevice : public testing::TestWithParam<const char*> {
   /// Logits after the prompt and after one more token. Empty if the method refuses the model.
   static std::vector<float> read(const std::shared_ptr<const Engine>& engine,
                                  const std::string& method, const Queue& queue) {
-    std::vector<int32_t> prompt;
-    for (int32_t i = 0; i < 120; ++i) prompt.push_back((41 * i * i + 7 * i + 3) % 256);
+    const std::vector<int32_t> prompt = testing_support::scattered_tokens(120);
     SessionOptions options = exact_options(50);
     options.queue = queue;
     std::vector<float> logits;

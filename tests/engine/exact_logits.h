@@ -20,6 +20,14 @@ inline SessionOptions exact_options(int chunk = 0) {
   return options;
 }
 
+/// Tokens [first, first + range) in an order that repeats no phrase soon.
+inline std::vector<int32_t> scattered_tokens(int32_t count, int32_t seed = 3, int32_t range = 256,
+                                             int32_t first = 0) {
+  std::vector<int32_t> ids;
+  for (int32_t i = 0; i < count; ++i) ids.push_back((41 * i * i + 7 * i + seed) % range + first);
+  return ids;
+}
+
 /// Logits of the rows `positions` of a prompt.
 inline std::vector<std::vector<float>> logits_at(const std::shared_ptr<const Engine>& engine,
                                                  const SessionOptions& options,

@@ -10,6 +10,7 @@
 
 #include "attention/settings.h"
 #include "attention/test_name.h"
+#include "engine/exact_logits.h"
 #include "engine/session.h"
 
 namespace longhaul {
@@ -48,11 +49,7 @@ constexpr const char* kFamilies[] = {"gemma2",
                                      "gguf/glm4_moe_lite.gguf",
                                      "youtu"};
 
-std::vector<int32_t> prompt() {
-  std::vector<int32_t> ids;
-  for (int32_t i = 0; i < 120; ++i) ids.push_back((41 * i * i + 7 * i + 3) % 256);
-  return ids;
-}
+std::vector<int32_t> prompt() { return testing_support::scattered_tokens(120); }
 
 /// Logits after the prompt and after each of a few more tokens, or the refusal of the method.
 struct FamilyReading {

@@ -176,8 +176,7 @@ class LookUpsPassesTogether : public testing::TestWithParam<TinyModel> {};
 
 TEST_P(LookUpsPassesTogether, LeaveWhatEachLeavesAlone) {
   const auto engine = Engine::open(GetParam().model);
-  std::vector<int32_t> text;
-  for (int32_t i = 0; i < 90; ++i) text.push_back((41 * i * i + 7 * i + 3) % 250);
+  const std::vector<int32_t> text = testing_support::scattered_tokens(90, 3, 250);
   for (const char* const spec : kBeginTogether) {
     SCOPED_TRACE(spec);
     MethodReading alone(engine->model(), spec), all(engine->model(), spec);
@@ -200,8 +199,8 @@ class MethodsPassesTogether : public testing::TestWithParam<std::string> {};
 /// dependencies of a method would show here. A second prompt uses the state left by the first.
 TEST_P(MethodsPassesTogether, LeaveWhatEachLeavesAlone) {
   const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
-  std::vector<int32_t> text;  // no repetitions, since repeated blocks have equal scores
-  for (int32_t i = 0; i < 260; ++i) text.push_back((41 * i * i + 7 * i) % 2000 + 3);
+  // No repetitions, since repeated blocks have equal scores.
+  const std::vector<int32_t> text = testing_support::scattered_tokens(260, 0, 2000, 3);
   MethodReading alone(engine->model(), GetParam()), threes(engine->model(), GetParam()),
       all(engine->model(), GetParam());
   for (const auto part : {std::span(text).first(200), std::span(text).subspan(200)}) {

@@ -30,9 +30,7 @@ class RecurrentLayers : public testing::TestWithParam<const char*> {
     return {engine_, options};
   }
   static std::vector<int32_t> text(int32_t count, int32_t seed = 3) {
-    std::vector<int32_t> ids;
-    for (int32_t i = 0; i < count; ++i) ids.push_back((41 * i * i + 7 * i + seed) % 256);
-    return ids;
+    return testing_support::scattered_tokens(count, seed);
   }
   static std::vector<float> logits_of(const Session& session) {
     return {session.logits().begin(), session.logits().end()};

@@ -5,45 +5,24 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "format/checkpoint.h"
-#include "format/temp_folder.h"
 #include "model/gguf_model.h"
+#include "model/tiny_config.h"
 
 namespace longhaul {
 namespace {
-
-namespace fs = std::filesystem;
 
 using nlohmann::json;
 using testing_support::error_of;
 using testing_support::has;
 
-class LatentConfig : public testing::Test {
+class LatentConfig : public testing_support::TinyConfig {
  protected:
-  /// The configuration of a tiny model with other values. Null removes a key.
-  ModelConfig with(const std::string& model, const json& values) {
-    const fs::path from = fs::path(LONGHAUL_TEST_DATA) / "tiny_models" / model;
-    std::ifstream in(from / "config.json");
-    json config = json::parse(in);
-    config.update(values);
-    for (auto it = config.begin(); it != config.end();)
-      it = it->is_null() ? config.erase(it) : ++it;
-    folder_.write("config.json", config.dump());
-    for (const char* file : {"model.safetensors", "tokenizer.json"}) {
-      fs::copy_file(from / file, folder_.path() / file, fs::copy_options::overwrite_existing);
-    }
-    return read_config(open_checkpoint(folder_.path()));
-  }
   void expect_error(const std::string& model, const json& values, const char* said) {
     const std::string found = error_of([&] { with(model, values); });
     EXPECT_TRUE(has(found, {"config.json", said})) << found;
   }
-
-  testing_support::TempFolder folder_;
 };
 
 TEST_F(LatentConfig, AllQueryHeadsShareOneRow) {

@@ -4,18 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "format/checkpoint.h"
-#include "format/temp_folder.h"
 #include "model/gguf_model.h"
+#include "model/tiny_config.h"
 
 namespace longhaul {
 namespace {
-
-namespace fs = std::filesystem;
 
 using nlohmann::json;
 using testing_support::error_of;
@@ -24,27 +19,11 @@ using testing_support::has;
 constexpr const char* kWindow = "sliding_attention";
 constexpr const char* kFull = "full_attention";
 
-class LayerKinds : public testing::Test {
+class LayerKinds : public testing_support::TinyConfig {
  protected:
-  /// The configuration of a tiny model with other values. Null removes a key.
-  ModelConfig with(const std::string& model, const json& values) {
-    const fs::path from = fs::path(LONGHAUL_TEST_DATA) / "tiny_models" / model;
-    std::ifstream in(from / "config.json");
-    json config = json::parse(in);
-    config.update(values);
-    for (auto it = config.begin(); it != config.end();)
-      it = it->is_null() ? config.erase(it) : ++it;
-    folder_.write("config.json", config.dump());
-    for (const char* file : {"model.safetensors", "tokenizer.json"}) {
-      fs::copy_file(from / file, folder_.path() / file, fs::copy_options::overwrite_existing);
-    }
-    return read_config(open_checkpoint(folder_.path()));
-  }
   std::string error(const std::string& model, const json& values) {
     return error_of([&] { with(model, values); });
   }
-
-  testing_support::TempFolder folder_;
 };
 
 TEST_F(LayerKinds, LastLayersUseTheLastKeysOfTheirKind) {
