@@ -98,9 +98,8 @@ class Decoder {
   /// hidden] f32, or those of each sequence's last row (ForwardOptions::last_state). They are valid
   /// until the next call. Returns null if the forward pass was given up: some layers hold the rows
   /// then, others do not. A batch of several sequences runs on the host or on one device, not in a
-  /// team. Its rows are multiplied as decode rows (RowKind), and each sequence's attention is
-  /// divided as if it ran alone, so that on the host a row gives the same bits as in any other
-  /// batch; on a device up to rounding of products. If a method throws, its
+  /// team. Its rows are multiplied as decode rows (RowKind). On the host a row gives the same bits
+  /// as in any other batch, on a device the same values up to rounding. If a method throws, its
   /// sequence is marked (SequenceRows::failed), and the others continue; its rows of the result are
   /// undefined. A single sequence throws instead.
   const float* forward(std::span<SequenceRows> batch, const ForwardOptions& how = {});

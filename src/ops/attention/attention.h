@@ -141,8 +141,9 @@ struct AttendJob {
   std::span<const AttendTask> tasks;
 };
 
-/// Runs the tasks of several calls in parallel, none of which `joins`. Each call gives the same
-/// bits as alone, because its keys are divided into parts by its own tasks.
+/// Runs the tasks of several calls in parallel, none of which `joins`. On the host each call gives
+/// the same bits as alone, because its keys are divided into parts by its own tasks. A device
+/// divides the keys of all calls together, which changes the rounding of sums.
 void attend(std::span<const AttendJob> jobs);
 inline const DeviceOperation<bool(std::span<const AttendJob>)> kAttendAll;
 
