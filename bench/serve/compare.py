@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import json
 import re
+import select
 import socket
 import statistics
 import subprocess
@@ -103,14 +104,15 @@ async def health_times(port, count=400, pause=0.005, limit=20):
 
 
 def streams_part(options, programs):
-    """200 streams of which 8 are computed; the others wait. 20,000 ms stand for no answer in that time. Addresses 127.0.0.2 and 3 share the connections."""
+    """200 streams of which 8 are computed; the others wait. 20,000 ms stand for no answer in that time. Addresses
+    127.0.0.2 and 3 share the connections. 8 replies before them make the buffers that all streams share."""
     table = Table("200 open streams")
     body = {"prompt": token_ids(16, 1), "max_tokens": 4000, "stream": True, "ignore_eos": True, "temperature": 0}
 
     def measure(server):
         async def open_all():
-            await health_times(server.port, 20)
-            before = server.rss()
+            await asyncio.gather(*(one_reply(server, token_ids(16, 300 + i), 8) for i in range(8)))
+            before = server.rss() - kv_bytes(server)
             clients = []
             for i in range(200):
                 client = load.Client(server.port)
@@ -120,10 +122,7 @@ def streams_part(options, programs):
                 clients.append(client)
             await asyncio.sleep(1)
             times = await health_times(server.port)
-            grown = server.rss() - before
-            if server.name == "Longhaul":  # keys and values are not part of a stream
-                text = server.ask("GET", "/metrics")[1]
-                grown -= sum(float(v) for v in re.findall(r'longhaul_kv_bytes{state="in_use"} ([\d.e+]+)', text))
+            grown = server.rss() - kv_bytes(server) - before
             for client in clients:
                 client.close()
             return percentile(times, 99), grown / 200 / 1024
@@ -136,11 +135,23 @@ def streams_part(options, programs):
     table.row("memory per stream, without keys and values of Longhaul", each(both, lambda r: r[1]), 1, " KiB")
 
 
-def one_reply(server, prompt, reply, result=None, **more):
+def kv_bytes(server):
+    """Bytes of keys and values that the server reports; llama-server reports none, and has its own from the start."""
+    if server.name != "Longhaul":
+        return 0
+    text = server.ask("GET", "/metrics")[1]
+    states = dict(re.findall(r'longhaul_kv_bytes{state="(\w+)"} ([\d.e+]+)', text))
+    return float(states["live"]) + float(states["cached"])
+
+
+async def one_reply(server, prompt, reply, result=None, **more):
+    result = result or load.new_result()
     body = {"prompt": prompt, "max_tokens": reply, "temperature": 0, "stream": True, "ignore_eos": True,
             "stream_options": {"include_usage": True}, **more}
     arguments = argparse.Namespace(port=server.port)
-    return load.one_stream(arguments, body, time.perf_counter(), result or load.new_result())
+    await load.one_stream(arguments, body, time.perf_counter(), result)
+    if result["errors"]:
+        raise RuntimeError(f"{server.name} has not answered a prompt of {len(prompt)} tokens")
 
 
 def beside_part(options, programs):
@@ -233,27 +244,46 @@ def find_rows(report):
             for row in report["results"] if row["test"] == "batch"]
 
 
+def begin_long_prompt(server, client, count, seed):
+    """Sends a prompt and returns once the engine works on it."""
+    body = json.dumps({"prompt": token_ids(count, seed), "n_predict": 4}).encode()
+    client.sendall(b"POST /completion HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                   b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    end, received = time.perf_counter() + 20, b""
+    while not server.busy():
+        if select.select([client], [], [], 0.002)[0]:
+            received += client.recv(4096)  # the header of a stream may come before the work begins
+        if b"error" in received or b"stop" in received or time.perf_counter() > end:
+            raise RuntimeError(f"{server.name} does not read the prompt: {received[-300:]}")
+
+
 def cancel_part(options, programs):
+    """The prompts are so long that both programs read them for seconds. 60,000 ms stand for a longer time. The replies
+    are no streams, because llama-server notices the end of a stream's client only at its next event."""
     table = Table("after a client has gone")
 
     def measure(server):
         times = []
         for i in range(3):
-            body = json.dumps({"prompt": token_ids(16384, i), "n_predict": 4, "stream": True}).encode()
             with socket.create_connection(("127.0.0.1", server.port)) as client:
-                client.sendall(b"POST /completion HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-                               b"Content-Length: %d\r\n\r\n" % len(body) + body)
-                time.sleep(1)
+                client.settimeout(5)
+                begin_long_prompt(server, client, options.long, i)
+                time.sleep(0.3)
                 if not server.busy():
-                    raise RuntimeError(f"{server.name} has not begun, or has ended already")
+                    raise RuntimeError(f"{server.name} has read the prompt within 0.3 s: make --long larger")
             begin = time.perf_counter()
-            while server.busy():
-                time.sleep(0.001)
-            times.append((time.perf_counter() - begin) * 1000)
+            try:
+                while server.busy(timeout=60) and time.perf_counter() - begin < 60:
+                    time.sleep(0.001)
+            except TimeoutError:  # GET /slots waits for the engine of llama-server
+                pass
+            times.append(min(60, time.perf_counter() - begin) * 1000)
+            if times[-1] == 60_000:
+                return times[-1]
         return statistics.median(times)
 
-    both = alternate(options.rounds, starts(options, programs, options.nano, context=8 * 17408), measure)
-    table.row("time until the engine is free (prompt of 16,384 tokens)", both, 0, " ms")
+    both = alternate(options.rounds, starts(options, programs, options.nano, context=8 * (options.long + 1024)), measure)
+    table.row(f"time until the engine is free (prompt of {options.long:,} tokens)", both, 0, " ms")
 
 
 def idle_part(options, programs):

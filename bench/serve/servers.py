@@ -90,8 +90,8 @@ class Server:
         folder = pathlib.Path(f"/proc/{self.process.pid}")
         return len(list((folder / "fd").iterdir())), len(list((folder / "task").iterdir()))
 
-    def busy(self):
-        return any(slot["is_processing"] for slot in self.ask("GET", "/slots")[1])
+    def busy(self, timeout=600):
+        return any(slot["is_processing"] for slot in self.ask("GET", "/slots", timeout=timeout)[1])
 
 
 class Programs:
@@ -106,10 +106,11 @@ class Programs:
                                    f"127.0.0.1:{port}", "--quiet", *flags], port)
 
     def llama(self, model, *flags, slots=8, context=32768):
+        """A slot of llama-server is cut to the length that the model's file names, so that length is set too."""
         port = free_port()
         return Server("llama-server", [f"{self.llama_folder}/llama-server", "-m", model, "--port", str(port), "-t",
                                        self.threads, "-np", str(slots), "-c", str(context), "-fa", "on", "--no-ui",
-                                       "--slots", *flags], port)
+                                       "--slots", "--override-kv", f"llama.context_length=int:{context}", *flags], port)
 
 
 def alternate(rounds, starts, measure):
