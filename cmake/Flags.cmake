@@ -12,6 +12,12 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   target_compile_options(lh_flags INTERFACE -Wno-pass-failed -Wno-unused-function)
 endif()
 
+# Products and sums are rounded one by one and char is signed, as on x86-64: models give the same
+# replies there and at the generic level of x86-64.
+if(LONGHAUL_ARCHITECTURE STREQUAL arm64)
+  add_compile_options(-ffp-contract=off -fsigned-char)
+endif()
+
 if(LONGHAUL_SANITIZE)
   # Sanitized builds use -O1 and debug lines only, for stack traces. More of either costs build
   # time. GCC 12 reports the standard library's own code as uninitialized when it is instrumented.
@@ -37,8 +43,12 @@ endif()
 # not to kernels (docs/security.md gives the reason).
 function(longhaul_hardened target)
   if(NOT LONGHAUL_SANITIZE AND NOT LONGHAUL_FUZZ)
-    target_compile_options(${target} PRIVATE -fstack-protector-strong -fstack-clash-protection
-      -fcf-protection=full
+    if(LONGHAUL_ARCHITECTURE STREQUAL arm64)
+      set(branches -mbranch-protection=standard)
+    else()
+      set(branches -fcf-protection=full)
+    endif()
+    target_compile_options(${target} PRIVATE -fstack-protector-strong -fstack-clash-protection ${branches}
       $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -D_GLIBCXX_ASSERTIONS>)
   endif()
 endfunction()

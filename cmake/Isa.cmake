@@ -3,7 +3,9 @@
 # source must not instantiate standard templates, because the linker may keep the copy that was
 # compiled for a newer CPU and call it everywhere.
 set(LH_ISA_LEVELS generic avx2 avx512 avx512_bf16 amx)
-if(LONGHAUL_FUZZ)  # fuzz targets test parsers; other levels would take half the build time
+if(LONGHAUL_FUZZ OR LONGHAUL_ARCHITECTURE STREQUAL arm64)
+  # Fuzz targets test parsers; other levels would take half their build time. The other levels are
+  # those of x86-64.
   set(LH_ISA_LEVELS generic)
 endif()
 set(LH_FLAGS_generic "")
@@ -16,7 +18,7 @@ set(LH_FLAGS_amx ${LH_FLAGS_avx512_bf16} -mamx-tile -mamx-bf16 -mamx-int8)
 # Unity.cmake explains ALONE.
 function(longhaul_isa_sources target)
   cmake_parse_arguments(ISA "" "" "ALONE" ${ARGN})
-  if(LONGHAUL_FUZZ)
+  if(LH_ISA_LEVELS STREQUAL generic)
     target_compile_definitions(${target} PUBLIC LH_GENERIC_ONLY)
   endif()
   foreach(level ${LH_ISA_LEVELS})

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <thread>
 
+#include "base/pause.h"
+
 namespace longhaul {
 
 /// Returns when `value` differs from `old`. Waking a sleeping thread takes ten microseconds, so the
@@ -14,7 +16,7 @@ template <class T>
 void await_change(std::atomic<T>& value, T old, int threads) {
   static const int processors = static_cast<int>(std::thread::hardware_concurrency());
   const int looks = threads <= processors ? 20'000 : 0;
-  for (int look = 0; look < looks && value.load() == old; ++look) __builtin_ia32_pause();
+  for (int look = 0; look < looks && value.load() == old; ++look) pause_briefly();
   while (value.load() == old) value.wait(old);
 }
 

@@ -11,11 +11,8 @@
 #include <utility>
 #include <vector>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include "base/error.h"
+#include "base/pause.h"
 #include "base/thread_limits.h"
 
 namespace longhaul {
@@ -26,14 +23,6 @@ int available_cores() {
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
-void pause_briefly() {
-#if defined(__x86_64__)
-  _mm_pause();
-#else
-  std::this_thread::yield();
-#endif
 }
 
 thread_local bool inside_parallel = false;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
@@ -31,6 +30,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/sandbox_calls.h"
 
 namespace longhaul {
 namespace {
@@ -41,7 +41,9 @@ namespace fs = std::filesystem;
 constexpr uint64_t kRefer = uint64_t{1} << 13;     // version 2
 constexpr uint64_t kTruncate = uint64_t{1} << 14;  // version 3
 constexpr uint32_t kSetVma = 0x53564d41;           // PR_SET_VMA: names of memory
+#if defined(__x86_64__)
 constexpr uint32_t kGetXcompPerm = 0x1022, kRequestXcompPerm = 0x1023;  // tiles of AMX
+#endif
 
 constexpr uint64_t kWriting = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
                               LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
@@ -125,60 +127,6 @@ bool restrict_files(const std::vector<fs::path>& written, const SandboxRights& r
   return restricted;
 }
 
-// System calls that are allowed with any arguments. They act on this process, on descriptors that
-// are open, or on files, which Landlock restricts. Frequent ones come first.
-// clang-format off
-constexpr uint32_t kAllowed[] = {
-    // Memory, threads and time.
-    SYS_futex, SYS_madvise, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_brk, SYS_mincore,
-    SYS_msync, SYS_mlock, SYS_munlock, SYS_mbind, SYS_get_mempolicy, SYS_set_mempolicy,
-    SYS_membarrier, SYS_sched_yield, SYS_sched_getaffinity, SYS_sched_getparam,
-    SYS_sched_getscheduler, SYS_sched_get_priority_max, SYS_sched_get_priority_min, SYS_getcpu,
-    SYS_set_robust_list, SYS_set_tid_address, SYS_rseq, SYS_getrandom, SYS_restart_syscall,
-    SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday,
-    SYS_time, SYS_times, SYS_timer_create, SYS_timer_settime, SYS_timer_gettime,
-    SYS_timer_getoverrun, SYS_timer_delete, SYS_setitimer, SYS_getitimer, SYS_alarm,
-    SYS_timerfd_create, SYS_timerfd_settime, SYS_timerfd_gettime, SYS_exit, SYS_exit_group,
-    // Signals that this process receives, and what it may learn of itself and of the machine.
-    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_rt_sigsuspend,
-    SYS_rt_sigtimedwait, SYS_rt_sigpending, SYS_sigaltstack, SYS_pause, SYS_signalfd4, SYS_getpid,
-    SYS_gettid, SYS_getppid, SYS_getpgrp, SYS_getpgid, SYS_getsid, SYS_getuid, SYS_geteuid,
-    SYS_getgid, SYS_getegid, SYS_getgroups, SYS_getpriority, SYS_getrusage, SYS_getrlimit,
-    SYS_setrlimit, SYS_uname, SYS_sysinfo, SYS_wait4, SYS_waitid,
-    // Open descriptors.
-    SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_preadv,
-    SYS_pwritev, SYS_preadv2, SYS_pwritev2, SYS_lseek, SYS_close, SYS_close_range, SYS_dup,
-    SYS_dup2, SYS_dup3, SYS_pipe, SYS_pipe2, SYS_poll, SYS_ppoll, SYS_select, SYS_pselect6,
-    SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_wait, SYS_epoll_pwait, SYS_eventfd2, SYS_flock,
-    SYS_fsync, SYS_fdatasync, SYS_fallocate, SYS_ftruncate, SYS_fadvise64, SYS_readahead,
-    SYS_sendfile, SYS_copy_file_range,
-    // Files by name.
-    SYS_fstat, SYS_stat, SYS_lstat, SYS_newfstatat, SYS_statx, SYS_statfs, SYS_fstatfs,
-    SYS_access, SYS_faccessat, SYS_faccessat2, SYS_getcwd, SYS_getdents64, SYS_readlink,
-    SYS_readlinkat, SYS_rename, SYS_renameat, SYS_renameat2, SYS_unlink, SYS_unlinkat, SYS_mkdir,
-    SYS_mkdirat, SYS_rmdir,
-    // Further walls.
-    SYS_seccomp, SYS_landlock_create_ruleset, SYS_landlock_add_rule, SYS_landlock_restrict_self,
-};
-// clang-format on
-
-// Calls on connections, allowed to servers.
-constexpr uint32_t kAllowedToServers[] = {
-    SYS_accept,     SYS_accept4,     SYS_recvfrom,    SYS_recvmsg,
-    SYS_getsockopt, SYS_getsockname, SYS_getpeername, SYS_shutdown,
-};
-
-// Calls of a process that runs programs, and of these.
-constexpr uint32_t kAllowedToPrograms[] = {
-    SYS_execve, SYS_vfork,   SYS_memfd_create, SYS_umask,    SYS_chdir,
-    SYS_fchdir, SYS_getppid, SYS_getrandom,    SYS_mlockall, SYS_munlockall,
-};
-
-// The C library replaces these calls by older ones if they fail with ENOSYS. Their arguments are in
-// memory, where a filter cannot check them.
-constexpr uint32_t kReplaced[] = {SYS_clone3, SYS_openat2};
-constexpr uint32_t kFirstUnknown = SYS_landlock_restrict_self + 1;
-
 /// Builds a seccomp program that allows a list of system calls.
 class Filter {
  public:
@@ -193,10 +141,10 @@ class Filter {
 
   Filter() {
     load(offsetof(seccomp_data, arch));
-    skip_unless_equal(AUDIT_ARCH_X86_64, 1, 0);
+    skip_unless_equal(kArchitecture, 1, 0);
     end(SECCOMP_RET_KILL_PROCESS);
     load(offsetof(seccomp_data, nr));
-    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1));  // the x32 table of calls
+    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1));  // x86-64: the x32 table of calls
     end(kRefused);
   }
 
@@ -280,9 +228,11 @@ void allow_processes(Filter& filter) {
   filter.allow_if(SYS_clone, {{{0, 0, kNamespaces}}});
   filter.allow_if(SYS_prctl, one_of(0, {PR_SET_PDEATHSIG, PR_SET_NAME, PR_GET_NAME,
                                         PR_SET_NO_NEW_PRIVS, PR_GET_DUMPABLE, kSetVma}));
+#if defined(__x86_64__)
   constexpr uint32_t kSetFs = 0x1002, kCetStatus = 0x3001;  // the thread pointer; shadow stacks
   filter.allow_if(SYS_arch_prctl,
                   one_of(0, {kSetFs, kCetStatus, kGetXcompPerm, kRequestXcompPerm}));
+#endif
   filter.allow_if(SYS_prlimit64, one_of(0, {0}));
 }
 
@@ -298,16 +248,21 @@ void allow_on_itself(Filter& filter) {
   filter.allow_if(SYS_sched_setaffinity, one_of(0, {0, self}));
   filter.allow_if(SYS_prctl, one_of(0, {PR_SET_NAME, PR_GET_NAME, PR_SET_NO_NEW_PRIVS,
                                         PR_GET_DUMPABLE, PR_GET_SECCOMP, kSetVma}));
+#if defined(__x86_64__)
   filter.allow_if(SYS_arch_prctl, one_of(0, {kGetXcompPerm, kRequestXcompPerm}));
+#endif
 }
 
 void allow_files(Filter& filter) {
   // O_TRUNC without the right to write empties a file where Landlock's version is below 3.
-  for (const auto& [call, flags] : {std::pair{SYS_open, 1}, std::pair{SYS_openat, 2}}) {
-    filter.allow_if(
-        static_cast<uint32_t>(call),
-        {{{flags, 0, O_TRUNC}}, {{flags, O_WRONLY, O_ACCMODE}}, {{flags, O_RDWR, O_ACCMODE}}});
-  }
+  const auto without_emptying = [](int flags) {
+    return std::vector<Filter::Checks>{
+        {{flags, 0, O_TRUNC}}, {{flags, O_WRONLY, O_ACCMODE}}, {{flags, O_RDWR, O_ACCMODE}}};
+  };
+  filter.allow_if(SYS_openat, without_emptying(2));
+#if defined(__x86_64__)
+  filter.allow_if(SYS_open, without_emptying(1));
+#endif
   // Not F_SETOWN, F_SETSIG and O_ASYNC, by which the kernel signals others.
   std::vector<Filter::Checks> commands =
       one_of(1, {F_GETFL, F_GETFD, F_SETFD, F_DUPFD, F_DUPFD_CLOEXEC, F_GETLK, F_SETLK, F_SETLKW,
@@ -351,6 +306,9 @@ void allow_connections(Filter& filter) {
 bool restrict_calls(const SandboxRights& rights) {
   Filter filter;
   filter.allow(kAllowed);
+#if defined(__x86_64__)
+  filter.allow(kAllowedOlder);
+#endif
   if (rights.programs) {
     allow_processes(filter);
   } else {

@@ -100,7 +100,11 @@ std::string cpu_model_name() {
   for (std::string line; std::getline(in, line);) {
     if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
   }
+#if defined(__aarch64__)
+  return "ARM CPU";  // Linux prints only numbers of its designer and its part
+#else
   return "unknown CPU";
+#endif
 }
 
 }  // namespace longhaul

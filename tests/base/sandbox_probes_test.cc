@@ -36,6 +36,13 @@
 #include "base/sandbox.h"
 #include "format/temp_folder.h"
 
+#if !defined(__x86_64__)  // calls that only x86-64 has; -1 is no call
+#define SYS_creat -1
+#define SYS_fork -1
+#define SYS_utime -1
+#define SYS_utimes -1
+#endif
+
 namespace longhaul {
 namespace {
 

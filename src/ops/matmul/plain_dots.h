@@ -36,6 +36,8 @@ struct BF16Weights {
 [[gnu::always_inline]] inline void keep_in_register(Vec& v) {
 #ifdef __AVX512F__
   asm("" : "+v"(v));
+#elif defined(__aarch64__)
+  asm("" : "+w"(v));
 #else
   asm("" : "+x"(v));
 #endif

@@ -10,6 +10,9 @@ namespace {
 
 /// Empty: all instructions that the CPU has.
 std::optional<dnnl::cpu_isa> library_isa(Isa isa) {
+#if !defined(__x86_64__)
+  static_cast<void>(isa);  // the levels are those of x86-64
+#else
   switch (isa) {
     case Isa::kGeneric:
       return dnnl::cpu_isa::sse41;
@@ -22,6 +25,7 @@ std::optional<dnnl::cpu_isa> library_isa(Isa isa) {
     case Isa::kAmx:
       break;
   }
+#endif
   return std::nullopt;
 }
 
