@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# build.sh PRESET [TARGET...]: configures and builds, with warnings as errors. It shows the log only
-# of a step that fails. On a terminal it shows ninja's own progress.
+# build.sh PRESET [TARGET...]: configures and builds. It shows the log only of a step that fails. On
+# a terminal it shows ninja's own progress. Warnings are errors only where ./check sets
+# LONGHAUL_WERROR=ON, because newer compilers have new warnings.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 preset=$1
@@ -10,7 +11,7 @@ for target in "$@"; do targets+=(--target "$target"); done
 
 mkdir -p build
 log=build/$preset.log
-if ! cmake --preset "$preset" -DLONGHAUL_WERROR=ON >"$log" 2>&1; then
+if ! cmake --preset "$preset" -DLONGHAUL_WERROR="${LONGHAUL_WERROR:-OFF}" >"$log" 2>&1; then
   cat "$log" >&2
   exit 1
 fi
