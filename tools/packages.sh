@@ -5,8 +5,8 @@ LONGHAUL_BUILD_PACKAGES=(build-essential cmake ninja-build python3 libboost1.81-
   libcurl4-openssl-dev libdnnl-dev libedit-dev libfmt-dev libgtest-dev libpcre2-dev
   libssl-dev libutf8proc-dev libxxhash-dev
   nlohmann-json3-dev ocl-icd-opencl-dev zlib1g-dev)
-# Debian 13 has other versions of Boost.
-if ! apt-cache show libboost1.81-dev >/dev/null 2>&1 && apt-cache show libboost-dev >/dev/null 2>&1; then
+# Debian 12 has several versions of Boost, and its default is too old. Newer systems have one version.
+if [ "$(. /etc/os-release 2>/dev/null && echo "${ID:-} ${VERSION_ID:-}")" != "debian 12" ]; then
   LONGHAUL_BUILD_PACKAGES=("${LONGHAUL_BUILD_PACKAGES[@]/libboost1.81-dev/libboost-dev}")
 fi
 LONGHAUL_TRY_PACKAGES=(python3-pip)
