@@ -18,8 +18,8 @@ cp "$out/longhaul_$version.orig.tar.xz" "$scratch"
 cp "$scratch"/*.deb "$scratch"/cpack/*.tar.xz "$out"
 
 python3 -m venv "$scratch/venv"
-"$scratch/venv/bin/pip" install -q build reuse
-"$scratch/venv/bin/python" -m build -q --wheel --outdir "$out" .
+"$scratch/venv/bin/pip" install -q reuse
+tools/make_wheel.sh "$out"
 "$scratch/venv/bin/reuse" spdx -o "$out/longhaul-$version.spdx"
 (cd "$out" && sha256sum ./* >SHA256SUMS)
 ls -l "$out"
