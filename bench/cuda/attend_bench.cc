@@ -24,6 +24,7 @@ void ok(cudaError_t error) {
   std::exit(1);
 }
 
+constexpr int kLatent = 576;
 constexpr size_t kBeyondCaches = size_t{256} << 20, kMostSets = 16;
 
 struct Bench {
@@ -75,7 +76,9 @@ std::string name_of(const Bench& b) {
 void measure(const Bench& b, std::string_view only) {
   const std::string name = name_of(b);
   if (name.find(only) == std::string::npos) return;
-  const size_t page = 64 * (bytes_of(b.type.k, b.head_dim) + bytes_of(b.type.v, b.head_dim));
+  const bool latent = b.head_dim == kLatent;  // the last 512 numbers of a key are its value
+  const size_t page =
+      64 * (bytes_of(b.type.k, b.head_dim) + (latent ? 0 : bytes_of(b.type.v, b.head_dim)));
   const size_t per_head = static_cast<size_t>((b.keys + 63) / 64);
   const size_t of_set = per_head * static_cast<size_t>(b.kv_heads);
   // Decode rows read so little that caches would hold it. Several sets of keys are therefore read
@@ -117,7 +120,7 @@ void measure(const Bench& b, std::string_view only) {
     const std::byte** const own = listed + h * per_head;
     ok(cudaMemcpy(own, lists[h].data(), per_head * sizeof *own, cudaMemcpyHostToDevice));
     KeySegment all;
-    all.rows = {lists[h].data(), 64, b.head_dim, b.type, Place{0}, own};
+    all.rows = {lists[h].data(), 64, b.head_dim, b.type, Place{0}, own, latent};
     all.count = b.keys;
     all.rotate = b.rotate;
     dense.push_back({all});
@@ -142,7 +145,7 @@ void measure(const Bench& b, std::string_view only) {
   const View<const float> form(q, static_cast<int64_t>(q_size), Place{0});
   const Rotations rotations{.first = 0,
                             .count = b.keys,
-                            .rotary_dim = b.head_dim,
+                            .rotary_dim = latent ? 64 : b.head_dim,
                             .place = Place{0},
                             .cosine = table,
                             .sine = table};
@@ -186,10 +189,10 @@ void measure(const Bench& b, std::string_view only) {
   std::sort(host_times.begin(), host_times.end());
   std::sort(times.begin(), times.end());
   const double seconds = times[times.size() / 2] * 1e-3;
-  std::printf("%s: %9.1f us %6.1f TFLOP/s %5.2f TB/s of keys, host %.1f us\n", name.c_str(),
-              seconds * 1e6, 4.0 * pairs * b.head_dim / seconds / 1e12,
-              static_cast<double>(of_set * page) / seconds / 1e12,
-              host_times[host_times.size() / 2] * 1e6);
+  std::printf(
+      "%s: %9.1f us %6.1f TFLOP/s %5.2f TB/s of keys, host %.1f us\n", name.c_str(), seconds * 1e6,
+      2.0 * pairs * (latent ? kLatent + 512 : 2 * b.head_dim) / seconds / 1e12,
+      static_cast<double>(of_set * page) / seconds / 1e12, host_times[host_times.size() / 2] * 1e6);
   std::fflush(stdout);
   ok(cudaEventDestroy(begin));
   ok(cudaEventDestroy(end));
@@ -228,6 +231,15 @@ void run(std::string_view only) {
   measure({"decode, 4 rows", 32, 8, 128, 4, 32 * k});
   measure({"decode", 9, 3, 64, 1, 8 * k});
   measure({"decode", 16, 8, 256, 1, 8 * k});
+  for (const int heads : {16, 32, 64, 128}) {
+    measure({"decode, latent", heads, 1, kLatent, 1, 128 * k});
+  }
+  measure({"decode, latent, Q8_0", 32, 1, kLatent, 1, 128 * k, false, true, false, DType::Q8_0});
+  measure({"decode, latent, rotated on read", 32, 1, kLatent, 1, 128 * k, false, true, true});
+  measure({"causal, latent", 16, 1, kLatent, 8 * k, 8 * k});
+  measure({"rows at a depth, latent", 16, 1, kLatent, 1 * k, 128 * k});
+  measure({"decode", 8, 2, 512, 1, 128 * k});
+  measure({"causal", 8, 2, 512, 8 * k, 8 * k});
   measure({"decode, rotated on read", 32, 8, 128, 1, 128 * k, false, true, true});
   for (const int64_t keys : {8 * k, 32 * k, 128 * k}) {
     measure({"decode, Q8_0", 32, 8, 128, 1, keys, false, true, false, DType::Q8_0});

@@ -30,7 +30,9 @@ const DeviceQueue* device_of(const Queue& queue) {
 }  // namespace
 
 std::shared_ptr<PageMemory> shared_pages(const RowForm& form, const Queue& queue) {
-  const bool numbered = !queue.on_host() && form.type == DType::BF16;
+  constexpr int kMostNumbered = 256;  // kernels of wider heads read pages by address
+  const bool numbered = !queue.on_host() && form.type == DType::BF16 &&
+                        form.head_dim <= kMostNumbered && !form.values_in_keys;
   const PoolKey key{device_of(queue), form.page_bytes(), numbered};
   SharedPools& all = shared_pools();
   const std::lock_guard lock(all.mutex);

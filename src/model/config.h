@@ -120,11 +120,11 @@ struct ModelConfig {
     return !kv_layer.empty() && std::count(kv_layer.begin(), kv_layer.end(), layer) > 1;
   }
 
-  /// The rule that selects a row's experts. `bias` is in the memory where the selection
-  /// runs; null: none.
-  ExpertRule expert_rule(const float* bias) const {
-    return {norm_topk_prob, expert_sigmoid, bias,         expert_scale,
-            expert_groups,  groups_used,    best_of_group};
+  /// The rule that selects a row's experts. `bias` and `scales` are in the memory where the
+  /// selection runs; null: none.
+  ExpertRule expert_rule(const float* bias, const float* scales) const {
+    return {norm_topk_prob, expert_sigmoid, bias,          expert_scale,
+            expert_groups,  groups_used,    best_of_group, scales};
   }
 
   bool is_recurrent(int layer) const { return !recurrent.empty() && nth(recurrent, layer) != 0; }

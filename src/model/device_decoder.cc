@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "ops/choose/tile_lists.h"
 #include "ops/core/device_room.h"
+#include "ops/core/fill.h"
+#include "ops/core/layer_norm.h"
 
 namespace longhaul {
 
@@ -23,13 +25,29 @@ void Decoder::DeviceState::embed(std::span<const int32_t> tokens) {
   for (const int32_t token : tokens) LH_ASSERT(token >= 0 && token < c.vocab);
   ops().embed(weights->embedding(), tokens, c.embedding_scale,
               stream.resize(queue, rows * c.hidden));
+  if (c.layer_input > 0) begin_layer_inputs(tokens);
 }
 
 void Decoder::DeviceState::normalise(int layer, RowNorm norm) {
   const ModelConfig& c = model.config;
   const View<const float> weight = weights->layer(layer).norm(norm).view();
   if (weight.empty()) return ops().take(stream.view(), rows, c.hidden, *input);
-  ops().rms_norm(stream.view(), weight, c.norm_eps, rows, c.hidden, *input);
+  if (!c.mean_norms && !c.parallel) {
+    return ops().rms_norm(stream.view(), weight, c.norm_eps, rows, c.hidden, *input);
+  }
+  const View<float> y = normed.resize(queue, rows * c.hidden);
+  const View<float> x = stream.view().part(0, y.size());
+  if (c.mean_norms) {
+    layer_norm(queue, x, weight, c.norm_eps, rows, c.hidden, y);
+  } else {
+    copy(queue, x, y);
+    ops().rms_norm_heads(y, weight, c.norm_eps, rows, 1, static_cast<int>(c.hidden));
+  }
+  normalise_again();
+}
+
+void Decoder::DeviceState::normalise_again() {
+  ops().take(normed.view(), rows, model.config.hidden, *input);
 }
 
 void Decoder::DeviceState::multiply(const DeviceInput& taken, int64_t count,
@@ -55,23 +73,31 @@ void Decoder::DeviceState::multiply(const DeviceInput& taken, int64_t count,
 void Decoder::DeviceState::project(int layer, int kv_heads) {
   const ModelConfig& c = model.config;
   const DeviceLayer& w = weights->layer(layer);
-  const int64_t q_width = int64_t{c.heads} * c.head_dim, kv_width = int64_t{kv_heads} * c.head_dim;
-  multiply(*input, rows,
-           {{w.q, q.resize(queue, rows * q_width)},
-            {w.k, k.resize(queue, rows * kv_width)},
-            {w.v, v.resize(queue, rows * kv_width)}});
+  const int64_t q_width = int64_t{c.heads} * c.dim_of(layer);
+  const int64_t kv_width = int64_t{kv_heads} * c.dim_of(layer);
+  const View<float> to_q = q.resize(queue, rows * q_width);
+  const View<float> to_k = k.resize(queue, rows * kv_width);
+  const View<float> to_v = v.resize(queue, rows * kv_width);
+  if (c.latent.used()) return project_latent(layer);
+  if (w.k.matrix == nullptr) return multiply(*input, rows, {{w.q, to_q}});
+  if (w.v.matrix != nullptr) return multiply(*input, rows, {{w.q, to_q}, {w.k, to_k}, {w.v, to_v}});
+  multiply(*input, rows, {{w.q, to_q}, {w.k, to_k}});
+  copy(queue, to_k, to_v);
 }
 
 void Decoder::DeviceState::normalise_heads(int layer, int kv_heads) {
   const ModelConfig& c = model.config;
   const DeviceLayer& w = weights->layer(layer);
-  const auto norm = [&](Array<float>& y, const Array<float>& weight, int heads) {
+  const int head_dim = c.dim_of(layer);
+  const auto norm = [&](Array<float>& y, View<const float> weight, int heads) {
     const bool whole = c.qk_norm == QkNorm::kWhole;
-    ops().rms_norm_heads(y.view(), weight.view(), c.norm_eps, rows, whole ? 1 : heads,
-                         whole ? heads * c.head_dim : c.head_dim);
+    ops().rms_norm_heads(y.view(), weight, c.norm_eps, rows, whole ? 1 : heads,
+                         whole ? heads * head_dim : head_dim);
   };
-  norm(q, w.q_norm, c.heads);
-  norm(k, w.k_norm, kv_heads);
+  norm(q, w.q_norm.view(), c.heads);
+  if (c.shares_kv(layer)) return;
+  norm(k, w.k_norm.view(), kv_heads);
+  if (c.value_norm) norm(v, weights->ones().view().part(0, head_dim), kv_heads);
 }
 
 void Decoder::DeviceState::grow_queries(View<float> queries, int64_t count, int64_t position) {
@@ -80,13 +106,17 @@ void Decoder::DeviceState::grow_queries(View<float> queries, int64_t count, int6
 }
 
 void Decoder::DeviceState::project_back(int layer, const PartOutput& y) {
-  ops().take(mixed.view(), rows, int64_t{model.config.heads} * model.config.head_dim, *input);
+  const ModelConfig& c = model.config;
+  const bool latent_ones = c.latent.used();
+  const int64_t width = int64_t{c.heads} * (latent_ones ? c.latent.value : c.dim_of(layer));
+  ops().take(latent_ones ? latent_values(layer) : mixed.view(), rows, width, *input);
   multiply(*input, rows, {{weights->layer(layer).output, y.y, y.add}});
 }
 
 void Decoder::DeviceState::feed(int layer, const PartOutput& y) {
   const ModelConfig& c = model.config;
   const DeviceLayer& w = weights->layer(layer);
+  if (c.ungated != Ungated::kNone) return feed_ungated(layer, y);
   const int64_t ffn = nth(model.layers, layer).gate.rows();
   const View<float> gated = gate.resize(queue, rows * ffn);
   const View<float> raised = up.resize(queue, rows * ffn);
@@ -99,18 +129,41 @@ void Decoder::DeviceState::feed(int layer, const PartOutput& y) {
   multiply(*inner, rows, {{w.down, y.y, y.add}});
 }
 
+void Decoder::DeviceState::feed_ungated(int layer, const PartOutput& y) {
+  const DeviceLayer& w = weights->layer(layer);
+  const LayerWeights& own = nth(model.layers, layer);
+  const int64_t ffn = own.up.rows();
+  const View<float> raised = up.resize(queue, rows * ffn);
+  multiply(*input, rows, {{w.up, raised}});
+  activate(queue, model.config.ungated, own.xielu, raised);
+  ops().take(raised, rows, ffn, *inner);
+  multiply(*inner, rows, {{w.down, y.y, y.add}});
+}
+
 void Decoder::DeviceState::mix_experts(int layer, const PartOutput& y) {
+  route(layer);
+  mix_routed(layer, y);
+}
+
+void Decoder::DeviceState::route(int layer) {
+  const View<float> to = routes.resize(queue, rows * model.config.experts);
+  multiply(*input, rows, {{weights->layer(layer).router, to, false, true}});
+}
+
+/// The experts that the last route() prefers, for the input's rows.
+void Decoder::DeviceState::mix_routed(int layer, const PartOutput& y) {
   const ModelConfig& c = model.config;
   const DeviceLayer& w = weights->layer(layer);
-  multiply(*input, rows, {{w.router, routes.resize(queue, rows * c.experts), false, true}});
   const auto role = [](const DeviceWeight& of) {
     return DeviceExperts::Role{of.matrix.get(), of.bias.view()};
   };
-  const View<const float> bias = w.choice_bias.view();
+  const auto or_null = [](const Array<float>& numbers) {
+    return numbers.size() == 0 ? nullptr : numbers.view().address();
+  };
   ops().mix_experts(*input, routes.view(),
                     {.count = c.experts,
                      .used = c.experts_used,
-                     .rule = c.expert_rule(bias.empty() ? nullptr : bias.address()),
+                     .rule = c.expert_rule(or_null(w.choice_bias), or_null(w.expert_scales)),
                      .gating = c.gating,
                      .gate = role(w.experts_gate),
                      .up = role(w.experts_up),
@@ -127,8 +180,15 @@ void Decoder::DeviceState::add_sublayer(int layer, RowNorm norm) {
 View<float> Decoder::DeviceState::head(const float* hidden, int64_t count, float*) {
   const ModelConfig& c = model.config;
   LH_ASSERT(queue.rank() == 0);
-  ops().rms_norm({hidden, count * c.hidden, queue.place()}, weights->final_norm().view(),
-                 c.norm_eps, count, c.hidden, *input);
+  const View<const float> x(hidden, count * c.hidden, queue.place());
+  const View<const float> norm = weights->final_norm().view();
+  if (c.mean_norms) {
+    const View<float> to = normed.resize(queue, count * c.hidden);
+    layer_norm(queue, x, norm, c.norm_eps, count, c.hidden, to);
+    ops().take(to, count, c.hidden, *input);
+  } else {
+    ops().rms_norm(x, norm, c.norm_eps, count, c.hidden, *input);
+  }
   const View<float> y = result.resize(queue, count * c.vocab);
   multiply(*input, count, {{weights->head(), y, false, true}});
   if (c.logit_scale != 1 || c.logit_cap > 0) ops().scale_and_cap(y, c.logit_scale, c.logit_cap);
@@ -156,6 +216,19 @@ size_t expert_bytes(const ModelConfig& c, int64_t rows) {
   return lists + std::max(expanded, stored) + kGroupedWorkspace;
 }
 
+/// Numbers of a row that only some families need.
+int64_t numbers_of_few_families(const ModelConfig& c, int64_t kv_width) {
+  const int64_t hidden = c.hidden, heads = c.heads;
+  const LatentShape& l = c.latent;
+  int64_t numbers = 0;
+  if (c.mean_norms || c.parallel) numbers += hidden;
+  if (c.experts_apart) numbers += hidden;
+  if (!c.kv_layer.empty()) numbers += 4 * kv_width;  // lent keys and values of two layers
+  if (c.layer_input > 0) numbers += (2 * int64_t{c.layers} + 2) * c.layer_input + hidden;
+  if (l.used()) numbers += heads * (l.query() + l.value) + l.query_rank + l.rank + l.rope;
+  return numbers;
+}
+
 }  // namespace
 
 size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t keys,
@@ -165,11 +238,17 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t k
   const int64_t q_width = int64_t{c.heads} * c.head_dim;
   const int64_t kv_width =
       int64_t{*std::max_element(c.kv_heads.begin(), c.kv_heads.end())} * c.head_dim;
-  const int64_t widest = std::max<int64_t>(c.hidden, q_width);
+  const LatentShape& latent = c.latent;
+  const int64_t heads = c.heads;
+  // Rows of the output matrix's input, and of the widest product.
+  const int64_t output = latent.used() ? heads * latent.value : q_width;
+  const int64_t widest = std::max<int64_t>(
+      c.hidden, latent.used() ? std::max(output, heads * latent.query()) : q_width);
   // f32: the stream, sublayer outputs, queries raw and rotated, attention outputs, keys and values,
   // gate and up.
-  const int64_t ffn = c.widest_ffn();
-  const int64_t f32 = 2 * c.hidden + 3 * q_width + 3 * kv_width + 2 * ffn;
+  const int64_t ffn = std::max(c.widest_ffn(), latent.query_rank);
+  const int64_t f32 =
+      2 * c.hidden + 3 * q_width + 3 * kv_width + 2 * ffn + numbers_of_few_families(c, kv_width);
   const size_t row = n(f32) * sizeof(float) + n(widest + ffn) * sizeof(bf16_t);
   const int64_t logit_rows = rows <= DeviceInput::kMostDecodeRows ? rows : 1;
   // Few rows are also kept in int8: runs of 16 with two factors.

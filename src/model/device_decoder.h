@@ -18,11 +18,11 @@ struct Decoder::DeviceState final : Decoder::State {
   void normalise_heads(int layer, int kv_heads) override;
   void split_pairs(int) override {}  // the rows of the weights are reordered already (DeviceModel)
   void grow_queries(View<float> queries, int64_t count, int64_t position) override;
+  void normalise_again() override;
+  void feed_apart(int layer, const PartOutput& y) override;
+  void end_layer(int layer) override;
+  void move_layer_input(int layer, int64_t from, int64_t to) override;
   // DeviceModel refuses models with these parts.
-  void normalise_again() override { LH_ASSERT(false); }
-  void feed_apart(int, const PartOutput&) override { LH_ASSERT(false); }
-  void end_layer(int) override { LH_ASSERT(false); }
-  void move_layer_input(int, int64_t, int64_t) override { LH_ASSERT(false); }
   void gate_output() override { LH_ASSERT(false); }
   void project_delta(int) override { LH_ASSERT(false); }
   void mix_delta(int, int64_t, int64_t, const RecurrentState::Step&) override { LH_ASSERT(false); }
@@ -42,11 +42,26 @@ struct Decoder::DeviceState final : Decoder::State {
   };
   DeviceOps& ops() const { return queue.device().ops(); }
   void multiply(const DeviceInput& taken, int64_t count, std::initializer_list<Job> jobs);
+  void begin_layer_inputs(std::span<const int32_t> tokens);
+  void add_layer_input(int layer);
+  void project_latent(int layer);
+  View<const float> latent_values(int layer);
+  void feed_ungated(int layer, const PartOutput& y);
+  void route(int layer);
+  void mix_routed(int layer, const PartOutput& y);
 
   std::shared_ptr<const DeviceModel> weights;
   Array<float> gate, up;  ///< [rows, ffn]
   Array<float> routes;    ///< [rows, experts]
   Array<float> low;       ///< [rows, rank]: product with an adapter's first matrix
+  Array<float> normed;    ///< [rows, hidden], if sublayers read the same rows or subtract the mean
+  Array<float> apart;     ///< [rows, hidden]: output of experts that have norms of their own
+  // Latent attention: queries of heads [rows, heads, query], of a row [rows, query_rank], products
+  // with the latent matrix [rows, rank + rope], and values of heads [rows, heads, value].
+  Array<float> latent_queries, low_queries, latent_products, latent_outputs;
+  // Embeddings of layers: [rows, layers, width], products with their matrix, one layer's [rows,
+  // width], its gates, and what it adds [rows, hidden].
+  Array<float> layer_inputs, projected, layer_input, input_gates, input_added;
   /// Operands of products: with a sublayer's matrices or the head, with `down`, and with an
   /// adapter's second matrix.
   std::unique_ptr<DeviceInput> input, inner, low_input;

@@ -9,17 +9,16 @@ namespace {
 /// Throws UserError if the model has a part that only the host computes.
 void refuse_host_parts(const Model& model) {
   const ModelConfig& c = model.config;
-  const char* const part = !c.recurrent.empty()                 ? "recurrent layers"
-                           : c.mean_norms                       ? "norms that subtract the mean"
-                           : c.parallel                         ? "parallel sublayers"
-                           : c.ungated != Ungated::kNone        ? "networks without a gate"
-                           : c.choice_bias && !c.expert_sigmoid ? "biases of softmax scores"
-                           : !c.head_dims.empty()               ? "heads of different sizes"
-                           : c.latent.used()                    ? "latent keys and values"
-                                                                : nullptr;
-  if (part == nullptr) return;
-  user_error("{} models have {}, which are computed on the CPU only; use --device cpu",
-             c.architecture, part);
+  constexpr int kMostGroups = 64;  // ops/matmul/experts.gpu.h
+  if (c.expert_groups > kMostGroups) {
+    user_error(
+        "{}: experts in {} groups run on the CPU only, at most {} run on a GPU; use --device cpu",
+        c.architecture, c.expert_groups, kMostGroups);
+  }
+  if (c.recurrent.empty()) return;
+  user_error(
+      "{} models have recurrent layers, which are computed on the CPU only; use --device cpu",
+      c.architecture);
 }
 
 }  // namespace
@@ -116,6 +115,7 @@ DeviceWeight DeviceModel::experts(const std::vector<ExpertWeights>& all,
 void DeviceModel::copy_attention(const LayerWeights& from, const LayerAdapters& adapters,
                                  DeviceLayer& to) {
   const ModelConfig& c = model_.config;
+  if (c.latent.used()) return copy_latent(from, adapters, to);
   const auto in_halves = [&](int64_t rows) {
     return c.interleaved_rope ? halves_from_pairs(rows, c.head_dim, c.rope.rotary_dim) : RowOrder();
   };
@@ -123,8 +123,10 @@ void DeviceModel::copy_attention(const LayerWeights& from, const LayerAdapters& 
   to.k_norm = numbers(from.k_norm, in_halves(std::ssize(from.k_norm)));
   to.sinks = numbers(from.sinks);
   to.q = weight(from.q, adapters.q, from.q_bias, in_halves(from.q.rows()));
-  to.k = weight(from.k, adapters.k, from.k_bias, in_halves(from.k.rows()));
-  to.v = weight(from.v, adapters.v, from.v_bias);
+  if (from.k.data != nullptr) {
+    to.k = weight(from.k, adapters.k, from.k_bias, in_halves(from.k.rows()));
+  }
+  if (from.v.data != nullptr) to.v = weight(from.v, adapters.v, from.v_bias);
   to.output = weight(from.output, adapters.output, from.output_bias,
                      part_ == nullptr ? Columns{} : part_->of_output);
 }
@@ -133,7 +135,7 @@ void DeviceModel::copy_feed_forward(const LayerWeights& from, const LayerAdapter
                                     DeviceLayer& to) {
   if (from.has_network()) {
     const size_t layer = layers_.size() - 1;  // destination of the current copies
-    to.gate = weight(from.gate, adapters.gate);
+    if (from.gate.data != nullptr) to.gate = weight(from.gate, adapters.gate);
     to.up = weight(from.up, adapters.up);
     to.down = weight(from.down, adapters.down, {},
                      part_ == nullptr ? Columns{} : part_->of_network.at(layer));
@@ -164,7 +166,9 @@ DeviceModel::DeviceModel(const Model& whole, const Queue& queue)
     }
     copy_attention(from, adapters, layer);
     copy_feed_forward(from, adapters, layer);
+    copy_apart(from, layer);
   }
+  copy_layer_inputs();
   embedding_ = matrix(model.embedding);
   if (queue.rank() > 0) return;  // only the first device computes logits
   final_norm_ = numbers(model.final_norm);

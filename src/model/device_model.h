@@ -10,6 +10,7 @@
 #include "model/model_part.h"
 #include "model/row_order.h"
 #include "ops/core/device_ops.h"
+#include "ops/matmul/head_products.h"
 
 namespace longhaul {
 
@@ -27,6 +28,17 @@ struct DeviceWeight {
   bool is_matrix_alone() const { return bias.view().empty() && adapter.a == nullptr; }
 };
 
+/// Matrices [heads, outputs, inputs] in F32 or BF16 (ops/matmul/head_products.h).
+struct DeviceHeads {
+  Array<std::byte> numbers;
+  HeadMatrices shape;  ///< without the numbers
+  HeadMatrices view() const {
+    HeadMatrices all = shape;
+    all.numbers = numbers.view();
+    return all;
+  }
+};
+
 /// Rows of Q and K are in half order (model/row_order.h), independent of the file. Arrays are empty
 /// if the model lacks them.
 struct DeviceLayer {
@@ -39,6 +51,15 @@ struct DeviceLayer {
       experts_down;          ///< matrices of all experts, concatenated by rows
   DeviceWeight router;       ///< for experts
   Array<float> choice_bias;  ///< for the scores of experts
+  // Experts apart from the network (ModelConfig::experts_apart).
+  Array<float> network_after_norm, experts_norm, experts_after_norm, router_norm, expert_scales;
+  // Latent attention; `q` reads the query's latent vector if there is one.
+  DeviceWeight q_down, kv_down;
+  Array<float> q_down_norm, kv_down_norm;
+  DeviceHeads k_up, v_up;
+  // The embedding that the layer adds (ModelConfig::layer_input).
+  DeviceWeight input_gate, input_output;
+  Array<float> input_norm;
 
   const Array<float>& norm(RowNorm which) const { return nth(norms, static_cast<int>(which)); }
 };
@@ -60,10 +81,20 @@ class DeviceModel {
   const DeviceWeight& head() const { return head_; }  ///< only on the root device
   const Array<float>& final_norm() const { return final_norm_; }
   const DeviceLayer& layer(int number) const { return nth(layers_, number); }
+  /// The embeddings of layers (ModelConfig::layer_input), as in Model.
+  const DeviceMatrix& layer_embedding() const { return *layer_embedding_; }
+  const DeviceWeight& layer_projection() const { return layer_projection_; }
+  const Array<float>& layer_projection_norm() const { return layer_projection_norm_; }
+  /// Ones [head_dim], the weight of norms without one.
+  const Array<float>& ones() const { return ones_; }
 
  private:
   void copy_attention(const LayerWeights& from, const LayerAdapters& adapters, DeviceLayer& to);
   void copy_feed_forward(const LayerWeights& from, const LayerAdapters& adapters, DeviceLayer& to);
+  void copy_latent(const LayerWeights& from, const LayerAdapters& adapters, DeviceLayer& to);
+  void copy_apart(const LayerWeights& from, DeviceLayer& to);
+  void copy_layer_inputs();
+  DeviceHeads heads(const TensorView& rows, int64_t first, int64_t stride, int64_t outputs);
   /// Concatenates the weights by rows.
   std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView> weights);
   /// An empty order keeps the file's order.
@@ -88,6 +119,9 @@ class DeviceModel {
   DeviceWeight head_;
   Array<float> final_norm_;
   std::vector<DeviceLayer> layers_;
+  std::shared_ptr<const DeviceMatrix> layer_embedding_;
+  DeviceWeight layer_projection_;
+  Array<float> layer_projection_norm_, ones_;
   size_t bytes_ = 0;
 };
 

@@ -251,7 +251,7 @@ void Decoder::HostState::choose_experts_of_rows(int layer) {
   linear(input, LinearJob{.weight = w.router, .y = routes.data(), .bias = or_null(w.router_bias)},
          compute);
   choose_experts(routes.data(), rows, c.experts, c.experts_used,
-                 c.expert_rule(or_null(w.choice_bias)), chosen.data());
+                 c.expert_rule(or_null(w.choice_bias), or_null(w.expert_scales)), chosen.data());
 }
 
 void Decoder::HostState::mix_experts(int layer, const PartOutput& y) {
@@ -273,7 +273,6 @@ void Decoder::HostState::feed_apart(int layer, const PartOutput& y) {
   rms_norm(x, w.router_norm.data(), c.norm_eps, rows, c.hidden, normed.data());
   input.assign(normed.data(), rows, c.hidden);
   choose_experts_of_rows(layer);
-  for (ExpertChoice& choice : chosen) choice.weight *= nth(w.expert_scales, choice.expert);
   rms_norm(x, w.experts_norm.data(), c.norm_eps, rows, c.hidden, normed.data());
   shared.resize(static_cast<size_t>(all));
   mix.run(normed.data(), rows, w.experts, chosen, c.gating, compute, shared.data(), false,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/parallel.h"
+#include "ops/attention/latent_keys.h"
 #include "ops/core/rms_norm.h"
 
 namespace longhaul {
@@ -26,11 +27,10 @@ void LatentLayer::project(LinearInput& input, const LayerWeights& w, const Model
     low_.assign(low_queries_.data(), rows, l.query_rank);
     linear(low_, LinearJob{.weight = w.q, .y = queries_.data()}, compute);
   }
+  latent_keys(host_queue(), {rows, l.rank, l.rope, l.eps}, {latent_.data(), rows * key},
+              {w.kv_down_norm.data(), l.rank}, {k, rows * key});
   parallel_ranges(rows, 8, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      const float* const from = latent_.data() + r * key;
-      std::copy_n(from + l.rank, l.rope, k + r * key);
-      rms_norm(from, w.kv_down_norm.data(), l.eps, 1, l.rank, k + r * key + l.rope);
       for (int64_t h = 0; h < heads; ++h) {
         std::copy_n(queries_.data() + (r * heads + h) * query + l.plain, l.rope,
                     q + (r * heads + h) * key);

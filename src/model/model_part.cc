@@ -15,6 +15,13 @@ Columns stretch(int64_t all, int rank, int ranks) {
 
 void check_divides(const Model& model, int ranks) {
   const ModelConfig& c = model.config;
+  const char* const undivided = c.latent.used()        ? "one latent vector for all heads"
+                                : !c.head_dims.empty() ? "heads of different sizes"
+                                                       : nullptr;
+  if (undivided != nullptr) {
+    user_error("{} models have {}: they run on one device, not on {}", c.architecture, undivided,
+               ranks);
+  }
   for (const int heads : c.kv_heads) {
     if (heads % ranks == 0) continue;
     user_error("the model has {} KV heads in a layer, which {} devices cannot have between them",
@@ -143,7 +150,7 @@ class Dealer {
                  from.output.cols(), block_of(from.output), ranks_);
     }
     if (from.has_network()) {
-      to.gate = inner(from.gate, network);
+      if (from.gate.data != nullptr) to.gate = inner(from.gate, network);
       to.up = inner(from.up, network);
     }
     for (ExpertWeights& expert : to.experts) {

@@ -275,6 +275,40 @@ INSTANTIATE_TEST_SUITE_P(Attend, OfShape,
                          ::testing::Combine(::testing::ValuesIn(kTypes),
                                             ::testing::Values(64, 80, 96, 112, 128, 256)));
 
+/// Heads of 512 elements, and latent rows of 576 that all query heads share.
+class OfWideHeads : public ::testing::TestWithParam<std::tuple<KvType, int>> {};
+
+TEST_P(OfWideHeads, EveryKindOfSegmentEqualsTheDefinition) {
+  const auto [type, dim] = GetParam();
+  const bool latent = dim == kLatentTestDim;
+  if (latent && (type.k != type.v || type.k == DType::Q4_0)) return;  // refused
+  int major = 0;
+  ok(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+  if (major != 9) return;
+  uint32_t seed = static_cast<uint32_t>(dim);
+  const int rotary[3] = {latent ? 64 : 512, latent ? 32 : 256, 28};
+  for (const auto& [heads, group] : {std::pair(6, 2), std::pair(20, 20), std::pair(130, 130)}) {
+    for (const int rows : {1, 5, 70}) {
+      if (rows > 5 && heads > 20) continue;
+      for (const int64_t keys : {7, 200, 1500}) {
+        for (const bool plain : {true, false}) {
+          AttendShape shape{type, dim, rotary[++seed % 3], heads, group, rows, keys, plain};
+          if (seed % 4 == 1) shape.cap = 1.5f;
+          if (seed % 5 < 2) shape.sinks = true;
+          compare(shape, true, seed, seed % 4 < 2);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+  compare({type, dim, rotary[0], 16, 16, 1, 20000, true}, true, 5);
+  compare({type, dim, rotary[0], 16, 16, 2, 20000, true, 0, true}, true, 9);
+}
+
+INSTANTIATE_TEST_SUITE_P(Attend, OfWideHeads,
+                         ::testing::Combine(::testing::ValuesIn(kTypes),
+                                            ::testing::Values(512, kLatentTestDim)));
+
 TEST(Attend, KeysAreSplitWhereThereAreDecodeRows) {
   for (const int rows : {1, 3, 128}) {
     for (const int dim : {64, 128}) {

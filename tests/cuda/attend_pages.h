@@ -59,13 +59,17 @@ inline void encode(DType type, bool key, std::vector<float>& x, std::byte* at) {
   read_row(type, key, at, std::ssize(x), x.data());
 }
 
+/// Rows of latent attention: the value is the key without its first 64 elements.
+inline constexpr int kLatentTestDim = 576, kLatentRope = 64;
+
 /// Pages of several heads in one range of device memory, in shuffled order. Bytes without a written
 /// row are NaN in every type.
 struct Pages {
   Pages(KvType page_type, int dim, int heads, int64_t count, std::mt19937& random)
       : type(page_type), head_dim(dim), rows(count) {
     // Each page is at a multiple of a power of two, as in the KV store.
-    const size_t key = bytes_of(type.k, dim), value = bytes_of(type.v, dim);
+    const bool latent = dim == kLatentTestDim;
+    const size_t key = bytes_of(type.k, dim), value = latent ? 0 : bytes_of(type.v, dim);
     const size_t page = std::bit_ceil(64 * (key + value));
     const size_t per_head = static_cast<size_t>((count + 63) / 64);
     const size_t all = per_head * static_cast<size_t>(heads);
@@ -83,6 +87,12 @@ struct Pages {
           std::vector<float> x(static_cast<size_t>(dim));
           for (float& e : x) e = normal(random);
           const bool is_key = to == &k[h];
+          if (latent && !is_key) {
+            x = k[h].back();
+            std::fill_n(x.begin(), kLatentRope, 0.0f);
+            to->push_back(x);
+            continue;
+          }
           encode(is_key ? type.k : type.v, is_key, x,
                  is_key ? in + r % 64 * key : in + 64 * key + r % 64 * value);
           to->push_back(x);
@@ -103,7 +113,7 @@ struct Pages {
   }
   ~Pages() { cudaFree(memory); }
   PagedRows head(size_t h) const {
-    return {lists[h].data(), 64, head_dim, type, Place{0}, nullptr};
+    return {lists[h].data(), 64, head_dim, type, Place{0}, nullptr, head_dim == kLatentTestDim};
   }
 
   KvType type;

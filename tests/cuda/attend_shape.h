@@ -34,10 +34,10 @@ inline bool as_stored(const AttendShape& shape,
                       const std::vector<std::vector<KeySegment>>& segments) {
   const bool decode = shape.rows == 1 || shape.rows * shape.group <= 32;
   const auto plain = [](const KeySegment& s) { return !s.rotate && s.index.empty(); };
-  return decode && shape.head_dim % 64 == 0 && is_block_type(shape.type.k) &&
-         is_block_type(shape.type.v) && std::ranges::all_of(segments, [&](const auto& of) {
-           return std::ranges::all_of(of, plain);
-         });
+  return decode && shape.head_dim % 64 == 0 && !is_wide(shape.head_dim) &&
+         is_block_type(shape.type.k) && is_block_type(shape.type.v) &&
+         std::ranges::all_of(segments,
+                             [&](const auto& of) { return std::ranges::all_of(of, plain); });
 }
 
 /// Whether queries rotate back (rope_on_read.cuh). The kernel then rounds other values to bf16 than

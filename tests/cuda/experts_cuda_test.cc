@@ -36,15 +36,24 @@ TEST(CudaExperts, ChosenAsOnTheHost) {
   for (const auto& [rows, experts, used] :
        {std::array<int, 3>{1, 8, 2}, {3, 4, 4}, {37, 128, 8}, {9, 33, 5}, {2, 4096, 64}}) {
     const std::vector<float> bias = random_floats(size_of(experts), 21);
-    const OnDevice<float> bias_there(bias);
-    for (int form = 0; form < 6; ++form) {
-      ExpertRule rule{.among_chosen = form % 2 == 0, .sigmoid = form >= 2, .scale = 1.5f};
-      if (form >= 4) rule.choice_bias = bias.data();
+    const std::vector<float> scales = random_floats(size_of(experts), 22);
+    const OnDevice<float> bias_there(bias), scales_there(scales);
+    // Scores of softmax and sigmoid, with a bias, with groups, with factors of experts.
+    for (int form = 0; form < 32; ++form) {
+      ExpertRule rule{.among_chosen = form % 2 == 0, .sigmoid = form / 2 % 2 == 1, .scale = 1.5f};
+      if (form / 4 % 2 == 1) rule.choice_bias = bias.data();
+      if (form >= 24) rule.expert_scales = scales.data();
+      if (form >= 8 && experts % 4 == 0) {
+        rule.groups = 4;
+        rule.groups_used = std::max(2, used / (experts / 4));
+        rule.best_of_group = form >= 16;
+      }
       const std::vector<float> logits = logits_of(rows, experts, 7);
       const OnDevice<float> there(logits);
       const OnDevice<ExpertChoice> chosen(size_of(rows * used));
       ExpertRule rule_there = rule;
       if (rule.choice_bias != nullptr) rule_there.choice_bias = bias_there.data();
+      if (rule.expert_scales != nullptr) rule_there.expert_scales = scales_there.data();
       choose_experts(nullptr, there.data(), rows, experts, used, rule_there, chosen.data());
       std::vector<ExpertChoice> want(size_of(rows * used));
       choose_experts(logits.data(), rows, experts, used, rule, want.data());

@@ -158,7 +158,8 @@ TEST_P(CoveringOnTheGpu, ReadsAsDenseAttention) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiny, CoveringOnTheGpu,
-                         testing::Values("gemma2", "gemma3", "smollm3", "qwen3"));
+                         testing::Values("gemma2", "gemma3", "smollm3", "qwen3", "cohere2",
+                                         "gemma4", "deepseek_v3"));
 
 }  // namespace
 }  // namespace longhaul

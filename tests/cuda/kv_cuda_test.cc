@@ -297,6 +297,38 @@ TEST_P(CudaKv, ReadsRows) {
   }
 }
 
+/// Pages of latent rows hold no values.
+TEST(CudaLatentKv, WritesAndMovesKeysOnly) {
+  constexpr int kDim = 576, kRows = 100;
+  const KvForm form{DType::BF16, kDim, 64, true};
+  const size_t row = size_t{kDim} * 2, page = 64 * row;
+  const OnDevice<std::byte> memory(4 * page);
+  std::vector<std::byte*> pages;
+  for (const size_t p : {2, 0, 3, 1}) pages.push_back(memory.data() + p * page);
+  const OnDevice<std::byte*> table(pages);
+  const std::vector<float> k = random_floats(size_t{kRows} * kDim, 5);
+  const OnDevice<float> k_there(k), v_there(random_floats(k.size(), 6));
+  NewRows added{.rows = kRows, .k = k_there.data(), .v = v_there.data()};
+  added.k_stride = added.v_stride = kDim;
+  const AppendList list{table.data(), 0, 0};
+  append_rows(nullptr, form, added, {&list, 1});
+  std::vector<std::byte> expected = std::vector<std::byte>(4 * page, std::byte{0xff});
+  const auto at = [&](size_t r) {
+    return expected.data() + (r < 64 ? 2 : 0) * page + r % 64 * row;
+  };
+  for (size_t r = 0; r < kRows; ++r) {
+    write_row(DType::BF16, true, k.data() + r * kDim, kDim, at(r));
+  }
+  EXPECT_EQ(memory.get(), expected);
+  const OnDevice<int32_t> kept(std::vector<int32_t>{3, 50, 99});
+  const RowMove move{table.data() + 2, 0, table.data(), 0, kept.data(), nullptr, 3};
+  move_rows(nullptr, form, {&move, 1}, true);
+  const size_t rows[] = {3, 50, 99};
+  for (size_t i = 0; i < 3; ++i)
+    std::copy_n(at(rows[i]), row, expected.data() + 3 * page + i * row);
+  EXPECT_EQ(memory.get(), expected);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, CudaKv,
                          testing::Values(Form{DType::BF16, 128, 64}, Form{DType::BF16, 64, 64},
                                          Form{DType::F16, 80, 64}, Form{DType::F32, 128, 64},

@@ -70,8 +70,9 @@ TEST_P(FamilyOnSeveralDevices, LogitsEqualTheHosts) {
   // The first layers of a model with experts may be dense.
   const LayerWeights& layer = engine->model().layers.back();
   const TensorView& down = config.experts > 0 ? layer.experts.front().down : layer.down;
-  if (ranks == 1 || config.qk_norm == QkNorm::kWhole || testing_support::is_host_only(GetParam()) ||
-      config.ffn / traits(down.type).block_size < ranks) {
+  const bool whole = config.qk_norm == QkNorm::kWhole || config.latent.used() ||
+                     !config.head_dims.empty() || testing_support::is_host_only(GetParam());
+  if (ranks == 1 || whole || config.ffn / traits(down.type).block_size < ranks) {
     EXPECT_THROW(Session(engine, on(FakeCommunicator(std::max(2, ranks)))), UserError);
     return;
   }

@@ -55,10 +55,7 @@ inline std::vector<TinyModel> tiny_models(const std::filesystem::path& data) {
 /// Whether devices refuse the family, because only the host computes a part of its arithmetic.
 inline bool is_host_only(const TinyModel& model) {
   const std::string family = model.name.substr(model.name.find('_') + 1);
-  return family.starts_with("qwen3_next") || family.starts_with("qwen3_5") || family == "apertus" ||
-         family == "arcee" || family == "cohere2" || family == "ernie4_5_moe" ||
-         family.starts_with("gemma4") || family.starts_with("deepseek_v") || family == "mistral4" ||
-         family == "glm4_moe_lite" || family == "youtu";
+  return family.starts_with("qwen3_next") || family.starts_with("qwen3_5");
 }
 
 /// The refusal of a session with these options; empty: there is none.

@@ -423,6 +423,9 @@ TEST(AttendPlan, HeadsAndTypesThatTheKernelsTake) {
   EXPECT_FALSE(can_attend(128, 32, DType::BF16));
   EXPECT_TRUE(can_attend(64, 64, {DType::Q8_0, DType::Q4_0}));
   EXPECT_FALSE(can_attend(112, 64, {DType::BF16, DType::Q4_0}));
+  EXPECT_TRUE(can_attend(512, 64, DType::BF16));  // by the kernel of wide heads
+  EXPECT_TRUE(can_attend(576, 64, DType::Q8_0));
+  EXPECT_FALSE(can_attend(320, 64, DType::BF16));
 }
 
 /// The decode kernel has a special form for such keys.

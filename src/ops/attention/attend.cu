@@ -246,8 +246,8 @@ void attend(CUstream_st* stream, std::span<const AttendJob> jobs, Scratch& scrat
                               call.head_dim);
   }
   if (!plan.tiles().empty()) {
-    launch_attend_tile(stream, args, records(plan.tiles(), layout.tiles), count(plan.tiles()),
-                       call.head_dim);
+    (is_wide(call.head_dim) ? launch_attend_wide : launch_attend_tile)(
+        stream, args, records(plan.tiles(), layout.tiles), count(plan.tiles()), call.head_dim);
   }
   if (!plan.decode().empty()) {
     launch_attend_decode(stream, args, s.decode_plan(at), plan.decode_blocks(), s.limits);

@@ -57,8 +57,12 @@ class Scratch {
 
 /// Returns whether attend() supports heads of `head_dim` elements and pages of `page_rows` rows of
 /// `type`. It supports 64, 80, 96, 112, 128 and 256 elements, 64 rows, and every type of keys and
-/// values (block types only with whole blocks).
+/// values (block types only with whole blocks). On Hopper it also supports 512 elements, and 576
+/// elements whose last 512 are the value (PagedRows::values_in_keys). The output of the first 64 of
+/// these is then zero.
 bool can_attend(int head_dim, int page_rows, const KvType& type);
+/// Whether only the kernel of wide heads computes such heads.
+inline bool is_wide(int head_dim) { return head_dim > 256; }
 
 /// Queues the tasks on `stream` and returns without waiting. Memory of each part of the call:
 ///   - queries, out, lse, sinks, the tables of rotations: device memory;

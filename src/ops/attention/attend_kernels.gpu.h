@@ -88,6 +88,9 @@ struct DeviceLimits {
 /// The functions below start one thread block per unit unless stated otherwise.
 void launch_attend_tile(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units,
                         int count, int head_dim);
+/// For heads that is_wide() names (attend.gpu.h); units have at most kWideUnitRows rows.
+void launch_attend_wide(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units,
+                        int count, int head_dim);
 void launch_attend_tile_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
                              const UnitRecord* units, int count, int head_dim);
 /// Like launch_attend_sm90(), for segments with masks.

@@ -2,6 +2,7 @@
 // the parts. With few parts a warp merges a row. With many parts a thread block does: its groups of
 // threads take parts in turn, and load a row's elements by 16 bytes.
 
+#include "ops/attention/attend.gpu.h"
 #include "ops/attention/row_place.cuh"
 #include "ops/core/gpu/block_sum.cuh"
 #include "ops/core/gpu/early_launch.cuh"
@@ -56,10 +57,11 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t row = merge.row_begin + f / merge.head_count, at = row * a.heads + head;
   const float factor = end_row(sink_of(a, head), top, sum);
   for (int p = threadIdx.x; p < merge.parts; p += kThreads) weights[p] *= factor;
-  if (threadIdx.x == 0 && a.lse != nullptr) a.lse[at] = natural_lse(top, sum);
+  if (threadIdx.x == 0 && blockIdx.z == 0 && a.lse != nullptr) a.lse[at] = natural_lse(top, sum);
   __syncthreads();
-  const int columns = head_dim / 4, groups = kThreads / columns;
-  const int group = threadIdx.x / columns, column = threadIdx.x % columns;
+  const int columns = head_dim / 4 / static_cast<int>(gridDim.z), groups = kThreads / columns;
+  const int group = threadIdx.x / columns, own = threadIdx.x % columns;
+  const int column = static_cast<int>(blockIdx.z) * columns + own;
   float4 o = {0, 0, 0, 0};
   if (group < groups) {
     const float* x = first + static_cast<int64_t>(f) * head_dim + 4 * column;
@@ -75,7 +77,7 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   if (group != 0) return;
   for (int g = 1; g < groups; ++g) {
-    const float4 x = sums[g * columns + column];
+    const float4 x = sums[g * columns + own];
     o.x += x.x, o.y += x.y, o.z += x.z, o.w += x.w;
   }
   reinterpret_cast<float4*>(a.out + at * head_dim)[column] = o;
@@ -128,7 +130,9 @@ void launch_merge_parts(CUstream_st* stream, const AttendArgs& args, const Merge
                         int count, int most_rows, int most_parts, int head_dim) {
   const bool decode = most_parts <= kDecodeParts;
   const int blocks = decode ? (most_rows + kRowsOfBlock - 1) / kRowsOfBlock : most_rows;
-  const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(count));
+  // A wide row has few groups of threads, so that its columns are divided among thread blocks.
+  const unsigned slices = !decode && is_wide(head_dim) ? 4 : 1;
+  const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(count), slices);
   launch_early(stream, "merge_parts", decode ? merge_decode_parts : merge_parts, grid, kThreads, 0,
                args, merges, head_dim);
 }

@@ -10,6 +10,7 @@ namespace {
 /// a tile of 128 rows would be mostly empty.
 constexpr int kMostDecodeRows = 4 * kDecodeUnitRows;
 constexpr int64_t kMostParts = 1024;
+constexpr int kLatentDim = 576;
 constexpr int64_t kMostPosition = int64_t{1} << 29;
 
 /// The page list in device memory, or null if PagedRows has none.
@@ -41,6 +42,7 @@ struct TileCost {
 };
 constexpr TileCost kSm90Tiles{0.9, 4};
 constexpr TileCost kGatheredTiles{4.6, 2};  // thread blocks that gather keys, for mma.sync
+constexpr TileCost kWideTiles{2.6, 2};      // 64 rows of wide heads
 
 /// Parts of a decode unit with `tiles` tiles of 16 keys. A warp weighs 32 parts at a time. With up
 /// to four more parts, the second round costs more than shorter parts save if a part has less than
@@ -78,7 +80,7 @@ int64_t parts_of_equal_units(int64_t units, int64_t tiles, int64_t blocks_at_onc
 }  // namespace
 
 bool can_attend(int head_dim, int page_rows, const KvType& type) {
-  constexpr int kHeadDims[] = {64, 80, 96, 112, 128, 256};
+  constexpr int kHeadDims[] = {64, 80, 96, 112, 128, 256, 512, kLatentDim};
   return page_rows == kPageRows && type.holds(head_dim) &&
          std::ranges::find(kHeadDims, head_dim) != std::end(kHeadDims);
 }
@@ -132,6 +134,7 @@ void take_joinable(std::vector<const AttendJob*>& left, std::vector<AttendJob>& 
 void AttendPlan::add_segment(const AttendCall& call, const KeySegment& s) {
   LH_ASSERT(can_attend(call.head_dim, s.rows.page_rows, s.rows.type));
   LH_ASSERT(s.rows.head_dim == call.head_dim);
+  LH_ASSERT(s.rows.values_in_keys == (call.head_dim == kLatentDim));
   LH_ASSERT(s.count >= 0 && s.count < kFar && s.begin >= 0 && s.begin < kFar);
   LH_ASSERT(s.position > -kMostPosition && s.position < kMostPosition);
   const bool list = !s.index.empty();
@@ -227,6 +230,7 @@ bool AttendPlan::fits_sm90(const AttendCall& call, const AttendTask& task) const
 }
 
 AttendPlan::Kernel AttendPlan::kernel_for(const AttendCall& call, const AttendTask& task) const {
+  if (is_wide(call.head_dim)) return kTiles;
   const auto masked = [](const KeySegment& s) { return !s.masks.empty(); };
   if (std::ranges::any_of(task.segments, masked)) {
     LH_ASSERT(std::ranges::all_of(task.segments, masked) && fits_sm90(call, task));
@@ -361,7 +365,9 @@ void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
   const bool equal = (kernel == kSm90 || kernel == kTiles) && counts_.empty() && !strips_.empty() &&
                      jobs_ == 1 && 5 * strips_.back().work >= 4 * strips_.front().work;
   const int64_t at_once = machine_.processors * (kernel == kTiles && head_dim <= 64 ? 2 : 1);
-  const TileCost& tile = kernel == kTiles ? kGatheredTiles : kSm90Tiles;
+  const TileCost& tile = is_wide(head_dim)  ? kWideTiles
+                         : kernel == kTiles ? kGatheredTiles
+                                            : kSm90Tiles;
   const int64_t of_equal =
       equal ? parts_of_equal_units(count, strips_.front().work, at_once, tile) : 0;
   for (const Strip& strip : strips_) {
@@ -460,7 +466,8 @@ void AttendPlan::make(std::span<const AttendJob> jobs, const AttendMachine& mach
   const Sizes tiles{kTileKeys, kTileUnitRows, 4 * processors, 16};
   cut(kSm90, tiles, call.head_dim, sm90_);
   cut(kMasked, tiles, call.head_dim, masked_);
-  cut(kTiles, tiles, call.head_dim, tiles_);
+  const Sizes wide{kTileKeys, kWideUnitRows, processors, 2};
+  cut(kTiles, is_wide(call.head_dim) ? wide : tiles, call.head_dim, tiles_);
   cut(kDecode, {kDecodeKeys, kDecodeUnitRows, 2 * processors, 8}, call.head_dim, decode_);
 }
 

@@ -17,6 +17,7 @@ namespace longhaul::cuda {
 
 inline constexpr int kPageRows = 64;       ///< keys of a page; as many values follow
 inline constexpr int kTileUnitRows = 128;  ///< (row, head) rows of a unit for the tile kernels
+inline constexpr int kWideUnitRows = 64;   ///< (row, head) rows of a unit for wide heads
 inline constexpr int kDecodeUnitRows = 8;  ///< (row, head) rows of a unit for the decode kernel
 inline constexpr int kMostMerged = 512;   ///< most rows of all parts that a unit's last part merges
 inline constexpr int kTileKeys = 64;      ///< tile size in keys by which prefill units are divided

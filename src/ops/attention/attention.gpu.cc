@@ -17,17 +17,20 @@
 namespace longhaul::cuda {
 namespace {
 
-bool attends(const AttendJob& job) {
+bool attends(const GpuQueue& queue, const AttendJob& job) {
+  const int head_dim = job.call.head_dim;
+  if (is_wide(head_dim) && queue.capability() != 90) return false;
   for (const AttendTask& task : job.tasks) {
     for (const KeySegment& s : task.segments) {
-      if (!can_attend(job.call.head_dim, s.rows.page_rows, s.rows.type)) return false;
+      if (!can_attend(head_dim, s.rows.page_rows, s.rows.type)) return false;
+      if (s.rows.values_in_keys != (is_wide(head_dim) && head_dim != 512)) return false;
     }
   }
   return true;
 }
 
 bool run_attend(GpuQueue& queue, const AttendCall& call, std::span<const AttendTask> tasks) {
-  if (!attends({call, tasks})) return false;
+  if (!attends(queue, {call, tasks})) return false;
   auto& scratch = queue.own<Scratch>();
   scratch.pages = engine_pages(queue, call.head_dim);
   queue.own<StagedKeys>().run(call, tasks, [&](std::span<const AttendTask> some) {
@@ -49,7 +52,8 @@ void run_attend_all(GpuQueue& queue, std::span<const AttendJob> jobs) {
   for (const AttendJob& job : jobs) left.push_back(&job);
   while (!left.empty()) {
     take_joinable(left, joined);
-    if (joined.size() == 1 || !std::ranges::all_of(joined, attends)) {
+    const auto is_attended = [&](const AttendJob& job) { return attends(queue, job); };
+    if (joined.size() == 1 || !std::ranges::all_of(joined, is_attended)) {
       for (const AttendJob& job : joined) longhaul::attend(job.call, job.tasks);
       continue;
     }

@@ -17,8 +17,11 @@ struct KvForm {
   KvType type;  ///< holds head_dim
   int head_dim = 0;
   int page_rows = 64;
+  bool values_in_keys = false;  ///< pages hold no values (PagedRows::values_in_keys)
 };
-inline KvForm form_of(const PagedRows& rows) { return {rows.type, rows.head_dim, rows.page_rows}; }
+inline KvForm form_of(const PagedRows& rows) {
+  return {rows.type, rows.head_dim, rows.page_rows, rows.values_in_keys};
+}
 
 using PageTable = std::byte* const*;
 inline PageTable table_of(const PagedRows& rows) {

@@ -89,7 +89,8 @@ void move_as(Stream stream, const PageShape& shape, const Records<RowMove>& move
              bool apart) {
   constexpr int kSliceBytes = kSliceWords * static_cast<int>(sizeof(Word));
   const auto slices_of = [](int bytes) { return (bytes + kSliceBytes - 1) / kSliceBytes; };
-  const Slices slices{slices_of(shape.keys.row_bytes), slices_of(shape.values.row_bytes)};
+  const Slices slices{slices_of(shape.keys.row_bytes),
+                      shape.values_in_keys ? 0 : slices_of(shape.values.row_bytes)};
   const dim3 grid(static_cast<unsigned>(slices.keys + slices.values), count, apart ? 16u : 1u);
   launch_early(stream, "move_rows", move_rows_kernel<Word>, grid, kThreads, 0, shape, moves,
                slices);

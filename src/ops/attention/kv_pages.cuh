@@ -20,6 +20,7 @@ struct PageSide {
 struct PageShape {
   int head_dim, page_rows;
   PageSide keys, values;
+  bool values_in_keys;  ///< there are no values to write
 
   __device__ std::byte* row(PageTable pages, int64_t row, bool value) const {
     const PageSide side = value ? values : keys;
@@ -34,7 +35,8 @@ inline PageShape shape_of(const KvForm& form) {
   return {form.head_dim,
           form.page_rows,
           {keys.type, keys.row_bytes, keys.in_page},
-          {values.type, values.row_bytes, values.in_page}};
+          {values.type, values.row_bytes, values.in_page},
+          form.values_in_keys};
 }
 
 /// Stores elements t to t + kRun - 1 of a row.

@@ -112,6 +112,7 @@ __global__ void __launch_bounds__(32 * kWarps)
     const auto head = static_cast<int>(2 * (blockIdx.y - lists.count)) + (at.value ? 1 : 0);
     return rotate_query<kRun>(a, at.row, head, shape.head_dim);
   }
+  if (at.value && shape.values_in_keys) return;
   const AppendList list = lists.list[blockIdx.y];
   store_row<kRun>(a, source_of(a, list, at, shape.head_dim), at.row,
                   at.value ? shape.values.type : shape.keys.type, shape.head_dim,
@@ -139,7 +140,7 @@ __global__ void __launch_bounds__(32 * kWarps)
   if (item < all.lists) {
     const AppendList list = all.list[item];
     const NewRows& a = all.source[list.source];
-    if (at.row >= a.rows) return;
+    if (at.row >= a.rows || (at.value && shape.values_in_keys)) return;
     return store_row<kRun>(a, source_of(a, list, at, shape.head_dim), at.row,
                            at.value ? shape.values.type : shape.keys.type, shape.head_dim,
                            shape.row(list.pages, list.first + at.row, at.value));

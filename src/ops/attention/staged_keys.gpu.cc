@@ -22,6 +22,7 @@ bool lies_well(const KeySegment& s) {
 /// A stretch cannot represent keys at listed positions.
 bool can_lie_well(const KeySegment& s) {
   if (s.rows.listed == nullptr || s.rows.page_rows != kPageRows) return false;
+  if (s.rows.values_in_keys) return false;
   if (s.index.empty()) return true;
   return !s.whole_pages && (!s.indexed_positions || s.visible == Visibility::kAll);
 }

@@ -180,7 +180,7 @@ void run_list_tile_keys(GpuQueue& queue, int tile, int page_rows,
 
 bool run_reads_masks(GpuQueue& queue, const PagedRows& rows) {
   return rows.type == DType::BF16 && rows.page_rows == kPageRows && rows.head_dim <= 128 &&
-         rows.pages != nullptr && rows.listed != nullptr &&
+         !rows.values_in_keys && rows.pages != nullptr && rows.listed != nullptr &&
          engine_pages(queue, rows.head_dim).holds(rows.pages[0], rows.head_dim);
 }
 

@@ -1,13 +1,44 @@
 // The GPU's operations of this folder.
 
 #include "ops/core/best_logits.gpu.h"
+#include "ops/core/columns.h"
 #include "ops/core/elementwise.gpu.h"
+#include "ops/core/few_families.gpu.h"
 #include "ops/core/fill.h"
 #include "ops/core/gpu/operations.gpu.h"
+#include "ops/core/layer_norm.h"
 #include "ops/core/mean_rows.h"
 #include "ops/core/score_vectors.gpu.h"
+#include "ops/matmul/head_products.gpu.h"
 
 namespace longhaul::cuda {
+
+namespace {
+
+void implement_few_families(GpuQueue& queue) {
+  queue.implement(kLayerNorm, [](GpuQueue& on, View<const float> x, View<const float> weight,
+                                 float eps, int64_t rows, int64_t n, View<float> y) {
+    layer_norm(on.handle(), x.address(), weight.address(), eps, rows, n, y.address());
+  });
+  queue.implement(kActivate, [](GpuQueue& on, Ungated function, const Xielu& xielu, View<float> x) {
+    activate(on.handle(), function, xielu, x.address(), x.size());
+  });
+  queue.implement(kCopyRowColumns, [](GpuQueue& on, const RowColumns<const float>& from,
+                                      const RowColumns<float>& to, int64_t rows, int64_t count) {
+    copy_row_columns(on.handle(), from.numbers.address(), from.stride, to.numbers.address(),
+                     to.stride, rows, count);
+  });
+  queue.implement(kLatentKeys, [](GpuQueue& on, const LatentKeys& shape, View<const float> products,
+                                  View<const float> weight, View<float> keys) {
+    latent_keys(on.handle(), shape, products.address(), weight.address(), keys.address());
+  });
+  queue.implement(
+      kMultiplyHeads,
+      [](GpuQueue& on, int64_t rows, const HeadMatrices& w, const HeadNumbers<const float>& x,
+         const HeadNumbers<float>& y) { return multiply_heads(on.handle(), rows, w, x, y); });
+}
+
+}  // namespace
 
 void implement_core(GpuQueue& queue) {
   queue.implement(kFill, [](GpuQueue& on, View<float> x, float value) {
@@ -28,6 +59,7 @@ void implement_core(GpuQueue& queue) {
                      std::span<BestLogit> best, std::span<LogitSums> sums) {
                     on.own<BestLogits>().run(logits, rules, k, best, sums);
                   });
+  implement_few_families(queue);
 }
 
 }  // namespace longhaul::cuda

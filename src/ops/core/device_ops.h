@@ -53,7 +53,7 @@ struct DeviceExperts {
     View<const float> bias;  ///< one number per row of `weight`; empty: none
   };
   int count = 0, used = 0;  ///< number of experts, and number of experts used by each row
-  ExpertRule rule;          ///< its bias lies on the device
+  ExpertRule rule;          ///< its lists lie on the device
   Gating gating;
   Role gate, up;  ///< [count * ffn, hidden]
   Role down;      ///< [count * hidden, ffn]

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/assert.h"
+#include "base/on_device.h"
 #include "base/parallel.h"
 
 namespace longhaul {
@@ -24,6 +25,12 @@ void activate(Ungated function, const Xielu& xielu, float* x, int64_t count) {
                                      : (std::expm1(std::min(v, xielu.eps)) - v) * xielu.alpha_n);
     }
   });
+}
+
+void activate(Queue& queue, Ungated function, const Xielu& xielu, View<float> x) {
+  if (on_device(kActivate, queue, function, xielu, x)) return;
+  HostStage on(queue);
+  activate(function, xielu, on(x).address(), x.size());
 }
 
 }  // namespace longhaul

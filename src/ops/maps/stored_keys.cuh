@@ -55,6 +55,7 @@ inline StoredRows keys_of(const KvForm& form, const std::byte* const* pages = nu
   return {pages, type, form.head_dim, form.page_rows, stored_bytes(type, form.head_dim), 0};
 }
 inline StoredRows values_of(const KvForm& form, const std::byte* const* pages = nullptr) {
+  if (form.values_in_keys) return keys_of(form, pages);
   const PageType type = page_type(form.type.v, false);
   const auto keys = static_cast<int64_t>(bytes_of(form.type.k, form.head_dim)) * form.page_rows;
   return {pages, type, form.head_dim, form.page_rows, stored_bytes(type, form.head_dim), keys};

@@ -73,7 +73,8 @@ void choose_of_row(const float* logits, int experts, int used, const ExpertRule&
   std::sort(order.begin(), order.begin() + used);
   for (int i = 0; i < used; ++i) {
     const int32_t expert = order[static_cast<size_t>(i)];
-    chosen[i] = {expert, static_cast<float>(weight(expert) / sum * rule.scale)};
+    const float scale = rule.expert_scales == nullptr ? 1 : rule.expert_scales[expert];
+    chosen[i] = {expert, static_cast<float>(weight(expert) / sum * rule.scale) * scale};
   }
 }
 

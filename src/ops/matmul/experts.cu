@@ -33,9 +33,63 @@ __device__ float warp_sum(float x) {
 
 __device__ float sigmoid(float x) { return 1 / (1 + expf(-x)); }
 
-__device__ float choice_score(const float* logits, int expert, const ExpertRule& rule) {
-  if (rule.choice_bias == nullptr) return logits[expert];
-  return sigmoid(logits[expert]) + rule.choice_bias[expert];
+/// The scores of a row by which its experts are chosen.
+struct RowScores {
+  const float* logits;
+  const ExpertRule& rule;
+  float top = 0, sum = 1;   ///< of the softmax, if scores are probabilities
+  uint64_t groups = ~0ull;  ///< bit g: experts of group g may be chosen
+
+  /// Logits order experts as scores do, unless scores are changed or added.
+  __device__ bool by_logits() const { return rule.choice_bias == nullptr && rule.groups == 1; }
+  __device__ float at(int expert) const {
+    if (by_logits()) return logits[expert];
+    const float score = rule.sigmoid ? sigmoid(logits[expert]) : expf(logits[expert] - top) / sum;
+    return rule.choice_bias == nullptr ? score : score + rule.choice_bias[expert];
+  }
+  __device__ bool bars(int expert, int group_size) const {
+    return rule.groups > 1 && (groups >> expert / group_size & 1) == 0;
+  }
+};
+
+__device__ void sum_softmax(RowScores& row, int experts) {
+  float top = -INFINITY, sum = 0;
+  for (int e = threadIdx.x; e < experts; e += 32) top = fmaxf(top, row.logits[e]);
+  for (int d = 16; d > 0; d /= 2) top = fmaxf(top, __shfl_xor_sync(~0u, top, d));
+  for (int e = threadIdx.x; e < experts; e += 32) sum += expf(row.logits[e] - top);
+  row.top = top;
+  row.sum = warp_sum(sum);
+}
+
+/// Keeps the best groups. At most 64 groups: each lane has the scores of two.
+__device__ void choose_groups(RowScores& row, int experts) {
+  const int lane = threadIdx.x, size = experts / row.rule.groups;
+  float own[2] = {0, 0};
+  for (int g = 0; g < row.rule.groups; ++g) {
+    float best = -INFINITY, next = -INFINITY;
+    for (int e = lane; e < size; e += 32) {
+      const float score = row.at(g * size + e);
+      next = fmaxf(next, fminf(best, score));
+      best = fmaxf(best, score);
+    }
+    for (int d = 16; d > 0; d /= 2) {
+      const float of_best = __shfl_xor_sync(~0u, best, d), of_next = __shfl_xor_sync(~0u, next, d);
+      next = fmaxf(fminf(best, of_best), fmaxf(next, of_next));
+      best = fmaxf(best, of_best);
+    }
+    if (lane == g % 32) own[g / 32] = row.rule.best_of_group || size == 1 ? best : best + next;
+  }
+  row.groups = 0;
+  for (int i = 0; i < row.rule.groups_used; ++i) {
+    Candidate best{0, -1};
+    for (int half = 0; half < 2; ++half) {
+      const int group = 32 * half + lane;
+      if (group >= row.rule.groups || (row.groups >> group & 1) != 0) continue;
+      const Candidate here{own[half], group};
+      if (comes_before(here, best)) best = here;
+    }
+    row.groups |= 1ull << best_of_warp(best).expert;
+  }
 }
 
 /// One warp per row. It takes the largest remaining score `used` times, then sorts them.
@@ -51,17 +105,22 @@ __global__ void __launch_bounds__(32 * kWarps)
   uint32_t* const taken = taken_of[threadIdx.y];
   for (int w = lane; w < words; w += 32) taken[w] = 0;
   __syncwarp();
-  float top = 0;
+  RowScores scores{logits, rule};
+  if (!scores.by_logits() && !rule.sigmoid) sum_softmax(scores, experts);
+  if (rule.groups > 1) choose_groups(scores, experts);
+  const int group_size = experts / rule.groups;
+  float top = scores.top;
   for (int i = 0; i < used; ++i) {
     Candidate best{0, -1};
     for (int w = 0; w < words; ++w) {
       const int expert = 32 * w + lane;
       if (expert >= experts || (taken[w] >> lane & 1) != 0) continue;
-      const Candidate here{choice_score(logits, expert, rule), expert};
+      if (scores.bars(expert, group_size)) continue;
+      const Candidate here{scores.at(expert), expert};
       if (comes_before(here, best)) best = here;
     }
     best = best_of_warp(best);
-    if (i == 0) top = logits[best.expert];
+    if (i == 0 && scores.by_logits()) top = logits[best.expert];
     __syncwarp();
     if (lane == 0) taken[best.expert / 32] |= 1u << best.expert % 32;
     __syncwarp();
@@ -80,7 +139,8 @@ __global__ void __launch_bounds__(32 * kWarps)
     if ((taken[w] >> lane & 1) != 0) {
       const int at = before + __popc(taken[w] & ((1u << lane) - 1));
       const int expert = 32 * w + lane;
-      chosen[at] = {expert, weight(expert) / sum * rule.scale};
+      const float scale = rule.expert_scales == nullptr ? 1 : rule.expert_scales[expert];
+      chosen[at] = {expert, weight(expert) / sum * rule.scale * scale};
     }
     before += __popc(taken[w]);
   }
@@ -198,7 +258,7 @@ void add_any(Stream stream, const In* results, const int32_t* places, int64_t ro
 void choose_experts(Stream stream, const float* logits, int64_t rows, int experts, int used,
                     const ExpertRule& rule, ExpertChoice* chosen) {
   LH_ASSERT(used >= 1 && used <= experts && experts <= kMostExperts);
-  LH_ASSERT(rule.sigmoid || rule.choice_bias == nullptr);
+  LH_ASSERT(rule.groups <= kMostExpertGroups && experts % rule.groups == 0);
   if (rows == 0) return;
   const auto grid = static_cast<unsigned>((rows + kWarps - 1) / kWarps);
   choose_kernel<<<grid, dim3(32, kWarps), 0, stream>>>(logits, rows, experts, used, rule, chosen);

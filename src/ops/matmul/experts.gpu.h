@@ -9,9 +9,11 @@
 namespace longhaul::cuda {
 
 inline constexpr int kMostExperts = 4096;
+inline constexpr int kMostExpertGroups = 64;
 
 /// Chooses `used` experts for each row of `logits` [rows, experts] as ops/matmul/expert_choice.h
-/// defines, and writes them to chosen [rows, used]. The rule's bias lies on the device.
+/// defines, and writes them to chosen [rows, used]. The rule's lists lie on the device. There are
+/// at most kMostExpertGroups groups.
 void choose_experts(Stream stream, const float* logits, int64_t rows, int experts, int used,
                     const ExpertRule& rule, ExpertChoice* chosen);
 

@@ -1,0 +1,25 @@
+#pragma once
+// Keys of multi-head latent attention (DeepSeek-V2, arXiv:2405.04434, section 2.1), as they are
+// stored: the part that rotates, then the normalised latent vector.
+
+#include <cstdint>
+
+#include "base/array.h"
+
+namespace longhaul {
+
+struct LatentKeys {
+  int64_t rows = 0;
+  int rank = 0, rope = 0;
+  float eps = 0;  ///< of the root-mean-square norm
+};
+
+/// Computes keys [rows, rope + rank], not rotated, from the products [rows, rank + rope] with the
+/// latent matrix. `weight` [rank] is the norm's.
+void latent_keys(Queue& queue, const LatentKeys& shape, View<const float> products,
+                 View<const float> weight, View<float> keys);
+inline const DeviceOperation<bool(const LatentKeys&, View<const float>, View<const float>,
+                                  View<float>)>
+    kLatentKeys;
+
+}  // namespace longhaul

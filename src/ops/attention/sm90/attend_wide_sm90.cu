@@ -1,0 +1,393 @@
+// Attention of wide heads on Hopper, for prefill and decode: heads of 512 elements (Gemma 4's
+// layers without a window), and latent rows of 576 elements, whose last 512 are also the value
+// (multi-head latent attention). A thread block computes 64 (row, head) rows. All query heads of
+// latent attention share a row of keys, so a tile of 64 keys is read once for up to 64 heads.
+//
+// Two warpgroups multiply the queries by all keys of a tile, and each computes 256 columns of the
+// output. Queries and keys lie in shared memory in the 128-byte swizzle: groups of 64 columns, in
+// each of which a row has 128 bytes. While a latent tile is multiplied, the next one is loaded.
+// With 512 elements the two tiles in memory are the keys and the values; keys load while values are
+// multiplied, and values while keys are.
+
+#include <new>
+
+#include "ops/attention/key_tile.cuh"
+#include "ops/attention/row_place.cuh"
+#include "ops/core/gpu/device_error.gpu.h"
+#include "ops/core/gpu/early_launch.cuh"
+#include "ops/core/gpu/hopper.cuh"
+
+namespace longhaul::cuda {
+namespace {
+
+constexpr int kWideThreads = 256;
+constexpr int kWideKeys = kTileKeys;
+constexpr int kWideValues = 512;        ///< columns of the output that are computed
+constexpr int kColumnBytes = 64 * 128;  ///< 64 columns of 64 rows
+constexpr int kWarpgroupColumns = kWideValues / 2;
+
+template <int D>
+struct WideForm {
+  static constexpr bool kLatent = D != kWideValues;
+  static constexpr int kTileBytes = D / 64 * kColumnBytes;
+  /// Columns before those of the values. Their outputs are zeros.
+  static constexpr int kSkipped = D - kWideValues;
+};
+
+template <int D>
+struct WideShared {
+  uint8_t queries[WideForm<D>::kTileBytes];
+  uint8_t tiles[2][WideForm<D>::kTileBytes];
+  int32_t offsets[2][kWideKeys];
+  TileInfo info[4];          ///< tile i is in info[i % 4]
+  const std::byte* page[4];  ///< its page, unless rows are listed
+  UnitRecord unit;
+  alignas(TileWalk) std::byte walk[sizeof(TileWalk)];  ///< used by the walking thread
+
+  /// Finds the next tile of the walk. The page is read two tiles ahead, because all threads would
+  /// wait for it.
+  __device__ __forceinline__ void advance(int tile) {
+    const TileInfo next = next_tile<kWideKeys>(*reinterpret_cast<TileWalk*>(walk));
+    info[tile % 4] = next;
+    if (next.segment == nullptr || lists_rows(*next.segment)) return;
+    page[tile % 4] = page_of(*next.segment, next.slot / kPageRows);
+  }
+};
+
+/// Address of 8 elements of a row in the swizzle.
+__device__ __forceinline__ uint32_t place_of_eight(uint32_t tile, int row, int chunk) {
+  return tile + static_cast<uint32_t>(chunk / 8 * kColumnBytes + row * 128 +
+                                      ((chunk % 8) ^ (row % 8)) * 16);
+}
+
+/// Loads the keys (or values) of slots [slot, slot + 64) as bf16. Slots without a key become zeros.
+/// Copies of bf16 rows complete with the thread's next group of copies.
+template <int D>
+__device__ __forceinline__ void load_wide(const SegmentRecord& s, int32_t slot,
+                                          const std::byte* page, bool values, uint32_t to) {
+  constexpr int kChunks = D / 8, kAll = kWideKeys * kChunks;
+  const PageType type = values ? s.value_type : s.key_type;
+  const int row_bytes = stored_bytes(type, D);
+  const int side = values ? kPageRows * stored_bytes(s.key_type, D) : 0;
+  const int32_t* const index = lists_rows(s) ? s.index : nullptr;
+  const int32_t first = s.shift - slot, end = first + s.count;
+  const auto row_of_slot = [&](int n, bool present) {
+    if (index == nullptr) return page + side + (slot + n) % kPageRows * row_bytes;
+    const int at = present ? __ldg(index + slot + n) : 0;
+    return s.pages[at / kPageRows] + side + at % kPageRows * row_bytes;
+  };
+  if (type == PageType::kBF16) {
+#pragma unroll 6
+    for (int c = static_cast<int>(threadIdx.x); c < kAll; c += kWideThreads) {
+      const int n = c / kChunks, chunk = c % kChunks;
+      const bool present = n >= first && n < end;
+      copy_16(place_of_eight(to, n, chunk), row_of_slot(n, present) + (present ? chunk * 16 : 0),
+              present);
+    }
+    return;
+  }
+#pragma unroll 1
+  for (int c = static_cast<int>(threadIdx.x); c < kAll; c += kWideThreads) {
+    const int n = c / kChunks, chunk = c % kChunks;
+    const bool present = n >= first && n < end;
+    copy_eight(place_of_eight(to, n, chunk), row_of_slot(n, present), type, chunk, present);
+  }
+}
+
+template <int D>
+__device__ __forceinline__ void load_wide_queries(const AttendArgs& a, const float* queries,
+                                                  const UnitRecord& unit, uint32_t to) {
+  constexpr int kChunks = D / 8;
+  const int flat_rows = unit.row_count * unit.head_count;
+#pragma unroll 4
+  for (int c = static_cast<int>(threadIdx.x); c < 64 * kChunks; c += kWideThreads) {
+    const int n = c / kChunks, chunk = c % kChunks;
+    uint4 eight{0, 0, 0, 0};
+    if (n < flat_rows) {
+      const auto* const x =
+          reinterpret_cast<const float4*>(queries + vector_of(a, unit, n) * D) + 2 * chunk;
+      const float4 low = __ldg(x), high = __ldg(x + 1);
+      eight = {bf16_pair(low.x, low.y), bf16_pair(low.z, low.w), bf16_pair(high.x, high.y),
+               bf16_pair(high.z, high.w)};
+    }
+    store_16(place_of_eight(to, n, chunk), eight);
+  }
+}
+
+/// Rotates the keys of a tile in place. Key n has position `position` + offsets[n].
+__device__ __forceinline__ void rotate_wide(const RotationTable& table, uint32_t keys,
+                                            const int32_t* offsets, int64_t position) {
+  const int half = table.half, chunks = table.in_eights ? half / 8 : 0;
+  for (int c = static_cast<int>(threadIdx.x); c < kWideKeys * chunks; c += kWideThreads) {
+    const int n = c / chunks, chunk = c % chunks;
+    if (offsets[n] == kNoKey) continue;
+    const int64_t at = (position + offsets[n] - table.first) * half + 8 * chunk;
+    const auto* const cosine = reinterpret_cast<const float4*>(table.cosine + at);
+    const auto* const sine = reinterpret_cast<const float4*>(table.sine + at);
+    const float4 c0 = __ldg(cosine), c1 = __ldg(cosine + 1);
+    const float4 s0 = __ldg(sine), s1 = __ldg(sine + 1);
+    const uint32_t low = place_of_eight(keys, n, chunk);
+    const uint32_t high = place_of_eight(keys, n, chunk + chunks);
+    uint4 x = load_16(low), y = load_16(high);
+    rotate_pair(x.x, y.x, {c0.x, c0.y}, {s0.x, s0.y});
+    rotate_pair(x.y, y.y, {c0.z, c0.w}, {s0.z, s0.w});
+    rotate_pair(x.z, y.z, {c1.x, c1.y}, {s1.x, s1.y});
+    rotate_pair(x.w, y.w, {c1.z, c1.w}, {s1.z, s1.w});
+    store_16(low, x);
+    store_16(high, y);
+  }
+  if (table.in_eights) return;
+  for (int c = static_cast<int>(threadIdx.x); c < kWideKeys * half; c += kWideThreads) {
+    const int n = c / half, t = c % half, u = t + half;
+    if (offsets[n] == kNoKey) continue;
+    const int64_t at = (position + offsets[n] - table.first) * half + t;
+    const float cosine = __ldg(table.cosine + at), sine = __ldg(table.sine + at);
+    const uint32_t low = place_of_eight(keys, n, t / 8) + t % 8 * 2;
+    const uint32_t high = place_of_eight(keys, n, u / 8) + u % 8 * 2;
+    uint16_t x, y;
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(low) : "memory");
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(y) : "r"(high) : "memory");
+    const float a = __uint_as_float(static_cast<uint32_t>(x) << 16);
+    const float b = __uint_as_float(static_cast<uint32_t>(y) << 16);
+    const uint32_t both = bf16_pair(a * cosine - b * sine, b * cosine + a * sine);
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(low), "h"(static_cast<uint16_t>(both)) : "memory");
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(high), "h"(static_cast<uint16_t>(both >> 16))
+                 : "memory");
+  }
+}
+
+/// 64 (row, head) rows in a warpgroup, with its columns of the output. A lane holds rows `flat` and
+/// flat + 8.
+struct WideRows {
+  float o[kWarpgroupColumns / 2], s[kWideKeys / 2];
+  uint32_t p[kWideKeys / 4];
+  float top[2] = {-INFINITY, -INFINITY}, sum[2] = {0, 0};
+
+  template <int D>
+  __device__ __forceinline__ void multiply_keys(uint32_t queries, uint32_t keys) {
+    const uint64_t row = matrix_at(queries, 16, 1024), key = matrix_at(keys, 16, 1024);
+    wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < D / 16; ++k) {
+      const uint32_t at = k / 4 * kColumnBytes + k % 4 * 32;
+      wgmma_shared(s, matrix_behind(row, at), matrix_behind(key, at), k > 0);
+    }
+    wgmma_commit();
+  }
+
+  /// `values`: the warpgroup's first column of the tile.
+  __device__ __forceinline__ void multiply_values(uint32_t values) {
+    const uint64_t first = matrix_at(values, kColumnBytes, 1024);
+    wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < kWideKeys / 16; ++k) {
+      wgmma_registers(o, p + 4 * k, matrix_behind(first, k * 2048));
+    }
+    wgmma_commit();
+  }
+
+  /// Sets the logits of keys that a row does not see to -infinity.
+  __device__ __forceinline__ void mask(const TileInfo& info, const int32_t* offsets, int flat,
+                                       int heads) {
+    const int row[2] = {flat / heads, (flat + 8) / heads};
+#pragma unroll
+    for (int i = 0; i < kWideKeys / 8; ++i) {
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+        const int32_t offset = offsets[8 * i + 2 * (threadIdx.x % 4) + j];
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          if (!sees(info.nearest, info.furthest, row[h], offset)) s[4 * i + 2 * h + j] = -INFINITY;
+        }
+      }
+    }
+  }
+
+  /// Converts logits to weights, and scales the earlier sums to match them.
+  __device__ __forceinline__ void soften(LogitForm logits) {
+    if (logits.bend != 0) {
+#pragma unroll
+      for (int i = 0; i < kWideKeys / 2; ++i) s[i] = tanh_of(s[i] * logits.bend);
+    }
+    float shrink[2];
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      float best = top[h];
+#pragma unroll
+      for (int i = 0; i < kWideKeys / 8; ++i) {
+        best = fmaxf(best, fmaxf(s[4 * i + 2 * h], s[4 * i + 2 * h + 1]));
+      }
+      best = fmaxf(best, __shfl_xor_sync(~0u, best, 1));
+      best = fmaxf(best, __shfl_xor_sync(~0u, best, 2));
+      const float safe = best == -INFINITY ? 0.0f : best * logits.scale;
+      shrink[h] = exp2_of(top[h] * logits.scale - safe);
+      top[h] = best;
+      float added = 0;
+#pragma unroll
+      for (int i = 0; i < kWideKeys / 8; ++i) {
+#pragma unroll
+        for (int j = 4 * i + 2 * h; j < 4 * i + 2 * h + 2; ++j) {
+          s[j] = exp2_of(s[j] * logits.scale - safe);
+          added += s[j];
+        }
+      }
+      sum[h] = sum[h] * shrink[h] + added;
+    }
+#pragma unroll
+    for (int i = 0; i < kWideKeys / 4; ++i) p[i] = bf16_pair(s[2 * i], s[2 * i + 1]);
+    // Most tiles change no row's largest logit.
+    if (__all_sync(~0u, shrink[0] == 1 && shrink[1] == 1)) return;
+#pragma unroll
+    for (int k = 0; k < kWarpgroupColumns / 2; ++k) o[k] *= shrink[(k >> 1) & 1];
+  }
+
+  template <int D>
+  __device__ __forceinline__ void write(const AttendArgs& a, const UnitRecord& unit, int flat,
+                                        int group) {
+    const int lane = threadIdx.x % 32, flat_rows = unit.row_count * unit.head_count;
+    constexpr int kSkipped = WideForm<D>::kSkipped;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      sum[h] += __shfl_xor_sync(~0u, sum[h], 1);
+      sum[h] += __shfl_xor_sync(~0u, sum[h], 2);
+      const int f = flat + 8 * h;
+      if (f >= flat_rows) continue;
+      const RowPlace to = place_of(a, unit, f, D);
+      float best = top[h] * a.logits.scale, denominator = sum[h];
+      const float factor = end_row(to, best, denominator);
+      auto* const row = reinterpret_cast<float2*>(to.sums) + lane % 4;
+      auto* const x = row + (kSkipped + group * kWarpgroupColumns) / 2;
+#pragma unroll
+      for (int i = 0; i < kWarpgroupColumns / 8; ++i) {
+        x[4 * i] = make_float2(o[4 * i + 2 * h] * factor, o[4 * i + 2 * h + 1] * factor);
+      }
+      if (group != 0) continue;
+#pragma unroll
+      for (int i = 0; i < kSkipped / 8; ++i) row[4 * i] = make_float2(0, 0);
+      if (lane % 4 == 0) write_denominator(to, best, denominator);
+    }
+  }
+};
+
+/// Whether rows [0, last] of the unit see all keys of a tile. The ends decide: offsets ascend, and
+/// slots without keys are at the ends.
+__device__ __forceinline__ bool sees_all(const TileInfo& info, const int32_t* offsets, int last) {
+  const int32_t near = offsets[kWideKeys - 1], far = offsets[0];
+  return near != kNoKey && far != kNoKey && -near >= info.nearest && last - far < info.furthest;
+}
+
+template <int D>
+__global__ void __launch_bounds__(kWideThreads, 1)
+    attend_wide(const __grid_constant__ AttendArgs a, const UnitRecord* units) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  using F = WideForm<D>;
+  extern __shared__ uint8_t memory[];
+  auto& shared =
+      *reinterpret_cast<WideShared<D>*>((reinterpret_cast<uintptr_t>(memory) + 1023) / 1024 * 1024);
+  const UnitRecord& unit = shared.unit;
+  const int thread = static_cast<int>(threadIdx.x), group = thread / 128;
+  const int flat = thread % 128 / 32 * 16 + thread % 32 / 4;
+  // The second warpgroup may begin a tile later than the first, so one of its threads walks.
+  const bool walks = thread == 128;
+  const uint32_t queries = shared_address(shared.queries);
+  const uint32_t tiles[2] = {shared_address(shared.tiles[0]), shared_address(shared.tiles[1])};
+  await_turn();
+  if (walks) {
+    shared.unit = units[blockIdx.x];
+    new (shared.walk) TileWalk(a.segments, shared.unit, kWideKeys);
+    shared.advance(0);
+    shared.advance(1);
+  }
+  __syncthreads();
+  // Each call begins a group of copies, which may be empty.
+  const auto load_keys = [&](int number) {
+    const TileInfo& tile = shared.info[number % 4];
+    if (tile.segment != nullptr) {
+      load_wide<D>(*tile.segment, tile.slot, shared.page[number % 4], false,
+                   tiles[F::kLatent ? number % 2 : 0]);
+      if (thread < kWideKeys) {
+        shared.offsets[number % 2][thread] =
+            key_offset(*tile.segment, tile.slot + thread, unit.row_position);
+      }
+    }
+    commit_copies();
+  };
+  [[maybe_unused]] const auto load_values = [&](int number) {
+    const TileInfo& tile = shared.info[number % 4];
+    if (tile.segment != nullptr) {
+      load_wide<D>(*tile.segment, tile.slot, shared.page[number % 4], true, tiles[1]);
+    }
+    commit_copies();
+  };
+  WideRows rows;
+#pragma unroll
+  for (float& x : rows.o) x = 0;
+  const float* loaded = nullptr;
+  load_keys(0);
+  if constexpr (!F::kLatent) load_values(0);
+  for (int i = 0; shared.info[i % 4].segment != nullptr; ++i) {
+    const TileInfo info = shared.info[i % 4];
+    const int32_t* const offsets = shared.offsets[i % 2];
+    const uint32_t keys = tiles[F::kLatent ? i % 2 : 0], values = tiles[F::kLatent ? i % 2 : 1];
+    if (info.queries != loaded) {
+      if (i > 0) __syncthreads();  // barrier: the previous form has been multiplied
+      loaded = info.queries;
+      load_wide_queries<D>(a, loaded, unit, queries);
+    }
+    wait_copies<F::kLatent ? 0 : 1>();
+    publish_to_engines();
+    __syncthreads();  // barrier: the keys have arrived, and the previous tile has been multiplied
+    if constexpr (F::kLatent) load_keys(i + 1);
+    if (walks) shared.advance(i + 2);
+    if (info.rotate) {
+      // The values of latent rows lie behind the numbers that rotate.
+      rotate_wide(a.rotations, keys, offsets, unit.row_position);
+      publish_to_engines();
+      __syncthreads();
+    }
+    rows.multiply_keys<D>(queries, keys);
+    wgmma_wait<0>();
+    const bool all = sees_all(info, offsets, unit.row_count - 1);
+    if constexpr (!F::kLatent) {
+      __syncthreads();  // barrier: the keys have been multiplied
+      load_keys(i + 1);
+    }
+    if (!all) rows.mask(info, offsets, flat, unit.head_count);
+    rows.soften(a.logits);
+    if constexpr (!F::kLatent) {
+      wait_copies<1>();
+      publish_to_engines();
+      __syncthreads();  // barrier: the values have arrived
+    }
+    rows.multiply_values(values + (F::kSkipped + group * kWarpgroupColumns) / 64 * kColumnBytes);
+    wgmma_wait<0>();
+    if constexpr (!F::kLatent) {
+      __syncthreads();  // barrier: the values have been multiplied
+      load_values(i + 1);
+    }
+  }
+  wait_copies<0>();
+  rows.write<D>(a, unit, flat, group);
+#endif
+}
+
+template <int D>
+void launch_wide(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units, int count) {
+  constexpr int kBytes = sizeof(WideShared<D>) + 1024;
+  static_assert(kBytes <= 227 * 1024);
+  const auto kernel = attend_wide<D>;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
+        "shared memory of attend_wide");
+  launch_early(stream, "attend_wide", kernel, static_cast<unsigned>(count), kWideThreads, kBytes,
+               args, units);
+}
+
+}  // namespace
+
+void launch_attend_wide(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units,
+                        int count, int head_dim) {
+  LH_ASSERT(head_dim == 512 || head_dim == 576);
+  (head_dim == 512 ? launch_wide<512> : launch_wide<576>)(stream, args, units, count);
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,25 @@
+#pragma once
+// Copies columns of rows to columns of other rows.
+
+#include <cstdint>
+
+#include "base/array.h"
+
+namespace longhaul {
+
+/// Columns of rows: row r begins `r * stride` numbers after the first.
+template <class T>
+struct RowColumns {
+  View<T> numbers;  ///< from the first column of the first row on
+  int64_t stride = 0;
+  bool lies_on(Place place) const { return numbers.place() == place; }
+};
+
+/// Copies `count` columns of `rows` rows. `from` and `to` do not overlap.
+void copy_row_columns(Queue& queue, const RowColumns<const float>& from,
+                      const RowColumns<float>& to, int64_t rows, int64_t count);
+inline const DeviceOperation<bool(const RowColumns<const float>&, const RowColumns<float>&, int64_t,
+                                  int64_t)>
+    kCopyRowColumns;
+
+}  // namespace longhaul

@@ -1,0 +1,22 @@
+#pragma once
+// Operations of few families of models on a GPU: ops/core/layer_norm.h, ops/core/ungated.h,
+// ops/core/columns.h and ops/attention/latent_keys.h.
+
+#include <cstdint>
+
+#include "ops/attention/latent_keys.h"
+#include "ops/core/gpu/stream.h"
+#include "ops/core/ungated.h"
+
+namespace longhaul::cuda {
+
+/// x and y [rows, n] are packed; y may be x.
+void layer_norm(Stream stream, const float* x, const float* weight, float eps, int64_t rows,
+                int64_t n, float* y);
+void activate(Stream stream, Ungated function, const Xielu& xielu, float* x, int64_t count);
+void copy_row_columns(Stream stream, const float* from, int64_t from_stride, float* to,
+                      int64_t to_stride, int64_t rows, int64_t count);
+void latent_keys(Stream stream, const LatentKeys& shape, const float* products, const float* weight,
+                 float* keys);
+
+}  // namespace longhaul::cuda
