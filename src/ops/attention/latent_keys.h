@@ -11,7 +11,7 @@ namespace longhaul {
 struct LatentKeys {
   int64_t rows = 0;
   int rank = 0, rope = 0;
-  float eps = 0;  ///< of the root-mean-square norm
+  float eps = 0;  ///< epsilon of the root-mean-square norm
 };
 
 /// Computes keys [rows, rope + rank], not rotated, from the products [rows, rank + rope] with the

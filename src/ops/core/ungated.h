@@ -20,7 +20,7 @@ struct Xielu {
 
 /// Replaces each of `count` numbers by the function of itself.
 void activate(Ungated function, const Xielu& xielu, float* x, int64_t count);
-/// The same in the memory of the queue.
+/// Replaces numbers in the memory of the queue.
 void activate(Queue& queue, Ungated function, const Xielu& xielu, View<float> x);
 inline const DeviceOperation<bool(Ungated, const Xielu&, View<float>)> kActivate;
 

@@ -37,7 +37,7 @@ __device__ float sigmoid(float x) { return 1 / (1 + expf(-x)); }
 struct RowScores {
   const float* logits;
   const ExpertRule& rule;
-  float top = 0, sum = 1;   ///< of the softmax, if scores are probabilities
+  float top = 0, sum = 1;   ///< softmax terms, if scores are probabilities
   uint64_t groups = ~0ull;  ///< bit g: experts of group g may be chosen
 
   /// Logits order experts as scores do, unless scores are changed or added.

@@ -70,7 +70,7 @@ __device__ __forceinline__ void load_inputs(const HeadJob& job, int first, uint3
 template <int kRows>
 __global__ void __launch_bounds__(kHeadThreads) multiply_heads_kernel(HeadJob job) {
   extern __shared__ uint4 memory[];
-  constexpr int kOwnOutputs = kRows == 64 ? kHeadOutputs : kHeadOutputs / 4;  // of a warp
+  constexpr int kOwnOutputs = kRows == 64 ? kHeadOutputs : kHeadOutputs / 4;  // a warp's
   const uint32_t w = shared_address(memory), x = w + kHeadOutputs * kHeadPitch;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int first_row = kRows == 64 ? 16 * warp : 0;
