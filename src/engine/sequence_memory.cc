@@ -76,7 +76,7 @@ size_t Sequence::State::memory_limit() const {
   // Forecasts include the memory that this process already holds.
   if (options.memory_limit == 0 && !options.queue.on_host()) {
     return options.queue.device().free_bytes() + engine->on_device(options.queue)->bytes() +
-           store().bytes();
+           store().bytes() + recurrent.bytes();
   }
   return options.memory_limit > 0 ? options.memory_limit
                                   : available_memory_bytes() + anonymous_resident_bytes();

@@ -8,31 +8,47 @@
 #include "base/byte_stream.h"
 #include "base/error.h"
 #include "base/nth.h"
+#include "ops/core/fill.h"
 
 namespace longhaul {
 
-RecurrentState::RecurrentState(const DeltaShape& shape, int layers, int64_t every)
-    : layer_numbers_(shape.state()), layers_(layers), every_(every) {
+RecurrentState::RecurrentState(const DeltaShape& shape, int layers, int64_t every,
+                               const Queue& queue)
+    : queue_(queue), layer_numbers_(shape.state()), layers_(layers), every_(every) {
   if (layers == 0) return;
-  const auto numbers = static_cast<size_t>(layer_numbers_ * layers);
-  now_.resize(numbers);
-  next_.resize(numbers);
+  now_ = {queue_, layer_numbers_ * layers};
+  next_ = {queue_, now_.size()};
+  fill(queue_, now_.view(), 0);
   pending_.resize(static_cast<size_t>(layers));
   aside_end_.assign(static_cast<size_t>(layers), -1);
 }
 
-float* RecurrentState::of_layer(std::vector<float>& all, int layer) {
-  return all.data() + layer_numbers_ * layer;
+View<float> RecurrentState::of_layer(const StateNumbers& all, int layer) const {
+  return all.view().part(layer_numbers_ * layer, layer_numbers_);
+}
+
+StateNumbers RecurrentState::copy_of(const StateNumbers& state) const {
+  StateNumbers same(queue_, state.size());
+  Queue queue = queue_;
+  copy(queue, state.view(), same.view());
+  return same;
+}
+
+std::vector<float> RecurrentState::on_host(const StateNumbers& state) const {
+  std::vector<float> numbers(static_cast<size_t>(state.size()));
+  Queue queue = queue_;
+  copy(queue, state.view(), std::span(numbers));
+  return numbers;
 }
 
 RecurrentState::Step RecurrentState::advance(int layer, int64_t position, int64_t rows,
                                              bool discard) {
   uint8_t& pending = nth(pending_, layer);
   int64_t& aside_end = nth(aside_end_, layer);
-  const float* const present = of_layer(pending != 0 ? next_ : now_, layer);
+  const View<float> present = of_layer(pending != 0 ? next_ : now_, layer);
   if (discard) {
-    aside_.resize(now_.size());
-    float* const aside = of_layer(aside_, layer);
+    if (aside_.size() == 0) aside_ = {queue_, now_.size()};
+    const View<float> aside = of_layer(aside_, layer);
     const bool continues = aside_end == position;
     aside_end = position + rows;
     return {continues ? aside : present, aside};
@@ -58,7 +74,7 @@ void RecurrentState::end_prompt() {
 }
 
 void RecurrentState::store(bool prompt_end) {
-  stored_.push_back({tokens_, prompt_end, std::make_shared<const std::vector<float>>(now_)});
+  stored_.push_back({tokens_, prompt_end, std::make_shared<const StateNumbers>(copy_of(now_))});
 }
 
 int64_t RecurrentState::rewind(int64_t tokens) {
@@ -66,57 +82,68 @@ int64_t RecurrentState::rewind(int64_t tokens) {
   if (tokens >= tokens_) return tokens_;
   std::erase_if(stored_, [&](const Stored& each) { return each.tokens > tokens; });
   if (stored_.empty()) {
-    std::fill(now_.begin(), now_.end(), 0.0f);
+    fill(queue_, now_.view(), 0);
     return tokens_ = 0;
   }
-  now_ = *stored_.back().state;
+  copy(queue_, stored_.back().state->view(), now_.view());
   return tokens_ = stored_.back().tokens;
 }
 
 RecurrentState RecurrentState::clone() const {
-  RecurrentState copy = *this;
-  copy.drop();
-  copy.aside_ = {};
-  std::fill(copy.aside_end_.begin(), copy.aside_end_.end(), -1);
-  return copy;
+  RecurrentState same;
+  if (empty()) return same;
+  same.queue_ = queue_;
+  same.layer_numbers_ = layer_numbers_;
+  same.layers_ = layers_;
+  same.every_ = every_;
+  same.tokens_ = tokens_;
+  same.now_ = copy_of(now_);
+  same.next_ = {queue_, now_.size()};
+  same.pending_.resize(pending_.size());
+  same.aside_end_.assign(aside_end_.size(), -1);
+  same.stored_ = stored_;
+  return same;
 }
 
 size_t RecurrentState::bytes() const {
-  const size_t numbers = now_.size() * (2 + stored_.size()) + aside_.size();
-  return numbers * sizeof(float);
+  return now_.bytes() * (2 + stored_.size()) + aside_.bytes();
 }
 
 size_t RecurrentState::own_bytes() const {
-  size_t bytes = (2 * now_.size() + aside_.size()) * sizeof(float);
+  size_t bytes = 2 * now_.bytes() + aside_.bytes();
   for (const Stored& each : stored_) {
-    if (each.state.use_count() == 1) bytes += each.state->size() * sizeof(float);
+    if (each.state.use_count() == 1) bytes += each.state->bytes();
   }
   return bytes;
 }
 
 size_t RecurrentState::most_bytes_of(int64_t tokens) const {
   const int64_t stored = every_ > 0 && !empty() ? tokens / every_ + 1 : 0;
-  return static_cast<size_t>(2 + stored) * now_.size() * sizeof(float);
+  return static_cast<size_t>(2 + stored) * now_.bytes();
 }
 
 void RecurrentState::save(ByteWriter& out) const {
   if (empty()) return;
-  out.array(std::span<const float>(now_));
+  out.array(std::span<const float>(on_host(now_)));
   out.number<uint64_t>(stored_.size());
   for (const Stored& each : stored_) {
     out.number(each.tokens);
     out.number<uint8_t>(each.prompt_end ? 1 : 0);
-    out.array(std::span<const float>(*each.state));
+    out.array(std::span<const float>(on_host(*each.state)));
   }
 }
 
 void RecurrentState::restore(ByteReader& in, int64_t tokens) {
   if (empty()) return;
   const auto read_state = [&] {
-    std::vector<float> state = in.array<float>();
-    if (state.size() == now_.size()) return state;
-    user_error("{}: a recurrent state of {} numbers, the model's has {}", in.path().string(),
-               state.size(), now_.size());
+    const std::vector<float> numbers = in.array<float>();
+    if (std::ssize(numbers) != now_.size()) {
+      user_error("{}: a recurrent state of {} numbers, the model's has {}", in.path().string(),
+                 numbers.size(), now_.size());
+    }
+    StateNumbers state(queue_, now_.size());
+    copy(queue_, std::span(numbers), state.view());
+    return state;
   };
   now_ = read_state();
   tokens_ = tokens;
@@ -131,7 +158,7 @@ void RecurrentState::restore(ByteReader& in, int64_t tokens) {
       user_error("{}: a recurrent state of {} tokens after one of {}, in a context of {}",
                  in.path().string(), each.tokens, before, tokens);
     }
-    each.state = std::make_shared<const std::vector<float>>(read_state());
+    each.state = std::make_shared<const StateNumbers>(read_state());
     stored_.push_back(std::move(each));
   }
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "kv/state_numbers.h"
 #include "ops/delta/delta_shape.h"
 
 namespace longhaul {
@@ -21,17 +22,17 @@ class RecurrentState {
  public:
   /// The state of a model without recurrent layers.
   RecurrentState() = default;
-  /// Zeros. A copy of the state is stored about every `every` tokens and at the end of each prompt;
-  /// 0: never.
-  RecurrentState(const DeltaShape& shape, int layers, int64_t every);
+  /// Zeros, in the memory of the queue's place. A copy of the state is stored there about every
+  /// `every` tokens and at the end of each prompt; 0: never.
+  RecurrentState(const DeltaShape& shape, int layers, int64_t every, const Queue& queue = {});
 
   bool empty() const { return layers_ == 0; }
   int64_t tokens() const { return tokens_; }  ///< tokens that the state has seen
 
   /// The memory from and to which a layer copies its state (DeltaShape::state() numbers).
   struct Step {
-    const float* before;
-    float* after;
+    View<const float> before;
+    View<float> after;
   };
   /// The memory for `rows` rows of a layer at `position`. Rows that a pass discards start from the
   /// present state, or continue the discarded rows right before them, and do not change it. The
@@ -65,19 +66,22 @@ class RecurrentState {
   struct Stored {
     int64_t tokens = 0;
     bool prompt_end = false;
-    std::shared_ptr<const std::vector<float>> state;
+    std::shared_ptr<const StateNumbers> state;
   };
-  float* of_layer(std::vector<float>& all, int layer);
+  View<float> of_layer(const StateNumbers& all, int layer) const;
+  StateNumbers copy_of(const StateNumbers& state) const;
+  std::vector<float> on_host(const StateNumbers& state) const;
   void store(bool prompt_end);
 
+  Queue queue_;
   int64_t layer_numbers_ = 0;
   int layers_ = 0;
   int64_t every_ = 0;
   int64_t tokens_ = 0, pending_tokens_ = 0;
-  std::vector<float> now_, next_, aside_;  ///< aside_: of discarded rows; allocated when needed
-  std::vector<uint8_t> pending_;           ///< per layer: next_ holds the state
-  std::vector<int64_t> aside_end_;         ///< per layer: end of the discarded rows; -1: none
-  std::vector<Stored> stored_;             ///< by tokens, ascending
+  StateNumbers now_, next_, aside_;  ///< aside_: of discarded rows; allocated when needed
+  std::vector<uint8_t> pending_;     ///< per layer: next_ holds the state
+  std::vector<int64_t> aside_end_;   ///< per layer: end of the discarded rows; -1: none
+  std::vector<Stored> stored_;       ///< by tokens, ascending
 };
 
 }  // namespace longhaul

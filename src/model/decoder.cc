@@ -155,16 +155,19 @@ void Decoder::State::recur(int layer, std::span<SequenceRows> batch) {
   mixed.resize(queue, rows * model.config.delta.values());
   const int number = model.config.number_in_kind(layer);
   int64_t first = 0;
+  delta_tasks.clear();
   for (SequenceRows& each : batch) {
     for (const ForwardPass& pass : each.passes) {
       if (!each.failed) {
         LH_ASSERT(each.recurrent != nullptr);
-        mix_delta(layer, first, pass.rows(),
-                  each.recurrent->advance(number, pass.position, pass.rows(), pass.pass.discard));
+        const RecurrentState::Step step =
+            each.recurrent->advance(number, pass.position, pass.rows(), pass.pass.discard);
+        delta_tasks.push_back({first, pass.rows(), step.before, step.after});
       }
       first += pass.rows();
     }
   }
+  mix_delta(layer, delta_tasks);
 }
 
 /// Fills in the common values of the steps of a sequence in a layer.

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "model/decoder.h"
+#include "ops/delta/delta_mix.h"
 
 namespace longhaul {
 
@@ -45,9 +46,8 @@ struct Decoder::State {
   virtual void grow_queries(View<float> queries, int64_t count, int64_t position) = 0;
   virtual void gate_output() = 0;  ///< multiplies `mixed` by the gates that project() computed
   virtual void project_delta(int layer) = 0;  ///< the products of a gated delta net
-  /// Computes rows of one sequence in a gated delta net, into `mixed`.
-  virtual void mix_delta(int layer, int64_t first, int64_t count,
-                         const RecurrentState::Step& state) = 0;
+  /// Computes rows in a gated delta net, into `mixed`.
+  virtual void mix_delta(int layer, std::span<const DeltaTask> tasks) = 0;
   virtual void project_back(int layer, const PartOutput& y) = 0;  ///< the output projection
   virtual void feed(int layer, const PartOutput& y) = 0;          ///< the gated network
   virtual void mix_experts(int layer, const PartOutput& y) = 0;   ///< the experts of each row
@@ -81,6 +81,7 @@ struct Decoder::State {
     Array<float> k, v;
   };
   std::vector<LentRows> lent;
+  std::vector<DeltaTask> delta_tasks;  ///< tasks of a layer
   Array<float> sublayer;  ///< [rows, hidden] output of a sublayer, if it is not added directly
   std::span<const int32_t> all_tokens;  ///< tokens of the rows
   std::vector<int32_t> ids;             ///< copy of the tokens if the rows are of several passes

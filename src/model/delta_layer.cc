@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "ops/delta/delta_rule.h"
 
 namespace longhaul {
 namespace {
@@ -69,23 +68,19 @@ void DeltaLayer::unweave_shares(const DeltaShape& d, int64_t rows) {
   }
 }
 
-void DeltaLayer::mix(const LayerWeights& w, const ModelConfig& c, int64_t first, int64_t rows,
-                     const RecurrentState::Step& state, float* out) {
+void DeltaLayer::mix(const LayerWeights& w, const ModelConfig& c, int64_t rows,
+                     std::span<const DeltaTask> tasks, View<float> out) {
   const DeltaShape& d = c.delta;
-  convolved_.resize(static_cast<size_t>(rows * d.channels()));
-  short_convolution(d, qkv_.data() + first * d.channels(), w.convolution.data(), rows, state.before,
-                    state.after, convolved_.data());
-  const int64_t at = first * d.value_heads;
-  const DeltaRows in = {.rows = rows,
-                        .qkv = convolved_.data(),
-                        .beta = b_.data() + at,
-                        .alpha = a_.data() + at,
-                        .stride = d.value_heads,
-                        .dt_bias = w.dt_bias.data(),
-                        .rate = w.rate.data()};
-  delta_rule(d, in, state.before, state.after, out);
-  gated_norm(out, z_.data() + first * d.values(), d.values(), w.delta_norm.data(), c.norm_eps, rows,
-             d.value_heads, d.value_dim);
+  const DeltaInputs in = {.qkv = {qkv_.data(), rows * d.channels()},
+                          .gates = {z_.data(), rows * d.values()},
+                          .beta = {b_.data(), rows * d.value_heads},
+                          .alpha = {a_.data(), rows * d.value_heads},
+                          .convolution = std::span(w.convolution),
+                          .dt_bias = std::span(w.dt_bias),
+                          .rate = std::span(w.rate),
+                          .norm = std::span(w.delta_norm),
+                          .eps = c.norm_eps};
+  delta_mix(host_queue(), d, in, tasks, out, convolved_);
 }
 
 size_t DeltaLayer::row_bytes(const DeltaShape& d) {

@@ -2,8 +2,8 @@
 // The gated delta nets of a decoder on the host, in the place of attention.
 
 #include "base/buffer.h"
-#include "kv/recurrent_state.h"
 #include "model/model.h"
+#include "ops/delta/delta_mix.h"
 #include "ops/matmul/linear.h"
 
 namespace longhaul {
@@ -13,10 +13,9 @@ class DeltaLayer {
   /// Multiplies the normalised rows of all sequences. `adapters` may be null.
   void project(LinearInput& input, const LayerWeights& w, const LayerAdapters* adapters,
                const DeltaShape& shape, Compute compute);
-  /// Computes rows [first, first + rows) of those, which are adjacent rows of one sequence, and
-  /// writes `out` [rows, values], the input of the output matrix.
-  void mix(const LayerWeights& w, const ModelConfig& c, int64_t first, int64_t rows,
-           const RecurrentState::Step& state, float* out);
+  /// Computes those `rows` rows and writes `out` [rows, values], the input of the output matrix.
+  void mix(const LayerWeights& w, const ModelConfig& c, int64_t rows,
+           std::span<const DeltaTask> tasks, View<float> out);
 
   /// Bytes of a row.
   static size_t row_bytes(const DeltaShape& shape);

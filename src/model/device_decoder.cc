@@ -72,6 +72,7 @@ void Decoder::DeviceState::multiply(const DeviceInput& taken, int64_t count,
 
 void Decoder::DeviceState::project(int layer, int kv_heads) {
   const ModelConfig& c = model.config;
+  if (c.output_gate) return project_gated(layer, kv_heads);
   const DeviceLayer& w = weights->layer(layer);
   const int64_t q_width = int64_t{c.heads} * c.dim_of(layer);
   const int64_t kv_width = int64_t{kv_heads} * c.dim_of(layer);
@@ -107,10 +108,11 @@ void Decoder::DeviceState::grow_queries(View<float> queries, int64_t count, int6
 
 void Decoder::DeviceState::project_back(int layer, const PartOutput& y) {
   const ModelConfig& c = model.config;
+  const DeviceWeight& output = weights->layer(layer).output;
   const bool latent_ones = c.latent.used();
-  const int64_t width = int64_t{c.heads} * (latent_ones ? c.latent.value : c.dim_of(layer));
+  const int64_t width = latent_ones ? int64_t{c.heads} * c.latent.value : output.matrix->cols();
   ops().take(latent_ones ? latent_values(layer) : mixed.view(), rows, width, *input);
-  multiply(*input, rows, {{weights->layer(layer).output, y.y, y.add}});
+  multiply(*input, rows, {{output, y.y, y.add}});
 }
 
 void Decoder::DeviceState::feed(int layer, const PartOutput& y) {
@@ -126,6 +128,7 @@ void Decoder::DeviceState::feed(int layer, const PartOutput& y) {
     multiply(*input, rows, {{w.gate, gated}, {w.up, raised}});
     ops().swiglu(gated, raised, c.gating, rows, ffn, *inner);
   }
+  if (w.shared_gate.matrix != nullptr) return feed_gated(w, y);
   multiply(*inner, rows, {{w.down, y.y, y.add}});
 }
 
@@ -216,6 +219,16 @@ size_t expert_bytes(const ModelConfig& c, int64_t rows) {
   return lists + std::max(expanded, stored) + kGroupedWorkspace;
 }
 
+/// Bytes of delta nets and gates.
+size_t gated_bytes(const ModelConfig& c, int64_t rows) {
+  const DeltaShape& d = c.delta;
+  int64_t numbers = 0;  // of a row
+  if (!d.empty()) numbers += d.channels() + 2 * d.values() + 2 * int64_t{d.value_heads};
+  if (c.output_gate) numbers += int64_t{c.heads} * c.head_dim;
+  if (c.shared_gate) numbers += c.hidden + 1;
+  return static_cast<size_t>(rows * numbers) * sizeof(float) + delta_device_bytes(d, rows);
+}
+
 /// Numbers of a row that only some families need.
 int64_t numbers_of_few_families(const ModelConfig& c, int64_t kv_width) {
   const int64_t hidden = c.hidden, heads = c.heads;
@@ -242,8 +255,9 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t k
   const int64_t heads = c.heads;
   // Rows of the output matrix's input, and of the widest product.
   const int64_t output = latent.used() ? heads * latent.value : q_width;
-  const int64_t widest = std::max<int64_t>(
-      c.hidden, latent.used() ? std::max(output, heads * latent.query()) : q_width);
+  const int64_t widest =
+      std::max<int64_t>({c.hidden, c.delta.values(),
+                         latent.used() ? std::max(output, heads * latent.query()) : q_width});
   // f32: the stream, sublayer outputs, queries raw and rotated, attention outputs, keys and values,
   // gate and up.
   const int64_t ffn = std::max(c.widest_ffn(), latent.query_rank);
@@ -265,8 +279,8 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t k
       std::max(kMostGatheredKeys, n(keys / 64 + 1) * bf16_page_bytes(c.head_dim));
   // Lists of keys for methods that have them, with the growth of arrays.
   constexpr size_t kLists = kListedOnDevice * sizeof(int32_t) / 4 * 5;
-  return n(rows) * row + expert_bytes(c, rows) + int8 + expanded + fp8 + kProductWorkspace +
-         gathered + kLists + n(logit_rows * c.vocab) * sizeof(float);
+  return n(rows) * row + expert_bytes(c, rows) + gated_bytes(c, rows) + int8 + expanded + fp8 +
+         kProductWorkspace + gathered + kLists + n(logit_rows * c.vocab) * sizeof(float);
 }
 
 }  // namespace longhaul

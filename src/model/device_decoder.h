@@ -22,10 +22,9 @@ struct Decoder::DeviceState final : Decoder::State {
   void feed_apart(int layer, const PartOutput& y) override;
   void end_layer(int layer) override;
   void move_layer_input(int layer, int64_t from, int64_t to) override;
-  // DeviceModel refuses models with these parts.
-  void gate_output() override { LH_ASSERT(false); }
-  void project_delta(int) override { LH_ASSERT(false); }
-  void mix_delta(int, int64_t, int64_t, const RecurrentState::Step&) override { LH_ASSERT(false); }
+  void gate_output() override;
+  void project_delta(int layer) override;
+  void mix_delta(int layer, std::span<const DeltaTask> tasks) override;
   void project_back(int layer, const PartOutput& y) override;
   void feed(int layer, const PartOutput& y) override;
   void mix_experts(int layer, const PartOutput& y) override;
@@ -49,13 +48,20 @@ struct Decoder::DeviceState final : Decoder::State {
   void feed_ungated(int layer, const PartOutput& y);
   void route(int layer);
   void mix_routed(int layer, const PartOutput& y);
+  void project_gated(int layer, int kv_heads);
+  void feed_gated(const DeviceLayer& w, const PartOutput& y);
 
   std::shared_ptr<const DeviceModel> weights;
-  Array<float> gate, up;  ///< [rows, ffn]
-  Array<float> routes;    ///< [rows, experts]
-  Array<float> low;       ///< [rows, rank]: product with an adapter's first matrix
-  Array<float> normed;    ///< [rows, hidden], if sublayers read the same rows or subtract the mean
-  Array<float> apart;     ///< [rows, hidden]: output of experts that have norms of their own
+  Array<float> gate, up;       ///< [rows, ffn]
+  Array<float> routes;         ///< [rows, experts]
+  Array<float> low;            ///< [rows, rank]: product with an adapter's first matrix
+  Array<float> output_gates;   ///< [rows, heads * head_dim]
+  Array<float> shared, share;  ///< [rows, hidden], [rows]: the network beside experts
+  // A gated delta net: [rows, channels], [rows, values], [rows, value_heads].
+  Array<float> delta_qkv, delta_z, delta_b, delta_a;
+  Buffer<float> convolved;  ///< memory of delta_mix() on the host
+  Array<float> normed;  ///< [rows, hidden], if sublayers read the same rows or subtract the mean
+  Array<float> apart;   ///< [rows, hidden]: output of experts that have norms of their own
   // Latent attention: queries of heads [rows, heads, query], of a row [rows, query_rank], products
   // with the latent matrix [rows, rank + rope], and values of heads [rows, heads, value].
   Array<float> latent_queries, low_queries, latent_products, latent_outputs;

@@ -15,10 +15,6 @@ void refuse_host_parts(const Model& model) {
         "{}: experts in {} groups run on the CPU only, at most {} run on a GPU; use --device cpu",
         c.architecture, c.expert_groups, kMostGroups);
   }
-  if (c.recurrent.empty()) return;
-  user_error(
-      "{} models have recurrent layers, which are computed on the CPU only; use --device cpu",
-      c.architecture);
 }
 
 }  // namespace
@@ -47,6 +43,8 @@ std::shared_ptr<const DeviceMatrix> DeviceModel::matrix(const TensorView& weight
   const std::vector<std::byte> rows = reordered(weight, order);
   TensorView view = weight;
   view.data = rows.data();
+  view.shape = {std::ssize(order), weight.cols(), 1, 1};
+  view.rank = 2;
   return matrix(view);
 }
 
@@ -115,6 +113,7 @@ DeviceWeight DeviceModel::experts(const std::vector<ExpertWeights>& all,
 void DeviceModel::copy_attention(const LayerWeights& from, const LayerAdapters& adapters,
                                  DeviceLayer& to) {
   const ModelConfig& c = model_.config;
+  if (from.delta_in.data != nullptr) return copy_delta(from, adapters, to);
   if (c.latent.used()) return copy_latent(from, adapters, to);
   const auto in_halves = [&](int64_t rows) {
     return c.interleaved_rope ? halves_from_pairs(rows, c.head_dim, c.rope.rotary_dim) : RowOrder();
@@ -122,7 +121,11 @@ void DeviceModel::copy_attention(const LayerWeights& from, const LayerAdapters& 
   to.q_norm = numbers(from.q_norm, in_halves(std::ssize(from.q_norm)));
   to.k_norm = numbers(from.k_norm, in_halves(std::ssize(from.k_norm)));
   to.sinks = numbers(from.sinks);
-  to.q = weight(from.q, adapters.q, from.q_bias, in_halves(from.q.rows()));
+  if (c.output_gate) {
+    copy_gated_queries(from, adapters, to);
+  } else {
+    to.q = weight(from.q, adapters.q, from.q_bias, in_halves(from.q.rows()));
+  }
   if (from.k.data != nullptr) {
     to.k = weight(from.k, adapters.k, from.k_bias, in_halves(from.k.rows()));
   }
@@ -140,6 +143,7 @@ void DeviceModel::copy_feed_forward(const LayerWeights& from, const LayerAdapter
     to.down = weight(from.down, adapters.down, {},
                      part_ == nullptr ? Columns{} : part_->of_network.at(layer));
   }
+  if (from.shared_gate.data != nullptr) to.shared_gate = weight(from.shared_gate, {});
   if (from.experts.empty()) return;
   const Columns of_down = part_ == nullptr ? Columns{} : part_->of_down;
   to.router = weight(from.router, {}, from.router_bias);

@@ -28,6 +28,12 @@ struct DeviceWeight {
   bool is_matrix_alone() const { return bias.view().empty() && adapter.a == nullptr; }
 };
 
+/// A gated delta net. Rows that the file weaves are apart.
+struct DeviceDelta {
+  DeviceWeight in, z, b, a;  ///< as in LayerWeights
+  Array<float> convolution, dt_bias, rate, norm;
+};
+
 /// Matrices [heads, outputs, inputs] in F32 or BF16 (ops/matmul/head_products.h).
 struct DeviceHeads {
   Array<std::byte> numbers;
@@ -50,6 +56,9 @@ struct DeviceLayer {
   DeviceWeight experts_gate, experts_up,
       experts_down;          ///< matrices of all experts, concatenated by rows
   DeviceWeight router;       ///< for experts
+  DeviceWeight q_gate;       ///< rows of Q that gate the output of attention
+  DeviceWeight shared_gate;  ///< of the network beside experts
+  DeviceDelta delta;
   Array<float> choice_bias;  ///< for the scores of experts
   // Experts apart from the network (ModelConfig::experts_apart).
   Array<float> network_after_norm, experts_norm, experts_after_norm, router_norm, expert_scales;
@@ -90,6 +99,8 @@ class DeviceModel {
 
  private:
   void copy_attention(const LayerWeights& from, const LayerAdapters& adapters, DeviceLayer& to);
+  void copy_gated_queries(const LayerWeights& from, const LayerAdapters& adapters, DeviceLayer& to);
+  void copy_delta(const LayerWeights& from, const LayerAdapters& adapters, DeviceLayer& to);
   void copy_feed_forward(const LayerWeights& from, const LayerAdapters& adapters, DeviceLayer& to);
   void copy_latent(const LayerWeights& from, const LayerAdapters& adapters, DeviceLayer& to);
   void copy_apart(const LayerWeights& from, DeviceLayer& to);

@@ -140,10 +140,8 @@ void Decoder::HostState::project_delta(int layer) {
   delta.project(input, nth(model.layers, layer), adapters, model.config.delta, compute);
 }
 
-void Decoder::HostState::mix_delta(int layer, int64_t first, int64_t count,
-                                   const RecurrentState::Step& state) {
-  float* const out = numbers(mixed) + first * model.config.delta.values();
-  delta.mix(nth(model.layers, layer), model.config, first, count, state, out);
+void Decoder::HostState::mix_delta(int layer, std::span<const DeltaTask> tasks) {
+  delta.mix(nth(model.layers, layer), model.config, rows, tasks, mixed.view());
 }
 
 void Decoder::HostState::normalise_heads(int layer, int kv_heads) {

@@ -24,8 +24,7 @@ struct Decoder::HostState final : Decoder::State {
   void grow_queries(View<float> queries, int64_t count, int64_t position) override;
   void gate_output() override;
   void project_delta(int layer) override;
-  void mix_delta(int layer, int64_t first, int64_t count,
-                 const RecurrentState::Step& state) override;
+  void mix_delta(int layer, std::span<const DeltaTask> tasks) override;
   void project_back(int layer, const PartOutput& y) override;
   void feed(int layer, const PartOutput& y) override;
   void mix_experts(int layer, const PartOutput& y) override;

@@ -15,7 +15,8 @@ Columns stretch(int64_t all, int rank, int ranks) {
 
 void check_divides(const Model& model, int ranks) {
   const ModelConfig& c = model.config;
-  const char* const undivided = c.latent.used()        ? "one latent vector for all heads"
+  const char* const undivided = !c.recurrent.empty()   ? "recurrent layers"
+                                : c.latent.used()      ? "one latent vector for all heads"
                                 : !c.head_dims.empty() ? "heads of different sizes"
                                                        : nullptr;
   if (undivided != nullptr) {

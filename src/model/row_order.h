@@ -9,7 +9,7 @@
 
 namespace longhaul {
 
-/// order[r] is the row of the file that becomes row r.
+/// order[r] is the row of the file that becomes row r. It may leave out rows.
 using RowOrder = std::vector<int64_t>;
 
 /// Returns the order that RoPE expects here. Rows of a rotary pair are adjacent in the file, rows 2
@@ -17,7 +17,7 @@ using RowOrder = std::vector<int64_t>;
 /// not move.
 RowOrder halves_from_pairs(int64_t rows, int head_dim, int rotary_dim);
 
-/// Copies the rows [order.size(), cols] in that order, without gaps.
+/// Copies rows [order.size(), cols] in that order, without gaps.
 std::vector<std::byte> reordered(const TensorView& rows, const RowOrder& order);
 
 }  // namespace longhaul

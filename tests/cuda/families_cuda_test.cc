@@ -18,7 +18,6 @@ namespace {
 
 using testing_support::all_logits;
 using testing_support::exact_options;
-using testing_support::is_host_only;
 using testing_support::TinyModel;
 
 std::filesystem::path test_data() {
@@ -87,12 +86,6 @@ TEST_P(FamilyOnTheGpu, LogitsAreNearTheHosts) {
   const auto engine = Engine::open(GetParam().model);
   const auto vocab = static_cast<size_t>(engine->model().config.vocab);
   const std::vector<int32_t> ids = GetParam().prompt();
-  if (is_host_only(GetParam())) {
-    SessionOptions there = exact_options(1024);
-    there.queue = places().front().queue;
-    EXPECT_THROW(all_logits(engine, there, ids), UserError);
-    return;
-  }
   const std::vector<float> want = all_logits(engine, exact_options(1024), ids);
   for (const GpuPlace& place : places()) {
     if (is_whole(*engine, place.queue)) continue;

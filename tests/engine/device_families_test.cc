@@ -23,13 +23,6 @@ class FamilyOnADevice : public testing::TestWithParam<TinyModel> {};
 TEST_P(FamilyOnADevice, LogitsEqualTheHosts) {
   const auto engine = Engine::open(GetParam().model);
   const std::vector<int32_t> ids = GetParam().prompt();
-  if (testing_support::is_host_only(GetParam())) {
-    SessionOptions there = exact_options(1024);
-    there.queue = testing_support::fake_queue();
-    EXPECT_NE(testing_support::refusal_of(engine, there).find("computed on the CPU only"),
-              std::string::npos);
-    return;
-  }
   for (const int chunk : {1024, 7}) {
     SessionOptions there = exact_options(chunk);
     there.queue = testing_support::fake_queue();

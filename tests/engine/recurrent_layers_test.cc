@@ -1,5 +1,6 @@
-// Models with recurrent layers (Qwen3-Next, Qwen3.5): their state belongs to the sequence. Logits
-// compared with transformers: reference_logits_test.cc. Every method: families_test.cc.
+// Models with recurrent layers (Qwen3-Next, Qwen3.5): their state belongs to the sequence, on the
+// host and on a device. Logits compared with transformers: reference_logits_test.cc; logits of a
+// device: device_families_test.cc. Every method: families_test.cc.
 
 #include <gtest/gtest.h>
 
@@ -19,14 +20,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class RecurrentLayers : public testing::TestWithParam<const char*> {
+struct RecurrentCase {
+  const char* model;
+  bool on_device;
+};
+
+class RecurrentLayers : public testing::TestWithParam<RecurrentCase> {
  protected:
   void SetUp() override {
-    engine_ = Engine::open(fs::path(LONGHAUL_TEST_DATA) / "tiny_models" / GetParam());
+    engine_ = Engine::open(fs::path(LONGHAUL_TEST_DATA) / "tiny_models" / GetParam().model);
+    if (GetParam().on_device) queue_ = testing_support::fake_queue();
   }
   Session session(int64_t every = 40, int chunk = 20) const {
     SessionOptions options = testing_support::exact_options(chunk);
     options.state_every = every;
+    options.queue = queue_;
     return {engine_, options};
   }
   static std::vector<int32_t> text(int32_t count, int32_t seed = 3) {
@@ -42,6 +50,7 @@ class RecurrentLayers : public testing::TestWithParam<const char*> {
     return logits_of(fresh);
   }
 
+  Queue queue_;
   std::shared_ptr<const Engine> engine_;
 };
 
@@ -196,23 +205,63 @@ TEST_P(RecurrentLayers, ForecastsCountStoredStates) {
   EXPECT_LT(none.report().kv_bytes, every.report().kv_bytes);
 }
 
-TEST_P(RecurrentLayers, DevicesRefuseThemInOneLine) {
+TEST_P(RecurrentLayers, SessionsMoveBetweenPlaces) {
+  const testing_support::TempFolder folder;
+  Session saved = session();
+  saved.prefill(text(90));
+  saved.save(folder.path() / "session");
+  SessionOptions options = testing_support::exact_options(20);
+  options.state_every = 40;
+  if (!GetParam().on_device) options.queue = testing_support::fake_queue();
+  Session moved(engine_, options);
+  moved.load(folder.path() / "session");
+  saved.decode(6);
+  moved.decode(6);
+  EXPECT_LT(testing_support::furthest(logits_of(moved), logits_of(saved)), 1e-4);
+}
+
+TEST_P(RecurrentLayers, AStateLiesInTheMemoryOfItsPlace) {
+  if (!GetParam().on_device) return;
+  const Session one = session();
+  RecurrentState state(engine_->model().config.delta, 4, 40, queue_);
+  EXPECT_EQ(state.advance(0, 0, 1, false).after.place(), queue_.place());
+  const size_t states = state.bytes();
+  EXPECT_GE(one.forecast(100).kv, states);
+  EXPECT_GE(one.report().kv_bytes, states);
+}
+
+TEST_P(RecurrentLayers, SeveralDevicesRefuseThemInOneLine) {
+  const auto device = [](int16_t number) {
+    auto made = std::make_shared<testing_support::FakeDevice>(number);
+    made->any_thread = true;
+    return made;
+  };
+  const std::vector<std::shared_ptr<DeviceQueue>> both = {device(0), device(1)};
   SessionOptions options = testing_support::exact_options();
-  options.queue = testing_support::fake_queue();
+  options.queue = Queue(std::make_shared<Communicator>(both), 0);
   try {
     Session refused(engine_, options);
     FAIL() << "not refused";
   } catch (const UserError& error) {
     EXPECT_EQ(std::string(error.what()),
               engine_->model().config.architecture +
-                  " models have recurrent layers, which are computed on the CPU only; use "
-                  "--device cpu");
+                  " models have recurrent layers: they run on one device, not on 2");
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiny, RecurrentLayers,
-                         testing::Values("qwen3_next", "qwen3_5", "gguf/qwen3_5_moe.gguf"),
-                         [](const auto& test) { return fs::path(test.param).stem().string(); });
+std::vector<RecurrentCase> recurrent_cases() {
+  std::vector<RecurrentCase> all;
+  for (const char* model : {"qwen3_next", "qwen3_5", "gguf/qwen3_5_moe.gguf"}) {
+    for (const bool on_device : {false, true}) all.push_back({model, on_device});
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, RecurrentLayers, testing::ValuesIn(recurrent_cases()),
+                         [](const auto& test) {
+                           return fs::path(test.param.model).stem().string() +
+                                  (test.param.on_device ? "_on_a_device" : "");
+                         });
 
 }  // namespace
 }  // namespace longhaul

@@ -52,12 +52,6 @@ inline std::vector<TinyModel> tiny_models(const std::filesystem::path& data) {
   return models;
 }
 
-/// Whether devices refuse the family, because only the host computes a part of its arithmetic.
-inline bool is_host_only(const TinyModel& model) {
-  const std::string family = model.name.substr(model.name.find('_') + 1);
-  return family.starts_with("qwen3_next") || family.starts_with("qwen3_5");
-}
-
 /// The refusal of a session with these options; empty: there is none.
 inline std::string refusal_of(const std::shared_ptr<const Engine>& engine,
                               const SessionOptions& options) {

@@ -17,12 +17,12 @@ void write(RecurrentState& state, int64_t position, int64_t rows, float value,
            bool discard = false) {
   for (int layer = 0; layer < 2; ++layer) {
     const RecurrentState::Step step = state.advance(layer, position, rows, discard);
-    for (int64_t i = 0; i < kSmall.state(); ++i) step.after[i] = value;
+    for (int64_t i = 0; i < kSmall.state(); ++i) step.after.address()[i] = value;
   }
 }
 
 float value_of(RecurrentState& state) {
-  const float value = *state.advance(0, state.tokens(), 1, true).before;
+  const float value = *state.advance(0, state.tokens(), 1, true).before.address();
   return value;
 }
 
@@ -31,12 +31,12 @@ TEST(RecurrentState, ChangesWithACommit) {
   write(state, 0, 10, 1);
   EXPECT_EQ(state.tokens(), 0);
   state.drop();
-  EXPECT_EQ(*state.advance(1, 0, 1, false).before, 0);
+  EXPECT_EQ(*state.advance(1, 0, 1, false).before.address(), 0);
   write(state, 0, 10, 2);
-  EXPECT_EQ(*state.advance(1, 10, 1, true).before, 2);  // later rows of the same group
+  EXPECT_EQ(*state.advance(1, 10, 1, true).before.address(), 2);  // later rows of the same group
   state.commit();
   EXPECT_EQ(state.tokens(), 10);
-  EXPECT_EQ(*state.advance(0, 11, 1, false).before, 2);
+  EXPECT_EQ(*state.advance(0, 11, 1, false).before.address(), 2);
 }
 
 TEST(RecurrentState, DiscardedRowsDoNotChangeIt) {
@@ -44,9 +44,9 @@ TEST(RecurrentState, DiscardedRowsDoNotChangeIt) {
   write(state, 0, 10, 1);
   state.commit();
   write(state, 20, 5, 7, true);
-  EXPECT_EQ(*state.advance(0, 25, 5, true).before, 7);  // continues them
-  EXPECT_EQ(*state.advance(1, 90, 5, true).before, 1);  // begins anew
-  EXPECT_EQ(*state.advance(0, 10, 5, false).before, 1);
+  EXPECT_EQ(*state.advance(0, 25, 5, true).before.address(), 7);  // continues them
+  EXPECT_EQ(*state.advance(1, 90, 5, true).before.address(), 1);  // begins anew
+  EXPECT_EQ(*state.advance(0, 10, 5, false).before.address(), 1);
 }
 
 TEST(RecurrentState, GoesBackToStoredStates) {

@@ -40,6 +40,7 @@ GpuQueue::GpuQueue(int device) : device_(device) {
   implement_choose(*this);
   implement_blocks(*this);
   implement_grad(*this);
+  implement_delta(*this);
 }
 
 GpuQueue::~GpuQueue() {

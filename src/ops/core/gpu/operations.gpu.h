@@ -12,5 +12,6 @@ void implement_maps(GpuQueue& queue);
 void implement_choose(GpuQueue& queue);
 void implement_blocks(GpuQueue& queue);
 void implement_grad(GpuQueue& queue);
+void implement_delta(GpuQueue& queue);
 
 }  // namespace longhaul::cuda

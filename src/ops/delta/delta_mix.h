@@ -1,0 +1,53 @@
+#pragma once
+// What a gated delta net computes between its input and output matrices, for the rows of one or
+// more sequences, on the host or a device: the short convolution, the delta rule and the norm with
+// the output's gate (ops/delta/delta_rule.h).
+
+#include <cstddef>
+#include <span>
+
+#include "base/array.h"
+#include "ops/delta/delta_shape.h"
+
+namespace longhaul {
+
+/// Adjacent rows of one sequence, with a layer's state (DeltaShape::state()) before the first and
+/// after the last row. Both may be the same memory, and a task may continue an earlier one.
+struct DeltaTask {
+  int64_t first = 0, rows = 0;
+  View<const float> before;
+  View<float> after;
+  bool lies_on(Place place) const { return before.place() == place && after.place() == place; }
+};
+
+/// Rows of all tasks, packed, and a layer's weights.
+struct DeltaInputs {
+  View<const float> qkv;            ///< [rows, channels]: queries, keys and values as projected
+  View<const float> gates;          ///< [rows, values], gates of the output
+  View<const float> beta, alpha;    ///< [rows, value_heads], as in DeltaRows
+  View<const float> convolution;    ///< [kernel, channels]
+  View<const float> dt_bias, rate;  ///< [value_heads]
+  View<const float> norm;           ///< [value_dim]
+  float eps = 0;                    ///< epsilon of the norm
+  bool lies_on(Place place) const {
+    for (const View<const float>& each :
+         {qkv, gates, beta, alpha, convolution, dt_bias, rate, norm}) {
+      if (each.place() != place) return false;
+    }
+    return true;
+  }
+};
+
+/// Computes the rows of the tasks, in their order, into out [rows, values]. `convolved` is memory
+/// of the host.
+void delta_mix(Queue& queue, const DeltaShape& shape, const DeltaInputs& in,
+               std::span<const DeltaTask> tasks, View<float> out, Buffer<float>& convolved);
+inline const DeviceOperation<bool(const DeltaShape&, const DeltaInputs&, std::span<const DeltaTask>,
+                                  View<float>)>
+    kDeltaMix;
+
+/// Rows that a GPU computes at a time, and the bytes of its memory for them.
+inline constexpr int64_t kDeltaSegment = 2048;
+size_t delta_device_bytes(const DeltaShape& shape, int64_t rows);
+
+}  // namespace longhaul

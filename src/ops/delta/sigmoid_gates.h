@@ -1,0 +1,17 @@
+#pragma once
+// Gates of sublayers' outputs, on the host or a device: multiply_by_sigmoid() and add_gated() of
+// ops/delta/delta_rule.h.
+
+#include "base/array.h"
+
+namespace longhaul {
+
+/// Multiplies x[i] by sigmoid(gate[i]).
+void multiply_by_sigmoid(Queue& queue, View<float> x, View<const float> gate);
+inline const DeviceOperation<bool(View<float>, View<const float>)> kMultiplyBySigmoid;
+
+/// Adds sigmoid(gate[r]) * x[r, i] to y[r, i], for gate.size() rows.
+void add_gated(Queue& queue, View<float> y, View<const float> x, View<const float> gate);
+inline const DeviceOperation<bool(View<float>, View<const float>, View<const float>)> kAddGated;
+
+}  // namespace longhaul
