@@ -156,7 +156,8 @@ TEST_P(RecurrentLayers, CancelledGroupsAreTakenBack) {
   EXPECT_LT(testing_support::furthest(logits_of(cancelled), read_anew(all)), 1e-4);
 }
 
-TEST_P(RecurrentLayers, BatchesGiveEachSequenceItsOwnBits) {
+/// The same bits on the host, and the same values up to rounding on a device.
+TEST_P(RecurrentLayers, BatchesGiveEachSequenceItsOwnValues) {
   Session one = session();
   std::vector<Sequence> sequences;
   std::vector<std::vector<float>> alone;
@@ -177,7 +178,10 @@ TEST_P(RecurrentLayers, BatchesGiveEachSequenceItsOwnBits) {
     one.runner().decode(rows);
   }
   for (size_t i = 0; i < sequences.size(); ++i) {
-    EXPECT_TRUE(std::ranges::equal(sequences[i].logits(), alone[i])) << i;
+    const double most = GetParam().on_device ? 1e-4 : 0;
+    const std::span<const float> logits = sequences[i].logits();
+    const std::vector<float> together(logits.begin(), logits.end());
+    EXPECT_LE(testing_support::furthest(together, alone[i]), most) << i;
   }
 }
 
