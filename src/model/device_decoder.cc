@@ -222,7 +222,7 @@ size_t expert_bytes(const ModelConfig& c, int64_t rows) {
 /// Bytes of delta nets and gates.
 size_t gated_bytes(const ModelConfig& c, int64_t rows) {
   const DeltaShape& d = c.delta;
-  int64_t numbers = 0;  // of a row
+  int64_t numbers = 0;  // a row's
   if (!d.empty()) numbers += d.channels() + 2 * d.values() + 2 * int64_t{d.value_heads};
   if (c.output_gate) numbers += int64_t{c.heads} * c.head_dim;
   if (c.shared_gate) numbers += c.hidden + 1;

@@ -57,7 +57,7 @@ struct DeviceLayer {
       experts_down;          ///< matrices of all experts, concatenated by rows
   DeviceWeight router;       ///< for experts
   DeviceWeight q_gate;       ///< rows of Q that gate the output of attention
-  DeviceWeight shared_gate;  ///< of the network beside experts
+  DeviceWeight shared_gate;  ///< gate of the network beside experts
   DeviceDelta delta;
   Array<float> choice_bias;  ///< for the scores of experts
   // Experts apart from the network (ModelConfig::experts_apart).

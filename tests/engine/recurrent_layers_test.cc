@@ -156,7 +156,7 @@ TEST_P(RecurrentLayers, CancelledGroupsAreTakenBack) {
   EXPECT_LT(testing_support::furthest(logits_of(cancelled), read_anew(all)), 1e-4);
 }
 
-/// The same bits on the host, and the same values up to rounding on a device.
+/// Values are equal to the bit on the host and up to rounding on a device.
 TEST_P(RecurrentLayers, BatchesGiveEachSequenceItsOwnValues) {
   Session one = session();
   std::vector<Sequence> sequences;

@@ -59,7 +59,7 @@ class DeltaKernels {
   void run_rows(const DeltaSizes& s, const DeltaAddresses& all, int64_t rows, const float* before,
                 float* after) {
     const cudaStream_t stream = queue_.handle();
-    const float* state = before + s.history;  // of the rows so far
+    const float* state = before + s.history;  // state after the rows so far
     for (int64_t first = 0; first < rows; first += kDeltaSegment) {
       const int64_t count = std::min(kDeltaSegment, rows - first);
       const DeltaAddresses at = all.from(s, first);

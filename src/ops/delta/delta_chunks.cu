@@ -1,5 +1,5 @@
-// What the rows of a chunk of 64 need of each other, for all chunks and value heads at once: the
-// inverse of the system of new values, and its products with keys and values.
+// The inverse of the system of new values of 64 rows, and its products with keys and values, for all
+// chunks of 64 rows and all value heads at once.
 
 #include "base/assert.h"
 #include "ops/core/gpu/device_error.gpu.h"

@@ -1,5 +1,5 @@
 #pragma once
-// What a gated delta net computes between its input and output matrices, for the rows of one or
+// The operations of a gated delta net between its input and output matrices, for the rows of one or
 // more sequences, on the host or a device: the short convolution, the delta rule and the norm with
 // the output's gate (ops/delta/delta_rule.h).
 
