@@ -15,7 +15,7 @@ namespace {
 using Numbers = std::vector<float>;
 
 constexpr DeltaShape kWide = {2, 4, 128, 128, 4, false}, kWideTiled = {2, 4, 128, 128, 4, true};
-constexpr DeltaShape kSmall = {2, 4, 16, 32, 4, false}, kOdd = {1, 3, 24, 10, 3, true};
+constexpr DeltaShape kSmall = {2, 4, 16, 32, 4, false}, kOdd = {1, 3, 24, 16, 3, true};
 
 size_t count_of(int64_t count) { return static_cast<size_t>(count); }
 

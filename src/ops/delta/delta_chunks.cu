@@ -1,5 +1,5 @@
-// The inverse of the system of new values of 64 rows, and its products with keys and values, for all
-// chunks of 64 rows and all value heads at once.
+// The inverse of the system of new values of 64 rows, and its products with keys and values, for
+// all chunks of 64 rows and all value heads at once.
 
 #include "base/assert.h"
 #include "ops/core/gpu/device_error.gpu.h"
