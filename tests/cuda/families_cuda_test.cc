@@ -81,7 +81,9 @@ std::vector<double> differences(const std::vector<float>& got, const std::vector
 
 /// Operands are rounded to bf16, and to int8 for decode rows with block types. The worst rows of
 /// any family differed by 0.06 and 0.11 on an H100. With experts, rounding decides for some rows
-/// between two nearly equal experts: for at most 5 of 64.
+/// between two nearly equal experts: for at most 5 of 64. Gemma 4 normalises the experts' output,
+/// so that another choice changes the whole row: the host's arithmetic with operands rounded to
+/// bf16 differs by 0.077 in the median, and by more than 0.09 in 38 of 96 rows.
 TEST_P(FamilyOnTheGpu, LogitsAreNearTheHosts) {
   const auto engine = Engine::open(GetParam().model);
   const auto vocab = static_cast<size_t>(engine->model().config.vocab);
@@ -102,9 +104,10 @@ TEST_P(FamilyOnTheGpu, LogitsAreNearTheHosts) {
       RecordProperty(fmt::format("{}_chunk_{}", place.name, chunk),
                      fmt::format("median {:.4f} worst {:.4f} far {} of {}", middle, worst, far,
                                  shares.size()));
-      EXPECT_LT(middle, chunk > 8 ? 0.02 : 0.05);
-      const bool experts = engine->model().config.experts > 0;
-      EXPECT_LE(far, experts ? shares.size() / 8 : 0) << "worst " << worst;
+      const ModelConfig& config = engine->model().config;
+      EXPECT_LT(middle, config.experts_apart ? 0.12 : chunk > 8 ? 0.02 : 0.05);
+      const size_t most = config.experts_apart ? 2 : config.experts > 0 ? 8 : shares.size() + 1;
+      EXPECT_LE(far, shares.size() / most) << "worst " << worst;
     }
   }
 }

@@ -186,6 +186,13 @@ struct WideRows {
     wgmma_commit();
   }
 
+  /// Applies the cap of the logits, if there is one.
+  __device__ __forceinline__ void bend(float factor) {
+    if (factor == 0) return;
+#pragma unroll
+    for (int i = 0; i < kWideKeys / 2; ++i) s[i] = tanh_of(s[i] * factor);
+  }
+
   /// Sets the logits of keys that a row does not see to -infinity.
   __device__ __forceinline__ void mask(const TileInfo& info, const int32_t* offsets, int flat,
                                        int heads) {
@@ -205,10 +212,6 @@ struct WideRows {
 
   /// Converts logits to weights, and scales the earlier sums to match them.
   __device__ __forceinline__ void soften(LogitForm logits) {
-    if (logits.bend != 0) {
-#pragma unroll
-      for (int i = 0; i < kWideKeys / 2; ++i) s[i] = tanh_of(s[i] * logits.bend);
-    }
     float shrink[2];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -352,6 +355,7 @@ __global__ void __launch_bounds__(kWideThreads, 1)
       __syncthreads();  // barrier: the keys have been multiplied
       load_keys(i + 1);
     }
+    rows.bend(a.logits.bend);  // before the mask, whose -infinity it would bend too
     if (!all) rows.mask(info, offsets, flat, unit.head_count);
     rows.soften(a.logits);
     if constexpr (!F::kLatent) {
