@@ -176,10 +176,11 @@ TEST_F(CudaDelta, DecodeRowsOfManySequencesEqualTheHosts) {
 
 /// Passes that are computed together: some discarded ones, then rows that continue earlier ones.
 TEST_F(CudaDelta, TasksContinueEarlierOnes) {
-  const NumberedTask tasks[] = {{0, 1, 0, 1},   {1, 1, 1, 1},  {2, 1, 2, 3},  {3, 70, 3, 3},
-                                {73, 1, 3, 4},  {74, 1, 4, 5}, {75, 1, 0, 6}, {76, 30, 1, 1},
-                                {106, 1, 5, 7}, {107, 1, 7, 5}};
-  for (const DeltaShape& shape : {kWide, kSmall}) expect_alike(shape, tasks, 108, 8, 0.03);
+  const NumberedTask tasks[] = {{0, 1, 0, 1},   {1, 1, 1, 1},   {2, 1, 2, 3},   {3, 70, 3, 3},
+                                {73, 1, 3, 4},  {74, 1, 4, 5},  {75, 1, 0, 6},  {76, 30, 1, 1},
+                                {106, 1, 5, 7}, {107, 1, 7, 5}, {108, 1, 0, 5}, {109, 1, 5, 0},
+                                {110, 1, 2, 5}, {111, 1, 3, 5}};
+  for (const DeltaShape& shape : {kWide, kSmall}) expect_alike(shape, tasks, 112, 8, 0.03);
 }
 
 TEST_F(CudaDelta, StrongDecayForgetsWithoutOverflow) {

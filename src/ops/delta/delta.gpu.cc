@@ -33,10 +33,11 @@ class DeltaKernels {
     for (const DeltaTask& task : tasks) {
       const float* const before = task.before.address();
       float* const after = task.after.address();
-      const bool continues =
-          std::ranges::any_of(steps_, [&](const DeltaStep& each) { return each.after == before; });
+      const bool depends = std::ranges::any_of(steps_, [&](const DeltaStep& each) {
+        return each.after == before || each.after == after || each.before == after;
+      });
       if (sizes.fast() && task.rows == 1 && before != after) {
-        if (continues) run_steps(sizes, at, first);
+        if (depends) run_steps(sizes, at, first);
         steps_.push_back({task.first, before, after});
         continue;
       }
