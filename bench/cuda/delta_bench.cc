@@ -1,4 +1,4 @@
-// Speed of a gated delta net between its matrices on a GPU, with the heads of Qwen3.6-35B-A3B: rows
+// Speed of a gated delta net between its matrices on a GPU, with the heads of Qwen3.6: rows
 // of one sequence (with the parts of the computation apart), and decode rows of many sequences,
 // which read and write a state each.
 
@@ -17,21 +17,22 @@
 namespace longhaul {
 namespace {
 
-constexpr DeltaShape kShape = {16, 32, 128, 128, 4, false};
+constexpr DeltaShape kExperts = {16, 32, 128, 128, 4, false};  // Qwen3.6-35B-A3B
+constexpr DeltaShape kDense = {16, 48, 128, 128, 4, false};    // Qwen3.6-27B
 
 class DeltaBench {
  public:
-  explicit DeltaBench(const Queue& queue) : queue_(queue) {}
+  DeltaBench(const Queue& queue, const DeltaShape& shape) : queue_(queue), shape_(shape) {}
 
   void prefill(int64_t rows) {
     fill(rows);
-    const View<float> state = random(kShape.state(), 0.1f);
+    const View<float> state = random(shape_.state(), 0.1f);
     const DeltaTask task = {0, rows, state, state};
     const double seconds = time_of([&] { mix({&task, 1}); });
     // Products of 64 rows of a head: three of [64, 64, 128], four of [64, 128, 128] and two lower
     // triangular ones.
     const double products =
-        static_cast<double>(rows) * kShape.value_heads * 2 * 128 * (4 * 64.0 + 3 * 128.0);
+        static_cast<double>(rows) * shape_.value_heads * 2 * 128 * (4 * 64.0 + 3 * 128.0);
     std::printf("prefill of %6d rows %9.1f us %10.0f rows/s %6.1f TFLOP/s\n",
                 static_cast<int>(rows), seconds * 1e6, static_cast<double>(rows) / seconds,
                 products / seconds / 1e12);
@@ -43,10 +44,10 @@ class DeltaBench {
   void parts() {
     const int64_t rows = kDeltaSegment;
     fill(rows);
-    const View<float> state = random(kShape.state(), 0.1f);
+    const View<float> state = random(shape_.state(), 0.1f);
     const View<float> memory =
-        random(static_cast<int64_t>(delta_device_bytes(kShape, rows) / sizeof(float)), 0.1f);
-    const auto sizes = cuda::DeltaSizes::of(kShape);
+        random(static_cast<int64_t>(delta_device_bytes(shape_, rows) / sizeof(float)), 0.1f);
+    const auto sizes = cuda::DeltaSizes::of(shape_);
     const cuda::DeltaAddresses at = {
         in_.qkv.address(),   in_.gates.address(),       in_.beta.address(),
         in_.alpha.address(), in_.convolution.address(), in_.dt_bias.address(),
@@ -54,7 +55,7 @@ class DeltaBench {
         out_.address()};
     const auto room = cuda::DeltaRoom::in(memory.address(), sizes, rows);
     const auto stream = static_cast<cuda::GpuQueue&>(queue_.device()).handle();
-    float* const head_states = state.address() + kShape.history();
+    float* const head_states = state.address() + shape_.history();
     const auto report = [&](const char* name, auto&& run) {
       std::printf("  %-12s of %d rows %8.1f us\n", name, static_cast<int>(rows),
                   time_of(run) * 1e6);
@@ -76,13 +77,13 @@ class DeltaBench {
     for (int64_t held = 0; held < 64; held += sequences) {
       std::vector<DeltaTask>& tasks = calls.emplace_back();
       for (int64_t i = 0; i < sequences; ++i) {
-        const View<float> before = random(kShape.state(), 0.1f);
-        tasks.push_back({i, 1, before, random(kShape.state(), 0.1f)});
+        const View<float> before = random(shape_.state(), 0.1f);
+        tasks.push_back({i, 1, before, random(shape_.state(), 0.1f)});
       }
     }
     size_t call = 0;
     const double seconds = time_of([&] { mix(calls[call++ % calls.size()]); });
-    const double bytes = 2.0 * static_cast<double>(sequences * kShape.state()) * sizeof(float);
+    const double bytes = 2.0 * static_cast<double>(sequences * shape_.state()) * sizeof(float);
     std::printf("decode of %3d sequences %8.2f us %8.0f GB/s\n", static_cast<int>(sequences),
                 seconds * 1e6, bytes / seconds / 1e9);
     std::fflush(stdout);
@@ -92,20 +93,20 @@ class DeltaBench {
  private:
   void mix(std::span<const DeltaTask> tasks) {
     Buffer<float> room;
-    delta_mix(queue_, kShape, in_, tasks, out_, room);
+    delta_mix(queue_, shape_, in_, tasks, out_, room);
   }
 
   void fill(int64_t rows) {
-    in_.qkv = random(rows * kShape.channels(), 1);
-    in_.gates = random(rows * kShape.values(), 1);
-    in_.beta = random(rows * kShape.value_heads, 1);
-    in_.alpha = random(rows * kShape.value_heads, 1);
-    in_.convolution = random(kShape.kernel * kShape.channels(), 0.5f);
-    in_.dt_bias = random(kShape.value_heads, 1);
-    in_.rate = random(kShape.value_heads, 0.1f, -0.5f);
-    in_.norm = random(kShape.value_dim, 1);
+    in_.qkv = random(rows * shape_.channels(), 1);
+    in_.gates = random(rows * shape_.values(), 1);
+    in_.beta = random(rows * shape_.value_heads, 1);
+    in_.alpha = random(rows * shape_.value_heads, 1);
+    in_.convolution = random(shape_.kernel * shape_.channels(), 0.5f);
+    in_.dt_bias = random(shape_.value_heads, 1);
+    in_.rate = random(shape_.value_heads, 0.1f, -0.5f);
+    in_.norm = random(shape_.value_dim, 1);
     in_.eps = 1e-6f;
-    out_ = random(rows * kShape.values(), 1);
+    out_ = random(rows * shape_.values(), 1);
   }
 
   /// Random numbers, of which the first million is repeated.
@@ -141,6 +142,7 @@ class DeltaBench {
   }
 
   Queue queue_;
+  DeltaShape shape_;
   DeltaInputs in_;
   View<float> out_;
   std::vector<Array<float>> memory_;
@@ -151,10 +153,13 @@ class DeltaBench {
 
 int main() {
   try {
-    longhaul::DeltaBench bench(longhaul::open_device("cuda"));
+    const longhaul::Queue queue = longhaul::open_device("cuda");
+    longhaul::DeltaBench bench(queue, longhaul::kExperts);
     for (const int64_t rows : {64, 512, 2048, 8192, 32768}) bench.prefill(rows);
     bench.parts();
     for (const int64_t sequences : {1, 2, 4, 8, 16, 32, 64}) bench.decode(sequences);
+    std::printf("48 value heads:\n");
+    longhaul::DeltaBench(queue, longhaul::kDense).prefill(8192);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

@@ -144,6 +144,12 @@ TEST_F(CudaDelta, RowsOfASequenceEqualTheHosts) {
   }
 }
 
+/// More heads than a card has processors for, whose kernel has one stage of operands.
+TEST_F(CudaDelta, ManyHeadsEqualTheHosts) {
+  const NumberedTask apart[] = {{0, 200, 0, 1}};
+  expect_alike({16, 48, 128, 128, 4, false}, apart, 200, 2, 0.03);
+}
+
 TEST_F(CudaDelta, SegmentsContinueEachOther) {
   const int64_t rows = 2 * kDeltaSegment + 70;
   const NumberedTask whole[] = {{0, rows, 0, 1}};

@@ -227,12 +227,19 @@ __global__ void __launch_bounds__(kScanThreads) delta_scan_kernel(ScanArgs a) {
   }
 }
 
-int most_shared_memory_of_card() {
-  int device = 0, bytes = 0;
+int attribute_of_card(cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-        "shared memory");
-  return bytes;
+  check(cudaDeviceGetAttribute(&value, attribute, device), "attribute");
+  return value;
+}
+
+/// Whether a processor has one block, with two stages of operands. More blocks than processors have
+/// one stage each, so that two run on a processor.
+bool has_two_stages(const DeltaSizes& s) {
+  return attribute_of_card(cudaDevAttrMaxSharedMemoryPerBlockOptin) >=
+             static_cast<int>(sizeof(ScanShared<2>)) &&
+         kDeltaDim / kColumns * s.value_heads <= attribute_of_card(cudaDevAttrMultiProcessorCount);
 }
 
 template <int kStages>
@@ -252,10 +259,7 @@ void delta_scan(Stream stream, const DeltaSizes& s, const DeltaRoom& room, int64
   LH_ASSERT(s.fast() && rows > 0);
   const ScanArgs args = {s, room, rows, before, after, out};
   static_assert(sizeof(ScanShared<1>) <= 99 * 1024);
-  if (most_shared_memory_of_card() >= static_cast<int>(sizeof(ScanShared<2>))) {
-    return launch_scan<2>(stream, args);
-  }
-  launch_scan<1>(stream, args);
+  has_two_stages(s) ? launch_scan<2>(stream, args) : launch_scan<1>(stream, args);
 }
 
 }  // namespace longhaul::cuda
