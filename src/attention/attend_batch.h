@@ -1,5 +1,6 @@
 #pragma once
-// The attention of several sequences in one layer, gathered so that it runs as one parallel call.
+// AttendBatch collects the attention calls of several sequences in one layer, and runs them as one
+// parallel call.
 
 #include <span>
 #include <vector>
@@ -16,10 +17,10 @@ class AttendBatch {
   /// lists, page tables, rotations, outputs) must stay unchanged until run().
   void add(const AttendCall& call, std::span<const AttendTask> tasks, AttentionRecord& record);
   size_t size() const { return calls_.size(); }
-  /// Removes the calls after the first `size`.
+  /// Removes all calls except the first `size`.
   void shrink(size_t size);
-  /// Runs all calls and clears the batch. The time is divided among the sequences by their share of
-  /// the pairs.
+  /// Runs all calls and clears the batch. Adds to each sequence's record a share of the time, in
+  /// proportion to its number of (row, query head, key) triples.
   void run();
 
  private:
@@ -33,7 +34,7 @@ class AttendBatch {
   std::vector<Call> calls_;
   std::vector<View<const float>> forms_;
   std::vector<AttendTask> tasks_;
-  std::vector<size_t> first_segments_;  ///< per task: its first segment in segments_
+  std::vector<size_t> first_segments_;  ///< per task: index of its first segment in segments_
   std::vector<KeySegment> segments_;
   std::vector<AttendJob> jobs_;
 };

@@ -1,7 +1,9 @@
 #pragma once
-// The driver runs a method and everything that follows from its plan. The engine calls it for
-// passes, for the attention of each layer and for the work after each pass. Forecasts, the ability
-// to undo passes and the contents of session files follow from the plan.
+// AttentionDriver runs an attention method. It derives the execution from the method's plan: the
+// passes of a prompt, the evictions, memory forecasts, whether passes can be undone, and the
+// contents of session files. The engine calls it to divide a prompt into passes, in each layer for
+// attention, and after each pass. The terms list, pass and step are defined in attention/plan.h and
+// attention/step.h.
 
 #include <algorithm>
 #include <memory>
@@ -15,19 +17,19 @@
 
 namespace longhaul {
 
-/// The time at which a method decides which rows of a prompt it keeps. If the end of the prompt,
-/// which is the question, influences the decision, the text cannot be read before the question is
-/// available.
+/// The time at which a method decides which rows of a prompt it keeps. A prompt often consists of a
+/// long text and a question at its end. If the end influences the decision, the text cannot be
+/// processed before the question is known.
 enum class PromptChoice : uint8_t {
-  kWhileReading,   ///< by the rows read so far; or all rows are kept
-  kByInstruction,  ///< by the instruction at the prompt's end, which is required
-  kByLastRow,      ///< during prefill, and once more by its last row
-  kAtEnd,          ///< after prefill, by its last rows or by the attention of all rows; until then
-                   ///< prefill is dense
-  kOnceRead,       ///< after prefill, but its end counts no more than the rest
+  kWhileReading,   ///< during prefill, by the rows processed so far; or all rows are kept
+  kByInstruction,  ///< by the instruction at the end of the prompt, which must be given
+  kByLastRow,      ///< during prefill, and once more by the last row of the prompt
+  /// After prefill, by the attention of the last rows or of all rows; until then prefill is dense.
+  kAtEnd,
+  kOnceRead,  ///< after prefill, but the last rows have no more influence than the other rows
 };
 
-/// Whether a text can be read before the question is available.
+/// Returns whether a text can be processed before the question is known.
 inline bool serves_any_question(PromptChoice choice) {
   return choice == PromptChoice::kWhileReading || choice == PromptChoice::kOnceRead;
 }
@@ -36,19 +38,24 @@ class AttentionDriver {
  public:
   AttentionDriver(std::unique_ptr<Method> method, const ModelShape& shape);
 
-  /// The layout of the store. Throws UserError if rows cannot be stored as `type` (`--kv-type`).
+  /// Returns the layout of the KV store. Throws UserError if rows cannot be stored as `type`
+  /// (`--kv-type`).
   KvLayout layout(const ModelShape& shape, const KvType& type) const;
 
-  /// Called before a prompt; returns the passes that read it. May refuse the prompt with a
-  /// UserError that names the option.
+  /// Returns the passes of a prompt. Call it before the prompt is processed. Throws UserError if
+  /// the method rejects the prompt; the message names the option that causes the rejection.
   std::vector<Pass> prepare(const PromptFacts& prompt);
-  /// Called in each layer before attend() of the passes that are computed together. `all` is a step
-  /// of all their rows in order (LayerStep::all).
+  /// Prepares a layer. Call it in each layer before attend() of the passes that are computed
+  /// together. `all` is a step that contains the rows of all these passes in order
+  /// (LayerStep::all).
   void begin_layer(LayerStep& all);
-  /// Fills step.out. Appends the step's keys unless begin_layer() has, and removes the rows that
-  /// leave the layer's lists during prefill. In a batch the work of several sequences runs between
-  /// the parts of attend(): begin_append() adds keys to step.appends, and begin_attend() adds
-  /// attention to step.batch.
+  /// Computes the attention of a step and writes it to step.out. Appends the step's keys and values
+  /// to the store, unless begin_layer() has done it. Removes the rows that are evicted during
+  /// prefill.
+  ///
+  /// The three parts of attend() can also be called one by one, for several sequences in turn.
+  /// begin_append() then adds the keys to step.appends, and begin_attend() adds the attention to
+  /// step.batch. The caller runs each of the two batches before it calls the next part.
   void attend(LayerStep& step) {
     begin_append(step);
     begin_attend(step);
@@ -57,53 +64,60 @@ class AttentionDriver {
   void begin_append(LayerStep& step);
   void begin_attend(LayerStep& step);
   void end_attend(LayerStep& step);
-  /// Called after each pass and generated token, when all layers are done. Evicts rows from the
-  /// stores at the end of a prompt.
+  /// Evicts rows at the end of a prompt, if the plan requires it. Call it after each pass and each
+  /// generated token, when all layers have been computed.
   void finish(std::span<KvStore> streams, const Pass& pass);
 
-  /// The number of KV stores that it uses during prefill. Stream 0 belongs to the sequence: decode
-  /// reads it, and it is saved and kept. At the beginning of every prompt the others are copies of
-  /// it, and they are dropped when the prompt ends or is cancelled.
+  /// Returns the number of KV stores (streams) that the method uses during prefill. Stream 0
+  /// belongs to the sequence: decode reads it, and session files contain it. The other streams are
+  /// copies of stream 0 at the beginning of each prompt. They are removed when the prompt ends or
+  /// is cancelled.
   int streams() const { return whole().streams; }
-  /// The number of first tokens of a fresh prompt that it reads exactly as dense attention does,
-  /// keeping all their rows without any evidence from them. At most prompt.tokens - 1.
+  /// Returns how many tokens at the start of a prompt in an empty context are processed exactly as
+  /// by dense attention. The method keeps the rows of all these tokens and does not use their
+  /// attention for evictions. The result is at most prompt.tokens - 1.
   int64_t dense_prefix(const PromptFacts& prompt) const;
+  /// Returns when the method decides which rows of a prompt it keeps.
   PromptChoice prompt_choice() const;
-  /// The places at which another prompt can continue after prefills in passes of `chunk` rows.
+  /// Returns the positions at which another prompt can continue from the state of an earlier
+  /// prefill. `chunk` is the most rows of a pass.
   ResumeRule resume_rule(int chunk) const;
-  /// Preferred number of rows of a pass without `--chunk`; 0: the engine's default.
+  /// Returns the number of rows of a pass that suits the method if the user gives no `--chunk`. 0
+  /// means the default of the engine.
   int preferred_chunk() const;
-  /// Most rows of a pass of such a prompt, and of a batch of its passes.
+  /// Return the most rows of one pass of this prompt, and of passes that are computed together.
   int64_t most_rows_of_pass(const PromptFacts& prompt) const;
   int64_t most_rows_together(const PromptFacts& prompt) const;
-  /// Whether rows are evicted.
+  /// Returns whether the method evicts rows.
   bool forgets() const { return when() != When::kNever; }
 
-  /// Most bytes of all streams and the index while prompts extend the context to `tokens` tokens in
-  /// passes of at most `chunk` rows.
+  /// Returns the most bytes of all streams and of the method's index, while prompts extend the
+  /// context to `tokens` tokens in passes of at most `chunk` rows.
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const;
-  /// Bytes of the context's keys that it holds in addition to the stores. Reported sizes of KV
-  /// memory include them.
+  /// Returns the bytes of the method's index, which holds keys of the context in addition to the
+  /// stores. Reported sizes of KV memory include them.
   size_t index_bytes() const;
-  /// Most bytes that it holds in addition to stores and index during prefill of such prompts.
+  /// Returns the most bytes that the method needs during prefill in addition to the stores and the
+  /// index. The arguments are those of most_kv_bytes().
   size_t working_bytes(int64_t tokens, int chunk) const;
-  /// Whether every generated token is kept until the next prompt is read, in addition to the rows
-  /// that most_kv_bytes() bounds. Otherwise that bound also holds for a context that ends with a
-  /// reply.
+  /// Returns whether generated tokens stay in the lists until the next prompt, in addition to the
+  /// rows that most_kv_bytes() counts. If false, most_kv_bytes() is also valid for a context that
+  /// ends with generated tokens.
   bool keeps_replies() const;
 
-  /// Whether rows [0, n) of the store can be used for another continuation after truncate(n):
-  /// nothing was evicted, and nothing depends on later tokens. It is also called between two
-  /// layers, because a pass that is cancelled there is undone in this way.
+  /// Returns whether the store can be truncated to its first n rows and then continued with other
+  /// tokens. This requires that nothing was evicted, and that no selection depended on later
+  /// tokens. The engine also calls it between two layers, to undo a pass that is cancelled there.
   bool can_rewind() const { return whole().rewinds && !evictor_.changed; }
-  /// The largest distance at which rows see keys, in positions as the model receives them, while
-  /// the context grows to `tokens` tokens in passes of at most `chunk` rows. Beyond the trained
-  /// length answers are wrong.
+  /// Returns the largest distance between a row and a key that it sees, while the context grows to
+  /// `tokens` tokens in passes of at most `chunk` rows. The distance is measured in the positions
+  /// that RoPE uses. Answers are wrong if it exceeds the trained length of the model.
   int64_t reach(int64_t tokens, int chunk) const;
 
-  /// State outside the stores, for session files, which may be hostile. check_restored() compares
-  /// it with the store of the same file, for a context of `tokens` tokens. Both throw UserError;
-  /// the message of check_restored() does not include the file's name.
+  /// Write and read the state outside the stores, for session files. A session file may be
+  /// malicious. check_restored() compares the restored state with the store of the same file.
+  /// `tokens` is the length of the context. restore() and check_restored() throw UserError. The
+  /// message of check_restored() does not include the name of the file.
   void save(ByteWriter& out) const;
   void restore(ByteReader& in);
   void check_restored(const KvStore& store, int64_t tokens) const;
@@ -111,12 +125,14 @@ class AttentionDriver {
  private:
   const MethodPlan& whole() const { return method_->whole; }
   const ListPlan& plan(int layer, int list) const;
-  /// The plan of the lists that evict, as far as it is the same for all of them.
+  /// Returns the eviction rules of the first layer that evicts. Only fields that are equal in all
+  /// evicting layers may be used.
   const Keep& evicting() const { return plan(std::max(0, evicting_layer_), 0).keep; }
-  /// When rows are evicted from any list of this model.
+  /// Returns when rows are evicted; kNever if no list of this model evicts.
   When when() const { return evicting_layer_ < 0 ? When::kNever : whole().when; }
   bool by_query_head() const { return forgets() && whole().chooser == Chooser::kQueryHead; }
   bool by_whole_strides() const { return when() == When::kStride && whole().whole_strides; }
+  /// Stores the plans of the layer's lists in plans_, for a context of `tokens` tokens.
   void ask_plans(int layer, int64_t tokens);
   bool evicts(int layer) const;
   int largest_tile() const;
@@ -124,7 +140,8 @@ class AttentionDriver {
   bool observes(const LayerStep& step) const;
   void drop_rows(LayerStep& step);
   void drop_middles(KvStore& store, int layer) const;
-  /// Most rows of a list in memory: between the steps of its layer, and within one.
+  /// Most rows of a list in memory: while another layer is computed (`between`), and while its own
+  /// layer is computed (`within`).
   struct MostRows {
     int64_t between, within;
   };
@@ -135,13 +152,14 @@ class AttentionDriver {
   ModelShape shape_;
   std::unique_ptr<Method> method_;
   Evictor evictor_;
-  Method::StoreCheck check_;                  ///< belongs to the state restored last
-  std::vector<std::vector<ListPlan>> plans_;  ///< per layer and KV head
-  int evicting_layer_ = -1;                   ///< the first layer with a list that evicts; -1: none
+  Method::StoreCheck check_;                  ///< check returned by the last restore()
+  std::vector<std::vector<ListPlan>> plans_;  ///< [layer][KV head]
+  int evicting_layer_ = -1;                   ///< first layer in which some list evicts; -1: none
   int64_t tokens_ = 0;                        ///< length of the context
   int64_t prompt_end_ = 0;                    ///< position after the last prompt
   Queue queue_;
-  std::optional<LayerStep> all_;  ///< LayerStep::all, until the first pass attends
+  /// The combined step (LayerStep::all), until attend() of the first pass.
+  std::optional<LayerStep> all_;
 };
 
 }  // namespace longhaul

@@ -1,6 +1,7 @@
 #pragma once
-// Evictions by a plan: when they are due, the attention that rows received from the observation
-// window, and the selection of the rows that each list keeps.
+// Evictor runs the evictions that a plan requires. It determines when an eviction is due, computes
+// the attention that stored rows received from the observation window, and selects the rows that
+// each list keeps.
 
 #include <vector>
 
@@ -14,25 +15,28 @@ class Evictor {
  public:
   Evictor(Method& method, const ModelShape& shape);
 
-  /// Begins a prompt. `keep` is that of the lists that evict. For MethodPlan::whole_strides it sets
-  /// the number of the prompt's first tokens before its strides.
+  /// Starts a prompt. `keep` holds the rules of the lists that evict. With
+  /// MethodPlan::whole_strides it computes lead().
   void begin_prompt(const PromptFacts& prompt, const Keep& keep);
+  /// Returns the number of tokens at the start of the prompt that precede its first stride.
   int64_t lead() const { return lead_; }
 
-  /// Whether the pass, or the generated token, is followed by an eviction of such lists.
+  /// Returns whether an eviction must follow the pass. A generated token is also a pass. `when` is
+  /// the kind of eviction and `keep` holds the rules of the lists.
   bool due(When when, const Pass& pass, const Keep& keep) const;
-  /// Whether rows will be scored, given that lists have grown to their present length.
+  /// Returns whether rows will be scored in this prompt, given the present length of the lists.
   bool will_evict() const { return !method_.whole.whole_strides || held_ > target_; }
-  /// Stores the queries of the step's last rows for the next eviction.
+  /// Stores the queries of the step's last rows. The next eviction uses them as the observation
+  /// window.
   void watch(const LayerStep& step);
 
-  /// Evicts rows of a layer. `last`: no other layer follows in this eviction.
+  /// Evicts rows of one layer. `last` is true if no other layer follows in this eviction.
   void evict(Queue& queue, KvStore& store, const ListPlan& plan, const Pass& pass, int layer,
              int64_t tokens, bool last);
-  /// Lets the method evict rows of a layer after a pass (When::kOwn).
+  /// Calls Method::choose() for every stream of a layer, after a pass (When::kOwn).
   void evict_freely(LayerStep& step, const ListPlan& plan, int64_t tokens);
 
-  bool changed = false;  ///< rows were evicted or selected
+  bool changed = false;  ///< whether rows were evicted, or a selection depended on later rows
   int64_t held() const { return held_; }
   void set_held(int64_t rows) { held_ = rows; }
   void archive_held(Archive& archive) { archive.number(held_); }
@@ -47,17 +51,19 @@ class Evictor {
 
   Method& method_;
   const ModelShape& shape_;
-  // Evictions by strides.
-  int64_t lead_ = 0;    ///< first tokens of the prompt, before its strides
-  int64_t target_ = 0;  ///< rows of a list after an eviction (MethodPlan::whole_strides)
-  int64_t held_ = 0;    ///< rows of a list now
+  // Used for evictions by strides.
+  int64_t lead_ = 0;  ///< tokens of the prompt before its first stride
+  /// Number of rows that an eviction leaves in a list (MethodPlan::whole_strides).
+  int64_t target_ = 0;
+  int64_t held_ = 0;  ///< current number of rows in a list
 
   std::vector<ObservedRows> observed_;            ///< per layer
-  AttendCompute compute_ = AttendCompute::kBest;  ///< setting of the last step
-  // Memory of an eviction.
+  AttendCompute compute_ = AttendCompute::kBest;  ///< compute type of the last observed step
+  // Scratch memory of an eviction.
   PerRope<RotationBuffer> rotations_;
   std::vector<KeySegment> segments_;
-  Array<float> scores_, layer_scores_, received_;  ///< all lists of a layer, concatenated
+  /// Values of all lists of a layer, one list after another.
+  Array<float> scores_, layer_scores_, received_;
   std::vector<PagedRows> keys_;
   std::vector<View<float>> score_views_, received_targets_;
   std::vector<View<const float>> received_views_;

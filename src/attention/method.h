@@ -1,8 +1,10 @@
 #pragma once
-// The contract of an attention method: plans, and as many of the small programs below as it needs.
-// Most eviction methods write plan() and choose(). A program never reads numeric values. It passes
-// views from one operation (ops/, kv/) to the next and decides by lengths and positions only, so
-// the same source runs on the host and on devices.
+// The interface of an attention method. A method must override plan(). It overrides the other
+// virtual functions only if their default is unsuitable. Most eviction methods override plan() and
+// choose(). These functions never read elements of arrays. They pass views from one operation
+// (ops/, kv/) to the next, and base decisions on lengths and positions only. The same source
+// therefore runs on the host and on devices. The terms list, pass and step are defined in
+// attention/plan.h and attention/step.h.
 
 #include <functional>
 #include <memory>
@@ -13,28 +15,31 @@
 
 namespace longhaul {
 
-/// A due eviction of a layer's lists.
+/// The arguments of Method::choose(): an eviction of rows from the lists of one layer.
 struct Eviction {
   Queue& queue;
-  const ModelShape& shape;
-  const MethodPlan& method;
+  const ModelShape& shape;   ///< the rules for the whole method
+  const MethodPlan& method;  ///< the rules for the lists of the layer
   const ListPlan& plan;
   KvStore& store;
-  bool& changed;  ///< to be set when rows are evicted by the method's own rule
-  Pass pass;      ///< the pass that it follows
-  int stream = 0;
+  bool& changed;   ///< to be set to true if choose() itself evicts rows (MethodPlan::own_rule)
+  Pass pass;       ///< the pass after which the eviction runs
+  int stream = 0;  ///< index of `store` among the KV stores
   int layer = 0;
-  int lists = 0;
-  int64_t tokens = 0;  ///< length of the context so far
-  int64_t kept = 0;    ///< rows that each list keeps
-  int64_t recent = 0;  ///< last rows among those kept, whatever their scores
-  bool last = true;    ///< no other layer follows in this eviction
-  /// Rows of each list, as they are stored.
+  int lists = 0;       ///< number of lists in the layer
+  int64_t tokens = 0;  ///< length of the context
+  int64_t kept = 0;    ///< number of rows that each list keeps
+  /// Number of most recent rows that are kept regardless of their scores; `kept` includes them.
+  int64_t recent = 0;
+  bool last = true;  ///< whether this is the last layer of the eviction
+  /// Stored rows of each list. Empty with MethodPlan::own_rule if the lists have no budget.
   std::span<const PagedRows> keys;
-  /// Attention that each list's rows received from the observation window
-  /// (MethodPlan::observation_window), [rows] per list; empty without a window.
+  /// For each list, the attention probability that each row received from the observation window
+  /// (MethodPlan::observation_window), summed over its query rows; [rows] per list. Empty if the
+  /// method has no observation window.
   std::span<const View<const float>> received;
-  /// output per list [rows]: rows with the highest scores are kept
+  /// Output: a score for each row of each list, [rows] per list. The rows with the highest scores
+  /// are kept.
   std::span<const View<float>> scores;
 
   int64_t rows(int list) const { return store.length(layer, list); }
@@ -43,50 +48,59 @@ struct Eviction {
   }
 };
 
-/// Memory that a method holds besides the rows, in bytes.
+/// Memory in bytes that a method needs in addition to the KV rows.
 struct ExtraMemory {
-  size_t index = 0;       ///< index of the context's keys, at present
-  size_t most_index = 0;  ///< the index after prompts have grown the context
-  size_t working = 0;     ///< most working memory during prefill, without the index
+  size_t index = 0;       ///< current size of the index of the context's keys
+  size_t most_index = 0;  ///< size of the index after all prompts have been appended to the context
+  size_t working = 0;     ///< peak of the other memory during prefill
 };
 
 class Method {
  public:
-  MethodPlan whole;  ///< set by fit(), before the first call
+  /// Set by the method, usually in fit() (method_info() in attention/registry.h).
+  MethodPlan whole;
 
   virtual ~Method() = default;
 
-  /// The plan for a KV head's list in a context of `tokens` tokens, including those of the pass.
+  /// Returns the rules for the list of one KV head. `tokens` is the length of the context,
+  /// including the tokens of the current pass.
   virtual ListPlan plan(int layer, int kv_head, int64_t tokens) const = 0;
 
-  /// Called at the start of a prompt. Returns the passes that read it, or none to use the passes
-  /// that follow from the plan. May refuse the prompt with a UserError that names the option.
+  /// Returns the passes that read a prompt. Called at the start of the prompt. If the result is
+  /// empty, the driver derives the passes from the plan. Throws UserError to reject the prompt; the
+  /// message names the option that causes the rejection.
   virtual std::vector<Pass> passes(const PromptFacts&) { return {}; }
 
-  /// Fills step.out. The keys have been appended (see MethodPlan::place). The default attends by
-  /// the plan.
+  /// Computes the attention of the step's rows and writes it to step.out. The keys and values of
+  /// the step are already stored, in the form that MethodPlan::place describes. The default
+  /// computes the attention that the plan describes (attend_by_plan()).
   virtual void attend(LayerStep& step);
 
-  /// Called after attend() when rows will be scored: adds the evidence of the step's rows to the
-  /// columns. The default adds their attention to the plan's only column.
+  /// Updates the columns (MethodPlan::columns) by the attention of the step's rows. Called after
+  /// attend() if a later eviction will score rows. If there is exactly one column, the default adds
+  /// to each stored row's value the attention probability that the row received. Otherwise the
+  /// default does nothing.
   virtual void observe(LayerStep& step);
 
-  /// Called for each layer of an eviction. Writes due.scores. With MethodPlan::own_rule it drops
-  /// rows from the store instead, or notes the layer and drops the rows of all layers when
-  /// due.last. With When::kOwn it is called in each layer after its attention, for each pass,
-  /// generated token and stream. The default scores by the attention received, or by the first
-  /// column.
+  /// Decides which rows are evicted. Called for each layer of an eviction. It writes due.scores.
+  /// The default copies due.received, or the first column if due.received is empty.
+  ///
+  /// With MethodPlan::own_rule it removes rows from the store instead of writing scores. It may do
+  /// this in each call. It may also remember the layers, and remove rows of all layers in the call
+  /// with due.last. With When::kOwn it is called after the attention of every layer, in each pass
+  /// and for each generated token, once for each stream.
   virtual void choose(const Eviction& due);
 
-  /// State outside the stores, for session files. One function both writes and reads it. Files may
-  /// be hostile: archive() checks the values it reads by themselves, and returns a check (or none)
-  /// that compares them with the store of the same file, for a context of some tokens. Both throw
-  /// UserError; the message of the check does not include the file's name.
+  /// Writes the state that the method keeps outside the KV stores to a session file, or reads it
+  /// from one. A session file may be malicious. archive() therefore validates each value that it
+  /// reads. It returns a function that compares these values with the KV store of the same file, or
+  /// an empty function if no comparison is needed. `tokens` is the length of the context. Both
+  /// throw UserError. The message of the returned function does not include the name of the file.
   using StoreCheck = std::function<void(const KvStore&, int64_t tokens)>;
   virtual StoreCheck archive(Archive&) { return {}; }
 
-  /// Memory that the method holds besides the rows of a context of `tokens` tokens, read in passes
-  /// of `chunk` rows, with keys stored as `layout` says.
+  /// Returns the memory that the method needs in addition to the KV rows. `tokens` is the length of
+  /// the context, `chunk` is the number of rows of a pass, and `layout` describes the stored rows.
   virtual ExtraMemory extra_memory(const KvLayout&, int64_t, int) const { return {}; }
 };
 

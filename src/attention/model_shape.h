@@ -1,5 +1,5 @@
 #pragma once
-// The properties of a model that attention methods may depend on.
+// ModelShape holds the properties of a model on which attention methods may depend.
 
 #include <array>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace longhaul {
 
-/// Classes of tokens, for methods that look at the text itself.
+/// Classes of tokens, for methods that depend on the text itself.
 enum class TokenClass : uint8_t { kOther, kSpecial, kPunctuation };
 
 struct ModelShape {
@@ -21,36 +21,43 @@ struct ModelShape {
   std::vector<int> kv_heads;   ///< per layer
   int head_dim = 0;            ///< largest of all layers
   std::vector<int> head_dims;  ///< per layer; empty: head_dim in all layers
-  /// The value of a row is its key, which is stored once: multi-head latent attention, whose query
-  /// heads all share one latent KV head.
+  /// True for multi-head latent attention: the stored key of a row is also its value. All query
+  /// heads share one latent KV head.
   bool values_in_keys = false;
-  float scale = 0;  ///< factor of the logits, usually 1 / sqrt(head_dim)
-  int64_t trained_context = 0;
-  std::vector<int64_t> window;  ///< per layer: the model's own sliding window, 0 for none
-  RopeTable rope;
-  RopeTable other_rope;               ///< for layers with other angles, or without rotation
-  std::vector<uint8_t> other_angles;  ///< per layer: 1 if it uses other_rope; empty: no layer does
-  float cap = 0;                      ///< soft cap of the logits (AttendCall::cap)
-  std::vector<View<const float>> sinks;  ///< per layer [heads] (AttendCall::sinks); empty: none
-  std::string profile_prefix;  ///< prefix of profile file names (profile_path); empty: no profiles
-  /// By token id; null if unknown. All copies of the shape share them.
+  float scale = 0;              ///< factor of the attention logits, usually 1 / sqrt(head_dim)
+  int64_t trained_context = 0;  ///< context length for which the model was trained
+  /// Per layer: the sliding window of the model itself, in tokens; 0: none.
+  std::vector<int64_t> window;
+  RopeTable rope;  ///< RoPE frequencies
+  /// Second RoPE table, for layers whose rotation differs; may describe no rotation.
+  RopeTable other_rope;
+  /// Per layer: 1 if the layer uses other_rope; empty: no layer does.
+  std::vector<uint8_t> other_angles;
+  float cap = 0;  ///< soft cap of the logits (AttendCall::cap)
+  /// Per layer: attention sink logits, [heads] (AttendCall::sinks); empty: none.
+  std::vector<View<const float>> sinks;
+  /// Common prefix of the names of this model's method profiles (attention/profile.h); empty: no
+  /// profiles.
+  std::string profile_prefix;
+  /// Class of each token id; null if unknown. All copies of a ModelShape share the vector.
   std::shared_ptr<const std::vector<TokenClass>> token_classes;
-  /// Rank and number of the devices that share the model's heads (base/communicator.h). `heads` and
-  /// `kv_heads` count only this device's heads.
+  /// `ranks` devices share the heads of the model, and `rank` is the index of this device
+  /// (base/communicator.h). `heads` and `kv_heads` count only the heads of this device.
   int rank = 0, ranks = 1;
+  /// Number of lists in a layer if each KV head has one (attention/plan.h).
 
   int64_t own_window(int layer) const { return nth(window, layer); }
   int lists(int layer) const { return nth(kv_heads, layer); }
   int dim_of(int layer) const { return head_dims.empty() ? head_dim : nth(head_dims, layer); }
-  /// Query heads of the whole model, and its KV heads per layer.
+  /// Numbers of heads of the whole model: query heads, and KV heads per layer.
   int all_heads() const { return heads * ranks; }
   std::vector<int> all_kv_heads() const {
     std::vector<int> all = kv_heads;
     for (int& count : all) count *= ranks;
     return all;
   }
-  /// Takes values for every head of the whole model, [layer][head], and returns those of this
-  /// device's heads.
+  /// Returns the values of this device's heads. `all` has a value for each head of the whole model,
+  /// [layer][head].
   template <class T>
   std::vector<std::vector<T>> of_own_heads(std::vector<std::vector<T>> all) const {
     for (std::vector<T>& layer : all) {
@@ -59,12 +66,12 @@ struct ModelShape {
     }
     return all;
   }
-  /// Index of the rope table that rotates the layer's positions.
+  /// Returns the index of the RoPE table of a layer: 0 for `rope`, 1 for `other_rope`.
   int rope_number(int layer) const { return other_angles.empty() ? 0 : nth(other_angles, layer); }
   const RopeTable& rope_of(int layer) const { return rope_number(layer) == 0 ? rope : other_rope; }
 
-  /// The parameters of an attention operation on a layer's query heads. The caller adds queries
-  /// and outputs.
+  /// Returns the parameters of attention over a layer's query heads. The caller adds queries and
+  /// outputs.
   AttendCall call(Queue& queue, int layer) const {
     AttendCall call;
     call.queue = &queue;
@@ -76,8 +83,8 @@ struct ModelShape {
   }
 };
 
-/// Holds one cached value per rope table of the model, so that alternating layers do not recompute
-/// it.
+/// Caches one value for each RoPE table of the model. Without it, layers that use the two tables
+/// alternately would recompute the value each time.
 template <class T>
 class PerRope {
  public:

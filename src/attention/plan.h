@@ -1,7 +1,9 @@
 #pragma once
-// The rules of an attention method, as data. MethodPlan holds what is the same in all lists of
-// keys, ListPlan what may differ between KV heads. The driver (attention/driver.h) derives
-// everything else: passes, evictions, segments, forecasts, and the contents of session files.
+// The rules of an attention method, as data. MethodPlan holds the rules that are the same for all
+// lists. ListPlan holds the rules that may differ between KV heads. A list holds the stored rows
+// (keys and values) of one KV head in one layer. The driver (attention/driver.h) derives everything
+// else from the plans: the passes of a prompt, the evictions, the visible rows of attention calls,
+// memory forecasts and the contents of session files.
 
 #include <cstdint>
 #include <span>
@@ -11,95 +13,113 @@ namespace longhaul {
 
 inline constexpr int64_t kNoBound = int64_t{1} << 60;  ///< in tokens
 
-/// When rows are evicted from lists. A layer with the model's own sliding window takes part in
-/// kEveryPass and kOwn only.
+/// When rows are evicted from lists. In layers that have a sliding window in the model itself,
+/// kPromptEnd and kStride evict nothing.
 enum class When : uint8_t {
   kNever,
   kPromptEnd,  ///< after the prefill of each prompt
   kStride,     ///< every `stride` tokens of a prompt
-  /// after each pass and generated token, by whole pages: only sink and recent are kept
+  /// after each pass and each generated token; all rows outside sink and recent are removed, in
+  /// whole pages
   kEveryPass,
-  kOwn  ///< Method::choose() is called after each pass and decides
+  /// Method::choose() evicts rows after the attention of every layer, in each pass and for each
+  /// generated token.
+  kOwn
 };
 
-/// The unit that chooses the rows to keep.
+/// The unit that chooses which rows are kept.
 enum class Chooser : uint8_t {
   kKvHead,
-  kQueryHead,  ///< keys are stored once for every query head
-  kLayer       ///< all heads of the layer keep the same tokens
+  /// Each query head; it then has a list of its own, with a copy of the keys and values.
+  kQueryHead,
+  kLayer  ///< the layer: all heads keep the same tokens
 };
 
-/// The positions of keys, and how keys are stored.
+/// The positions at which attention sees the keys, and the form in which keys are stored. Raw means
+/// not rotated by RoPE.
 enum class KeyPlace : uint8_t {
   kAbsolute,  ///< absolute positions in the context; keys are stored rotated
-  kCache,     ///< cache positions (index in the list); keys are stored raw and rotated when read
-  kOwn        ///< keys are stored raw; the method's attend() sets positions
+  kCache,     ///< index of the row in its list; keys are stored raw and rotated when they are read
+  kOwn        ///< the method's attend() sets the positions; keys are stored raw
 };
 
-/// The method as a whole, for all layers, heads and context lengths.
+/// The rules for the whole method: all layers, heads and context lengths.
 struct MethodPlan {
   KeyPlace place = KeyPlace::kAbsolute;
   When when = When::kNever;
   Chooser chooser = Chooser::kKvHead;
-  /// Method::choose() drops rows from the store by a rule of its own. Lists may then differ in
-  /// length. Otherwise it writes scores, and each list keeps the best rows of its budget.
+  /// If true, Method::choose() removes rows from the store itself, and lists may differ in length.
+  /// If false, choose() writes scores, and each list keeps the `budget` rows with the highest
+  /// scores (Keep::budget).
   bool own_rule = false;
-  int64_t stride = 0;  ///< prompt tokens between two evictions (kStride)
-  /// Lists are evicted down to the largest size up to budget + stride for which whole strides end
-  /// with the prompt, as in EasyKV (arXiv:2402.06262). Generated tokens are kept.
+  int64_t stride = 0;  ///< number of prompt tokens between two evictions (When::kStride)
+  /// Used with When::kStride. An eviction shortens each list to a target length. The target is the
+  /// largest length up to budget + stride for which the last stride is complete at the end of the
+  /// prompt. EasyKV does this (arXiv:2402.06262). Generated tokens are not evicted before the next
+  /// prompt.
   bool whole_strides = false;
-  bool every_token = false;  ///< each generated token is also followed by an eviction
-  /// Observation window: number of query rows at the end of a pass whose attention scores the keys
-  /// before an eviction. kNoBound: all rows of the text count, and this method must read each of
-  /// them.
+  bool every_token = false;  ///< whether an eviction also follows each generated token
+  /// Size of the observation window: the number of most recent query rows whose attention scores
+  /// the stored keys before an eviction. kNoBound: all query rows contribute through observe(), so
+  /// the method must process every row of the prompt.
   int64_t observation_window = 0;
-  std::span<const std::string_view> columns;  ///< f32 values stored with each row (KvStore::column)
-  /// a prefix can be reused after truncation, until rows were evicted or selected
+  /// Names of extra f32 values that are stored with each row (KvStore::column).
+  std::span<const std::string_view> columns;
+  /// Whether the context can be truncated to a prefix and continued, as long as no row was evicted
+  /// and no selection depended on later rows.
   bool rewinds = false;
-  bool reads_instruction = false;  ///< prompts without an instruction are refused
-  /// Passes of a batch append their keys in a layer before the first of them attends, and their
-  /// shared work runs in attend() of the first pass (LayerStep::all). The store is then longer than
-  /// a single pass expects, which suits keys that the method places itself (KeyPlace::kOwn). No
-  /// pass may discard. observe() is called after every attend().
+  /// Whether the method uses the instruction at the end of a prompt; a prompt without one is
+  /// rejected.
+  bool reads_instruction = false;
+  /// If true, in each layer the keys of all passes that are computed together are appended before
+  /// attend() of the first pass. attend() of the first pass does the work that all these passes
+  /// share (LayerStep::all). The store then contains later rows than a single pass may see, so
+  /// KeyPlace::kOwn is required. None of these passes may be a discarding one (Pass::discard).
+  /// observe() is called after attend() of each pass.
   bool begins_together = false;
-  int streams = 1;  ///< KV stores during prefill; store 0 is the session's
+  int streams = 1;  ///< number of KV stores used during prefill; store 0 belongs to the sequence
 
   bool observes_last_rows() const {
     return observation_window > 0 && observation_window < kNoBound;
   }
 };
 
-/// Rows that are evicted from one list.
+/// The rows of one list that evictions keep.
 struct Keep {
-  bool all = false;           ///< no row leaves this list
-  int64_t budget = kNoBound;  ///< rows of a list after an eviction, including sink and recent
-  int64_t sink = 0;           ///< first rows, never evicted
-  int64_t recent = 0;         ///< last rows, kept by each eviction
-  /// Upper bound of the rows of a list in memory during prefill, for methods that ensure it
-  /// themselves (kOwn, or offloading).
+  bool all = false;           ///< nothing is evicted from this list
+  int64_t budget = kNoBound;  ///< number of rows after an eviction, including sink and recent
+  int64_t sink = 0;           ///< number of first rows that are never evicted
+  int64_t recent = 0;         ///< number of last rows that each eviction keeps
+  /// Most rows of a list in memory during prefill. It is set only if the method itself enforces the
+  /// bound, by evicting (When::kOwn) or by offloading rows. With offloading, the new rows of the
+  /// current pass are not included.
   int64_t in_memory = kNoBound;
-  /// Upper bound between two steps of the list's layer (kOwn), for chunks of at least `rest_chunk`
-  /// rows. Within a step in_memory holds, but only one layer runs a step at a time.
+  /// With When::kOwn, at_rest is the most rows of a list while its layer is not being computed. The
+  /// bound holds for chunks of at least `rest_chunk` rows. While the layer is being computed, the
+  /// bound is `in_memory`. Only one layer is computed at a time.
   int64_t at_rest = kNoBound, rest_chunk = 0;
 };
 
-/// Rows that a query row sees.
+/// The stored rows that a query row sees.
 struct See {
-  int64_t sink = 0;           ///< first rows, visible to all
-  int64_t window = kNoBound;  ///< visible last rows; kNoBound: all earlier rows
-  /// the window ends at each row; otherwise it precedes the pass, which is visible as a whole
+  int64_t sink = 0;           ///< number of first rows, which all query rows see
+  int64_t window = kNoBound;  ///< number of last rows that are visible; kNoBound: all earlier rows
+  /// If true, the window of a query row consists of the last `window` rows up to the row itself. If
+  /// false, it consists of the last `window` rows before the pass, and of all earlier rows of the
+  /// pass.
   bool strict = false;
-  /// If at least 0, the window applies to prompt rows only. This number of rows at the prompt's end
-  /// and generated tokens see everything.
+  /// If dense_rows is 0 or more, the window applies only to rows of the prompt, except its last
+  /// `dense_rows` rows. These last rows and all generated tokens see all earlier rows.
   int64_t dense_rows = -1;
-  int tile = 0;              ///< prompt rows that select their keys together; 0: no selection
-  bool chosen = false;       ///< the selection for a row may depend on later rows
-  int64_t reach = kNoBound;  ///< largest position that a row sees, if the method bounds it
-  /// Factor by which the model's frequencies are stretched (stretched_rope): NTK-aware scaling.
+  /// Number of adjacent prompt rows that share one selection of keys; 0: no selection.
+  int tile = 0;
+  bool chosen = false;       ///< whether the selection of keys for a row may depend on later rows
+  int64_t reach = kNoBound;  ///< largest position that a row sees, if the method limits it
+  /// Factor of NTK-aware scaling of the RoPE frequencies (stretched_rope). 1 means no scaling.
   double stretch = 1;
 };
 
-/// One KV head's list, in a context of some length.
+/// The rules for the list of one KV head, for one length of the context.
 struct ListPlan {
   Keep keep;
   See see;

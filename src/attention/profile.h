@@ -9,18 +9,21 @@
 
 namespace longhaul {
 
-/// The profile of a method contains settings found for one model by a search or by training. It is
-/// a file METHOD.json in the model's folder (NAME.METHOD.json beside a .gguf file), in this form:
+/// A profile contains settings of one method that a search or a training has found for one model.
+/// It is the file METHOD.json in the model's folder (NAME.METHOD.json beside NAME.gguf), in this
+/// form:
 ///
 ///   {"options": {"theta": "0.9/0.8", "heads": "...", "gates": {"file": "gates.tsv"}}, ...}
 ///
-/// With "only_with": {"theta": "form=paper"} an option applies only if another option has a value.
-/// Its options replace the defaults, and options in `--attention` replace both. A file is named as
-/// {"file": NAME} only, so that a profile from another author can read no other file. `prefix` is
-/// the common prefix of the model's file names (ModelShape::profile_prefix).
+/// "only_with": {"theta": "form=paper"} restricts the option theta to runs in which the option
+/// `form` has the value `paper`. Options of the profile replace the method's defaults. Options in
+/// `--attention` replace both. A profile can name a file only as {"file": NAME}, so a profile from
+/// another author cannot read files elsewhere.
+///
+/// profile_path() returns the path of a profile. `prefix` is ModelShape::profile_prefix.
 std::filesystem::path profile_path(const std::string& prefix, std::string_view method);
-/// The options in that file (text/json_options.h); none if the file does not exist. Throws
-/// UserError with method, file and key.
+/// Reads the options of a profile (text/json_options.h). The result is empty if the file does not
+/// exist. Throws UserError; the message names the method, the file and the key.
 std::map<std::string, JsonOption> read_profile(const std::string& prefix, std::string_view method);
 
 }  // namespace longhaul

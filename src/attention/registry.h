@@ -1,7 +1,7 @@
 #pragma once
-// All attention methods by name: description, options, factory, and the settings with which all
-// test suites run them. A new method needs a source file in attention/methods/, a line in
-// registry.cc and a page in docs/methods.
+// Lists all attention methods by name, with description, options, factory and settings for tests. A
+// new method needs a source file in attention/methods/, a line in registry.cc and a page in
+// docs/methods.
 
 #include <memory>
 #include <span>
@@ -13,47 +13,52 @@
 
 namespace longhaul {
 
-/// Settings under which a method evicts, selects or counts within 700 tokens. Settings that differ
-/// only in numbers are of one kind. The first setting of a kind acts within 300 tokens, and slow
-/// suites run only that one.
+/// Options with which a method already has an effect in a text of 700 tokens: it evicts rows,
+/// selects keys or limits their distance. All test suites run the method with them. Settings that
+/// differ only in the values of numeric options are of the same kind. The first setting of each
+/// kind already has an effect within 300 tokens, and slow suites run only that one.
 struct SmallSetting {
-  std::string_view options;  ///< "capacity=24,window=8"; empty: the defaults
-  /// Largest position that a row sees in passes of 64 rows, for texts of any length.
+  std::string_view options;  ///< such as "capacity=24,window=8"; empty: the defaults
+  /// Largest position that a row sees in passes of 64 rows, for a text of any length.
   int64_t reach = kNoBound;
-  bool lists_differ = false;   ///< lists of a layer may have different lengths
-  bool loose_bounds = false;   ///< forecast and reach are tight only for much longer texts
-  bool saves_nothing = false;  ///< stores and computes as much as dense attention
+  bool lists_differ = false;  ///< whether the lists of a layer may have different lengths
+  /// Whether the memory forecast and the reach are exact only for much longer texts.
+  bool loose_bounds = false;
+  /// Whether the method stores and computes as much as dense attention.
+  bool saves_nothing = false;
 };
 
-/// A method at its defaults, and the list that describes its options.
-struct OptionSet {
+/// The options of a method with their default values, and their descriptions.
+struct OptionSet {  ///< the object that holds the values
   std::shared_ptr<void> options;
   OptionList list;
 };
 
 struct MethodInfo {
   std::string_view name;
-  std::string_view summary;  ///< one line: the rows it keeps
-  std::string_view when;     ///< one line: its use case
-  std::string_view keeps;    ///< one sentence: the rows kept or visible, and the rows lost for good
-  std::string_view harms;    ///< one sentence: the kind of answers that get worse
-  std::string_view paper;
-  bool uncapped = false;  ///< unsuitable for models that cap their attention logits
-  /// looks up blocks of older tokens, always including PromptFacts::evidence
+  std::string_view summary;  ///< one line: which rows the method keeps
+  std::string_view when;     ///< one line: when to use the method
+  std::string_view keeps;    ///< one sentence: which rows are kept or visible, and which are lost
+  std::string_view harms;    ///< one sentence: which kinds of answers get worse
+  std::string_view paper;    ///< reference to the publication
+  /// Whether the method is unsuitable for models that cap their attention logits.
+  bool uncapped = false;
+  /// Whether the method looks up blocks of older tokens. It then includes the blocks of
+  /// PromptFacts::evidence.
   bool looks_up = false;
-  /// Options with which it sees and keeps everything within 700 tokens, so that it equals dense
-  /// attention.
+  /// Options with which every row within 700 tokens is kept and visible, so that the method equals
+  /// dense attention.
   std::vector<std::string_view> covers;
   std::vector<SmallSetting> small;
 
-  OptionSet (*describe)() = nullptr;  ///< returns a new set, at its defaults
+  OptionSet (*describe)() = nullptr;  ///< returns a new set with default values
   std::unique_ptr<Method> (*make)(const OptionSet& set, const ModelShape& shape) = nullptr;
 };
 
-/// The entry of a method whose options are its own members. The set of options is an instance of
-/// the method, and the running method is made from its filled members. If M has fit(shape), it is
-/// called with the model's shape and may throw UserError. Copy methods/keydiff.cc to begin a new
-/// method.
+/// Returns the registry entry of a method class M, whose options are members of M. The set of
+/// options is an instance of M, and the running method is created from these members. If M has a
+/// function fit(shape), it is called with the shape of the model. It may throw UserError. To write
+/// a new method, copy methods/keydiff.cc.
 template <class M>
 MethodInfo method_info(MethodInfo info) {
   info.describe = [] {
@@ -70,12 +75,12 @@ MethodInfo method_info(MethodInfo info) {
   return info;
 }
 
-/// Throws UserError if the budget has no room for the rows that are never evicted. `key` is the
-/// method's name for the budget.
+/// Throws UserError if the budget is smaller than the number of rows that are never evicted (sink +
+/// recent). `key` is the name of the budget option.
 void expect_room(std::string_view method, int64_t budget, int64_t sink, int64_t recent,
                  std::string_view key = "capacity");
 
-/// All methods of this build, in listing order.
+/// Returns all methods of this build, in the order in which they are listed.
 std::span<const MethodInfo> attention_methods();
 
 }  // namespace longhaul

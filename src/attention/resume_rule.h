@@ -1,32 +1,40 @@
 #pragma once
-// The places at which another prompt with the same beginning can continue from a method's state.
+// ResumeRule describes the positions at which a new prompt can continue from the state of an
+// earlier prompt with the same beginning.
 
 #include <cstdint>
 
 namespace longhaul {
 
+/// The positions at which the new prompt can continue.
 enum class ResumeGroup : uint8_t {
-  /// At any depth after truncation, as long as AttentionDriver::can_rewind() holds.
+  /// at any position, after truncation of the store, as long as AttentionDriver::can_rewind() is
+  /// true
   kRewindable,
-  /// At any depth of the state that dense attention reaches (AttentionDriver::dense_prefix()).
+  /// at any position of a state that dense attention has produced, up to
+  /// AttentionDriver::dense_prefix()
   kDense,
-  /// At the ends of earlier prefills of its own. The result depends on the division of a prompt
-  /// into prefills, and a division at multiples of `unit` tokens does not change what is evicted.
+  /// at the ends of the method's own earlier prefills. The result depends on how a prompt is
+  /// divided into prefills. If they end at multiples of `unit` tokens, the division does not change
+  /// which rows are evicted.
   kGrid,
-  kTurn,      ///< at the ends of earlier turns: the end of a prompt has an effect of its own
-  kQuestion,  ///< like kTurn; in addition, the text is read for one question only
+  kTurn,      ///< at the ends of earlier turns, because the end of a prompt influences the state
+  kQuestion,  ///< like kTurn; in addition, the state of a text is valid for one question only
 };
 
 struct ResumeRule {
   ResumeGroup group = ResumeGroup::kTurn;
-  /// kRewindable, kDense: the bits do not depend on the division of a prompt into prefills. They do
-  /// in layers with a sliding window of the model.
+  /// Whether the results are bitwise equal for every division of a prompt into prefills.
+  /// kRewindable and kDense require this. False if layers have a sliding window in the model
+  /// itself.
   bool same_bits = true;
-  int64_t unit = 1;       ///< kGrid: tokens
-  int64_t last = 1;       ///< kDense: tokens at the end of a prompt that the method itself reads
-  bool is_dense = false;  ///< kDense: dense attention itself, which evicts nothing
+  int64_t unit = 1;  ///< for kGrid: tokens between two suitable ends of a prefill
+  /// For kDense: number of last tokens of a prompt that the method must process itself.
+  int64_t last = 1;
+  /// For kDense: whether the method is dense attention, which evicts nothing.
+  bool is_dense = false;
 
-  /// Whether a prompt is read by dense attention until the end of the prompt, where the method
+  /// Returns whether a prompt is processed by dense attention until its end, where the method
   /// evicts rows.
   bool evicts_after_dense() const { return group == ResumeGroup::kDense && !is_dense; }
 };

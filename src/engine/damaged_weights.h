@@ -1,16 +1,16 @@
 #pragma once
-// Weights that are not finite numbers give logits that are not finite. Such a model is refused with
-// a one-line message as soon as that is detected.
+// Detects models with damaged weights. Weights that are not finite numbers give logits that are not
+// finite. The model is then rejected with a message of one line.
 
 #include <span>
 
 namespace longhaul {
 
-/// Throws UserError: the model gives no finite logit.
+/// Throws the UserError for a model whose logits are not finite.
 [[noreturn]] void refuse_damaged_weights();
 
-/// Throws that error if a logit is NaN or infinite. One row of damaged weights is enough: the row
-/// of a token in the embedding, if the embedding is the output matrix as well.
+/// Throws the same error if a logit is NaN or infinite. One damaged row of weights is enough. An
+/// example is the row of one token in an embedding that is also the output matrix.
 void expect_finite_logits(std::span<const float> logits);
 
 }  // namespace longhaul

@@ -1,6 +1,5 @@
 #pragma once
-// Decides whether an available GPU is used when the user does not choose a device (`--device
-// auto`).
+// Decides whether a GPU is used if the user does not choose a device (`--device auto`).
 
 #include <memory>
 #include <span>
@@ -9,10 +8,10 @@
 
 namespace longhaul {
 
-/// `options` are those of sessions on a device. All of them are moved to the host's queue unless
-/// the device can run the model with each of them and has room for `tokens` tokens and a reply. The
-/// weights are copied to the device for this test, unless they are too large by themselves. They
-/// are released if the host is chosen.
+/// Moves all `options` to the host, unless the device can run the model with each of them and has
+/// memory for `tokens` tokens and a reply. Before the call, their queues are those of the device.
+/// The test copies the weights to the device, unless the weights alone exceed its memory. If the
+/// host is chosen, the copy is released.
 void settle_device(const std::shared_ptr<const Engine>& engine, std::span<SessionOptions> options,
                    int64_t tokens, int64_t reply);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The passages that a reply and each of its sentences draw on.
+// Finds the passages of the given texts on which a reply, and each sentence of the reply, is based.
 
 #include <span>
 #include <string>
@@ -12,21 +12,22 @@ namespace longhaul {
 
 struct FoundSources {
   struct Sentence {
-    ByteRange range;  ///< within the reply's text
+    ByteRange range;  ///< bytes of the sentence in the reply's text
     std::vector<Passage> passages;
   };
-  std::vector<Passage> passages;  ///< passages of the whole reply
+  std::vector<Passage> passages;  ///< passages for the whole reply
   std::vector<Sentence> sentences;
-  /// Share of the attention on the texts that the first passage has, and the least share that a
-  /// well-founded reply has.
+  /// first_share is the first passage's share of the attention on the texts. least_share is the
+  /// smallest such share of a well-founded reply.
   double first_share = 0, least_share = 0;
-  bool shown = false;  ///< false: the reply saw no token of the texts
+  bool shown = false;  ///< whether the reply's tokens attended to any token of the texts
 
+  /// Returns whether the reply is well-founded in its first passage.
   bool rests() const { return !passages.empty() && first_share >= least_share; }
 };
 
-/// The passages of a reply that `watch` observed. `texts`: those in the prompt, in order.
-/// `starts_text` must equal that of the generation (GenerateOptions).
+/// Returns the passages of a reply that `watch` observed, at most `most` each. `texts` are the
+/// texts in the prompt, in order. `starts_text` must be the value of GenerateOptions::starts_text.
 FoundSources find_sources(const Engine& engine, std::span<const int32_t> prompt,
                           const std::vector<std::string>& texts, const SourceWatch& watch,
                           std::span<const int32_t> reply, bool starts_text, size_t most);

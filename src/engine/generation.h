@@ -1,7 +1,7 @@
 #pragma once
-// One reply, token by token. Many generations of one process can be at different tokens at the same
-// time, because the caller decodes: it calls input(), reads that token into the sequence, and
-// passes the logits to take().
+// Generation produces one reply, token by token. The caller runs the model: it calls input(),
+// decodes that token, and passes the logits to take(). Several generations can therefore be in
+// progress at the same time.
 
 #include <cstdint>
 #include <functional>
@@ -20,35 +20,36 @@
 namespace longhaul {
 
 enum class StopReason : uint8_t {
-  kEndOfReply,  ///< the model chose a token that ends replies
+  kEndOfReply,  ///< the model sampled a token that ends replies
   kStopString,
   kMaxTokens,
   kContextFull,  ///< SessionOptions::context was reached
   kCancelled,
-  kLoop,  ///< the reply repeats itself: GenerateOptions::stop_loops
+  kLoop,  ///< the reply repeats itself (GenerateOptions::stop_loops)
 };
-std::string_view name_of(StopReason reason);  ///< "end_of_reply", "stop_string", ...
+std::string_view name_of(StopReason reason);  ///< returns "end_of_reply", "stop_string", ...
 
 struct GenerateOptions {
   SamplerOptions sampler;
-  int64_t max_tokens = -1;        ///< negative: until the reply or the context ends
-  std::vector<std::string> stop;  ///< texts that end the reply and are not part of it
-  bool starts_text = true;        ///< the reply begins a text (DetokenizerOptions::starts_text)
-  bool stop_loops = false;        ///< end a reply of temperature 0 that repeats itself
+  int64_t max_tokens = -1;        ///< most tokens of the reply; negative: no limit
+  std::vector<std::string> stop;  ///< strings that end the reply and are not included in it
+  bool starts_text = true;  ///< whether the reply begins a text (DetokenizerOptions::starts_text)
+  bool stop_loops = false;  ///< whether a reply at temperature 0 ends when it repeats itself
   const CancelFlag* cancel = nullptr;
-  std::optional<grammar::Constraint> constraint;  ///< the reply's form, from its beginning
+  std::optional<grammar::Constraint> constraint;  ///< grammar of the whole reply
 };
 
 struct Reply {
   std::string text;             ///< valid UTF-8
-  std::vector<int32_t> tokens;  ///< with the ending token; the last one is not in the sequence
+  std::vector<int32_t> tokens;  ///< includes the ending token; the last token has not been decoded
   StopReason stop = StopReason::kMaxTokens;
-  double first_token_seconds = 0;  ///< since the generation began
-  /// The time of all later tokens from input() to take(), without waits between two steps. The
-  /// steps of a batch count in full for each of its replies.
+  double first_token_seconds = 0;  ///< seconds from the start of the generation
+  /// Sum of the times from input() to take() for all later tokens. Times between take() and input()
+  /// are not included. A decode step of a batch counts in full for each of its replies.
   double decode_seconds = 0;
   int64_t decode_steps = 0;
-  int64_t loop_tokens = 0;  ///< length of the repeated stretch, if that ended the reply
+  /// Length of the repeated part, if the reply ended because of it; else 0.
+  int64_t loop_tokens = 0;
 
   double tokens_per_second() const;
 };
@@ -57,21 +58,22 @@ class Generation {
  public:
   using TextCallback = std::function<void(std::string_view text)>;
 
-  /// Continues a sequence whose prompt has been read, and which must outlive this object. Samples
-  /// the first token from its logits. `on_text` is called with the text as it is completed.
+  /// Starts a reply of a sequence whose prompt has been processed. Samples the first token from the
+  /// sequence's logits. `sequence` must outlive this object. `on_text` receives the text as it is
+  /// completed.
   Generation(const Sequence& sequence, const GenerateOptions& options, TextCallback on_text = {});
   ~Generation();
   Generation(Generation&&) noexcept;
 
-  /// The token to decode next; none once the reply has ended. It also ends the reply if it was
-  /// cancelled or has reached its greatest length.
+  /// Returns the token to decode next, or nothing if the reply has ended. Ends the reply if it was
+  /// cancelled or has reached its maximum length.
   std::optional<int32_t> input();
-  /// Samples the next token from the logits [vocab] after input(), which sequence.tokens() ends
-  /// with by now.
+  /// Samples the next token. `logits` [vocab] are those after the token that input() returned.
+  /// sequence.tokens() must already end with that token.
   void take(std::span<const float> logits);
 
   bool ended() const;
-  /// The reply so far; complete once it has ended.
+  /// Returns the reply so far. The reply is complete once ended() is true.
   const Reply& reply() const;
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
-// The text in a session file. With `--load FILE` and no other texts, questions refer to it.
+// Recovers the text in a session file. With `--load FILE` and no other texts, questions refer to
+// this text.
 
 #include <string>
 
@@ -9,13 +10,14 @@
 namespace longhaul {
 
 struct LoadedText {
-  std::string text;      ///< empty: the file holds a question alone
-  std::string left_out;  ///< the question that it was saved with
+  std::string text;      ///< empty if the file holds only a question
+  std::string left_out;  ///< the question with which the session was saved
 };
 
-/// The text of a session that has just been loaded, found by the template that `parts` names. If
-/// the session was saved with a question, the last paragraph is returned as the question. Throws
-/// UserError naming `file` if the session was read with another template or system message.
+/// Returns the text of a session that has just been loaded. The text is found by the chat template
+/// that `parts` names. If the session was saved with a question, the last paragraph is returned as
+/// the question. Throws UserError that names `file` if the session was saved with another template
+/// or system message.
 LoadedText text_of_loaded(const Session& session, const PromptParts& parts,
                           const std::string& file);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Finds replies that repeat the same tokens without end, which can happen with --temp 0.
+// Detects replies that repeat the same tokens without end. This can happen with --temp 0.
 
 #include <cstdint>
 #include <vector>
@@ -8,15 +8,16 @@ namespace longhaul {
 
 class LoopDetector {
  public:
-  /// Adds the next token of a reply. Returns true if the reply ends with a stretch of up to 256
-  /// tokens that occurs at least four times in a row and fills at least 96 tokens.
+  /// Adds the next token of a reply. Returns true if the end of the reply repeats: a group of up to
+  /// 256 tokens occurs at least four times in a row and fills at least 96 tokens.
   bool push(int32_t token);
 
-  int64_t period() const { return period_; }  ///< length of the repeated stretch, in tokens
+  int64_t period() const { return period_; }  ///< length of the repeated group, in tokens
 
  private:
   std::vector<int32_t> tokens_;
-  std::vector<int64_t> equal_;  ///< [period - 1]: last tokens that equal the one a period earlier
+  /// [period - 1]: number of last tokens that equal the token one period earlier.
+  std::vector<int64_t> equal_;
   int64_t period_ = 0;
 };
 

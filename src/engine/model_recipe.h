@@ -1,6 +1,7 @@
 #pragma once
-// A model that consists of another model and adapters: a folder with model.json, such as
-//   {"base": "smollm2", "adapters": [{"file": "lora.gguf", "weight": 1}]}
+// Reads models that consist of another model and adapters. Such a model is a folder with a file
+// model.json, for example
+// {"base": "smollm2", "adapters": [{"file": "lora.gguf", "weight": 1}]}
 
 #include <filesystem>
 #include <string>
@@ -11,13 +12,14 @@
 namespace longhaul {
 
 struct ModelRecipe {
-  std::string base;  ///< the name of another model
+  std::string base;  ///< name of the other model
   std::vector<AdapterSource> adapters;
 };
 
+/// Returns whether a folder contains such a model.
 bool is_recipe(const std::filesystem::path& folder);
 
-/// Throws UserError naming file and key.
+/// Reads the file. Throws UserError that names the file and the key.
 ModelRecipe read_recipe(const std::filesystem::path& folder);
 
 }  // namespace longhaul

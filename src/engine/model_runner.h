@@ -1,9 +1,9 @@
 #pragma once
-// The part that computes: a decoder with its buffers for activations, on the host, on a device or
-// on each device of a team. It has no state of a sequence between two calls, so any number of
-// sequences with the same engine, queue and compute can share it. A runner is used by one thread at
-// a time. While one runner is between two layers of a prompt (Prefill::step's yield hook), other
-// runners may compute other sequences.
+// ModelRunner computes a model: a decoder with buffers for activations. It runs on the host, on one
+// device, or on several devices that share the model's heads. It keeps no state of a sequence
+// between two calls, so sequences with the same engine, queue and compute type can share it. Only
+// one thread may use a runner at a time. While one runner is between two layers of a prompt
+// (`yield` in Prefill::step), other runners may compute other sequences.
 
 #include <cstdint>
 #include <exception>
@@ -15,46 +15,47 @@
 
 namespace longhaul {
 
-/// One sequence of a batched decode step.
+/// One sequence in a batch of a decode step.
 struct DecodeRow {
   Sequence* sequence = nullptr;
-  int32_t token = 0;  ///< the generated token to read
-  /// Set by decode() if this sequence failed. A full context or an unknown token (UserError) leaves
-  /// the sequence unchanged; after any other exception it is empty.
+  int32_t token = 0;  ///< the generated token to process
+  /// decode() sets this if the sequence failed. After a full context or an unknown token
+  /// (UserError) the sequence is unchanged. After any other exception the sequence is empty.
   std::exception_ptr failed = nullptr;
-  /// If it is not empty, decode() writes the best of the next token's logits here, after the rules,
-  /// and no logits into the sequence: on a device, those of many rows are slow to copy.
+  /// If this is not empty, decode() writes the highest logits of the next token here, after
+  /// applying `rules`. It then writes no logits into the sequence. On a device this is faster,
+  /// because copying the logits of many rows is slow.
   std::span<BestLogit> best = {};
-  LogitRules rules = {};
-  LogitSums sums = {};
+  LogitRules rules = {};  ///< changes of logits before the highest are chosen
+  LogitSums sums = {};    ///< output: sums over all logits
 };
 
 class ModelRunner {
  public:
-  /// Sequences of a batch whose rows are computed together; a longer batch is divided.
+  /// Most sequences whose rows are computed together. decode() divides a longer batch.
   static constexpr int64_t kMostRows = 64;
 
-  /// Throws UserError if the device has no room for the weights or does not support `compute`.
+  /// Throws UserError if the device has no memory for the weights or does not support `compute`.
   ModelRunner(std::shared_ptr<const Engine> engine, const Queue& queue, Compute compute);
   ~ModelRunner();
   ModelRunner(ModelRunner&&) noexcept;
 
   const Queue& queue() const;
 
-  /// Most bytes of a runner (of each member of a team) that computes up to `rows` rows together for
-  /// sequences with up to `keys` keys per KV head.
+  /// Returns the most bytes that a runner needs on each device while it computes up to `rows` rows
+  /// together, for sequences with up to `keys` keys per KV head.
   static size_t working_bytes(const Engine& engine, const Queue& queue, Compute compute,
                               int64_t rows, int64_t keys);
 
-  /// Reads one generated token. Afterwards sequence.logits() are those of the next token. Throws
-  /// UserError if the context is full (SessionOptions::context), without changes. After any other
-  /// exception the sequence is empty.
+  /// Processes one generated token of a sequence. Afterwards sequence.logits() belong to the next
+  /// token. Throws UserError if the context is full (SessionOptions::context); the sequence is then
+  /// unchanged. After any other exception the sequence is empty.
   void decode(Sequence& sequence, int32_t token);
 
-  /// Reads one generated token into each of several different sequences. On the host each sequence
-  /// gets the same bits as from decode() alone, whatever else the batch holds, and on a device the
-  /// same values up to rounding. The failure of one sequence does not affect the others. On a team
-  /// of devices the sequences are computed one after another.
+  /// Processes one generated token of each sequence in the batch. All sequences must be different.
+  /// On the host the results are bitwise equal to those of decode() with one sequence. On a device
+  /// they are equal up to rounding. If one sequence fails, the others are not affected. If several
+  /// devices share the model, the sequences are computed one after another.
   void decode(std::span<DecodeRow> batch);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// The parts of a model runner, for the sources that compute with it.
+// Defines the members of ModelRunner, for the source files that implement it.
 
 #include <memory>
 #include <optional>
@@ -14,18 +14,21 @@ namespace longhaul {
 struct ModelRunner::State {
   State(std::shared_ptr<const Engine> e, const Queue& q, Compute compute);
 
-  /// Reads one token into at most kMostRows sequences, on the host or one device.
+  /// Processes one token of each of at most kMostRows sequences, on the host or on one device.
   void decode_together(std::span<DecodeRow* const> batch);
+  /// Computes the logits of the rows. `states` holds their hidden states after the last layer.
   void take_logits(std::span<DecodeRow* const> batch, const float* states);
+  /// Writes row.best from the sequence's logits, on the host.
   static void choose_on_host(DecodeRow& row);
-  /// The decoder of the member with this queue.
+  /// Returns the decoder of the queue's rank.
   Decoder& decoder(const Queue& of) { return nth(decoders, of.rank()); }
 
   std::shared_ptr<const Engine> engine;
   Queue queue;
-  std::shared_ptr<WorkerGroup> workers;  ///< the threads of a team
-  std::vector<Decoder> decoders;         ///< one per member of a team
-  // Memory of a batched decode step.
+  /// One thread per device if several devices share the model; else null.
+  std::shared_ptr<WorkerGroup> workers;
+  std::vector<Decoder> decoders;  ///< one per device
+  // Scratch memory of a batched decode step.
   std::vector<DecodeRow*> running;
   std::vector<ForwardPass> passes;
   std::vector<SequenceRows> rows;

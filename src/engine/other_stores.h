@@ -1,6 +1,6 @@
 #pragma once
-// Models that other programs have downloaded to this machine. They are used in place and never
-// copied.
+// Finds models that other programs have downloaded to this machine. Longhaul uses the files in
+// place and never copies them.
 
 #include <vector>
 
@@ -8,8 +8,9 @@
 
 namespace longhaul {
 
-/// The hub's cache (names OWNER/REPO; GGUF files have their own names), ollama's store (NAME:TAG),
-/// LM Studio's folders and llama.cpp's cache (the file's name). Unreadable entries are left out.
+/// Returns the models in these stores: the cache of the Hugging Face hub (names OWNER/REPO; GGUF
+/// files have their own names), the store of ollama (NAME:TAG), the folders of LM Studio, and the
+/// cache of llama.cpp (name of the file). Unreadable entries are omitted.
 std::vector<NamedModel> models_elsewhere();
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Models in Longhaul's own folders, without those of other programs.
+// Lists the models in Longhaul's own folders. Models of other programs are not included.
 
 #include <vector>
 
@@ -7,7 +7,8 @@
 
 namespace longhaul {
 
-/// Everything in model_folders(), in their order. A name that occurs twice is listed once.
+/// Returns all models in model_folders(), in the order of the folders. A name that occurs twice is
+/// listed once.
 std::vector<NamedModel> own_models();
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// Ranks the sentences of the given texts by the attention that they received from the reply's
-// tokens.
+// Ranks the sentences of the given texts by the attention that they received from the tokens of a
+// reply.
 
 #include <cstdint>
 #include <string>
@@ -17,37 +17,40 @@ struct ByteRange {
   size_t begin = 0, end = 0;
 };
 
-/// Sentences of a text, without surrounding blanks. They end after . ! ? and at the ends of
-/// paragraphs. Short ones are joined with the next, and long ones are cut.
+/// Divides a text into sentences, without surrounding blanks. A sentence ends after . ! ? and at
+/// the end of a paragraph. Short sentences are joined with the next one, and long ones are divided.
 std::vector<ByteRange> sentences_of(std::string_view text);
 
+/// A sentence of a text.
 struct Passage {
   size_t text = 0;   ///< index of the text
-  ByteRange range;   ///< its place in that text
-  double share = 0;  ///< its share of the attention on the texts
+  ByteRange range;   ///< bytes of the sentence in that text
+  double share = 0;  ///< share of the sentence in the attention on all texts
 };
 
 class PassageFinder {
  public:
-  /// `prompt`: the tokens that contain the texts, in order. Texts that do not occur there word for
-  /// word have no passages.
+  /// `prompt` holds the tokens that contain the texts, in order. A text that does not occur there
+  /// word for word has no passages.
   PassageFinder(const Tokenizer& tokenizer, std::span<const int32_t> prompt,
                 const std::vector<std::string>& texts);
 
-  /// The `most` passages with most attention from tokens [begin, end) of the reply, best first.
-  /// Punctuation and control tokens among them do not count.
+  /// Returns the `most` passages that received most attention from tokens [begin, end) of the
+  /// reply, best first. Punctuation and control tokens of the reply are ignored.
   std::vector<Passage> passages(const SourceWatch& watch, std::span<const int32_t> reply,
                                 size_t begin, size_t end, size_t most) const;
 
-  /// Whether a token of the prompt is in a passage of passages().
+  /// Returns whether a token of the prompt is part of a passage. The passage must come from
+  /// passages().
   bool holds(const Passage& passage, int64_t token) const;
 
  private:
+  /// Returns whether a token contains a letter or digit.
   bool is_content(int32_t token) const;
 
   const Tokenizer& tokenizer_;
-  std::vector<Passage> all_;       ///< in the order of the prompt
-  std::vector<int32_t> of_token_;  ///< by the prompt's token: index into all_; -1: none
+  std::vector<Passage> all_;       ///< all sentences of the texts, in the order of the prompt
+  std::vector<int32_t> of_token_;  ///< per prompt token: index into all_; -1: none
 };
 
 }  // namespace longhaul

@@ -1,15 +1,18 @@
 #pragma once
-// How well a model predicts a text: mean negative log-likelihood per token.
+// Measures how well a model predicts a text: the mean negative log-likelihood per token, and the
+// perplexity.
 //
-// Windows begin at token 0, stride, 2 * stride, ... and cover at most `window` tokens. The last one
-// is the first that reaches the end. Each is a fresh context whose positions start at 0. A window
-// scores the tokens that no earlier one scored, except its own first token, which no row predicts.
-// With stride = window the first token of each window is therefore never scored. A smaller stride
-// scores every token but the text's first exactly once, with at most window - 1 tokens before it.
+// The text is divided into windows. Windows begin at token 0, stride, 2 * stride, ... and contain
+// at most `window` tokens. The last window is the first one that reaches the end of the text. Each
+// window is a new context whose positions start at 0. It scores the tokens that no earlier window
+// has scored. The first token of a window cannot be scored, because no row predicts it. With stride
+// = window, the first token of each window is therefore never scored. With a smaller stride, every
+// token except the first token of the text is scored exactly once.
 //
-// With a prefill of N tokens, the first N tokens of every window are its prompt and are not scored.
-// The later tokens are scored and read one at a time like generated ones. This measures methods
-// that evict when a prompt ends. An instruction follows each window's prompt and is not scored.
+// With a prefill of N tokens, the first N tokens of each window are its prompt and are not scored.
+// The later tokens are processed one at a time, like generated tokens, and scored. This measures
+// methods that evict rows at the end of a prompt. An instruction follows the prompt of each window
+// and is not scored.
 
 #include <cstdint>
 #include <functional>
@@ -23,38 +26,41 @@
 namespace longhaul {
 
 struct PerplexityWindow {
-  int64_t begin = 0;         ///< first token read
-  int64_t first_scored = 0;  ///< first token scored
-  int64_t end = 0;           ///< one past the last, read and scored
+  int64_t begin = 0;         ///< first token of the window
+  int64_t first_scored = 0;  ///< first token that is scored
+  int64_t end = 0;           ///< one past the last token
 };
 
+/// Parameters of a measurement, in tokens.
 struct PerplexityPlan {
   int64_t window = 2048;
   int64_t stride = 2048;
-  int64_t prefill = 0;
-  std::vector<int32_t> instruction = {};
+  int64_t prefill = 0;  ///< tokens at the start of each window that are its prompt
+  std::vector<int32_t> instruction = {};  ///< tokens of the instruction after each window's prompt
 };
 
-/// window >= 2, 1 <= stride <= window and prefill < window, else UserError; `tokens` >= 2 and
-/// > prefill, else UserError.
+/// Returns the windows of a text. Throws UserError unless window >= 2, 1 <= stride <= window,
+/// prefill < window, and `tokens` is at least 2 and above prefill.
 std::vector<PerplexityWindow> perplexity_windows(int64_t tokens, int64_t window, int64_t stride,
                                                  int64_t prefill = 0);
 
-/// -ln of the probability that softmax(logits[0..vocab)) gives `target`, 0 <= target < vocab.
+/// Returns -ln p, where p is the probability of `target` in softmax(logits[0..vocab)). 0 <= target
+/// < vocab.
 double negative_log_likelihood(const float* logits, size_t vocab, int32_t target);
 
-/// Scores rows of logits against the tokens that follow them. The rows come from
+/// Computes the negative log-likelihood of tokens from rows of logits. The rows come from
 /// PrefillHooks::all_logits during prefill of `tokens`.
 class NextTokenLosses {
  public:
-  /// Scores tokens [from, to), 1 <= from.
+  /// The object scores tokens [from, to), with from >= 1.
   NextTokenLosses(std::span<const int32_t> tokens, size_t vocab, int64_t from, int64_t to);
 
-  /// Row r of `logits` [rows, vocab] belongs to token first + r and predicts the next one. Throws
-  /// UserError if the result is not a finite number (engine/damaged_weights.h).
+  /// Adds `logits` [rows, vocab]. Row r belongs to token first + r and predicts token first + r +
+  /// 1. Throws UserError if a result is not a finite number (engine/damaged_weights.h).
   void operator()(int64_t first, int64_t rows, const float* logits);
 
-  /// Negative log-likelihood of token from + i; 0 for tokens that no row has predicted.
+  /// Returns the negative log-likelihood of token from + i at index i. It is 0 for tokens that no
+  /// row has predicted.
   std::span<const double> losses() const { return losses_; }
 
  private:
@@ -66,23 +72,24 @@ class NextTokenLosses {
 
 struct PerplexityResult {
   int64_t tokens_scored = 0;
-  double sum = 0;                   ///< sum of -ln p
-  std::vector<double> window_sums;  ///< number of windows that were read
-  int64_t windows = 0;              ///< number of windows in the text
+  double sum = 0;                   ///< sum of the negative log-likelihoods
+  std::vector<double> window_sums;  ///< one sum for each window that was processed
+  int64_t windows = 0;              ///< number of windows of the text
   double seconds = 0;
-  size_t kv_bytes = 0;  ///< KV bytes of the largest window
-  bool finished = false;
+  size_t kv_bytes = 0;    ///< most KV bytes of a window
+  bool finished = false;  ///< false if the measurement was cancelled
 
-  double mean() const;  ///< perplexity per token
+  double mean() const;  ///< returns the mean negative log-likelihood per token
   double perplexity() const;
 };
 
 struct PerplexityHooks {
-  /// Number of tokens read, the total, and the result so far.
+  /// Called with the number of processed tokens, the number of all tokens, and the result so far.
   std::function<void(int64_t done, int64_t total, const PerplexityResult& so_far)> progress;
   const CancelFlag* cancel = nullptr;
 };
 
+/// Measures the perplexity of a text.
 PerplexityResult measure_perplexity(const std::shared_ptr<const Engine>& engine,
                                     const SessionOptions& session, std::span<const int32_t> tokens,
                                     const PerplexityPlan& plan, const PerplexityHooks& hooks = {});

@@ -1,6 +1,6 @@
 #pragma once
-// The prefill of one prompt as an object, so that other sequences can be computed between its
-// steps and between the layers of a step.
+// Prefill processes one prompt in steps, so that other sequences can be computed between the steps
+// and between the layers of a step. A step computes a group of passes together (attention/step.h).
 
 #include <cstdint>
 #include <functional>
@@ -14,52 +14,56 @@
 namespace longhaul {
 
 struct PrefillHooks {
-  /// Called after every layer of a group of passes with the number of finished tokens and the
-  /// number of all tokens of the prompt. Tokens of the group count by the share of the layers that
-  /// are done.
+  /// Called after every layer of a step. `done` is the number of finished tokens, and `total` is
+  /// the number of tokens of the prompt. The tokens of the current step count in proportion to the
+  /// layers that are finished.
   std::function<void(int64_t done, int64_t total)> progress;
-  /// Called at the same times with the group's tokens [begin, begin + count) of the prompt and the
-  /// share of its layers that are done.
+  /// Called at the same times with the tokens [begin, begin + count) of the current step, as
+  /// indexes in the prompt. `share` is the fraction of its layers that are finished.
   std::function<void(int64_t begin, int64_t count, double share)> pass_progress;
   const CancelFlag* cancel = nullptr;
-  /// Receives the logits of every row of a pass, [rows, vocab], with the first row's index in the
-  /// prompt (perplexity).
+  /// Receives the logits of every row, [rows, vocab]. `first` is the index of the first row in the
+  /// prompt. Perplexity measurements use it.
   std::function<void(int64_t first, int64_t rows, const float* logits)> all_logits;
-  int64_t instruction = 0;            ///< length of the instruction at the end, in tokens
-  std::span<const int64_t> evidence;  ///< PromptFacts::evidence; read by the constructor only
-  int64_t reply = 0;  ///< most tokens to be generated afterwards; the forecast includes them
-  /// Tokens that further prefills will add to the same text. RoPE angles that depend on the length
-  /// are those of the whole text.
+  int64_t instruction = 0;  ///< tokens of the instruction (question) at the end of the prompt
+  std::span<const int64_t> evidence;  ///< see PromptFacts::evidence; only the constructor reads it
+  int64_t reply = 0;  ///< most tokens of the reply; the memory forecast includes them
+  /// Number of tokens that later prefills will add to the same context. RoPE angles that depend on
+  /// the length of the context are computed for the whole length.
   int64_t to_come = 0;
 };
 
+/// Result of Prefill::step().
 enum class PrefillStep : uint8_t {
-  kMore,       ///< a group was computed and others follow
-  kDone,       ///< the prompt has been read; Sequence::logits() are valid
+  kMore,       ///< other steps follow
+  kDone,       ///< the whole prompt has been processed; Sequence::logits() are valid
   kCancelled,  ///< PrefillHooks::cancel was set; the sequence has no logits
 };
 
 class Prefill {
  public:
-  /// Divides the prompt into passes and computes nothing. Throws UserError if the tokens go beyond
-  /// `context`, if the forecast goes beyond the memory limit, or if the method refuses the prompt;
-  /// the sequence is unchanged then. Copies the tokens. `sequence` must outlive this object, and
-  /// nothing else may change it until the last step.
+  /// Divides the prompt into passes and computes nothing yet. Copies the tokens. Throws UserError
+  /// if the tokens exceed `context`, if the forecast exceeds the memory limit, or if the method
+  /// rejects the prompt. The sequence is then unchanged. `sequence` must outlive this object.
+  /// Nothing else may change `sequence` until the last step.
   Prefill(Sequence& sequence, std::span<const int32_t> tokens, PrefillHooks hooks = {});
-  /// A prefill that is dropped before its last step leaves the sequence as a cancelled one does.
+  /// If this happens before the last step, the sequence is left as after a cancelled prefill.
   ~Prefill();
   Prefill(Prefill&&) noexcept;
 
-  /// Computes the next group of passes: at most Sequence::chunk() rows. `yield` is called between
-  /// any two layers (never in a team), and within layers if a layer is predicted to take more than
-  /// 250 ms at the end of the context. It may compute other sequences in other runners; it must not
-  /// throw. When the step is cancelled, finished passes are kept. The group in progress is taken
-  /// back, or finished if the method cannot take it back. If a pass throws, the sequence is reset.
-  /// Call it again only after kMore.
+  /// Computes the next group of passes, at most Sequence::chunk() rows. Call it again only after
+  /// kMore.
+  ///
+  /// `yield` is called between two layers. It is also called within a layer if a layer at the end
+  /// of the context is predicted to take more than 250 ms. If several devices share the model, it
+  /// is never called. `yield` may compute other sequences in other runners, and must not throw.
+  ///
+  /// If the prompt is cancelled, finished steps are kept. The current group of passes is undone, or
+  /// finished if the method cannot undo it. If a pass throws, the sequence is reset.
   PrefillStep step(ModelRunner& runner, const std::function<void()>& yield = {});
 
-  int64_t tokens() const;  ///< number of tokens in the prompt
-  int64_t done() const;    ///< number of tokens read in finished steps
+  int64_t tokens() const;  ///< returns the number of tokens of the prompt
+  int64_t done() const;    ///< returns the number of tokens processed in finished steps
 
  private:
   struct State;

@@ -1,5 +1,5 @@
 #pragma once
-// Converts texts and a question to the tokens that the model reads.
+// Converts texts and a question to the tokens that the model processes.
 
 #include <string>
 #include <vector>
@@ -9,36 +9,38 @@
 
 namespace longhaul {
 
-/// The form in which a text is wrapped before the model reads it.
+/// How a text is wrapped before the model processes it.
 struct PromptForm {
-  std::string chat_template;  ///< a name or a file; empty: the model's own
+  std::string chat_template;  ///< a name or a file; empty: the template of the model
   bool raw = false;           ///< no template: the model continues the bare text
 
-  /// Throws UserError if one setting makes another one ineffective.
+  /// Throws UserError if one setting makes another setting ineffective.
   void check() const;
 };
 
-/// A prompt without its texts.
+/// The parts of a prompt except its texts.
 struct PromptParts {
   std::string question;
   std::string system;  ///< system message
   PromptForm form;
-  bool template_clock = false;  ///< the template may read today's date
+  bool template_clock = false;  ///< whether the template may use today's date
 
   void check() const;  ///< see PromptForm::check()
+  /// Returns the chat template that `form` selects.
   ChatTemplate template_of(const Engine& engine) const;
 };
 
-/// Throws the UserError for a prompt without text.
+/// Throws the UserError for a prompt without any text.
 [[noreturn]] void refuse_empty_prompt();
 
-/// The first turn: system message, texts and question in the model's template, or with `form.raw`
-/// the bare text, in which control tokens are recognised. Warns about broken UTF-8 outside the
-/// texts. Throws UserError if there is no text at all.
+/// Returns the tokens of the first turn: system message, texts and question in the chat template.
+/// With `form.raw` the tokens are those of the bare text, in which control tokens are recognised.
+/// Warns about invalid UTF-8 outside the texts. Throws UserError if there is no text at all.
 PromptTokens compose_prompt(const PromptParts& parts, const std::vector<std::string>& texts,
                             const Engine& engine);
 
-/// tokens_before_question() of the prompts with these texts. Throws UserError if there are none.
+/// Returns the first tokens that prompts with these texts share for all questions
+/// (tokens_before_question()). Throws UserError if there are none.
 std::vector<int32_t> compose_before_question(const PromptParts& parts,
                                              const std::vector<std::string>& texts,
                                              const Engine& engine);

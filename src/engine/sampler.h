@@ -1,6 +1,6 @@
 #pragma once
-// Samples the next token. The chain is that of llama.cpp: repeat penalty, then top-k, top-p and
-// min-p on the probabilities at temperature 1, then temperature, then the draw.
+// Samples the next token. The order of the stages is that of llama.cpp: repeat penalty, then top-k,
+// top-p and min-p on the probabilities at temperature 1, then temperature, then the random choice.
 
 #include <cstdint>
 #include <random>
@@ -10,25 +10,28 @@
 namespace longhaul {
 
 struct SamplerOptions {
-  float temperature = 0;     ///< 0: always the likeliest token; the three cuts have no effect then
-  int top_k = 40;            ///< keep the k likeliest tokens; 0 or below: all
-  float top_p = 0.95f;       ///< keep the fewest likeliest tokens with this probability in total;
-                             ///< 1: all
-  float min_p = 0.05f;       ///< keep tokens with at least this fraction of the best one's
-                             ///< probability; 0: all
-  float repeat_penalty = 1;  ///< divides positive logits of recent tokens, multiplies negative ones
-  int repeat_last = 64;      ///< how many recent tokens it applies to
+  /// 0: always the most likely token; top_k, top_p and min_p then have no effect.
+  float temperature = 0;
+  int top_k = 40;  ///< keep the k most likely tokens; 0 or below: all
+  /// Keep the fewest most likely tokens whose total probability is at least this; 1: all.
+  float top_p = 0.95f;
+  /// Keep tokens whose probability is at least this fraction of the highest one; 0: all.
+  float min_p = 0.05f;
+  /// Divides positive logits of recent tokens and multiplies negative ones.
+  float repeat_penalty = 1;
+  int repeat_last = 64;  ///< number of recent tokens to which the penalty applies
   uint64_t seed = 0;
 };
 
-/// Deterministic: equal options, logits and history give equal tokens.
+/// The sampler is deterministic: equal options, logits and history give equal tokens.
 class Sampler {
  public:
   explicit Sampler(const SamplerOptions& options);
 
-  /// logits [vocab]; `history`: the tokens of the context, last one last. NaN counts as impossible.
-  /// Among equal logits the lowest id is chosen. Throws UserError if no logit is finite. `mask`:
-  /// bit i % 64 of word i / 64 allows token i; empty: all are allowed.
+  /// Returns the sampled token. `logits` is [vocab]. `history` holds the tokens of the context in
+  /// order. A NaN logit is treated as impossible. Among equal logits the lowest id is chosen.
+  /// `mask` allows token i if bit i % 64 of element i / 64 is set; an empty mask allows all tokens.
+  /// Throws UserError if no logit is finite.
   int32_t sample(std::span<const float> logits, std::span<const int32_t> history,
                  std::span<const uint64_t> mask = {});
 
@@ -47,7 +50,8 @@ class Sampler {
 
   SamplerOptions options_;
   std::mt19937_64 random_;
-  std::vector<Candidate> candidates_;  // reused from call to call; best first once top_k has run
+  // Reused from call to call. Best first once keep_top_k() has run.
+  std::vector<Candidate> candidates_;
 };
 
 }  // namespace longhaul

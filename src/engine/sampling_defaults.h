@@ -1,5 +1,5 @@
 #pragma once
-// The sampling settings that a model's authors recommend.
+// Reads the sampling settings that the authors of a model recommend.
 
 #include <optional>
 #include <string>
@@ -10,16 +10,18 @@
 namespace longhaul {
 
 struct SamplingDefaults {
-  SamplerOptions sampler;  ///< only the temperature, the cuts and the penalty are used
-  std::string source;      ///< source: "generation_config.json" or "the model's metadata"
+  SamplerOptions sampler;  ///< only temperature, top_k, top_p, min_p and the penalty are used
+  /// Origin: "generation_config.json" or "the model's metadata".
+  std::string source;
 };
 
-/// Read from generation_config.json if it has `do_sample`, or from `general.sampling.*` in a GGUF
-/// file. Returns none if the model has no settings, or a value out of range, in which case it
-/// warns.
+/// Reads the settings from generation_config.json if it has `do_sample`, or from
+/// `general.sampling.*` in a GGUF file. Returns nothing if the model has no settings. Warns and
+/// returns nothing if a value is out of range.
 std::optional<SamplingDefaults> sampling_defaults(const Checkpoint& checkpoint);
 
-/// "temperature 0.7, top-k 20, top-p 0.8": the settings that differ from neutral ones.
+/// Returns the settings that differ from neutral ones, such as "temperature 0.7, top-k 20, top-p
+/// 0.8".
 std::string sampling_text(const SamplerOptions& sampler);
 
 }  // namespace longhaul

@@ -1,5 +1,6 @@
 #pragma once
-// A sequence with a model runner of its own, for programs that serve one request at a time.
+// Session is a sequence with a model runner of its own, for programs that serve one request at a
+// time.
 
 #include "engine/model_runner.h"
 #include "engine/prefill.h"
@@ -15,12 +16,12 @@ class Session {
   const Sequence& sequence() const { return sequence_; }
   ModelRunner& runner() { return runner_; }
 
-  /// Reads a prompt (engine/prefill.h). Returns false if it was cancelled.
+  /// Processes a prompt (engine/prefill.h). Returns false if it was cancelled.
   bool prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks = {});
-  /// Reads one generated token (ModelRunner::decode).
+  /// Processes one generated token (ModelRunner::decode).
   void decode(int32_t token) { runner_.decode(sequence_, token); }
 
-  // Members of the sequence, which engine/sequence.h describes.
+  // Functions of the sequence, which engine/sequence.h describes:
   const Engine& engine() const { return sequence_.engine(); }
   const SessionOptions& options() const { return sequence_.options(); }
   std::span<const int32_t> tokens() const { return sequence_.tokens(); }

@@ -1,6 +1,7 @@
 #pragma once
-// Finds the sources of a reply: the keys that a few heads attended to while its tokens were chosen.
-// This is a second, cheap pass over those heads' keys and does not change the attention.
+// Finds the sources of a reply: the prompt tokens to which a few query heads attended while the
+// tokens of the reply were computed. This is a second, cheap pass over the keys of these heads. It
+// does not change the results of attention.
 
 #include <cstdint>
 #include <span>
@@ -12,22 +13,23 @@
 
 namespace longhaul {
 
-/// An observed query head and the weight of its attention.
+/// An observed query head, and the weight of its attention.
 struct ObservedHead {
   int layer = 0, head = 0;
   float weight = 1;
 };
 
-/// The retrieval heads of the model's profile for ltri, which find the tokens that replies copy.
-/// Without a profile all heads of a few layers after the middle are used.
+/// Returns the heads to observe: the retrieval heads in the model's profile for ltri, which find
+/// the tokens that replies copy. Without such a profile, returns all heads of a few layers in the
+/// second half of the model.
 std::vector<ObservedHead> heads_to_watch(const ModelShape& shape);
 
-/// The least share of the attention on the texts that the first passage of a well-founded reply
-/// has: option rests_at of the model's profile "sources" (`eval --sources --save-sources` writes
-/// it), else a default.
+/// Returns the smallest share of the attention on the texts that the first passage of a
+/// well-founded reply has. It is option rests_at of the model's profile "sources", which `eval
+/// --sources --save-sources` writes, or else a default.
 double least_share_of_first_passage(const ModelShape& shape);
 
-/// A token of the prompt, and its share of the attention when a token of the reply was chosen.
+/// A token of the prompt, and its share of the attention when a reply token was computed.
 struct LookedAt {
   int64_t token = 0;
   float share = 0;
@@ -37,24 +39,27 @@ class SourceWatch {
  public:
   SourceWatch(const ModelShape& shape, std::vector<ObservedHead> heads, int64_t prompt_tokens);
 
-  /// For Session::observe. Keys are ranked as the row saw them. Methods that move keys store them
-  /// raw; there query and keys are compared without positions, as ReAttention looks keys up.
+  /// Records the attention of a step. Pass it to Session::observe. Keys are ranked by the positions
+  /// at which the row saw them. If the method stores raw keys, because it moves them, query and
+  /// keys are compared without positions.
   void observe(const LayerStep& step, std::span<const AttendTask> tasks);
 
-  /// The tokens that the reply's token `index`, from 0 on, attended to. Token 0 has none, because a
-  /// row of the prompt chose it.
+  /// Returns the prompt tokens to which reply token `index` attended. The list is empty for index
+  /// 0, because a row of the prompt computed the logits of the first token.
   std::span<const LookedAt> of(size_t index) const;
+  /// Returns whether any reply token attended to the prompt.
   bool saw_anything() const { return saw_anything_; }
-  /// Whether query and key were compared without positions, because the method moves its keys.
+  /// Returns whether query and keys were compared without positions, because the method moves its
+  /// keys.
   bool without_positions() const { return without_positions_; }
 
  private:
-  /// Keys that observed heads attend to together.
+  /// Keys to which several observed heads attend in one task.
   struct Look {
     TopKeysTask keys;
-    int list = 0;  ///< the store's list
+    int list = 0;  ///< index of the list in the store
   };
-  /// One of the best keys of a head, among those that a row saw in a layer.
+  /// One of the highest-scoring keys of a head, among the keys that a row saw in a layer.
   struct Candidate {
     int head = 0;
     int64_t token = 0;
@@ -62,24 +67,25 @@ class SourceWatch {
   };
   void add_looks(const LayerStep& step, const AttendTask& task, KeySegment segment);
   void add_look(const LayerStep& step, const Look& more);
-  /// Finds the best keys of looks_.
+  /// Adds the highest-scoring keys of looks_ to candidates_.
   void look(const LayerStep& step);
-  /// Counts the best of all candidates of the row and layer, in place of an earlier count.
+  /// Adds the best candidates of the current row and layer to looked_at_. Replaces the result of an
+  /// earlier call for the same row and layer.
   void count(const LayerStep& step);
 
   std::vector<ObservedHead> heads_;
   int64_t prompt_tokens_;
   bool saw_anything_ = false, without_positions_ = false;
-  std::vector<std::vector<LookedAt>> looked_at_;  ///< by the reply's token
-  std::vector<Look> looks_;                       ///< heads that do not overlap
-  // The row and layer at present. A method may attend to a row's keys in several calls.
+  std::vector<std::vector<LookedAt>> looked_at_;  ///< per reply token
+  std::vector<Look> looks_;                       ///< tasks whose heads do not overlap
+  // The current row and layer. A method may attend to the keys of a row in several calls.
   int64_t row_ = -1;
   int layer_ = -1;
-  size_t counted_ = 0;  ///< tokens that earlier layers added to the row's
+  size_t counted_ = 0;  ///< number of tokens that earlier layers added for the row
   std::vector<Candidate> candidates_;
   std::vector<int32_t> keys_;
   std::vector<float> scores_;
-  Array<float> rotated_;  ///< a step's queries, rotated
+  Array<float> rotated_;  ///< rotated queries of a step
 };
 
 }  // namespace longhaul

@@ -1,6 +1,7 @@
 #pragma once
-// Stop strings in text that arrives in pieces. A string may begin in one piece and end in a later
-// one, so text that may still become a stop string is held back.
+// StopMatcher searches for stop strings in text that arrives in pieces. A stop string may begin in
+// one piece and end in a later one. Text that may be the beginning of a stop string is therefore
+// held back.
 
 #include <string>
 #include <string_view>
@@ -10,18 +11,18 @@ namespace longhaul {
 
 class StopMatcher {
  public:
-  /// Empty strings are ignored.
+  /// Empty strings in `stops` are ignored.
   explicit StopMatcher(std::vector<std::string> stops);
 
-  /// Returns the text that can be shown now. After a match this is the text before the stop string;
-  /// the string and all later text are dropped.
+  /// Adds a piece of text, and returns the text that can be shown now. After a match, the stop
+  /// string and all later text are dropped.
   std::string push(std::string_view text);
 
-  /// Ends the text and returns the part that was held back.
+  /// Ends the text. Returns the text that was held back.
   std::string flush();
 
   bool stopped() const { return stopped_; }
-  /// The stop string that was found; empty before a match.
+  /// Returns the stop string that was found. Empty before a match.
   const std::string& matched() const { return matched_; }
 
  private:

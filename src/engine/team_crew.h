@@ -1,5 +1,5 @@
 #pragma once
-// The threads of a team's members.
+// Manages one worker thread for each device of a communicator (base/communicator.h).
 
 #include <exception>
 #include <functional>
@@ -12,16 +12,16 @@
 
 namespace longhaul {
 
-/// The threads that work for the members of the queue's team; null without a team. All users of a
-/// team share its threads, and one of them works at a time.
+/// Returns the threads of the queue's communicator. Null if the queue has a single device. All
+/// users of a communicator share its threads, and only one user runs at a time.
 std::shared_ptr<WorkerGroup> crew_of(const Queue& queue);
 
-/// Calls work(member) in the thread of every member. Returns the exception of each member, or null.
+/// Calls work(member) in the thread of every rank. Returns the exception of each rank, or null.
 std::vector<std::exception_ptr> run_team(const Queue& queue, WorkerGroup& workers,
                                          const std::function<void(int member)>& work);
 
-/// Rethrows the first exception that is not CommunicatorAborted, which only means that another
-/// member failed. Returns if no member threw.
+/// Rethrows the first exception except CommunicatorAborted, which only means that another rank
+/// failed. Returns if no rank threw.
 void rethrow_first(const std::vector<std::exception_ptr>& thrown);
 
 }  // namespace longhaul

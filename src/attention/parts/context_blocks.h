@@ -1,8 +1,10 @@
 #pragma once
-// Shared parts of InfLLM and Ltri-LLM (docs/methods/infllm.md). A context consists of initial
-// tokens, blocks, and a remainder that contains the window. A row sees its window at true
-// distances. At one constant distance it sees the initial tokens, the blocks selected by its step,
-// and remainder tokens too old for its window. Blocks not in use are offloaded by the KV store.
+// Shared parts of InfLLM and Ltri-LLM (docs/methods/infllm.md). The context is divided into initial
+// tokens, blocks, and a remainder that contains the window (ops/blocks/context_split.h). A row sees
+// the tokens of its window at their true distances. It also sees the initial tokens, the blocks
+// that its step has selected, and aged tokens, all at one constant distance. Aged tokens are tokens
+// of the remainder that are too old for the row's window. A step is one pass in one layer. The KV
+// store offloads blocks that are not in use.
 
 #include <algorithm>
 #include <functional>
@@ -18,34 +20,37 @@
 #include "text/options.h"
 
 namespace longhaul {
+/// Details in which the paper and the published code differ.
 
 enum class BlockFidelity : uint8_t { kPaper, kRepo };
 
 struct BlockOptions : ContextSizes {
-  std::optional<int64_t> n_local;  ///< `local` as the user gave it
-  int64_t topk = 16;               ///< blocks selected by a step
+  std::optional<int64_t> n_local;  ///< value of the option n_local; empty: fit() sets `local`
+  int64_t topk = 16;               ///< number of blocks that a step selects
   int64_t chunk = 512;             ///< most rows of a step
-  int64_t cached = 32;             ///< blocks kept in memory, with LRU replacement
+  int64_t cached = 32;             ///< number of blocks kept in memory, with LRU replacement
   BlockFidelity fidelity = BlockFidelity::kRepo;
 
-  /// Constant distance of initial tokens, blocks and aged tokens.
+  /// Returns the constant distance of initial tokens, blocks and aged tokens.
   int64_t angle() const { return fidelity == BlockFidelity::kRepo ? local - 1 : local; }
 
-  void declare_sizes(OptionList& o, int64_t most_of_block);  ///< window, blocks and topk
+  /// Declares n_init, n_local, block and topk.
+  void declare_sizes(OptionList& o, int64_t most_of_block);
   void declare_chunk(OptionList& o);
   void declare_cached(OptionList& o);
   void declare_fidelity(OptionList& o);
-  /// Sets `local`: without n_local an eighth of the trained length, between 1,024 and 4,096 tokens.
+  /// Sets `local` to n_local if it is given. Otherwise sets it to an eighth of the trained context
+  /// length, limited to 1,024 to 4,096 tokens.
   void fit(const ModelShape& shape);
-  /// Throws UserError if the blocks of a step cannot be kept in memory together.
+  /// Throws UserError if the blocks of a step do not fit in memory together.
   void check(std::string_view method) const;
 };
 
-/// Blocks that leave the remainder.
+/// Blocks whose tokens leave the remainder.
 struct AgedBlocks {
-  int64_t first = 0;  ///< first token, and row of the store
-  /// [blocks, block, heads]: total probability that each token received within the windows of all
-  /// rows so far.
+  int64_t first = 0;  ///< first token; also its row in the store
+  /// [blocks, block, heads]: attention probability that each token has received so far from all
+  /// rows that had the token in their window.
   View<const float> votes;
 };
 
@@ -54,61 +59,70 @@ class ContextBlocks {
   ContextBlocks() = default;
   ContextBlocks(const BlockOptions& options, const ModelShape& shape);
 
-  /// The plans for all layers and heads.
+  /// Return the plans, which are the same for all layers and heads.
   static MethodPlan method_plan() { return {.place = KeyPlace::kOwn, .begins_together = true}; }
   ListPlan plan() const;
-  /// Bytes of working memory for a batch of `rows` rows, without the rotated copy of their queries,
-  /// which the decoder counts.
+  /// Returns the bytes of working memory for a batch of `rows` rows. The rotated copy of their
+  /// queries is not included, because the decoder counts it.
   size_t working_bytes(int64_t rows) const;
-  /// Most rows of a remainder during a step.
+  /// Returns the most tokens of a remainder during a step.
   int64_t most_remainder() const { return o_.local + o_.chunk + o_.block; }
-  /// Most bytes of the votes of a layer.
+  /// Returns the most bytes of the votes of a layer.
   size_t vote_bytes() const { return SlidingRows::bytes_for(most_remainder(), shape_.heads); }
 
-  /// Called before a prompt. Its steps, and the tokens generated after it, see the blocks of
-  /// prompt.evidence in addition to the selected blocks.
+  /// Starts a prompt. The steps of the prompt, and the tokens generated after it, see the blocks
+  /// that contain tokens of prompt.evidence in addition to the selected blocks.
   void begin_prompt(const PromptFacts& prompt);
 
-  // Work that depends on no look-up, done for all rows of the batch (`all`):
-  /// Prepares the rows' windows. Call it first. If the batch has several steps, it also attends to
-  /// their windows, because one large call uses a device better than a call per step.
+  // Functions for all rows of a batch (`all`), which do not depend on the selection of blocks:
+  /// Prepares the windows of the rows. Call it before all other functions of the layer. If the
+  /// batch has several steps, it also computes their attention to the windows, because one large
+  /// call uses a device better than a call per step.
   void begin_layer(LayerStep& all);
-  /// Attends to the windows if begin_layer() has not. The result may be used to select blocks.
+  /// Computes the attention to the windows, unless begin_layer() has done it. The result can be
+  /// used to select blocks.
   void attend_near(LayerStep& all);
 
-  /// Begins a step.
+  /// Starts a step.
   void begin(LayerStep& step);
 
   // Functions of the current step:
-  const ContextSplit& split() const { return split_; }  ///< as seen by the step's rows
-  bool retrieves() const { return retrieves_; }  ///< false if the layer has the model's own window
-  View<const float> far_q() const { return far_q_.view(); }  ///< rotated to the constant distance
-  /// Parameters for recomputing window attention, for a step or, after attend_near(), for all rows.
-  /// Before attend() it is normalised over the window, afterwards over all keys that the rows saw.
+  /// The division of the context before the step.
+  const ContextSplit& split() const { return split_; }
+  /// False if the model itself has a sliding window in the layer.
+  bool retrieves() const { return retrieves_; }
+  /// Queries of the step, rotated to the constant distance.
+  View<const float> far_q() const { return far_q_.view(); }
+  /// Returns the parameters for recomputing the attention to the window. `step` is one step, or
+  /// after attend_near() the combined step of all rows. Before attend() the probabilities are
+  /// normalised over the window. After attend() they are normalised over all keys that the rows
+  /// saw.
   WindowRows window_rows(const LayerStep& step);
 
-  /// Attends to the window, the initial and aged tokens, the blocks `chosen` (ascending) and the
-  /// evidence blocks.
+  /// Computes the attention to the window, the initial tokens, the aged tokens, the blocks `chosen`
+  /// (ascending) and the blocks of prompt.evidence.
   void attend(LayerStep& step, const RowList& chosen);
 
-  /// Call after attention in every step of layers that need votes. Adds the attention of the steps
-  /// so far to the votes of the remainder, for tokens that leave it with this step. In the last
-  /// step of a batch it does so for all tokens.
+  /// Updates the votes of the tokens of the remainder: the attention probability that each token
+  /// has received within the windows. Call it after attend() in every step of a layer that selects
+  /// blocks by votes. It adds the attention of the steps so far only to the votes of tokens that
+  /// leave the remainder with this step. In the last step of a batch it does so for all tokens of
+  /// the remainder.
   void vote(LayerStep& step);
-  /// Number of blocks that leave the remainder with the step, beginning with split().blocks. Call
-  /// after vote().
+  /// Returns the number of blocks that leave the remainder with this step. The first of them is
+  /// block split().blocks. Call it after vote().
   int64_t aged() const { return next_.blocks - split_.blocks; }
-  /// `count` of these blocks, beginning with block `first`.
+  /// Returns `count` of these blocks. `first` is the index of the first one among them.
   AgedBlocks aged(const LayerStep& step, int64_t first, int64_t count);
-  /// Ends the layer's step: tokens that leave the window become aged.
+  /// Ends the step in this layer. Tokens that have left the window become aged tokens.
   void end(LayerStep& step);
 
   void archive(Archive& archive);
   using LooksUp = std::function<bool(int layer)>;
   using IndexFits = std::function<bool(int layer, int64_t blocks)>;
-  /// Checks that the restored store holds the context and that rows which must be in memory are.
-  /// Layers that look up must have votes, and the index of each must fit its blocks. Throws
-  /// UserError.
+  /// Checks that the restored store contains the whole context, and that the rows which must be in
+  /// memory are in memory. Layers for which `looks_up` is true must have votes. `fits` must return
+  /// true for each layer and the number of its blocks. Throws UserError.
   void check(const KvStore& store, int64_t tokens, const LooksUp& looks_up,
              const IndexFits& fits) const;
 
@@ -127,26 +141,27 @@ class ContextBlocks {
 
   BlockOptions o_;
   ModelShape shape_;
-  std::vector<SlidingRows> votes_;  ///< per layer: [remainder tokens, heads]
+  std::vector<SlidingRows> votes_;  ///< per layer: [tokens of the remainder, heads]
   std::vector<BlockCache> cached_;  ///< per layer
 
   PerRope<RotationBuffer> angle_table_;
   const Rotations *rotations_ = nullptr, *far_rotation_ = nullptr;
-  ContextSplit split_, next_;  ///< before the step and after it
+  ContextSplit split_, next_;  ///< the division of the context before the step and after it
   bool retrieves_ = false, voted_ = false;
   // State of the batch:
-  bool near_ = false;         ///< attention to the windows is done
-  int64_t first_ = 0;         ///< token at position 0: the first token of the windows
-  Array<float> near_q_;       ///< rotated to positions within the windows
-  Array<uint8_t> rounded_q_;  ///< near_q_ in bf16; empty if the batch is a single step
+  bool near_ = false;         ///< whether the attention to the windows has been computed
+  int64_t first_ = 0;         ///< the token at position 0: first token of the windows
+  Array<float> near_q_;       ///< queries, rotated to their positions within the windows
+  Array<uint8_t> rounded_q_;  ///< near_q_ in bf16; empty if the batch has only one step
   Array<float> lse_;
   // State of a step:
-  Array<float> far_q_;
-  View<const float> forms_[2];     ///< forms of its queries: near, far
-  View<const float> near_form_;    ///< queries of the rows that are recomputed
-  std::vector<int32_t> evidence_;  ///< blocks that every step sees once they are complete
+  Array<float> far_q_;           ///< queries of the step at the constant distance
+  View<const float> forms_[2];   ///< query forms of the step: near_q_ and far_q_
+  View<const float> near_form_;  ///< near queries of the rows whose attention is recomputed
+  /// Blocks of prompt.evidence, ascending; a step sees those that are complete.
+  std::vector<int32_t> evidence_;
   Array<int32_t> far_list_, with_evidence_;
-  RowList far_rows_;  ///< rows of every list that all rows of the step see
+  RowList far_rows_;  ///< rows of each list that all query rows of the step see
   std::vector<KeySegment> segments_;
   WindowSums sums_;
 };

@@ -1,5 +1,6 @@
 #pragma once
-// The options of Ltri-LLM (docs/methods/ltri.md), and their effect on each layer.
+// The options of the method Ltri-LLM (docs/methods/ltri.md), and the settings of each layer that
+// follow from them.
 
 #include <string>
 #include <vector>
@@ -10,14 +11,16 @@
 
 namespace longhaul {
 
-/// The index of a block and its look-up. kPaper: spans, their vectors and sums over pairs, as
-/// published. kLonghaul: all keys of a block, each row looked up by itself, and the best pair.
+/// The index entries of a block, and how a step searches them. kPaper: a block is divided into
+/// spans, a few vectors represent each span, and a block's score is a sum over pairs of query and
+/// vector, as published. kLonghaul: the index holds all keys of a block, each row searches by
+/// itself, and the best pair gives the score.
 enum class LtriForm : uint8_t { kPaper, kLonghaul };
 enum class LtriQueries : uint8_t { kSpans, kRows };
 enum class LtriEarly : uint8_t { kAverage, kWindow };
 enum class LtriDecode : uint8_t { kPersistent, kRefresh };
 
-/// declare() describes each option.
+/// The options. declare() contains a description of each.
 struct LtriOptions {
   BlockOptions blocks;
   LtriForm form = LtriForm::kPaper;
@@ -37,18 +40,21 @@ struct LtriOptions {
   bool mean_index = false;
 
   void declare(OptionList& o);
-  /// The options with the values implied by the form filled in.
+  /// Returns a copy in which options that depend on the form have the values of that form.
   LtriOptions in_form() const;
 };
 
+/// The settings of one layer.
 struct LtriLayer {
-  bool looks_up = false;  ///< has its own index
-  int head = -1;          ///< its retrieval head (a query head); -1: the sum over all heads
-  float weight = 0;       ///< weight of its vote
-  SpanTokenRule rule;     ///< rule that divides its blocks
+  bool looks_up = false;  ///< whether the layer has an index of its own
+  /// The query head whose scores select blocks (retrieval head); -1: the sum over all heads.
+  int head = -1;
+  float weight = 0;    ///< weight of the layer's blocks in the vote of several layers
+  SpanTokenRule rule;  ///< rule that divides blocks into spans
 };
 
-/// Throws UserError if settings contradict each other or do not fit the model's layers and heads.
+/// Returns the settings of each layer. Throws UserError if options contradict each other or do not
+/// fit the layers and heads of the model.
 std::vector<LtriLayer> ltri_layers(const LtriOptions& options, const ModelShape& shape);
 
 }  // namespace longhaul

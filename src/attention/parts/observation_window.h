@@ -1,6 +1,6 @@
 #pragma once
-// Shared part of SnapKV (arXiv:2404.14469) and PyramidKV (arXiv:2406.02069). After prefill the keys
-// are scored by the attention of the last queries, pooled over neighbours.
+// Shared part of SnapKV (arXiv:2404.14469) and PyramidKV (arXiv:2406.02069). After prefill, the
+// attention of the last queries scores the keys. The scores are pooled over neighbouring keys.
 
 #include "attention/registry.h"
 #include "base/error.h"
@@ -26,7 +26,7 @@ struct ObservationWindow {
              "whose choice it is; query_head stores keys once for every query head, as published");
   }
 
-  /// Throws UserError if the kernel is even or the window leaves no room within `capacity`.
+  /// Throws UserError if the kernel size is even, or if the window is not smaller than `capacity`.
   void check_window(std::string_view method, int64_t capacity) const {
     if (kernel % 2 == 0) user_error("--attention {}: kernel={}: must be odd", method, kernel);
     if (window < capacity) return;
@@ -43,7 +43,8 @@ struct ObservationWindow {
     return {.keep = {.budget = budget, .recent = window}};
   }
 
-  /// The window's own rows are excluded from the pooling, because they are always kept.
+  /// Writes the pooled scores to due.scores. The rows of the window itself are excluded, because
+  /// they are always kept.
   void pool_votes(const Eviction& due) const {
     for (int list = 0; list < due.lists; ++list) {
       const int64_t early = due.rows(list) - due.recent;

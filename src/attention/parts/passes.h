@@ -1,5 +1,5 @@
 #pragma once
-// Division of prompts into passes.
+// Divides prompts into passes.
 
 #include <span>
 #include <vector>
@@ -8,30 +8,34 @@
 
 namespace longhaul {
 
-/// Equal passes of at most `chunk` rows, so that there is no tiny last one.
+/// Returns passes of at most `chunk` rows and about equal length, so that the last one is not tiny.
 std::vector<Pass> equal_passes(const PromptFacts& prompt);
 
-/// The prompt's first `lead` tokens, then strides of `stride` tokens (the last may be shorter). The
-/// chunk only cuts a stride into several passes.
+/// Returns passes for the first `lead` tokens of the prompt, and then for strides of `stride`
+/// tokens. The last stride may be shorter. A stride longer than the chunk is divided into several
+/// passes.
 std::vector<Pass> stride_passes(const PromptFacts& prompt, int64_t lead, int64_t stride);
-/// Whether such a pass ends a whole stride.
+/// Returns whether a pass from stride_passes() ends a complete stride.
 bool ends_stride(const Pass& pass, int64_t lead, int64_t stride);
 
-/// The first `lead` tokens, then passes of at most min(rows, prompt.chunk) rows. The last passes
-/// contain exactly the prompt's last `last` tokens.
+/// Returns passes of which the last ones contain exactly the last `last` tokens of the prompt. The
+/// first `lead` tokens are divided by the chunk alone. All later passes have at most min(rows,
+/// prompt.chunk) rows.
 std::vector<Pass> passes_with_last(const PromptFacts& prompt, int64_t lead, int64_t rows,
                                    int64_t last);
 
-/// Sets the number of rows removed after each pass. Rows of discarding passes are removed at the
-/// end of their run.
+/// Sets Pass::taken_back. The rows of adjacent discarding passes are removed after the last of
+/// them, if each pass begins where the previous one ended.
 void mark_taken_back(std::span<Pass> passes);
 
-/// Number of the next passes, at least one, that form a batch: as many as have at most `chunk`
-/// rows. Discarding passes at the end of the batch are left for the batch of the pass that they
-/// precede, since a prompt is not cancelled between the two.
+/// Returns how many of the next passes are computed together. It is the largest number, at least 1,
+/// for which they have at most `chunk` rows. Discarding passes at the end are left for the next
+/// group, so that they are computed together with the pass that they precede. The reason is that a
+/// prompt is not cancelled within a group.
 size_t passes_together(std::span<const Pass> next, int64_t chunk);
 
-/// Passes that end at multiples of `tile` tokens of the context, as far as the cap allows.
+/// Returns passes that end at multiples of `tile` tokens of the context. If the chunk is smaller
+/// than a tile, returns equal_passes().
 std::vector<Pass> tile_passes(const PromptFacts& prompt, int tile);
 
 }  // namespace longhaul

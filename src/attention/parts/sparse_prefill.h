@@ -1,7 +1,7 @@
 #pragma once
-// Base of the methods that prefill sparsely and keep everything. Keys stand at absolute positions,
-// the query heads of each tile of rows see their own selection of keys, and generated tokens see
-// all keys.
+// Base class of methods that compute only a part of the attention during prefill, and keep all
+// rows. Keys are at absolute positions. Prompt rows are divided into tiles of adjacent rows, and
+// each query head selects the keys for each tile. Generated tokens see all keys.
 
 #include <vector>
 
@@ -18,38 +18,43 @@ class SparsePrefill : public Method {
   void attend(LayerStep& step) override;
 
  protected:
-  /// Tile boundaries are multiples of `tile` tokens of the context. Rows before `dense_below`
-  /// tokens (rounded up to a tile) see everything.
+  /// Creates a method whose tiles begin at multiples of `tile` tokens of the context. Rows before
+  /// `dense_below` tokens (rounded up to a tile) see all earlier rows.
   explicit SparsePrefill(int tile) : tile_(tile) {}
   void declare_dense_below(OptionList& o) {
     o.integer(dense_below_, "dense_below", 0, 1 << 30, "tokens",
               "rows before this depth see everything");
   }
 
-  /// Writes the keys visible to the tiles of the step's rows, from row `first` on, as a rule for
-  /// every query head whose KV head attends. Returns false if all rows see everything.
+  /// Selects the keys that the tiles of the step's rows see, from row `first` on. Writes one rule
+  /// for each query head whose KV head attends (LayerStep::attends). Returns false if all rows see
+  /// all earlier rows.
   virtual bool choose_tiles(LayerStep& step, int first, std::span<TileRule> rules) = 0;
 
-  /// The step's last `most` rows of the attending heads, over all keys: the input of LastRows.
+  /// Returns the tasks of the step's last `most` rows over all keys, for the attending heads. They
+  /// are the input of LastRows.
   static std::span<const AttendTask> last_rows(LayerStep& step, int64_t most);
 
   TileGrid grid(const LayerStep& step) const { return {tile_, step.begin, step.rows}; }
-  /// Memory for the visible blocks of query heads [head, +count), [count, tiles, blocks], to be
-  /// filled in by an operation. The rules of these heads refer to it.
+  /// Returns memory [count, tiles, blocks] for the block marks of query heads [head, head + count).
+  /// An operation then writes the marks. Sets the rules of these heads so that they refer to this
+  /// memory.
   View<uint8_t> mark_blocks(const LayerStep& step, int head, int count, std::span<TileRule> rules);
-  View<uint8_t> marks() { return marks_.view(); }  ///< marks of all heads
+  View<uint8_t> marks() { return marks_.view(); }  ///< block marks of all heads
 
-  /// Most bytes of key lists and marked blocks, for passes of `rows` rows.
+  /// Returns the most bytes of key lists and block marks, for passes of `rows` rows.
   size_t tile_bytes(int heads, int64_t tokens, int rows) const;
 
-  /// Empty rules for all query heads, to be filled in for the step.
+  /// Returns empty rules for all query heads, which the caller fills in for the step.
   std::span<TileRule> new_rules(LayerStep& step);
-  /// Attends rows from `first` on by the rules written last.
+  /// Computes the attention of the rows from `first` on by the rules of the last new_rules() call.
   void attend_tiles(LayerStep& step, int first);
 
  private:
+  /// Returns the number of the step's first rows that see all earlier rows.
   int dense_rows(const LayerStep& step) const;
-  /// Attends all rows of the step's heads; the first `dense` rows see everything.
+  /// Computes the attention of all rows of the attending heads. The first `dense` rows see all
+  /// earlier rows.
   void attend_heads(LayerStep& step, int dense);
 
   int tile_;

@@ -1,7 +1,7 @@
 #pragma once
-// Eviction during prefill as in EasyKV (the code of RoCo, arXiv:2402.06262). The prompt's first
-// tokens are read densely. After every `stride` tokens as many rows are evicted from every list, so
-// that it returns to the same length. No rows are evicted during decode.
+// Evicts rows during prefill as EasyKV does (the code of RoCo, arXiv:2402.06262). The first tokens
+// of a prompt are processed densely. After every `stride` tokens, `stride` rows are evicted from
+// every list, so that each list returns to the same length. No rows are evicted during decode.
 
 #include "attention/registry.h"
 
@@ -9,10 +9,11 @@ namespace longhaul {
 
 struct StrideBudget {
   enum class Positions : uint8_t { kAbsolute, kCache };
-  int64_t budget = 2048;          ///< rows of a list; up to budget + stride after a prompt
-  int64_t stride = 256;           ///< tokens between two evictions
-  int64_t sink = 4;               ///< first rows, never evicted
-  std::optional<int64_t> recent;  ///< last rows, kept by each eviction
+  int64_t budget = 2048;  ///< rows of a list; after a prompt it may have up to budget + stride
+  int64_t stride = 256;   ///< tokens between two evictions
+  int64_t sink = 4;       ///< number of first rows that are never evicted
+  /// Number of last rows that each eviction keeps; empty: see recent_rows().
+  std::optional<int64_t> recent;
   Positions positions = Positions::kAbsolute;
 
   int64_t recent_rows() const { return recent.value_or((budget + stride) / 10); }

@@ -1,5 +1,6 @@
 #pragma once
-// A method around another one. It delegates every function that it does not override.
+// Base class of a method that wraps another method. It delegates every function that it does not
+// override.
 
 #include "attention/method_spec.h"
 #include "attention/registry.h"
@@ -29,7 +30,7 @@ class WrappedMethod : public Method {
   std::unique_ptr<Method> inner_;
 };
 
-/// The method that heads or layers with full visibility use for prefill, and its options.
+/// The method that heads or layers with full visibility use during prefill, and its options.
 struct PromptReader {
   std::string_view dense = "full";
   std::string dense_options;
