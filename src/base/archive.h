@@ -30,7 +30,7 @@ class Archive {
       out_->number(value);
     }
   }
-  /// Stores a flag as one byte.
+  /// Saves or loads a flag as one byte.
   void flag(bool& value) {
     uint8_t byte = value ? 1 : 0;
     number(byte);
@@ -45,10 +45,11 @@ class Archive {
     }
   }
 
-  /// Throws UserError "FILE: damaged: WHAT".
+  /// Throws UserError "FILE: damaged: WHAT". Call it only while loading.
   [[noreturn]] void damaged(std::string_view what) const {
     user_error("{}: damaged: {}", in_->path().string(), what);
   }
+  /// Throws the same error if `holds` is false and the state is being loaded.
   void expect(bool holds, std::string_view what) const {
     if (loading() && !holds) damaged(what);
   }

@@ -1,7 +1,7 @@
 #pragma once
-// Arrays with a location, in host or device memory. Operations pass a View, which is a handle to an
-// array. Code on the host can access the values only through host(), and only if they are in host
-// memory, so device memory is never read by mistake.
+// Defines arrays in host or device memory. View refers to an array, and Array owns one. Operations
+// receive views. Host code reads values through host(), which asserts that they are in host memory.
+// Device memory is therefore not read on the host by mistake.
 
 #include <cstdint>
 #include <span>
@@ -14,15 +14,16 @@
 
 namespace longhaul {
 
+/// Refers to an array of `size` values in the memory of `place`.
 template <class T>
 class View {
  public:
   View() = default;
-  /// A view of `size` values at `data`, in memory of `place`.
+  /// Creates a view of `size` values at `data`, in the memory of `place`.
   View(T* data, int64_t size, Place place = {}) : data_(data), size_(size), place_(place) {}
-  /// A view of host memory.
+  /// Creates a view of host memory.
   View(std::span<T> numbers) : View(numbers.data(), static_cast<int64_t>(numbers.size())) {}
-  /// A writable view converts to a read-only one.
+  /// Converts a writable view to a read-only view.
   operator View<const T>() const requires(!std::is_const_v<T>) { return {data_, size_, place_}; }
 
   int64_t size() const { return size_; }
@@ -34,8 +35,8 @@ class View {
     return {data_ + first, count, place_};
   }
   View from(int64_t first) const { return part(first, size_ - first); }
-  /// Returns the address of the first value, for kernels and for comparing views. On the host,
-  /// device memory cannot be read there.
+  /// Returns the address of the first value, for kernels and for comparing views. Host code must
+  /// not dereference it if the view is in device memory.
   T* address() const { return data_; }
 
  private:
@@ -44,23 +45,23 @@ class View {
   Place place_;
 };
 
-/// Returns the values of a view of host memory. This is the only way to read or write them on the
-/// host.
+/// Returns the values of a view, which must be in host memory. Host code uses this function to read
+/// and write values.
 template <class T>
 std::span<T> host(const View<T>& view) {
   LH_ASSERT(view.place().host());
   return {view.address(), static_cast<size_t>(view.size())};
 }
 
-/// Memory of an operation, reused from call to call. It is located on the device (or host) of the
-/// queue that last resized it.
+/// A buffer that an operation owns and reuses from call to call. It is in the memory of the queue
+/// that last resized it.
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  /// Resizes to `count` values, which are undefined. Contents are lost if it must grow or move to
-  /// another place.
+  /// Sets the size to `count` values, whose contents are undefined. The old contents are kept only
+  /// if the buffer neither grows nor moves between the host and a device.
   View<T> resize(Queue& queue, int64_t count) {
     if (queue.on_host()) {
       device_.reset();
@@ -73,7 +74,7 @@ class Array {
     return view();
   }
 
-  /// Reduces the size to the first `count` values, which are kept.
+  /// Reduces the size to `count` values. Keeps the first `count` values.
   void shrink(int64_t count) {
     LH_ASSERT(count <= size_);
     size_ = count;

@@ -1,6 +1,6 @@
 #pragma once
-// Internal errors stop the program. This header is separate from base/error.h, which needs libfmt,
-// because kernels and device code include it.
+// Defines assertions of internal conditions. A violation stops the program. Kernels and device code
+// include this header. They cannot include base/error.h, because that header needs libfmt.
 
 namespace longhaul {
 

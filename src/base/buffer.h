@@ -1,5 +1,5 @@
 #pragma once
-// Uninitialised, 64-byte aligned scratch memory that grows and is reused.
+// Buffer is scratch memory that is aligned to 64 bytes, not initialised, and reused.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,14 +28,15 @@ class Buffer {
     return *this;
   }
 
-  /// Resizes the buffer. If it must grow, its contents are lost. Throws std::bad_alloc.
+  /// Sets the size to `count` elements. If the buffer must grow, its contents are lost. Throws
+  /// std::bad_alloc.
   void resize(size_t count) {
     if (count > capacity_) {
       std::free(memory_);
       data_ = nullptr;
       capacity_ = 0;
-      // Aligns manually. glibc before 2.38 can hardly reuse memory that waddress returned by
-      // malloc() aligned, and a program with many sessions would grow without bound.
+      // The alignment is done by hand. glibc before 2.38 can hardly reuse memory from aligned
+      // allocations, so a program with many sessions would grow without bound.
       memory_ = std::malloc(count * sizeof(T) + kAlignment);
       if (memory_ == nullptr) throw std::bad_alloc();
       const uintptr_t from = reinterpret_cast<uintptr_t>(memory_) + kAlignment - 1;
@@ -55,7 +56,7 @@ class Buffer {
  private:
   static constexpr size_t kAlignment = 64;  // bytes
 
-  void* memory_ = nullptr;  ///< as allocated
+  void* memory_ = nullptr;  ///< address returned by malloc()
   T* data_ = nullptr;       ///< first aligned byte of memory_
   size_t size_ = 0;
   size_t capacity_ = 0;

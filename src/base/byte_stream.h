@@ -1,7 +1,7 @@
 #pragma once
-// Binary files with a checksum, in which sessions are saved. Contents in the same format can also
-// be kept in memory, which is used to clone sequences. Numbers are little-endian. A file ends with
-// the XXH3 hash of all bytes before it. Contents in memory have no hash.
+// Reads and writes binary data, for session files. Data in memory has the same format and is used
+// to clone sequences. Numbers are little-endian. A file ends with the XXH3 hash of all bytes before
+// it. Data in memory has no hash.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace longhaul {
 
-/// Writes a file. It is written under a temporary name (base/part_file.h) and renamed to `path` in
-/// finish(), so that a full disk leaves no incomplete file. Throws UserError naming the file on
-/// errors, and also if `path` exists and is not a regular file.
+/// Writes a file, or data in memory. A file is written under a temporary name (base/part_file.h),
+/// and finish() renames it to `path`. A full disk therefore leaves no incomplete file. Throws
+/// UserError that names the file if writing fails, or if `path` exists and is not a regular file.
 class ByteWriter {
  public:
   ByteWriter();  ///< writes to memory
@@ -39,7 +39,7 @@ class ByteWriter {
     number<uint64_t>(values.size());
     bytes(values.data(), values.size_bytes());
   }
-  /// Appends the hash and renames the file to its path.
+  /// Ends the file: writes the hash and renames the file to its path.
   void finish();
   /// Returns the bytes that were written to memory.
   std::vector<std::byte> take();
@@ -49,11 +49,12 @@ class ByteWriter {
   std::unique_ptr<State> state_;
 };
 
-/// Checks the hash of the whole file on opening. Every read past the end throws UserError.
+/// Reads a file, or data in memory. The constructor checks the hash of a file. Reading past the end
+/// throws UserError.
 class ByteReader {
  public:
   explicit ByteReader(const std::filesystem::path& path);
-  explicit ByteReader(std::vector<std::byte> contents);  ///< bytes of a ByteWriter in memory
+  explicit ByteReader(std::vector<std::byte> contents);  ///< data from ByteWriter::take()
   ~ByteReader();
   ByteReader(const ByteReader&) = delete;
   ByteReader& operator=(const ByteReader&) = delete;
@@ -77,6 +78,7 @@ class ByteReader {
   }
   uint64_t remaining() const;
   const std::filesystem::path& path() const;
+  /// Throws the UserError for reading past the end.
   [[noreturn]] void too_short() const;
 
  private:

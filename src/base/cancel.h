@@ -1,6 +1,6 @@
 #pragma once
-// Request to stop long work. It is set from a signal handler or another thread and read between
-// steps.
+// CancelFlag is a request to stop a long computation. A signal handler or another thread sets it,
+// and the computation reads it between steps.
 
 #include <atomic>
 
@@ -16,7 +16,7 @@ class CancelFlag {
   std::atomic<bool> requested_{false};
 };
 
-/// Work that cannot be cancelled has no flag.
+/// Returns whether a stop was requested. `flag` is null for work that cannot be cancelled.
 inline bool requested(const CancelFlag* flag) { return flag != nullptr && flag->requested(); }
 
 }  // namespace longhaul

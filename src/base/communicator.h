@@ -1,6 +1,7 @@
 #pragma once
-// Connects devices that share the heads of one model (tensor parallelism). Each device is a rank
-// with its own thread. All ranks take the same steps in the same order, and synchronise when they
+// Communicator connects devices that share the heads of one model (tensor parallelism). Each device
+// is a rank with its own thread. All ranks execute the same calls in the same order. They
+// synchronise when they compute sums over the heads of all ranks.
 // sum over all heads.
 
 #include <atomic>
@@ -14,53 +15,55 @@
 
 namespace longhaul {
 
-/// Thrown in all other ranks when a rank has failed, because they cannot continue without it.
+/// Thrown in all other ranks if one rank has failed. They cannot continue without it.
 struct CommunicatorAborted : std::exception {
   const char* what() const noexcept override { return "another device gave up"; }
 };
 
 class Communicator {
  public:
-  /// Ranks are numbered in this order. There must be at least two devices.
+  /// Rank i uses devices[i]. There must be at least two devices.
   explicit Communicator(std::vector<std::shared_ptr<DeviceQueue>> devices);
   virtual ~Communicator() = default;
 
   int size() const { return static_cast<int>(devices_.size()); }
   const std::shared_ptr<DeviceQueue>& device(int rank) const;
 
-  // Called by the thread of each rank, with equal arguments except for its own data. They throw
-  // CommunicatorAborted after give_up() was called.
-  /// All-reduce: replaces `numbers` [count], on the rank's device, by the sum over all ranks,
-  /// with identical bits everywhere. This implementation copies through the host and adds in the
-  /// order of ranks.
+  // The thread of each rank calls the following functions. All ranks pass equal arguments, except
+  // for `rank` and their own data. The functions throw CommunicatorAborted after give_up() was
+  // called.
+  /// All-reduce: replaces `numbers` by the sum over all ranks. `numbers` has `count` elements in
+  /// the memory of the rank's device. The result is bitwise equal on all ranks. This implementation
+  /// copies the values to the host and adds them in the order of ranks.
   virtual void all_reduce(int rank, float* numbers, int64_t count);
-  /// All-gather: writes the ranks' words in order to all [ranks * count], on the rank's
-  /// device.
+  /// All-gather: writes the `count` integers `own` of every rank to `all`, in the order of ranks.
+  /// `all` has size() * count elements. Both are in the memory of the rank's device.
   virtual void all_gather(int rank, const int32_t* own, int64_t count, int32_t* all);
-  /// Returns whether `says` is true for any rank.
+  /// Returns whether any rank passes true.
   bool any(int rank, bool says);
-  /// All-gather on the host: the values of all ranks, [ranks, own.size()].
+  /// All-gather on the host: returns the values of all ranks, [ranks, own.size()].
   std::vector<int64_t> all_gather(int rank, std::span<const int64_t> own);
 
-  /// Called by a rank that has failed. CommunicatorAborted is then thrown in all ranks that wait
-  /// for it now or later.
+  /// Aborts the communication. Called by a rank that has failed. All ranks that wait for it, now or
+  /// later, get CommunicatorAborted.
   virtual void give_up() noexcept;
-  /// Resets the communicator when no rank works.
+  /// Resets the communicator after a failure. Call it only while no rank is working.
   virtual void begin_anew();
 
-  // A step is one common request to all ranks. It is an internal error if a rank synchronises more
-  // often than the others in a step. CommunicatorAborted is then thrown in this rank when another
-  // rank has ended its step.
-  void begin_step() { left_.store(0); }  ///< call before any rank works
-  void end_step();                       ///< called by each rank
+  // A step is one request that all ranks execute together. In a step, all ranks must synchronise
+  // equally often. If a rank waits after another rank has ended the step, it gets
+  // CommunicatorAborted.
+  void begin_step() { left_.store(0); }  ///< call before any rank works on the step
+  void end_step();                       ///< each rank calls it after its work
 
  protected:
-  /// Waits until all ranks have arrived. It either succeeds for all ranks or throws for all ranks.
+  /// Waits until all ranks have called it. Either all ranks return, or all ranks throw.
   void barrier();
 
  private:
-  /// Data that a rank publishes. A rank alternates between two buffers. When it writes to a buffer
-  /// again, all ranks have synchronised in between, so they have read the buffer's previous data.
+  /// Data that a rank publishes for the other ranks. A rank uses two buffers alternately. All ranks
+  /// synchronise between two uses of the same buffer. The other ranks have therefore read the old
+  /// data before it is overwritten.
   struct Shown {
     std::vector<int64_t> says[2];
     std::vector<float> numbers[2];
@@ -72,9 +75,9 @@ class Communicator {
   std::vector<std::shared_ptr<DeviceQueue>> devices_;
   std::vector<Shown> shown_;
   std::atomic<int> arrived_{0};
-  std::atomic<uint32_t> round_{0};  ///< changes when a barrier is complete, or a rank failed
+  std::atomic<uint32_t> round_{0};  ///< changes when a barrier is complete or a rank has failed
   std::atomic<uint32_t> met_{0};    ///< number of completed barriers
-  std::atomic<int> left_{0};        ///< ranks that have ended the step
+  std::atomic<int> left_{0};        ///< number of ranks that have ended the step
   std::atomic<bool> gave_up_{false};
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// A bound on the processor time of work whose length is determined by a file, such as matching the
-// patterns of a tokenizer. It measures time of the calling thread, not wall-clock time, so a busy
-// machine causes no failures.
+// Limits the processor time of work whose length depends on the contents of a file. An example is
+// matching the patterns of a tokenizer. The limit applies to the processor time of the calling
+// thread, not to wall-clock time. A busy machine therefore causes no failures.
 
 #include <csignal>
 #include <cstddef>
@@ -10,24 +10,25 @@
 
 namespace longhaul {
 
-/// A limit for the calling thread, from construction to destruction. Work calls check() wherever it
-/// can stop. Work that never calls check() (such as one long call of a library) cannot be stopped,
-/// so some seconds after the limit the program ends with the same line and exit status 2. If limits
-/// of a thread are nested, the inner limit applies.
+/// Limits the calling thread from construction to destruction of the object. The work calls check()
+/// wherever it can stop. Work that never calls check(), such as one long call of a library, cannot
+/// be stopped. The program then prints the message and exits with status 2 some seconds after the
+/// limit. If limits of a thread are nested, the inner limit applies.
 class CpuLimit {
  public:
-  /// `line` is the message, one line with the file and the limit. `grace` is the time in seconds
-  /// from the limit to the end of the program.
+  /// `line` is the message: one line that names the file and the limit. `grace` is the number of
+  /// seconds from the limit to the end of the program.
   CpuLimit(double seconds, const std::string& line, double grace = 10);
   ~CpuLimit();
   CpuLimit(const CpuLimit&) = delete;
   CpuLimit& operator=(const CpuLimit&) = delete;
 
-  /// Throws UserError with the line if the innermost limit of this thread is used up. It is cheap.
+  /// Throws UserError with the message if the innermost limit of this thread is exceeded. The call
+  /// is cheap.
   static void check();
 
-  /// Multiplies later limits of this thread by `share`, and their grace by `share_of_grace`. Tests
-  /// use it to reach limits of minutes.
+  /// Multiplies all later limits of this thread by `share`, and their grace by `share_of_grace`.
+  /// Tests use it to shorten limits that are minutes long.
   static void scale(double share, double share_of_grace = 1);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Device memory that grows and is reused, the counterpart of Buffer.
+// DeviceBuffer is device memory that is reused. Buffer is its counterpart on the host.
 
 #include <algorithm>
 #include <cstddef>
@@ -25,11 +25,13 @@ class DeviceBuffer {
     return *this;
   }
 
-  /// Returns at least `bytes` bytes. Contents are lost if it must grow or was on another device.
+  /// Returns memory of at least `bytes` bytes. The contents are lost if the buffer must grow, or if
+  /// its memory belongs to another queue.
   void* resize(const std::shared_ptr<DeviceQueue>& queue, size_t bytes) {
     if (queue != queue_ || bytes > capacity_) {
       reset();
-      // Grows by an extra quarter. Otherwise lists that grow by a row would move at every token.
+      // Allocates a quarter more than needed. Otherwise lists that grow by one row per token would
+      // be reallocated for every token.
       const size_t room = std::max(bytes, size_t{256}) + bytes / 4;
       memory_ = queue->allocate(room);
       queue_ = queue;

@@ -1,7 +1,8 @@
 #pragma once
-// Interface of a device. A device must provide the functions of DeviceQueue, which manage memory
-// and run work in order, and the operations of ops/core/device_ops.h. It may implement further
-// operations (base/device_table.h), which only add speed.
+// DeviceQueue is the interface of a device. A device must implement the functions of DeviceQueue,
+// which manage memory and execute work in order. It must also implement the operations in
+// ops/core/device_ops.h. It may implement further operations (base/device_table.h), which only make
+// it faster.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,15 +16,16 @@ namespace longhaul {
 
 class DeviceOps;
 
-/// Bytes to copy to a device address, from the host or from the device itself.
+/// A piece of memory to copy to a device address. The source is on the host or on the device.
 struct DeviceBytes {
   const void* from = nullptr;
   void* to = nullptr;
   size_t bytes = 0;
 };
 
-/// The queue of a device. Only one thread may use it at a time. Errors of the device (out of
-/// memory, a failed kernel, a lost device) are thrown as UserError with the device's name.
+/// The queue of a device. Only one thread may use it at a time. Errors of the device are thrown as
+/// UserError with the name of the device. Examples are missing memory, a failed kernel and a lost
+/// device.
 class DeviceQueue {
  public:
   virtual ~DeviceQueue() = default;
@@ -31,28 +33,30 @@ class DeviceQueue {
   virtual Place place() const = 0;
   /// Binds the calling thread to this device.
   virtual void enter() {}
-  virtual std::string name() const = 0;   ///< display name, "NVIDIA H100 80GB HBM3"
-  virtual size_t free_bytes() const = 0;  ///< free device memory at present
+  /// Returns a name for users, such as "NVIDIA H100 80GB HBM3".
+  virtual std::string name() const = 0;
+  virtual size_t free_bytes() const = 0;  ///< returns the free device memory
 
   /// Returns memory that is aligned to 256 bytes, with undefined contents. It is never null.
   virtual void* allocate(size_t bytes) = 0;
-  /// Allocates a slab: kSlabBytes bytes for pages of keys and values, aligned to kSlabBytes, with
-  /// undefined contents. All slabs of a device lie in one address range, so that kernels can find a
-  /// page by its number in the range.
+  /// Allocates a slab for pages of keys and values. It has kSlabBytes bytes, is aligned to
+  /// kSlabBytes, and has undefined contents. All slabs of a device are in one address range, so
+  /// kernels can compute the address of a page from its number in the range.
   virtual void* allocate_slab() = 0;
-  /// The slab is free once the work queued so far has ended. Does not wait for it.
+  /// Frees a slab as soon as the work queued so far has ended. Does not wait.
   virtual void release_slab(void* slab) noexcept = 0;
   static constexpr size_t kSlabBytes = size_t{16} << 20;
-  /// Frees the memory when the work queued so far has ended.
+  /// Frees memory as soon as the work queued so far has ended. Does not wait.
   virtual void release(void* memory) noexcept = 0;
 
-  /// Copies host memory to the device. The source may change as soon as this returns.
+  /// Copies host memory to the device. The caller may change the source as soon as this returns.
   virtual void upload(const void* host, void* device, size_t bytes) = 0;
-  /// Uploads several pieces. If the pieces are short, this takes about as long as one upload.
+  /// Copies several pieces of host memory to the device. Many short pieces take about as long as
+  /// one.
   virtual void upload_all(std::span<const DeviceBytes> pieces) {
     for (const DeviceBytes& piece : pieces) upload(piece.from, piece.to, piece.bytes);
   }
-  /// Copies device memory to the host. Returns when the copy is complete.
+  /// Copies device memory to the host, and waits until the copy is complete.
   virtual void download(const void* device, void* host, size_t bytes) = 0;
   /// Copies within the device. The ranges must not overlap.
   virtual void copy(const void* from, void* to, size_t bytes) = 0;
@@ -62,23 +66,24 @@ class DeviceQueue {
   }
   virtual void clear(void* memory, size_t bytes) = 0;  ///< sets all bytes to zero
 
+  /// Waits until all queued work has ended.
   virtual void wait() = 0;
-  /// Marks the end of the work that is queued so far. Returns the event's number; numbers ascend.
-  /// A queue that runs work at once has no events: they are reached when they are recorded.
+  /// Marks the end of the work that is queued so far. Returns the number of this event. Numbers
+  /// ascend. A queue that executes work immediately needs no events.
   virtual uint64_t record_event() { return 0; }
   /// Returns whether the work before the event has ended. Does not wait.
   virtual bool event_reached(uint64_t /*event*/) { return true; }
   /// Waits until the work before the event has ended, but not for later work.
   virtual void wait_for(uint64_t /*event*/) {}
-  /// Returns the number of times that the host has waited for the device so far (downloads and
-  /// calls of wait()).
+  /// Returns how often the host has waited for the device so far, in downloads and calls of wait().
   virtual int64_t waits() const = 0;
-  /// Returns the seconds that the host has waited so far, also for memory that copies still read.
+  /// Returns the seconds that the host has waited so far. They include waiting for memory that
+  /// copies still read.
   virtual double waited_seconds() const { return 0; }
 
-  /// Operations that every device must have.
+  /// Returns the operations that every device must have.
   virtual DeviceOps& ops() = 0;
-  /// Operations that this device implements.
+  /// Returns the optional operations that this device implements.
   DeviceTable& operations() { return operations_; }
 
  private:

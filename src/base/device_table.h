@@ -1,8 +1,8 @@
 #pragma once
-// The operations that a device implements in addition to those that every device must have
-// (ops/core/device_ops.h). They only add speed. An operation that a device lacks runs on the host,
-// on copies of its arrays (base/host_stage.h), which costs a wait. A new backend can therefore
-// begin with DeviceQueue and DeviceOps and add operations one by one.
+// DeviceTable holds the optional operations that a device implements. They only make the device
+// faster. If a device lacks an operation, the host computes it on copies of the arrays
+// (base/host_stage.h). The host must then wait for the device. A new backend can therefore begin
+// with DeviceQueue and DeviceOps (ops/core/device_ops.h), and add operations one by one.
 
 #include <cstddef>
 #include <functional>
@@ -13,15 +13,17 @@
 
 namespace longhaul {
 
-/// Returns the number of the next operation to be declared. Numbers ascend from 0.
+/// Returns a counter: the number of the next DeviceOperation that is constructed. Numbers ascend
+/// from 0.
 inline size_t& next_operation() {
   static size_t next = 0;
   return next;
 }
 
-/// An operation that a device may implement. It is declared beside the operation of the host, whose
-/// arguments it has, without the queue. Its arrays lie on the device. An operation that returns
-/// bool returns false without doing anything if the device does not support the arguments.
+/// Identifies an operation that a device may implement. It is declared next to the corresponding
+/// host function. It takes the same arguments except for the queue, and its arrays are in device
+/// memory. If the device does not support the arguments, an operation with the result type bool
+/// does nothing and returns false.
 template <class Signature>
 class DeviceOperation {
  public:
@@ -34,17 +36,18 @@ class DeviceOperation {
   size_t number_;
 };
 
-/// The functions of one device.
+/// The functions of one device, by operation.
 class DeviceTable {
  public:
   template <class Signature>
+  /// Sets the function that implements an operation.
   void set(const DeviceOperation<Signature>& operation,
            std::type_identity_t<std::function<Signature>> function) {
     if (functions_.size() <= operation.number()) functions_.resize(operation.number() + 1);
     functions_[operation.number()] =
         std::make_shared<std::function<Signature>>(std::move(function));
   }
-  /// Returns null if the device does not implement the operation.
+  /// Returns the function, or null if the device does not implement the operation.
   template <class Signature>
   const std::function<Signature>* find(const DeviceOperation<Signature>& operation) const {
     if (functions_.size() <= operation.number()) return nullptr;
@@ -52,7 +55,7 @@ class DeviceTable {
   }
 
  private:
-  std::vector<std::shared_ptr<void>> functions_;  ///< by number of the operation
+  std::vector<std::shared_ptr<void>> functions_;  ///< indexed by DeviceOperation::number()
 };
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// The element types of stored tensors. Block types (the GGUF quantizations) hold `block_size`
-// elements in `block_bytes` bytes. A row of a tensor is a whole number of blocks.
+// Defines the element types of stored tensors. A block type (a GGUF quantization) stores
+// `block_size` elements in `block_bytes` bytes. A row of a tensor consists of whole blocks.
 
 #include <cstddef>
 #include <cstdint>
@@ -39,6 +39,7 @@ enum class DType : uint8_t {
 };
 inline constexpr int kDTypeCount = 26;
 
+/// Properties of a type.
 struct DTypeTraits {
   std::string_view name;  ///< the name that GGUF tools print, e.g. "Q4_K"
   int block_size;         ///< elements in a block; 1 for plain types

@@ -1,6 +1,7 @@
 #pragma once
-// There are two kinds of errors. Errors that the user can correct are exceptions with one clear
-// line, and lead to exit code 2. Internal errors are assertions that stop the program.
+// Defines the two kinds of errors. An error that the user can correct is a UserError. Its message
+// is one line, and it leads to exit code 2. An internal error is a failed assertion
+// (base/assert.h), which stops the program.
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 
 namespace longhaul {
 
+/// Throws UserError with a formatted message.
 template <class... Args>
 [[noreturn]] void user_error(fmt::format_string<Args...> format, Args&&... args) {
   throw UserError(fmt::format(format, std::forward<Args>(args)...));

@@ -1,5 +1,5 @@
 #pragma once
-// Host copies of device arrays, for operations that a device does not implement.
+// HostStage copies device arrays to the host, for operations that a device does not implement.
 
 #include <cstddef>
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace longhaul {
 
-/// Gives the host access to the values of views, as long as the object exists. For views of host
-/// memory it gives the values themselves. For views of device memory it gives a copy. The
-/// destructor writes a copy back if it may have been modified. Views must not overlap, but a view
-/// may be a part of a view that was requested earlier.
+/// Gives host code access to the values of views, as long as the object exists. A view of host
+/// memory is returned unchanged. A view of device memory is copied to the host. The destructor
+/// writes a copy back if its view is writable. Views must not overlap, except that a view may be a
+/// part of an earlier view.
 class HostStage {
  public:
   explicit HostStage(Queue& queue) : queue_(&queue) {}
@@ -23,6 +23,7 @@ class HostStage {
       : queue_(other.queue_), copies_(std::exchange(other.copies_, {})) {}
   HostStage& operator=(HostStage&&) = delete;
 
+  /// Returns a view of the values in host memory.
   template <class T>
   View<T> operator()(const View<T>& view) {
     if (view.place().host() || view.empty()) return {view.address(), view.size()};
@@ -31,12 +32,12 @@ class HostStage {
                                 static_cast<size_t>(view.size()) * sizeof(T), !std::is_const_v<T>);
     return {static_cast<T*>(numbers), view.size()};
   }
-  /// Returns a read-only copy of the bytes at a device address.
+  /// Returns a copy of `count` bytes at a device address. The copy is not written back.
   const std::byte* bytes(const std::byte* device, size_t count) {
     return static_cast<const std::byte*>(bring(const_cast<std::byte*>(device), count, false));
   }
 
-  /// Writes modified copies back now. The copies stay valid.
+  /// Writes the copies of writable views back now. The copies stay valid.
   void write_back();
 
  private:

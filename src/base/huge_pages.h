@@ -1,7 +1,7 @@
 #pragma once
-// Allocates memory in huge pages. Memory that is read from end to end for every token (such as keys
-// and values) is read faster from huge pages, because hardware prefetching stops at the end of a
-// page of the operating system.
+// Allocates memory in huge pages. Memory that is read completely for every token, such as keys and
+// values, is read faster from huge pages. The reason is that hardware prefetching stops at the end
+// of each page of the operating system.
 
 #include <cstddef>
 #include <memory>
@@ -10,15 +10,15 @@ namespace longhaul {
 
 inline constexpr size_t kHugePageBytes = size_t{2} << 20;
 
-/// Returns zeroed memory of `bytes` bytes. The size is rounded up to whole huge pages, and the
-/// memory is aligned to a huge page. The first access to a page allocates the whole page, so memory
-/// that may stay almost empty should be requested with `huge` false; it then has pages of the usual
-/// size. Throws std::bad_alloc. Release the memory with unmap_pages() and the same `bytes`.
+/// Returns zeroed memory of `bytes` bytes, rounded up to whole huge pages and aligned to a huge
+/// page. The first access to a page allocates the whole page. If the memory may stay almost empty,
+/// pass huge = false; it then consists of small pages. Throws std::bad_alloc. Release the memory by
+/// unmap_pages() with the same `bytes`.
 std::byte* map_pages(size_t bytes, bool huge);
 void unmap_pages(std::byte* pages, size_t bytes);
 
-/// Allocator for a std::vector that may become large. Allocations of at least one huge page use
-/// huge pages.
+/// An allocator for a std::vector that may become large. An allocation of at least one huge page
+/// uses huge pages.
 template <class T>
 struct HugePageAllocator {
   using value_type = T;

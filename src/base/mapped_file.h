@@ -1,6 +1,6 @@
 #pragma once
-// A whole file mapped read-only. Pages are shared with every other process that maps it, and are
-// read from disk on first use.
+// MappedFile maps a whole file read-only. Processes that map the same file share its pages. A page
+// is read from disk on first use.
 
 #include <cstddef>
 #include <filesystem>
@@ -10,11 +10,12 @@ namespace longhaul {
 
 struct WatchedMapping;
 
-/// A mapped file. If the file is truncated later, reading the mapping ends the program with a line
-/// that names the file (base/shrunk_file.h).
+/// A mapped file. If the file is truncated later, reading the missing part ends the program with a
+/// message that names the file (base/shrunk_file.h).
 class MappedFile {
  public:
-  /// Throws UserError (file, reason) if the file cannot be opened, is a folder or cannot be mapped.
+  /// Throws UserError that names the file and the reason if the file cannot be opened or mapped, or
+  /// is a folder.
   explicit MappedFile(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;

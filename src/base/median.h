@@ -6,8 +6,8 @@
 
 namespace longhaul {
 
-/// Returns the median. For an even number of values it is the mean of the two middle values.
-/// Without values it is 0.
+/// Returns the median. For an even number of values, it is the mean of the two middle values.
+/// Without values, it is 0.
 inline double median_of(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());

@@ -1,6 +1,7 @@
 #pragma once
-// Vectors and spans are indexed by size_t. Layers, heads and rows are counted in signed integers,
-// and some tables are indexed by enum values. nth(v, i) is v[i] for such indices.
+// Defines nth(v, i), which is v[i] for a signed or enum index. Vectors and spans are indexed by
+// size_t, but layers, heads and rows are counted in signed integers, and some tables are indexed by
+// enum values.
 
 #include <cstddef>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Runs an operation on the device of a queue, if the device implements it. Otherwise the operation
-// runs on the host, on copies (base/host_stage.h).
+// Runs an operation on the device of a queue, if the device implements it. Otherwise the caller
+// computes it on the host, with copies of the arrays (base/host_stage.h).
 
 #include <algorithm>
 #include <ranges>
@@ -11,8 +11,9 @@
 
 namespace longhaul {
 
-/// Returns whether the arrays of an argument lie at `place`: a view, a structure with the function
-/// lies_on(), or a list of these. Empty views lie everywhere. Other arguments are not checked.
+/// Returns whether all arrays of an argument are in the memory of `place`. The argument may be a
+/// view, a structure with a member function lies_on(), or a range of these. The result is true for
+/// empty views, and for arguments of other types.
 template <class T>
 bool lies_on(Place place, const T& x) {
   if constexpr (requires { x.lies_on(place); }) {
@@ -32,9 +33,9 @@ bool has(const DeviceOperation<Signature>& operation, const Queue& queue) {
   return !queue.on_host() && queue.device().operations().find(operation) != nullptr;
 }
 
-/// Runs the operation on the queue's device and returns its result. If the queue is the host's, the
-/// device does not implement the operation, or an argument lies elsewhere, it does nothing and
-/// returns Result{}. The caller then computes on the host.
+/// Runs the operation on the queue's device and returns its result. Does nothing and returns
+/// Result{} in these cases: the queue is the host's, the device does not implement the operation,
+/// or an argument is not in the memory of the device. The caller must then compute on the host.
 template <class Result, class... Arguments>
 Result on_device(const DeviceOperation<Result(Arguments...)>& operation, const Queue& queue,
                  std::type_identity_t<Arguments>... arguments) {

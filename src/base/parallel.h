@@ -1,6 +1,6 @@
 #pragma once
-// Distributes work over the cores with one thread pool for the whole process. No other code does
-// this.
+// Distributes work over the cores with one thread pool for the whole process. All other code uses
+// these functions and starts no threads for computing.
 
 #include <algorithm>
 #include <atomic>
@@ -10,8 +10,8 @@
 
 namespace longhaul {
 
-/// Returns the number of threads of parallel_for(), at least 1. The default is the number of cores
-/// on which this process may run.
+/// Returns the number of threads that parallel_for() uses, at least 1. The default is the number of
+/// cores on which this process may run.
 int thread_count();
 void set_thread_count(int count);
 
@@ -20,11 +20,11 @@ using Body = void (*)(void* context, int64_t index, int thread);
 void run_parallel(int64_t count, Body body, void* context);
 }  // namespace detail
 
-/// Calls body(index, thread) once for each index in [0, count), in ascending order, with thread in
-/// [0, thread_count()). Returns when all calls are done. If a body throws (out of memory), the
-/// exception is rethrown to the caller, and indices that have not begun are skipped. Inside another
-/// parallel_for, or while another thread's loop runs, the calling thread does all the work (as
-/// thread 0).
+/// Calls body(index, thread) once for each index in [0, count), and returns when all calls have
+/// ended. Calls start in ascending order of the index. `thread` is in [0, thread_count()). If a
+/// call throws, the exception is rethrown in the caller, and indices that have not started are
+/// skipped. The calling thread does all the work itself, as thread 0, inside another parallel_for()
+/// or while another thread runs a parallel_for().
 template <class Body>
 void parallel_for(int64_t count, Body&& body) {
   using Plain = std::remove_reference_t<Body>;
@@ -36,8 +36,8 @@ void parallel_for(int64_t count, Body&& body) {
       const_cast<void*>(static_cast<const void*>(std::addressof(body))));
 }
 
-/// Splits [0, count) into at most thread_count() ranges of whole multiples of `grain` and calls
-/// body(begin, end).
+/// Divides [0, count) into at most thread_count() ranges, and calls body(begin, end) for each. Each
+/// range begins at a multiple of `grain`.
 template <class Body>
 void parallel_ranges(int64_t count, int64_t grain, Body&& body) {
   const int64_t units = (count + grain - 1) / grain;
@@ -49,9 +49,9 @@ void parallel_ranges(int64_t count, int64_t grain, Body&& body) {
   });
 }
 
-/// Variant of parallel_for for work that reads memory in order. Each thread processes a run of
-/// neighbouring indices, so that it uses the memory that it prefetched, and helps with other runs
-/// afterwards. Calls body(index).
+/// Calls body(index) once for each index in [0, count). It is faster than parallel_for() for work
+/// that reads memory in order: each thread processes a run of adjacent indices, so it uses the
+/// memory that it has prefetched. A thread that has finished its run helps with the others.
 template <class Body>
 void parallel_runs(int64_t count, Body&& body) {
   constexpr int64_t kMostRuns = 64;

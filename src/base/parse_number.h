@@ -6,8 +6,8 @@
 
 namespace longhaul {
 
-/// Parses `text`, which must be exactly one number within the range of Number. If it returns false,
-/// `number` is unspecified. Floating point accepts "nan" and "inf".
+/// Parses a number. Returns true if `text` is exactly one number in the range of Number. Otherwise
+/// returns false, and `number` is unspecified. Floating-point types accept "nan" and "inf".
 template <class Number>
 bool parse_number(std::string_view text, Number& number) {
   const char* end = text.data() + text.size();

@@ -1,8 +1,8 @@
 #pragma once
-// Files and folders under construction (parts). A part is written under a temporary name in the
-// folder of its target, and is renamed to the target when it is complete. The temporary name is
-// random. Nobody can therefore prepare a link with this name, and two writers of the same target do
-// not conflict.
+// Creates files and folders under a temporary name. Such a file or folder is called a part. It is
+// in the folder of its target, and is renamed to the target when it is complete. The temporary name
+// is random. An attacker can therefore not prepare a link with this name, and two writers of the
+// same target do not conflict.
 
 #include <cstddef>
 #include <filesystem>
@@ -12,15 +12,16 @@
 
 namespace longhaul {
 
-/// Suffix of temporary names: "TARGET.0123abcd.longhaul-part". No user file should have it.
+/// The suffix of temporary names, such as "TARGET.0123abcd.longhaul-part". It is unusual, so user
+/// files are not expected to have it.
 inline constexpr std::string_view kPartSuffix = ".longhaul-part";
-/// Number of characters that a temporary name adds to the target's name.
+/// The number of characters that a temporary name adds to the name of the target.
 inline constexpr size_t kPartNameBytes = 9 + kPartSuffix.size();
 
 class PartFile {
  public:
-  /// Creates a part for `target`. Returns nothing and sets errno on failure. Removes parts of the
-  /// same target that killed processes of this user have left.
+  /// Creates a part for `target`. On failure, returns nothing and sets errno. Also removes older
+  /// parts of the same target. Such parts remain if a process of this user was killed.
   static std::optional<PartFile> create(const std::filesystem::path& target);
   /// Removes the file unless it has been renamed to the target.
   ~PartFile();
@@ -28,7 +29,8 @@ class PartFile {
       : file_(std::exchange(other.file_, -1)), path_(std::exchange(other.path_, {})) {}
   PartFile& operator=(PartFile&&) = delete;
 
-  int get() const { return file_; }  ///< descriptor for writing; locked (flock) while open
+  /// Returns the descriptor for writing; the file is locked (flock) while open.
+  int get() const { return file_; }
   const std::filesystem::path& path() const { return path_; }
   /// Renames the file to the target. Returns false and sets errno on failure.
   bool put_in_place(const std::filesystem::path& target);
@@ -45,8 +47,8 @@ class PartFile {
 /// A folder under construction. It is locked as long as this object exists.
 class PartFolder {
  public:
-  /// Creates a part for `target`. Returns nothing and sets errno on failure. Removes parts of the
-  /// same target that killed processes of this user have left.
+  /// Creates a part for `target`. On failure, returns nothing and sets errno. Also removes older
+  /// parts of the same target. Such parts remain if a process of this user was killed.
   static std::optional<PartFolder> create(const std::filesystem::path& target);
   /// Removes the folder and its contents, unless it has been renamed to the target.
   ~PartFolder();

@@ -1,13 +1,13 @@
 #pragma once
-// Checks of paths that throw no exceptions.
+// Examines paths without throwing exceptions.
 
 #include <filesystem>
 #include <system_error>
 
 namespace longhaul {
 
-/// Returns whether the path exists. A path that cannot be examined counts as existing, because
-/// opening it will report the reason.
+/// Returns whether the path exists. Returns true if the path cannot be examined, because opening it
+/// will report the reason.
 inline bool is_there(const std::filesystem::path& path) {
   std::error_code unreadable;
   return std::filesystem::exists(path, unreadable) || unreadable;

@@ -1,7 +1,7 @@
 #pragma once
-// A queue runs work in order. Operations take a queue as their first argument. The host's queue
-// runs work at once; a device's queue submits it and returns. A device may belong to a communicator
-// (base/communicator.h).
+// A queue executes work in order. Operations take a queue as their first argument. The host's queue
+// executes work immediately. A device's queue submits work and returns. A device may belong to a
+// communicator (base/communicator.h).
 
 #include <algorithm>
 #include <memory>
@@ -16,9 +16,9 @@ namespace longhaul {
 /// A handle of a queue. Copies refer to the same queue.
 class Queue {
  public:
-  Queue() = default;  ///< the host's queue
+  Queue() = default;  ///< refers to the host's queue
   explicit Queue(std::shared_ptr<DeviceQueue> device) : device_(std::move(device)) {}
-  /// The queue of one rank of a communicator.
+  /// Refers to the queue of one rank of a communicator.
   Queue(std::shared_ptr<Communicator> communicator, int rank)
       : device_(communicator->device(rank)), communicator_(std::move(communicator)), rank_(rank) {}
 
@@ -28,21 +28,21 @@ class Queue {
   /// Returns the device queue. Must not be called for the host's queue.
   DeviceQueue& device() const { return *device_; }
   const std::shared_ptr<DeviceQueue>& shared_device() const { return device_; }
-  /// Null if the device works alone.
+  /// Returns the communicator. Null if the device works alone.
   const std::shared_ptr<Communicator>& communicator() const { return communicator_; }
-  /// Rank within the communicator. 0 is the root, or a device that works alone.
+  /// Returns the rank in the communicator. 0 is the root, or a device that works alone.
   int rank() const { return rank_; }
   int ranks() const { return communicator_ == nullptr ? 1 : communicator_->size(); }
-  /// Returns whether `says` is true for any rank of the communicator. All ranks must call it.
+  /// Returns whether any rank of the communicator passes true. All ranks must call it.
   bool any_member(bool says) const {
     return communicator_ == nullptr ? says : communicator_->any(rank_, says);
   }
-  /// Returns the minimum over all ranks. All ranks must call it.
+  /// Returns the minimum of `own` over all ranks. All ranks must call it.
   int64_t least_of_members(int64_t own) const {
     if (communicator_ == nullptr) return own;
     return std::ranges::min(communicator_->all_gather(rank_, {&own, 1}));
   }
-  /// Returns the sum over all ranks. All ranks must call it.
+  /// Returns the sum of `own` over all ranks. All ranks must call it.
   int64_t sum_of_members(int64_t own) const {
     if (communicator_ == nullptr) return own;
     int64_t sum = 0;

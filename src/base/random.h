@@ -1,19 +1,19 @@
 #pragma once
-// Random numbers that are identical on every machine and with every standard library.
+// Generates random numbers that are the same on every machine and with every standard library.
 
 #include <cstdint>
 
 namespace longhaul {
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
+/// The generator SplitMix64 (Steele, Lea, Flood 2014).
 class SplitMix64 {
  public:
   explicit SplitMix64(uint64_t seed) : state_(seed) {}
 
   uint64_t next() { return mixed(state_ += 0x9E3779B97F4A7C15u); }
 
-  /// Applies only the last step of the generator to `z`. Every bit of the result depends on every
-  /// bit of `z`.
+  /// Returns the output function of the generator applied to `z`. Every bit of the result depends
+  /// on every bit of `z`.
   static uint64_t mixed(uint64_t z) {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;

@@ -7,20 +7,21 @@
 
 namespace longhaul {
 
-/// Opens a regular file for reading. Other files are refused, because a pipe would make the program
-/// wait forever. The caller owns the descriptor. `bytes` receives the size. Throws UserError
-/// ("FILE: cannot open: REASON", "FILE: not a regular file").
+/// Opens a regular file for reading and returns its descriptor, which the caller owns. `bytes`
+/// receives the size. Other files are rejected, because reading a pipe could wait forever. Throws
+/// UserError ("FILE: cannot open: REASON", "FILE: not a regular file").
 int open_regular_file(const std::filesystem::path& path, size_t* bytes);
 
 /// Reads a whole regular file. Throws UserError if it cannot be opened, is not regular, or has more
 /// than `most` bytes.
 std::string read_regular_file(const std::filesystem::path& path, size_t most);
-/// Reads a whole regular file. Returns nullopt if it cannot be read.
+/// Reads a whole regular file. Returns nullopt in the cases in which read_regular_file() throws.
 std::optional<std::string> read_if_regular(const std::filesystem::path& path, size_t most);
 
-/// Opens a file of this program for reading and writing, and creates it if it does not exist. Links
-/// are not followed. Throws UserError for pipes, devices and files with a second hard link ("FILE:
-/// not a regular file", "FILE: has other names too", "FILE: cannot be written: REASON").
+/// Opens a file that belongs to this program for reading and writing. Creates it if it does not
+/// exist. Links are not followed. Throws UserError for pipes, devices and files with a second hard
+/// link ("FILE: not a regular file", "FILE: has other names too", "FILE: cannot be written:
+/// REASON").
 int open_own_file(const std::filesystem::path& path);
 
 }  // namespace longhaul

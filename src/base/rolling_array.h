@@ -1,6 +1,6 @@
 #pragma once
-// An array to which values are appended at the end and from which values are removed at the front.
-// Session files save such arrays. The array is located on the device (or host) of the queue of the
+// RollingArray is an array to which values are appended at the end and from which values are
+// removed at the front. It can be saved in session files. It is in the memory of the queue of the
 // last append.
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class RollingArray {
  public:
   int64_t size() const { return held_ + std::ssize(numbers_); }
   bool empty() const { return size() == 0; }
-  /// Returns the bytes of the values, without spare room.
+  /// Returns the bytes of the values, without spare memory.
   size_t bytes() const { return static_cast<size_t>(size()) * sizeof(T); }
 
   /// Returns a view of all values. It is valid until values are added or removed.
@@ -29,7 +29,7 @@ class RollingArray {
   View<const T> view() const { return {data(), size(), place()}; }
   Place place() const { return device_.empty() ? Place{} : device_.queue()->place(); }
 
-  /// Appends `count` zeros.
+  /// Appends `count` zeros and returns a view of them.
   View<T> append_zeros(Queue& queue, int64_t count) {
     LH_ASSERT(count >= 0);
     if (queue.on_host()) {
@@ -39,8 +39,8 @@ class RollingArray {
       numbers_.resize(numbers_.size() + static_cast<size_t>(count));
     } else {
       reserve(queue, count);
-      // Rows are appended one by one, and each clear is a kernel launch, so the remaining room is
-      // cleared too.
+      // Values are appended in small numbers, and each clear is a kernel launch. Therefore all
+      // remaining memory is cleared at once.
       const int64_t end = first_ + held_;
       if (count > 0 && end < used_) {
         queue.device().clear(data() + held_, device_.capacity() - bytes_of(end));
@@ -68,6 +68,7 @@ class RollingArray {
     append(queue, numbers);
   }
 
+  /// Removes the first `count` values.
   void drop_first(int64_t count) {
     LH_ASSERT(count >= 0 && count <= size());
     if (device_.empty()) {
@@ -83,6 +84,7 @@ class RollingArray {
     first_ = held_ = 0;
   }
 
+  /// Saves the values or loads them. Loaded values are on the host.
   void archive(Archive& archive) {
     if (archive.loading()) {
       const std::vector<T> numbers = archive.in().array<T>();
@@ -104,13 +106,13 @@ class RollingArray {
     return static_cast<T*>(device_.data()) + first_;
   }
 
-  /// Reserves room for `more` values after the present ones, on the queue's device.
+  /// Reserves memory for `more` values after the present ones, on the queue's device.
   void reserve(Queue& queue, int64_t more) {
     const int64_t all = size() + more;
     const bool fits = bytes_of(first_ + all) <= device_.capacity();
     if (numbers_.empty() && !device_.empty() && fits) return;
-    // A window that loses values at its front moves back to the start of its memory when it reaches
-    // the end. With a third of the memory empty this is rare.
+    // If values were removed at the front, the remaining values move to the start of new memory
+    // when they reach the end of the old one. Half as much spare memory makes this rare.
     const int64_t room = first_ > 0 ? all + all / 2 : all;
     DeviceBuffer wider;
     wider.resize(queue.shared_device(), bytes_of(room));
@@ -127,9 +129,9 @@ class RollingArray {
   static size_t bytes_of(int64_t count) { return static_cast<size_t>(count) * sizeof(T); }
 
   std::vector<T, HugePageAllocator<T>> numbers_;  ///< on the host
-  DeviceBuffer device_;                           ///< on a device: values [first_, + held_)
+  DeviceBuffer device_;                           ///< on a device: values [first_, first_ + held_)
   int64_t first_ = 0, held_ = 0;
-  int64_t used_ = 0;  ///< device memory from here on holds zeros
+  int64_t used_ = 0;  ///< device memory from this index on holds zeros
 };
 
 }  // namespace longhaul

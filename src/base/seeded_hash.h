@@ -1,7 +1,7 @@
 #pragma once
-// Keyed hashes for tables whose keys come from files or texts. The hashes are keyed with random
-// numbers that are drawn at the start of the process, so that nobody can construct keys that
-// collide. The iteration order of such a table differs from run to run.
+// Defines keyed hashes for tables whose keys come from files or texts. The hash depends on random
+// numbers that are drawn once per process, so an attacker cannot construct keys that collide. The
+// iteration order of such a table differs from run to run.
 
 #include <array>
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace longhaul {
 
-/// Returns two odd random numbers, drawn once per process.
+/// Returns the random numbers of this process. Both are odd.
 const std::array<uint64_t, 2>& hash_secrets();
 
 uint64_t seeded_hash(std::string_view text);
 
-/// Returns the keyed hash of a number (two 64-bit products, folded).
+/// Returns the keyed hash of a number. It folds two 64-bit products.
 inline uint64_t seeded_hash(uint64_t key, const std::array<uint64_t, 2>& secrets) {
   const unsigned __int128 first = static_cast<unsigned __int128>(key ^ secrets[0]) * secrets[1];
   const uint64_t folded = static_cast<uint64_t>(first) ^ static_cast<uint64_t>(first >> 64);
@@ -23,7 +23,7 @@ inline uint64_t seeded_hash(uint64_t key, const std::array<uint64_t, 2>& secrets
   return static_cast<uint64_t>(second) ^ static_cast<uint64_t>(second >> 64);
 }
 
-/// Hash for unordered containers. A std::string_view can be used to look up a std::string.
+/// A hash for unordered containers. A std::string key can be found by a std::string_view.
 struct SeededHash {
   using is_transparent = void;
   size_t operator()(std::string_view text) const { return seeded_hash(text); }

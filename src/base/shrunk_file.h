@@ -1,8 +1,8 @@
 #pragma once
 // Handles files that become shorter while they are mapped. Reading the missing part of a mapping
-// causes SIGBUS, which would end the program without a message. With the functions of this file the
-// program ends with a message that names the file. A system call that reads the missing part fails
-// with EFAULT.
+// causes SIGBUS, which would end the program without a message. With the functions of this file,
+// the program ends with a message that names the file. A system call that reads the missing part
+// fails with EFAULT instead.
 
 #include <cstddef>
 #include <string>
@@ -11,13 +11,13 @@ namespace longhaul {
 
 struct WatchedMapping;
 
-/// Registers a mapping. A fault in [address, address + bytes) then ends the program with a line
+/// Registers a mapping. A fault in [address, address + bytes) then ends the program with a message
 /// that names `file`.
 WatchedMapping* watch_mapping(const void* address, size_t bytes, const std::string& file);
-/// Call it after a system call that read from `address` failed with EFAULT. Throws UserError with
-/// the same line if the address lies in a registered mapping. Otherwise it returns.
+/// Throws UserError with the same message if `address` is in a registered mapping. Otherwise
+/// returns. Call it after a system call that read from `address` has failed with EFAULT.
 void refuse_shrunk_file(const void* address);
-/// Removes a mapping from the register. Call it before unmapping. Null is allowed.
+/// Removes a mapping from the register. Call it before unmapping. `mapping` may be null.
 void forget_mapping(WatchedMapping* mapping);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// A view of a tensor that something else owns, usually a mapped file with weights.
+// TensorView refers to a tensor in memory that it does not own, usually a mapped file of weights.
 
 #include <array>
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace longhaul {
 
-/// Row-major; `shape[0]` is the slowest dimension (a weight matrix is [outputs, inputs]). Rows are
-/// packed: row r begins at data + r * row_bytes().
+/// A row-major tensor. `shape[0]` is the slowest dimension; a weight matrix is [outputs, inputs].
+/// Rows are packed: row r begins at data + r * row_bytes().
 struct TensorView {
   const std::byte* data = nullptr;
   DType type = DType::F32;
   int rank = 0;
   std::array<int64_t, 4> shape{1, 1, 1, 1};
-  std::string name;  ///< for messages
+  std::string name;  ///< for error messages
 
   int64_t cols() const { return rank == 0 ? 1 : shape[static_cast<size_t>(rank - 1)]; }
   int64_t elements() const { return shape[0] * shape[1] * shape[2] * shape[3]; }

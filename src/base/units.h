@@ -1,5 +1,5 @@
 #pragma once
-// Formats numbers for people.
+// Formats numbers for users, and parses sizes.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +21,9 @@ std::string with_commas(int64_t number);
 /// Returns a number with a noun, such as "1 answer" or "12,345 answers".
 std::string counted(int64_t number, std::string_view noun);
 
-/// Parses a size: "8192", or a number with a suffix, which is a power of 1024: "512M", "2.5GiB",
-/// "100KB". Thousands separators are not accepted. The result is empty if the text is not a size.
+/// Parses a size: a number of bytes such as "8192", or a number with a suffix that is a power of
+/// 1024, such as "512M", "2.5GiB" or "100KB". Thousands separators are not accepted. Returns
+/// nothing if the text is not a size.
 std::optional<size_t> parse_bytes(std::string_view text);
 
 }  // namespace longhaul

@@ -1,13 +1,13 @@
 #pragma once
-// The type of user errors. It is separate from base/error.h, because CUDA's compiler cannot compile
-// the formatting there.
+// Defines the type of user errors. It is separate from base/error.h, because CUDA's compiler cannot
+// compile the formatting there.
 
 #include <stdexcept>
 
 namespace longhaul {
 
 /// An error that the user can correct, in a file, a key, a flag or a value. `what()` is one line
-/// that names it and the value found.
+/// that names the cause and the invalid value.
 class UserError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

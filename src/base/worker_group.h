@@ -1,6 +1,5 @@
 #pragma once
-// Worker threads that run the same function as their caller, each for its own part, until all are
-// done.
+// WorkerGroup runs a function in several threads at the same time, one thread per rank.
 
 #include <atomic>
 #include <exception>
@@ -12,15 +11,16 @@ namespace longhaul {
 
 class WorkerGroup {
  public:
-  /// Ranks 1 to size - 1 have their own threads; the caller of run() is rank 0. Throws
-  /// UserError if threads cannot be started.
+  /// Creates threads for ranks 1 to size - 1. The caller of run() is rank 0. Throws UserError if
+  /// threads cannot be started.
   explicit WorkerGroup(int size);
   ~WorkerGroup();
   WorkerGroup(const WorkerGroup&) = delete;
   WorkerGroup& operator=(const WorkerGroup&) = delete;
 
-  /// Calls work(rank) for all ranks. Returns the exception of each rank, or null. If work(rank)
-  /// throws, failed() is called at once, so that the other ranks need not wait for this rank.
+  /// Calls work(rank) for all ranks and waits for them. Returns the exception of each rank, or
+  /// null. If work(rank) throws, failed() is called immediately, so that the other ranks do not
+  /// wait for this rank.
   std::vector<std::exception_ptr> run(const std::function<void(int rank)>& work,
                                       const std::function<void()>& failed);
 

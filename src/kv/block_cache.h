@@ -1,6 +1,7 @@
 #pragma once
-// LRU cache of pages with old rows. Other pages are offloaded to disk, which only the host
-// supports. This is the only place where the host must read which blocks an operation has selected.
+// BlockCache is an LRU cache of pages with old rows. Pages outside the cache are offloaded to disk,
+// which only the host supports. The host must know which blocks an operation has selected. This is
+// the only place where it reads such a selection.
 
 #include <cstdint>
 #include <vector>
@@ -10,18 +11,19 @@
 
 namespace longhaul {
 
-/// Blocks of equal length, adjacent to each other: rows [first, last) of a layer.
+/// The rows [first, last) of a layer, divided into adjacent blocks of equal length.
 struct BlockRange {
   int64_t first = 0, last = 0;
   int64_t block = 1;  ///< rows per block
 };
 
-/// The cache of one layer. All its heads hold the same rows.
+/// The cache of one layer. All lists of the layer hold the same rows.
 class BlockCache {
  public:
-  /// Spills the least recently used pages and loads the `chosen` blocks into memory. At most as
-  /// many pages are in memory as `cached` blocks may have, or as this call uses. Pages with a row
-  /// outside the range are never spilled, so they are always in memory.
+  /// Loads the `chosen` blocks into memory, and spills the least recently used pages. The number of
+  /// pages in memory is at most the number of pages of `cached` blocks, or of the blocks of this
+  /// call if they are more. Pages with a row outside `range` are always in memory and not counted.
+  /// On a device the function does nothing.
   void use_blocks(Queue& queue, KvStore& store, int layer, const BlockRange& range,
                   const RowList& chosen, int64_t cached);
 
@@ -29,13 +31,14 @@ class BlockCache {
   void use(int64_t page_rows, const BlockRange& range, int64_t begin, int64_t end);
   void spill(KvStore& store, int layer, size_t keep);
 
-  std::vector<int32_t> pages_;    ///< in memory, last used last
-  std::vector<int32_t> missing_;  ///< pages that this call has yet to load
-  size_t used_now_ = 0;           ///< number of pages used by this call, the last ones
+  std::vector<int32_t> pages_;    ///< pages in memory, most recently used last
+  std::vector<int32_t> missing_;  ///< pages that this call must load
+  size_t used_now_ = 0;  ///< number of pages that this call uses; they are the last ones of pages_
 };
 
-/// Rows [begin, end) of every list of a layer may now be offloaded too, in addition to rows [first,
-/// begin). Pages that became whole with them are spilled.
+/// Declares that rows [begin, end) of every list of a layer may be offloaded. Rows [first, begin)
+/// may be offloaded already. Spills the pages that lie completely within [first, end) and contain a
+/// new row.
 void spill_whole_pages(KvStore& store, int layer, int64_t first, int64_t begin, int64_t end);
 
 }  // namespace longhaul

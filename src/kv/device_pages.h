@@ -1,5 +1,5 @@
 #pragma once
-// Pages in a device's memory.
+// Allocates the pages of a KV store in device memory.
 
 #include <cstdint>
 #include <mutex>
@@ -11,11 +11,12 @@
 
 namespace longhaul {
 
-/// Allocates device memory in slabs of 16 MiB and frees a slab when all of its pages are free.
+/// Allocates device memory in slabs of 16 MiB. A slab is freed when all its pages are free.
 class DevicePages : public PageMemory {
  public:
-  /// `numbered`: pages begin at multiples of their size, rounded up to a power of two, so that
-  /// kernels can address them by number. Otherwise they begin at multiples of 256 bytes, packed.
+  /// If `numbered` is true, pages begin at multiples of their size, rounded up to a power of two.
+  /// Kernels can then address pages by number. If it is false, pages are packed and begin at
+  /// multiples of 256 bytes.
   DevicePages(Queue queue, size_t page_bytes, bool numbered);
   ~DevicePages() override;  ///< all pages must have been released
   DevicePages(const DevicePages&) = delete;
@@ -23,19 +24,20 @@ class DevicePages : public PageMemory {
 
   Place place() const override { return queue_.place(); }
   size_t page_bytes() const override { return page_bytes_; }
-  /// A new page holds zeros and a reused page holds old rows. Both are finite numbers, because
-  /// kernels may multiply memory after the last row of a list by a probability of 0.
+  /// Returns a page. A new page holds zeros, and a reused page holds old rows. Both are finite
+  /// numbers. This is necessary because kernels may multiply the memory after the last row of a
+  /// list by a probability of 0.
   std::byte* acquire() override;
   void share(std::byte* page) override;
   void release(std::byte* page) override;
   bool shared(const std::byte* page) const override;
 
   size_t pages_in_use() const override;
-  size_t bytes_in_use() const;  ///< size of all slabs
+  size_t bytes_in_use() const;  ///< returns the size of all slabs
 
  private:
   struct Slab {
-    size_t used = 0;               ///< pages
+    size_t used = 0;               ///< number of pages in use
     std::vector<uint32_t> owners;  ///< owner count of each page
   };
   void add_slab();
@@ -45,8 +47,8 @@ class DevicePages : public PageMemory {
   Queue queue_;
   const size_t page_bytes_, stride_, per_slab_;
   mutable std::mutex mutex_;
-  /// By number: the address in units of kSlabBytes. Lists under eviction look up hundreds of pages
-  /// per layer and token, so a look-up must not depend on the number of slabs.
+  /// The key is the address of a slab in units of kSlabBytes. Evictions look up hundreds of pages
+  /// per layer and token, so the time of a look-up must not depend on the number of slabs.
   mutable std::unordered_map<uintptr_t, Slab> slabs_;
   std::vector<std::byte*> free_;
 };

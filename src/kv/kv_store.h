@@ -1,7 +1,8 @@
 #pragma once
-// The keys and values of one sequence: a list of rows for every layer and head. Each list has its
-// own length, so a method that keeps fewer rows uses less memory. Memory grows page by page with
-// the kept rows and shrinks when rows are evicted; nothing is reserved.
+// KvStore holds the keys and values of one sequence. It has one or more lists of rows in each
+// layer, usually one per KV head. In this header a list is also called a head. A row is the key and
+// the value of one token. Each list has its own length, so a method that keeps fewer rows uses less
+// memory. Memory grows page by page with the rows, and shrinks when rows are evicted.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,113 +28,125 @@ struct DeviceAppend;  // ops/attention/row_moves.h
 class ByteReader;
 class ByteWriter;
 
-/// Kept rows of one list of a layer.
+/// The rows of one list that are to be kept, by index in the list.
 struct KeptList {
   int list = 0;
   RowList rows;
 };
 
-/// New rows of one layer, not rotated.
+/// New keys and values of one layer. They are not rotated.
 struct NewRows {
   int64_t rows = 0;
   int kv_heads = 0;
-  View<const float> k, v;  ///< [rows, kv_heads, head_dim], or more rows
-  /// Queries [rows, heads, head_dim] of the same rows, and their destination after they are rotated
-  /// as the keys are. Both may be empty.
+  View<const float> k, v;  ///< [rows, kv_heads, head_dim]; may have further rows, which are ignored
+  /// Queries of the same rows, [rows, heads, head_dim], and memory for the queries after rotation
+  /// by the same positions as the keys. Both may be empty.
   View<const float> q;
   View<float> rotated_q;
 };
 
-/// One store is used by one thread at a time. Stores that share pages may be used by several
-/// threads.
+/// Only one thread may use a store at a time. Different threads may use stores that share pages.
 class KvStore {
  public:
-  /// A store in host memory with its own page pool.
+  /// Creates a store in host memory with its own page pool.
   explicit KvStore(const KvLayout& layout);
-  /// A store in the memory where the queue works. All stores with this page size share its page
-  /// pool (kv/shared_pages.h).
+  /// Creates a store in the memory of the queue's device or of the host. All stores with the same
+  /// page size share a page pool (kv/shared_pages.h).
   KvStore(const KvLayout& layout, const Queue& queue);
-  /// Takes pages of KvLayout::page_bytes() from `memory`, which stores may share. All layers must
-  /// have heads of one size.
+  /// Creates a store whose pages of KvLayout::page_bytes() come from `memory`. Several stores may
+  /// share `memory`. All layers must have the same head_dim.
   KvStore(const KvLayout& layout, std::shared_ptr<PageMemory> memory, const Queue& queue = {});
   ~KvStore();
   KvStore(KvStore&& other) noexcept;
   KvStore& operator=(KvStore&& other) noexcept;
-  /// A second store with the same contents. Pages are shared until one of the two stores writes.
+  /// Returns a second store with the same contents. Both share their pages until one of them
+  /// writes.
   KvStore fork() const { return fork_as(layout_); }
-  /// A copy for a method whose layout has the same rows (KvLayout::same_rows).
+  /// Returns a copy with another layout, for another method. The layouts must have the same page
+  /// format (KvLayout::same_rows).
   KvStore fork_as(const KvLayout& layout) const;
 
   const KvLayout& layout() const { return layout_; }
   int lists(int layer) const { return layout_.lists(layer); }
+  /// Returns the number of rows in a list.
   int64_t length(int layer, int head) const { return at(layer, head).length; }
-  int64_t longest() const;  ///< rows of the longest head
-  /// Number of tokens ever appended to this head, which is the token number of the next row.
+  int64_t longest() const;  ///< returns the number of rows of the longest list
+  /// Returns the number of tokens ever appended to the list. It is the token number of the next
+  /// row.
   int64_t appended(int layer, int head) const { return at(layer, head).appended; }
 
-  /// Appends `rows` rows to every head of a layer, converted to the layout's type. k and v are
-  /// [rows, kv_heads, head_dim], where kv_heads divides the layer's heads: each KV head then writes
-  /// to as many neighbouring heads of the store.
+  /// Appends `rows` rows to every list of a layer, converted to the types of the layout. k and v
+  /// are [rows, kv_heads, head_dim]. The number of lists must be a multiple of kv_heads. Each KV
+  /// head then writes the same rows to a group of adjacent lists.
   void append(int layer, int64_t rows, View<const float> k, View<const float> v);
-  /// Appends rows and rotates key row r to position + r. Returns false, without changes, if the
-  /// store's device has no such operation.
+  /// Appends rows like append(), and rotates key row r to position + r. If the device of the store
+  /// has no such operation, returns false and changes nothing.
   bool append_rotated(int layer, const NewRows& added, const Rotations& rotations,
                       int64_t position);
-  /// Appends rows to one head. Rows of k and v are `stride` floats apart.
+  /// Appends rows to one list. Adjacent rows of k and v are `stride` floats apart.
   void append(int layer, int head, int64_t rows, View<const float> k, View<const float> v,
               int64_t stride);
 
-  /// Keeps the listed rows (ascending, unique) in order and evicts the others. On the host later
-  /// pages move without a copy if the number of adjacent evicted rows is a multiple of page_rows.
+  /// Keeps the listed rows in order and evicts all others. `rows` is ascending, without duplicates.
+  /// On the host, later pages are moved without copying if the number of adjacent evicted rows is a
+  /// multiple of page_rows.
   void keep(int layer, int head, std::span<const int32_t> rows);
-  /// Keeps rows in several lists of a layer, each named once. If a device selected the rows and the
-  /// host has their number, there is one operation for all lists and no wait.
+  /// Keeps the listed rows in several lists of a layer. Each list may occur once. If a device
+  /// selected the rows and the host knows their number, one operation handles all lists, and the
+  /// host does not wait.
   void keep(int layer, std::span<const KeptList> lists);
-  /// Evicts rows [begin, end), like keep() of all other rows.
+  /// Evicts rows [begin, end). Equivalent to keep() with all other rows.
   void drop(int layer, int head, int64_t begin, int64_t end);
-  /// Undoes the appending of the rows from `length` on. The next appended row gets the token number
-  /// of the first of them.
+  /// Removes the rows from `length` on, as if they had never been appended. The next appended row
+  /// gets the token number of the first removed row.
   void truncate(int layer, int head, int64_t length);
-  void truncate(int64_t length);  ///< truncates every longer head
-  void clear();                   ///< restores the initial state
-  void unshare();                 ///< copies the pages that have other owners
+  void truncate(int64_t length);  ///< truncates every list that is longer
+  void clear();                   ///< removes all rows
+  void unshare();                 ///< copies the pages that other stores share
 
   /// Offloads the pages that lie completely within rows [begin, end) to a temporary file
-  /// (kv/page_file.h). Offloaded rows can be read() and kept, but attention needs them in memory.
-  /// Throws UserError if the file cannot be written; the page stays in memory then.
+  /// (kv/page_file.h). Offloaded rows can be read by read() and kept by keep(), but attention
+  /// requires rows in memory. Throws UserError if the file cannot be written; the page then stays
+  /// in memory.
   void spill(int layer, int head, int64_t begin, int64_t end);
-  /// Loads every page with one of rows [begin, end) into memory.
+  /// Loads every page that contains one of rows [begin, end) into memory.
   void load(int layer, int head, int64_t begin, int64_t end);
-  /// Whether all of rows [begin, end) are in memory.
+  /// Returns whether all of rows [begin, end) are in memory.
   bool in_memory(int layer, int head, int64_t begin, int64_t end) const;
 
-  /// The rows in the form that attention reads. Valid until a head of the layer changes.
+  /// Returns the rows of a list in the form that attention reads. Valid until a list of the layer
+  /// changes.
   PagedRows rows(int layer, int head) const;
-  /// One row as f32, [head_dim] each.
+  /// Reads one row as f32. k and v receive [head_dim] values each.
   void read(int layer, int head, int64_t row, float* k, float* v) const;
 
-  /// The token of a row: its number among all tokens appended to this head.
+  /// Returns the token number of a row, which counts all tokens ever appended to the list.
   int64_t token_of(int layer, int head, int64_t row) const;
-  /// The tokens of all rows, in the memory of the store. Valid until the head changes.
+  /// Returns the token numbers of all rows, in the memory of the store. Valid until the list
+  /// changes.
   RowTokens tokens(int layer, int head) const;
 
-  /// A named number per row (received attention, counters), which is moved, evicted, cloned and
-  /// saved with the row. The column is created at first use; new rows have 0. Valid until the head
-  /// changes.
+  /// Returns a column: one f32 value per row, such as the attention that the row received. The
+  /// value stays with its row when rows are moved, evicted, cloned or saved. The first call with a
+  /// name creates the column. New rows have the value 0. Valid until the list changes.
   View<float> column(int layer, int head, std::string_view name);
 
-  size_t bytes() const;  ///< pages in memory (shared ones count in full), token lists and columns
-  /// Bytes without the pages that have other owners: the memory that is freed with this store.
+  /// Returns the bytes of pages in memory, token numbers and columns. Shared pages count in full.
+  size_t bytes() const;
+  /// Returns the bytes that are freed with this store. Pages that other stores share are not
+  /// included.
   size_t own_bytes() const;
-  size_t spilled_bytes() const;  ///< offloaded pages without a copy in memory
-  size_t live_bytes() const;     ///< kept keys and values, without the unused ends of pages
-  int64_t live_rows() const;     ///< sum over all layers and heads
+  size_t spilled_bytes() const;  ///< returns the bytes of offloaded pages that are not in memory
+  size_t live_bytes() const;  ///< returns the bytes of all rows, without the unused ends of pages
+  int64_t live_rows() const;  ///< returns the number of rows in all lists
 
-  /// Whether row i of every head is token i, in memory and without columns.
+  /// Returns whether row i of every list is token i, all rows are in memory, and there are no
+  /// columns.
   bool is_plain() const;
-  /// Saves to and restores from a session file. The rows before `first` are left out: the store
-  /// must be plain then, and restore() keeps those of this store, which has them. restore() throws
-  /// UserError if the layout differs or the file is invalid; the store is unchanged then.
+  /// save() writes the store to a session file, and restore() reads it. The rows before `first` are
+  /// omitted from the file. The store must then be plain (is_plain()), and restore() takes these
+  /// rows from this store. restore() throws UserError if the layout differs or the file is invalid;
+  /// the store is then unchanged.
   void save(ByteWriter& out, int64_t first = 0) const;
   void restore(ByteReader& in, int64_t first = 0);
 
@@ -142,14 +155,15 @@ class KvStore {
     std::string name;
     RowNumbers values;
   };
-  /// Addresses of the pages of a layer's heads for a device's kernels, with room for `room`
-  /// addresses per head.
+  /// Addresses of the pages of a layer's lists, for kernels on a device. There is space for `room`
+  /// addresses per list.
   struct PageTable {
     DeviceBuffer memory;
     size_t room = 0;
   };
-  /// Tokens of a head's first rows, which a device selected and the host has not downloaded. The
-  /// later rows are the most recent tokens in order. Clones share the memory.
+  /// Token numbers of a list's first rows, if a device selected these rows and the host has not
+  /// downloaded the numbers. The other rows are the most recent tokens in order. Copies of a store
+  /// share the memory.
   struct ChosenTokens {
     View<int32_t> view(const Queue& queue) const {
       if (count == 0) return {nullptr, 0, queue.place()};
@@ -160,20 +174,20 @@ class KvStore {
     int64_t count = 0;
   };
   struct Head {
-    size_t space = 0;  ///< number of the space of its pages
+    size_t space = 0;  ///< index in spaces_
     int64_t length = 0;
-    int64_t appended = 0;           ///< tokens ever appended
-    std::vector<std::byte*> pages;  ///< null: offloaded, without a copy in memory
-    std::vector<uint32_t> slots;    ///< slots of offloaded pages; no longer than necessary
-    /// Token of each row; empty while rows are tokens 0, 1, ... Invalid while `chosen` holds
-    /// tokens.
+    int64_t appended = 0;           ///< number of tokens ever appended
+    std::vector<std::byte*> pages;  ///< null: the page is offloaded and not in memory
+    /// Slots of offloaded pages in the PageFile; no longer than necessary.
+    std::vector<uint32_t> slots;
+    /// Token number of each row. Empty if row i is token i. Invalid while `chosen` holds tokens.
     mutable std::vector<int32_t> tokens;
     mutable ChosenTokens chosen;
     std::vector<Column> columns;
-    /// On a device: the number of page addresses in the layer's table.
+    /// On a device: number of page addresses that are already in the layer's PageTable.
     mutable size_t listed = 0;
-    /// On a device: a page that is known to have no other owner, so that appends need not ask the
-    /// page memory for each token.
+    /// On a device: a page that no other store shares. It is remembered so that an append does not
+    /// search the page memory for each token.
     mutable size_t own_page = kNoPage;
     static constexpr size_t kNoPage = ~size_t{0};
     void changed(size_t page) {
@@ -181,7 +195,7 @@ class KvStore {
       own_page = kNoPage;
     }
   };
-  /// Kept rows of a list, selected by a device.
+  /// Rows of a list that are to be kept. A device selected them.
   struct Chosen {
     int head = 0;
     View<const int32_t> rows;
@@ -189,7 +203,7 @@ class KvStore {
 
   static constexpr uint32_t kNoSlot = ~0u;
 
-  /// Memory and file of the pages of rows of one form.
+  /// Memory and offload file for pages of one row format.
   struct Space {
     RowForm form;
     std::shared_ptr<PageMemory> memory;
@@ -238,13 +252,12 @@ class KvStore {
   std::pair<int64_t, int64_t> spilled_rows(const Head& h) const;
 
   KvLayout layout_;
-  std::vector<Space> spaces_;  ///< one for each size of rows
+  std::vector<Space> spaces_;  ///< one for each row format
   Queue queue_;
   std::vector<size_t> first_head_;  ///< per layer: index of its first list in heads_
   std::vector<Head> heads_;
   mutable std::vector<PageTable> tables_;  ///< per layer, on a device
-  PageTable other_table_;                  ///< addresses of the pages to which kept rows of a layer
-                                           ///< move
+  PageTable other_table_;  ///< page addresses to which the kept rows of a layer move
 };
 
 }  // namespace longhaul

@@ -1,6 +1,7 @@
 #pragma once
-// Checks of the lists restored from a session file. Such a file may be hostile, and methods rely on
-// the lengths of their lists. All functions throw UserError, without the file's name.
+// Checks the lists of a store that was restored from a session file. Methods rely on the lengths of
+// their lists, and a session file may be malicious. All functions throw UserError. The message does
+// not include the name of the file.
 
 #include <cstdint>
 
@@ -8,11 +9,12 @@
 
 namespace longhaul {
 
-/// Checks one list.
+/// Checks that a list has `rows` rows.
 void expect_length(const KvStore& store, int layer, int list, int64_t rows);
-/// Checks that the lists of the layer have equal lengths and are in memory.
+/// Checks that all lists of the layer have the same length and are in memory.
 void expect_equal_lists(const KvStore& store, int layer);
-/// Checks that the existing rows of [begin, end) in every list of the layer are in memory.
+/// Checks that rows [begin, end) are in memory, in every list of the layer. Rows beyond the end of
+/// a list are ignored.
 void expect_in_memory(const KvStore& store, int layer, int64_t begin, int64_t end);
 
 }  // namespace longhaul

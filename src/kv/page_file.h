@@ -1,8 +1,8 @@
 #pragma once
-// The offload file of a KV store: pages of rows in a temporary file without a name, which therefore
-// disappears with the process. Pages are written once and have owner counts like those of the pool.
-// The file is in the folder TMPDIR (else /tmp). If that folder is on a disk, the file uses no
-// memory.
+// PageFile is the offload file of a KV store. It stores pages of rows in a temporary file without a
+// name, which disappears when the process ends. A page is written once, and owners are counted as
+// in PagePool. The file is in the folder TMPDIR, or else in /tmp. It uses no memory only if that
+// folder is on a disk.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,24 +12,24 @@
 
 namespace longhaul {
 
-/// May be used by several threads.
+/// Several threads may use a PageFile.
 class PageFile {
  public:
-  /// Creates the file at the first write. An empty `folder` means the system's folder for temporary
+  /// The first write creates the file. An empty `folder` means the system's folder for temporary
   /// files.
   explicit PageFile(size_t page_bytes, std::filesystem::path folder = {});
   ~PageFile();
   PageFile(const PageFile&) = delete;
   PageFile& operator=(const PageFile&) = delete;
 
-  /// Stores a page and returns its slot, which has one owner. Throws UserError (no such folder,
-  /// disk full) without changes.
+  /// Stores a page and returns its slot, which then has one owner. Throws UserError if the folder
+  /// does not exist or the disk is full; nothing is changed then.
   uint32_t write(const std::byte* page);
-  /// Throws UserError if the disk fails.
+  /// Reads the page in a slot. Throws UserError if the disk fails.
   void read(uint32_t slot, std::byte* page) const;
 
   void share(uint32_t slot);    ///< adds an owner
-  void release(uint32_t slot);  ///< removes an owner; a slot without owners is reused
+  void release(uint32_t slot);  ///< removes an owner; a slot without owners can be reused
   size_t pages_in_use() const;
 
  private:

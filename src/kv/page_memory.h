@@ -1,5 +1,5 @@
 #pragma once
-// Allocates the pages of a KV store.
+// PageMemory is the interface for allocating the pages of KV stores.
 
 #include <cstddef>
 
@@ -7,22 +7,23 @@
 
 namespace longhaul {
 
-/// Memory for pages of one size, each of which may have several owners: sequences with a common
-/// prefix share its pages until one of them writes. May be used by several threads.
+/// Allocates pages of one size. A page may have several owners: sequences with the same first
+/// tokens share pages until one of them writes. Several threads may use a PageMemory.
 class PageMemory {
  public:
   virtual ~PageMemory() = default;
 
-  virtual Place place() const = 0;  ///< the place of the pages' memory
+  virtual Place place() const = 0;  ///< location of the pages
   virtual size_t page_bytes() const = 0;
 
-  /// A page with one owner, 64-byte aligned; contents undefined. Throws std::bad_alloc.
+  /// Returns a page with one owner. It is aligned to 64 bytes, and its contents are undefined.
+  /// Throws std::bad_alloc.
   virtual std::byte* acquire() = 0;
   virtual void share(std::byte* page) = 0;    ///< adds an owner
-  virtual void release(std::byte* page) = 0;  ///< removes an owner; the last one frees the memory
-  virtual bool shared(const std::byte* page) const = 0;  ///< whether it has more than one owner
-  virtual size_t pages_in_use() const = 0;               ///< number of pages with at least one
-                                                         ///< owner
+  virtual void release(std::byte* page) = 0;  ///< removes an owner; without owners the page is free
+  /// Returns whether the page has more than one owner.
+  virtual bool shared(const std::byte* page) const = 0;
+  virtual size_t pages_in_use() const = 0;  ///< returns the number of pages with at least one owner
 };
 
 }  // namespace longhaul

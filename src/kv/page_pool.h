@@ -1,6 +1,6 @@
 #pragma once
-// Pages in host memory, allocated from the operating system in slabs and returned to it page by
-// page.
+// PagePool allocates pages in host memory. It gets memory from the operating system in slabs, and
+// returns it page by page.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace longhaul {
 
 class PagePool final : public PageMemory {
  public:
-  /// `page_bytes` in (0, 1 MiB].
+  /// `page_bytes` must be from 1 byte to 1 MiB.
   explicit PagePool(size_t page_bytes);
   /// All pages must have been released.
   ~PagePool() override;
@@ -25,13 +25,13 @@ class PagePool final : public PageMemory {
 
   std::byte* acquire() override;
   void share(std::byte* page) override;
-  /// After the last owner is gone, the memory returns to the operating system. The most recently
-  /// freed pages (2 MiB) are kept, and the next acquire() reuses them.
+  /// Removes an owner. Without owners, the memory of the page returns to the operating system,
+  /// except for the most recently freed pages (2 MiB in total), which the next acquire() reuses.
   void release(std::byte* page) override;
   bool shared(const std::byte* page) const override;
 
-  /// Most memory that a pool holds if its pages in use never exceed `bytes`. It holds whole slabs,
-  /// each of which may be one huge page of the operating system.
+  /// Returns the most memory of a pool whose pages in use never exceed `bytes`. The result is a
+  /// number of whole slabs, each of which may be one huge page of the operating system.
   static size_t most_bytes(size_t page_bytes, size_t bytes);
 
   size_t pages_in_use() const override;
@@ -51,14 +51,15 @@ class PagePool final : public PageMemory {
   const size_t page_bytes_;
   const size_t stride_;  ///< page_bytes, rounded up to keep the alignment
   size_t pages_per_slab_ = 0;
-  size_t first_page_ = 0;  ///< offset of page 0 in a slab, after the counts
+  size_t first_page_ = 0;  ///< offset of page 0 in a slab, after the slab's header
+  /// Most pages in warm_.
   size_t warm_limit_ = 0;
 
   mutable std::mutex mutex_;
   size_t in_use_ = 0;
   size_t slabs_ = 0;              ///< number of mapped slabs
   std::vector<Slab*> open_;       ///< slabs with a free page
-  std::vector<std::byte*> warm_;  ///< free pages that still hold memory, oldest first
+  std::vector<std::byte*> warm_;  ///< free pages whose memory has not been returned, oldest first
 };
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// The state of one sequence's recurrent layers, and copies of it at earlier tokens, because a state
-// cannot go back.
+// RecurrentState holds the state of the recurrent layers of one sequence. A recurrent state cannot
+// be computed backwards, so the object also stores copies of the state after earlier tokens.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,50 +15,58 @@ namespace longhaul {
 class ByteReader;
 class ByteWriter;
 
-/// Tokens between two stored states by default (SessionOptions::state_every).
+/// Default number of tokens between two stored copies (SessionOptions::state_every).
 inline constexpr int64_t kStateEvery = 2048;
 
 class RecurrentState {
  public:
-  /// The state of a model without recurrent layers.
+  /// Creates the empty state of a model without recurrent layers.
   RecurrentState() = default;
-  /// Zeros, in the memory of the queue's place. A copy of the state is stored there about every
-  /// `every` tokens and at the end of each prompt; 0: never.
+  /// Creates a state of zeros in the memory of the queue's device or of the host. A copy is stored
+  /// in the same memory about every `every` tokens and at the end of each prompt. 0 means that no
+  /// copies are stored.
   RecurrentState(const DeltaShape& shape, int layers, int64_t every, const Queue& queue = {});
 
   bool empty() const { return layers_ == 0; }
-  int64_t tokens() const { return tokens_; }  ///< tokens that the state has seen
+  /// Returns the number of tokens that the state has processed.
+  int64_t tokens() const { return tokens_; }
 
-  /// The memory from and to which a layer copies its state (DeltaShape::state() numbers).
+  /// The memory that a layer reads its state from and writes it to. Both have DeltaShape::state()
+  /// values.
   struct Step {
     View<const float> before;
     View<float> after;
   };
-  /// The memory for `rows` rows of a layer at `position`. Rows that a pass discards start from the
-  /// present state, or continue the discarded rows right before them, and do not change it. The
-  /// state of other rows counts after commit().
+  /// Returns the memory for `rows` rows of a layer at `position`. If `discard` is false, the new
+  /// state becomes the current state after commit(). If `discard` is true, the current state does
+  /// not change; the rows start from the current state, or continue the discarded rows directly
+  /// before them.
   Step advance(int layer, int64_t position, int64_t rows, bool discard);
-  /// Makes the states that advance() has written the present ones, once all layers are done.
+  /// Makes the states that advance() returned the current states. Call it when all layers have been
+  /// computed.
   void commit();
-  /// Stores the present state as that of the end of a prompt, in the place of the last prompt's.
+  /// Stores a copy of the current state as the end of a prompt. Removes the copy of the previous
+  /// prompt's end.
   void end_prompt();
-  /// Forgets what advance() has written since the last commit().
+  /// Discards what the layers have written since the last commit().
   void drop() { pending_.assign(pending_.size(), 0); }
 
-  /// Returns to the last stored state of at most `tokens` tokens. Returns the number of its tokens;
-  /// 0: there is none, and the state is zeros.
+  /// Returns to the last stored copy of at most `tokens` tokens, unless the state itself has at
+  /// most `tokens` tokens. Returns the number of tokens of the state. If there is no such copy, the
+  /// state becomes zeros and the result is 0.
   int64_t rewind(int64_t tokens);
 
-  /// A state with the same contents, which shares stored states.
+  /// Returns a state with the same contents. Both share the stored copies.
   RecurrentState clone() const;
 
   size_t bytes() const;
-  size_t own_bytes() const;  ///< without stored states that have other owners
-  /// Most bytes while a context grows to `tokens` tokens.
+  size_t own_bytes() const;  ///< returns the bytes without copies that other states share
+  /// Returns the most bytes while a context grows to `tokens` tokens.
   size_t most_bytes_of(int64_t tokens) const;
 
-  /// Saves to and restores from a session file of `tokens` tokens. restore() throws UserError if
-  /// the file is invalid; the state is undefined then.
+  /// save() writes the state to a session file, and restore() reads it. `tokens` is the number of
+  /// tokens of the context in the file. restore() throws UserError if the file is invalid; the
+  /// state is then undefined.
   void save(ByteWriter& out) const;
   void restore(ByteReader& in, int64_t tokens);
 
@@ -78,10 +86,10 @@ class RecurrentState {
   int layers_ = 0;
   int64_t every_ = 0;
   int64_t tokens_ = 0, pending_tokens_ = 0;
-  StateNumbers now_, next_, aside_;  ///< aside_: of discarded rows; allocated when needed
-  std::vector<uint8_t> pending_;     ///< per layer: next_ holds the state
-  std::vector<int64_t> aside_end_;   ///< per layer: end of the discarded rows; -1: none
-  std::vector<Stored> stored_;       ///< by tokens, ascending
+  StateNumbers now_, next_, aside_;  ///< aside_: states after discarded rows; allocated when needed
+  std::vector<uint8_t> pending_;     ///< per layer: whether next_ holds a new state
+  std::vector<int64_t> aside_end_;   ///< per layer: position after the discarded rows; -1: none
+  std::vector<Stored> stored_;       ///< in ascending order of tokens
 };
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Appends new keys and values to a layer's lists and rotates keys to their positions.
+// Appends new keys and values to the lists of a layer, and rotates keys to their positions.
 
 #include <span>
 #include <vector>
@@ -9,14 +9,15 @@
 
 namespace longhaul {
 
-/// Rotates key row r to position + r and appends it with its value to every list of the layer.
-/// There is one list per KV head, or a multiple, in which case each KV head writes to as many
-/// neighbouring lists. The rows' queries, if any, are rotated too. `rotated` is memory for keys
-/// that are rotated before they are appended.
+/// Rotates key row r to position + r and appends it with its value to the lists of the layer. The
+/// number of lists is a multiple of the number of KV heads, and each KV head writes the same rows
+/// to a group of adjacent lists. If `added` has queries, they are rotated too. `rotated` is scratch
+/// memory for the rotated keys.
 void rope_append(Queue& queue, const Rotations& rotations, int64_t position, const NewRows& added,
                  KvStore& store, int layer, Array<float>& rotated);
 
-/// New rows of several sequences in one layer, which a device appends in one launch.
+/// Collects new rows of several sequences in one layer. A device then appends all of them in one
+/// launch.
 class AppendBatch {
  public:
   AppendBatch();
@@ -24,14 +25,15 @@ class AppendBatch {
   AppendBatch(const AppendBatch&) = delete;
   AppendBatch& operator=(const AppendBatch&) = delete;
 
-  /// Adds rows to every list of the layer, whose lengths count them at once. Keys are rotated as in
-  /// rope_append(), or stored raw without `rotations`. Views and rotations must stay unchanged
-  /// until run(). Returns false, without changes, if the store's device does not append the rows of
-  /// several stores together, or stores the earlier ones in another way.
+  /// Adds rows to every list of the layer. The lengths of the lists include them at once, but the
+  /// rows are written by run(). Keys are rotated as by rope_append(), or stored raw if `rotations`
+  /// is null. Views and rotations must stay unchanged until run(). Returns false and adds nothing
+  /// if the device cannot append rows of several stores together, or if the earlier rows of the
+  /// batch have another format.
   bool add(KvStore& store, int layer, const NewRows& added, const Rotations* rotations = nullptr,
            int64_t position = 0);
   size_t size() const;
-  /// Removes the rows after the first `size` sequences.
+  /// Removes all sequences except the first `size`.
   void shrink(size_t size);
   /// Writes all rows and clears the batch.
   void run(Queue& queue);

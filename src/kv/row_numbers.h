@@ -1,6 +1,6 @@
 #pragma once
-// Per-row metadata of a head (token numbers, columns). Its memory grows and shrinks by whole pages
-// like that of the rows, so that it can be forecast.
+// RowNumbers holds one value for each row of a list: a column, such as attention received. Its
+// memory grows and shrinks by whole pages, like that of the rows, so that it can be forecast.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,8 @@
 
 namespace longhaul {
 
-/// Reserves room for exactly `room` values and keeps the existing ones (no more than `room`).
+/// Reallocates the vector so that its capacity is exactly `room`. Keeps the values, of which there
+/// are at most `room`.
 template <class T>
 void set_room(std::vector<T>& numbers, int64_t room) {
   const auto wanted = static_cast<size_t>(room);
@@ -23,7 +24,7 @@ void set_room(std::vector<T>& numbers, int64_t room) {
   numbers.swap(fitted);
 }
 
-/// A column, in the memory of its queue.
+/// A column of f32 values, in the memory of its queue.
 class RowNumbers {
  public:
   RowNumbers(Queue queue, std::vector<float> numbers);
@@ -35,15 +36,17 @@ class RowNumbers {
   int64_t size() const { return size_; }
   View<float> view();
   size_t bytes() const { return values_.capacity() * sizeof(float) + device_.capacity(); }
-  std::vector<float> read() const;  ///< waits
+  std::vector<float> read() const;  ///< copies the values to the host; waits for a device
 
-  /// Resizes to `size` values, new ones zero, in memory for `room`.
+  /// Changes the size to `size` values. New values are 0. `room` is the capacity in values.
   void resize(int64_t size, int64_t room);
-  /// Call after a device has moved the kept values to the front and zeros after them.
+  /// Updates the size after a device operation has moved the kept values to the front and written
+  /// zeros behind them.
   void shrunk(int64_t size);
-  /// Value rows[i] moves to index i; values before `first` do not move.
+  /// Moves value rows[i] to index i. The values before index `first` are already in place. `room`
+  /// is the new capacity in values.
   void keep(std::span<const int32_t> rows, size_t first, int64_t room);
-  /// Removes values [begin, end).
+  /// Removes values [begin, end). `room` is the new capacity in values.
   void drop(int64_t begin, int64_t end, int64_t room);
 
  private:
@@ -54,7 +57,7 @@ class RowNumbers {
   std::vector<float> values_;  ///< on the host
   DeviceBuffer device_;        ///< on a device
   int64_t size_ = 0;
-  int64_t used_ = 0;  ///< device memory from here on holds zeros
+  int64_t used_ = 0;  ///< device memory from this index on holds zeros
 };
 
 }  // namespace longhaul

@@ -1,6 +1,7 @@
 #pragma once
-// Page pools that all stores of the process share: one for each page size of the host and of each
-// device. A short sequence then uses only its pages, not slabs of its own.
+// Provides the page pools that all stores of the process share. There is one pool for each page
+// size on the host, and on each device. A short sequence therefore uses only its pages, and no
+// slabs of its own.
 
 #include <cstddef>
 #include <memory>
@@ -11,15 +12,16 @@
 
 namespace longhaul {
 
-/// The pool of pages of such rows where the queue works. It lives as long as a store has
-/// it.
+/// Returns the pool for pages of this row format, in the memory of the queue's device or of the
+/// host. The pool exists as long as a store uses it.
 std::shared_ptr<PageMemory> shared_pages(const RowForm& form, const Queue& queue);
-/// The pool of pages of the layout's largest rows.
+/// Returns the pool for pages of the layout's largest rows.
 inline std::shared_ptr<PageMemory> shared_pages(const KvLayout& layout, const Queue& queue) {
   return shared_pages(layout.largest_form(), queue);
 }
 
-/// Bytes of the pages in use of all shared pools where the queue works. Shared pages count once.
+/// Returns the bytes of all pages in use in the shared pools of the queue's device or of the host.
+/// A page with several owners counts once.
 size_t shared_page_bytes_in_use(const Queue& queue);
 
 }  // namespace longhaul
