@@ -1,6 +1,6 @@
 #pragma once
-// Values of a config.json by key. Null counts as missing. A value of an unexpected type is a
-// UserError that names file and key.
+// ConfigFields reads values of a config.json by key. A value of null is treated as missing. If a
+// value has the wrong type, the functions throw UserError that names the file and the key.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -15,7 +15,8 @@ namespace longhaul {
 
 class ConfigFields {
  public:
-  /// A model's config.json. The documents and `object` must outlive this object.
+  /// Reads a model's config.json. `documents` must outlive this object. In the second constructor
+  /// `object` must outlive it.
   explicit ConfigFields(const HfDocuments& documents)
       : ConfigFields((documents.folder / "config.json").string(), documents.config) {}
   ConfigFields(std::string file, const nlohmann::json& object)

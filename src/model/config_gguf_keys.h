@@ -1,6 +1,7 @@
 #pragma once
-// Values of a GGUF file's metadata by key, without the prefix for the architecture. An impossible
-// value is a UserError that names file and key.
+// GgufKeys reads values of a GGUF file's metadata. Keys are given without the prefix of the
+// architecture. For an impossible value, the functions throw UserError that names the file and the
+// key.
 
 #include <cmath>
 #include <cstdint>
@@ -43,12 +44,13 @@ class GgufKeys {
     }
     return value;
   }
-  /// 0 counts as missing, as in llama.cpp.
+  /// Returns the value, or `fallback` if it is missing or 0. llama.cpp also treats 0 as missing.
   float positive_or(std::string_view name, float fallback) const {
     if (real(name).value_or(0) == 0) return fallback;
     return static_cast<float>(*positive(name));
   }
 
+  /// Returns one value per layer. The file has a list or a single value for all layers.
   std::vector<uint64_t> per_layer(std::string_view name, int layers) const {
     if (layers < 1 || layers > 1024) user_error("{}: {} is {}", file(), key("block_count"), layers);
     const auto values = data_.find_u64_per_layer(key(name), static_cast<uint64_t>(layers));

@@ -1,5 +1,5 @@
 #pragma once
-// The rotary embedding of a Hugging Face config.json.
+// Reads the rotary embedding (RoPE) of a Hugging Face config.json.
 
 #include <optional>
 
@@ -8,38 +8,41 @@
 
 namespace longhaul {
 
-/// Reads `rope_parameters`, `rope_scaling` and the keys beside them like transformers 5
+/// Reads `rope_parameters`, `rope_scaling` and the related keys, in the same way as transformers 5
 /// (configuration_utils.py and modeling_rope_utils.py). A `rope_scaling` that is not empty replaces
-/// `rope_parameters` completely, including its base. Functions throw UserError for another rule, a
+/// `rope_parameters` completely, including the base. The functions throw UserError for an unknown
+/// kind of scaling, for a missing or impossible value, and for a key that no kind of scaling uses.
 /// missing or impossible value, or a key that no rule has.
 class HfRope {
  public:
-  /// `by_kind`: layers with a window have angles of their own (Gemma 3). Then `rope_parameters`
-  /// holds an object for each kind of layer, and `rope_scaling` adds to the object of the other
-  /// layers. `config` must outlive this object.
+  /// `by_kind` says that layers with a sliding window have RoPE angles of their own (Gemma 3).
+  /// `rope_parameters` then holds one object for each kind of layer, and `rope_scaling` adds to the
+  /// object of the layers without a window. `config` must outlive this object.
   HfRope(const ConfigFields& config, bool by_kind);
 
-  /// The rule of layers without a window, if the two kinds differ: default, linear, llama3, yarn,
-  /// dynamic, longrope.
+  /// Returns the RoPE of the layers without a window, or of all layers if `by_kind` is false.
+  /// Supported kinds of scaling are default, linear, llama3, yarn, dynamic and longrope.
   RopeSpec read(int head_dim, int64_t trained_context) const;
 
-  /// Ministral 3's `llama_4_scaling_beta` (ModelConfig::temperature_scale).
+  /// Returns `llama_4_scaling_beta` of Ministral 3 (ModelConfig::temperature_scale).
   double temperature() const;
-  double all_dims() const;  ///< yarn's mscale_all_dim; 0: none
+  double all_dims() const;  ///< returns mscale_all_dim of yarn; 0: none
 
-  /// The base of layers with a window, if the file has one. Throws UserError if those layers are
-  /// scaled as well.
+  /// Returns the RoPE base of the layers with a window, if the file specifies one. Throws UserError
+  /// if these layers have a scaling.
   std::optional<double> window_base() const;
 
  private:
   const ConfigFields& config_;
-  nlohmann::json rope_ = nlohmann::json::object();    ///< for layers without a window
-  nlohmann::json window_ = nlohmann::json::object();  ///< for layers with a window, by kind
-  bool nested_ = false;                               ///< `rope_` is one of several objects
+  nlohmann::json rope_ = nlohmann::json::object();  ///< values for layers without a window
+  /// Values for layers with a window, if they are different.
+  nlohmann::json window_ = nlohmann::json::object();
+  bool nested_ = false;  ///< whether rope_ is one of several objects in the file
 };
 
-/// The object of a config.json that holds the RoPE base which HfRope reads: rope_scaling,
-/// rope_parameters, one of its kinds, or the configuration itself.
+/// Returns the object of a config.json that contains the RoPE base which HfRope reads. It is
+/// rope_scaling, rope_parameters, one of the objects in rope_parameters, or the whole
+/// configuration.
 nlohmann::json& holder_of_rope_base(nlohmann::json& config);
 
 }  // namespace longhaul

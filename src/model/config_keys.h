@@ -1,5 +1,5 @@
 #pragma once
-// The names of a ModelConfig's settings in the file that it was read from, for messages.
+// Provides the names that the settings of a ModelConfig have in their file, for messages.
 
 #include <string>
 
@@ -7,7 +7,8 @@ namespace longhaul {
 
 class Checkpoint;
 
-/// If a setting is missing in the file and follows from others, their names are given.
+/// Names of keys in the file. If a setting is missing in the file and derived from other keys, it
+/// has the names of these keys.
 struct ConfigKeys {
   std::string file;  ///< the file with the keys
   std::string layers, hidden, ffn, vocab, heads, kv_heads, head_dim;
@@ -20,7 +21,7 @@ struct ConfigKeys {
   std::string norm_eps, rotary_dim, rope_base, rope_factor, original_context;
 };
 
-/// The names for a checkpoint whose configuration has been read without error.
+/// Returns the names for a checkpoint. Its configuration must have been read without error.
 ConfigKeys config_keys(const Checkpoint& checkpoint);
 
 }  // namespace longhaul

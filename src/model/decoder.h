@@ -1,7 +1,7 @@
 #pragma once
-// The forward pass of some tokens through all layers. A decoder has the model's arithmetic and the
-// buffers for the activations, but no state of a sequence. It does not depend on the attention
-// methods.
+// Decoder computes the forward pass of some tokens through all layers. It contains the arithmetic
+// of the model and buffers for activations, but no state of a sequence. It does not depend on the
+// attention method.
 
 #include <cstdint>
 #include <exception>
@@ -25,7 +25,7 @@ struct ForwardPass {
   int64_t position = 0;  ///< position of the first token
   Pass pass;
 
-  /// A pass of a prompt whose first token is at position `begin`.
+  /// Returns a pass over a part of `prompt`. The first token of the prompt is at position `begin`.
   static ForwardPass of(std::span<const int32_t> prompt, int64_t begin, const Pass& pass) {
     return {prompt.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count)),
             begin + pass.begin, pass};
@@ -33,90 +33,95 @@ struct ForwardPass {
   int64_t rows() const { return std::ssize(tokens); }
 };
 
-/// The rows of one sequence in a forward pass: passes that are computed together (Pass), in order.
-/// Each layer multiplies the rows of all of them at once, so that weights are read once, and
-/// attends pass by pass, after AttentionDriver::begin_layer() has run for all of them. All pointers
-/// must be set, except `recurrent` for a model without recurrent layers. Several sequences together
-/// are a ragged batch.
+/// The rows of one sequence in a forward pass. It contains passes that are computed together
+/// (Pass), in order. Each layer multiplies the rows of all these passes at once, so that weights
+/// are read once. The layer then calls AttentionDriver::begin_layer() once and computes attention
+/// for one pass after the other. All pointers must be set, except that `recurrent` may be null for
+/// a model without recurrent layers. Several SequenceRows together form a batch, and may have
+/// different numbers of rows.
 struct SequenceRows {
   std::span<const ForwardPass> passes;
-  std::span<KvStore> streams;  ///< store of the sequence
+  std::span<KvStore> streams;  ///< the KV stores of the sequence
   AttentionDriver* method = nullptr;
-  const ModelShape* shape = nullptr;  ///< with the RoPE angles of the sequence
+  const ModelShape* shape = nullptr;  ///< with the RoPE angles of this sequence
   AttentionRecord* record = nullptr;
-  RecurrentState* recurrent =
-      nullptr;  ///< state of the recurrent layers; may be null if there are none
-  /// In a batch: the exception that the sequence's method threw. The sequence is left out of all
-  /// layers after that, and its store is in no valid state.
+  RecurrentState* recurrent =  ///< state of the recurrent layers; may be null if there are none
+      nullptr;                 ///< state of the recurrent layers; may be null if there are none
+  /// In a batch: the exception that the sequence's method has thrown. The sequence is not computed
+  /// in later layers, and its store is then invalid.
   std::exception_ptr failed = nullptr;
 
   int64_t rows() const;
 };
 
-/// Logits of one row for the host: all of them, or the best.
+/// Requests the logits of one row on the host: all logits, the highest ones, or both.
 struct WantedLogits {
-  float* all = nullptr;  ///< [vocab]; null: not wanted
-  std::span<BestLogit> best;
-  LogitRules rules;           ///< for `best`
-  LogitSums* sums = nullptr;  ///< set if `best` is wanted
+  float* all = nullptr;       ///< output [vocab]; null: not requested
+  std::span<BestLogit> best;  ///< output: the highest logits; empty: not requested
+  LogitRules rules;           ///< changes of logits before the highest ones are chosen
+  LogitSums* sums = nullptr;  ///< output with `best`: sums over all logits
 };
 
-/// A callback within layers, for layers that take long.
+/// A function that is called within layers, for layers that take long.
 struct InsideLayer {
-  bool active = false;  ///< may change between two layers
+  bool active = false;  ///< whether `yield` is called; may change between two layers
   std::function<void()> yield;
 };
 
 struct ForwardOptions {
-  /// Called between two layers with the number of layers that are done. If it returns false, the
-  /// forward pass is given up.
+  /// Called between two layers with the number of finished layers. If it returns false, the forward
+  /// pass stops.
   std::function<bool(int layers)> go_on;
-  /// While it is active, its function is called between the products of a layer and between the KV
-  /// heads of its attention.
+  /// If it is active, its function is called between the matrix multiplications of a layer, and
+  /// between the KV heads of its attention.
   const InsideLayer* inside = nullptr;
-  /// Whether the caller needs only the state of each sequence's last row. The last layer then
-  /// computes the other rows only as far as their keys and values.
+  /// If true, only the hidden state of each sequence's last row is returned. In the last layer, the
+  /// decoder then computes only keys and values for the other rows.
   bool last_state = false;
 };
 
-/// Gives `shape` the RoPE angles of a context of `tokens` tokens, if the model's scaling depends on
-/// the length (dynamic NTK, longrope). Call it before a prompt.
+/// Sets the RoPE angles of `shape` for a context of `tokens` tokens, if the scaling of the model
+/// depends on the length (dynamic NTK, longrope). Call it before a prompt.
 void set_context_length(const Model& model, int64_t tokens, ModelShape& shape);
 
 class Decoder {
  public:
-  /// `model` must outlive the decoder.
+  /// Creates a decoder on the host. `model` must outlive it.
   Decoder(const Model& model, Compute compute);
-  /// Runs on the device with the model's weights. Each member of a team computes its heads, and all
-  /// members call forward() together.
+  /// Creates a decoder on the device that holds the weights. If several devices share the model,
+  /// each rank computes its heads, and all ranks call forward() together.
   Decoder(std::shared_ptr<const DeviceModel> model, Compute compute);
   ~Decoder();
   Decoder(Decoder&&) noexcept;
 
-  /// Reads each pass's tokens at positions position, position + 1, ... The method stores keys and
-  /// values. Returns the hidden states after the last layer, in the memory of the model: [rows,
-  /// hidden] f32, or those of each sequence's last row (ForwardOptions::last_state). They are valid
-  /// until the next call. Returns null if the forward pass was given up: some layers hold the rows
-  /// then, others do not. A batch of several sequences runs on the host or on one device, not in a
-  /// team. Its rows are multiplied as decode rows (RowKind). On the host a row gives the same bits
-  /// as in any other batch, on a device the same values up to rounding. If a method throws, its
-  /// sequence is marked (SequenceRows::failed), and the others continue; its rows of the result are
-  /// undefined. A single sequence throws instead.
+  /// Computes the tokens of each pass, at positions position, position + 1, .... The methods store
+  /// keys and values. Returns the hidden states after the last layer, [rows, hidden] f32, in the
+  /// memory of the weights. With ForwardOptions::last_state, it returns only the states of each
+  /// sequence's last row. They are valid until the next call. Returns null if ForwardOptions::go_on
+  /// stopped the pass; only some layers have then stored the rows.
+  ///
+  /// A batch of several sequences runs on the host or on one device, and not on several devices.
+  /// Its rows are multiplied as decode rows (RowKind). On the host, the results of a row are
+  /// bitwise equal in every batch. On a device they are equal up to rounding. If the method of a
+  /// sequence throws, SequenceRows::failed is set, the results of this sequence are undefined, and
+  /// the other sequences continue. If there is only one sequence, forward() throws instead.
   const float* forward(std::span<SequenceRows> batch, const ForwardOptions& how = {});
   const float* forward(SequenceRows one, const ForwardOptions& how = {}) {
     return forward(std::span<SequenceRows>(&one, 1), how);
   }
 
-  /// Logits of hidden states that forward() returned: out [rows, vocab], on the host. Applies the
-  /// final norm. In a team only the leader's are valid.
+  /// Computes the logits of hidden states that forward() returned. Applies the final norm. Writes
+  /// out [rows, vocab], on the host. If several devices share the model, only rank 0 writes valid
+  /// logits.
   void logits(const float* hidden, int64_t rows, float* out);
-  /// Writes what is wanted of the logits of each row. Not for teams.
+  /// Writes the requested logits of each row. Not available if several devices share the model.
   void logits(const float* hidden, std::span<const WantedLogits> rows);
 
-  /// Returns the bytes of activations that a chunk of `rows` needs, including expanded weights.
+  /// Returns the bytes of activations for `rows` rows that are computed together, including
+  /// expanded weights.
   static size_t working_bytes(const Model& model, int64_t rows, Compute compute);
-  /// Bytes on a device, for a member of a team those of its part (DeviceModel::model()), with at
-  /// most `keys` keys of a KV head.
+  /// Returns the bytes of activations on a device, with at most `keys` keys per KV head. If several
+  /// devices share the model, pass the part of this device (DeviceModel::model()).
   static size_t device_working_bytes(const Model& model, int64_t rows, int64_t keys,
                                      Compute compute);
 

@@ -1,7 +1,7 @@
 #pragma once
-// The state of a decoder. decoder.cc defines the order of its steps, which is the same on the host
-// and on devices. The steps are virtual functions. host_decoder.h has the steps on the host,
-// device_decoder.h has the steps on a device.
+// Decoder::State contains the steps of a decoder and its activations. decoder.cc calls the steps in
+// the same order on the host and on devices. The steps are virtual functions. They are implemented
+// for the host in host_decoder.h, and for devices in device_decoder.h.
 
 #include <memory>
 #include <span>
@@ -13,7 +13,8 @@
 
 namespace longhaul {
 
-/// The output of a sublayer's last matrix: y [rows, hidden], which it overwrites or adds to.
+/// The output of a sublayer's last matrix, y [rows, hidden]. The product overwrites y, or is added
+/// to it.
 struct PartOutput {
   View<float> y;
   bool add = false;
@@ -23,68 +24,82 @@ struct Decoder::State {
   State(const Model& m, Compute c, Queue on) : model(m), compute(c), queue(std::move(on)) {}
   virtual ~State() = default;
 
-  /// Returns null if the passes were given up.
+  /// Returns null if ForwardOptions::go_on stopped the pass.
   const float* forward(std::span<SequenceRows> batch, const ForwardOptions& how);
   void logits(const float* hidden, int64_t count, float* out);
   void logits(const float* hidden, std::span<const WantedLogits> wanted);
-  /// Logits [count, vocab], in the place of the queue. A host writes them to `out` unless it is
-  /// null.
+  /// Computes logits [count, vocab], in the memory of the queue's device or of the host. On the
+  /// host they are written to `out` if it is not null.
   virtual View<float> head(const float* hidden, int64_t count, float* out) = 0;
 
-  // The steps. Each sublayer reads the output of normalise(), ready to be multiplied.
-  virtual void embed(std::span<const int32_t> tokens) = 0;  ///< into the stream
-  /// Normalises the residual stream, or copies it if the model has no such norm.
+  // The steps. A sublayer reads the output of the last normalise().
+  /// Writes the embedded tokens to the residual stream.
+  virtual void embed(std::span<const int32_t> tokens) = 0;
+  /// Normalises the residual stream, or copies it if the model does not have this norm. The result
+  /// is the input of the following matrix multiplications.
   virtual void normalise(int layer, RowNorm norm) = 0;
-  /// Makes the output of the last normalise() the input of products again (ModelConfig::parallel).
+  /// Makes the result of the last normalise() the input of matrix multiplications again
+  /// (ModelConfig::parallel).
   virtual void normalise_again() = 0;
-  virtual void project(int layer, int kv_heads) = 0;          ///< to q, k and v
-  virtual void normalise_heads(int layer, int kv_heads) = 0;  ///< q and k, in place
-  /// Moves the rotary pairs of q and k, adjacent in the file's rows of Q and K, to half a
-  /// rotation's width apart.
+  virtual void project(int layer, int kv_heads) = 0;  ///< computes q, k and v
+  /// Normalises each head of q and k in place.
+  virtual void normalise_heads(int layer, int kv_heads) = 0;
+  /// Changes the order of the elements of q and k from the file's order, in which rotary pairs are
+  /// adjacent, to the order of RoPE, in which the two elements of a pair are half the rotary width
+  /// apart.
   virtual void split_pairs(int kv_heads) = 0;
-  /// Scales the queries of `count` rows, the first at `position`.
+  /// Scales the queries of `count` rows by their positions (ModelConfig::temperature_scale). The
+  /// first row is at `position`.
   virtual void grow_queries(View<float> queries, int64_t count, int64_t position) = 0;
-  virtual void gate_output() = 0;  ///< multiplies `mixed` by the gates that project() computed
-  virtual void project_delta(int layer) = 0;  ///< the products of a gated delta net
-  /// Computes rows in a gated delta net, into `mixed`.
+  virtual void gate_output() = 0;  ///< multiplies `mixed` by the gates that project() has computed
+  virtual void project_delta(int layer) = 0;  ///< computes the matrix products of a gated delta net
+  /// Computes the rows of the tasks in a gated delta net, and writes them to `mixed`.
   virtual void mix_delta(int layer, std::span<const DeltaTask> tasks) = 0;
-  virtual void project_back(int layer, const PartOutput& y) = 0;  ///< the output projection
-  virtual void feed(int layer, const PartOutput& y) = 0;          ///< the gated network
-  virtual void mix_experts(int layer, const PartOutput& y) = 0;   ///< the experts of each row
-  /// The network and the experts beside it, which have norms of their own.
+  /// Multiplies `mixed` by the output matrix.
+  virtual void project_back(int layer, const PartOutput& y) = 0;
+  virtual void feed(int layer, const PartOutput& y) = 0;  ///< computes the feed-forward network
+  /// Computes the experts of each row.
+  virtual void mix_experts(int layer, const PartOutput& y) = 0;
+  /// Computes the shared network and the experts if they have norms of their own
+  /// (ModelConfig::experts_apart).
   virtual void feed_apart(int layer, const PartOutput& y) = 0;
-  /// Adds the layer's embedding to the stream and scales it (ModelConfig::layer_input).
+  /// Adds the layer's embedding to the residual stream, and scales the stream
+  /// (ModelConfig::layer_input).
   virtual void end_layer(int layer) = 0;
+  /// Moves the layer's embedding of row `from` to row `to`.
   virtual void move_layer_input(int layer, int64_t from, int64_t to) = 0;
-  /// Adds `sublayer` to the stream, scaled, and normalised if the model has that norm.
+  /// Adds `sublayer` to the residual stream. First scales it, and normalises it if the model has
+  /// this norm.
   virtual void add_sublayer(int layer, RowNorm norm) = 0;
 
   const Model& model;
   Compute compute;
   Queue queue;
-  std::vector<std::unique_ptr<LayerStep::Workspace>> workspaces;  ///< per sequence of a batch
-  std::vector<LayerStep> steps;                                   ///< per sequence of a batch
+  std::vector<std::unique_ptr<LayerStep::Workspace>> workspaces;  ///< one per sequence of a batch
+  std::vector<LayerStep> steps;                                   ///< one per sequence of a batch
+  /// Attention calls of the sequences of a batch, and rows that they append.
   AttendBatch gathered;
   AppendBatch appended;
-  Array<float> rotated_q, lse;  ///< all rows of a batch on a device
-  Array<float> result;          ///< [rows, vocab]
+  Array<float> rotated_q, lse;  ///< for all rows of a batch, on a device
+  Array<float> result;          ///< logits [rows, vocab]
   std::vector<LogitRules> rules;
   std::vector<BestLogit> best;
   std::vector<LogitSums> sums;
-  int64_t rows = 0;                     ///< rows of all passes that are computed together
-  const InsideLayer* inside = nullptr;  ///< callback of the forward pass
-  bool in_batch = false;        ///< several sequences, whose rows are multiplied by few at a time
+  int64_t rows = 0;                     ///< number of rows that are computed together
+  const InsideLayer* inside = nullptr;  ///< callback of the current forward pass
+  /// Whether there are several sequences; their rows are multiplied as decode rows.
+  bool in_batch = false;
   Array<float> stream;          ///< [rows, hidden] residual stream
-  Array<float> q, k, v, mixed;  ///< [rows, heads * head_dim], ...; mixed: output of attention
-  /// Keys and values of a layer that later layers use too, per layer.
+  Array<float> q, k, v, mixed;  ///< [rows, heads * head_dim], ...; mixed is the output of attention
+  /// Per layer: its keys and values, if later layers use them too (ModelConfig::kv_layer).
   struct LentRows {
     Array<float> k, v;
   };
   std::vector<LentRows> lent;
-  std::vector<DeltaTask> delta_tasks;  ///< tasks of a layer
+  std::vector<DeltaTask> delta_tasks;  ///< gated delta net tasks of a layer
   Array<float> sublayer;  ///< [rows, hidden] output of a sublayer, if it is not added directly
-  std::span<const int32_t> all_tokens;  ///< tokens of the rows
-  std::vector<int32_t> ids;             ///< copy of the tokens if the rows are of several passes
+  std::span<const int32_t> all_tokens;  ///< token ids of the rows
+  std::vector<int32_t> ids;             ///< memory for all_tokens if there are several passes
 
  private:
   void attention(int layer, std::span<SequenceRows> batch, bool last_rows);

@@ -1,6 +1,6 @@
 #pragma once
-// A decoder's steps on a device. The residual stream is f32, and operands of products have the form
-// that the device reads fastest.
+// Implements the steps of a decoder on a device. The residual stream is f32. The inputs of matrix
+// multiplications have the format that the device reads fastest.
 
 #include <memory>
 
@@ -16,7 +16,8 @@ struct Decoder::DeviceState final : Decoder::State {
   void normalise(int layer, RowNorm norm) override;
   void project(int layer, int kv_heads) override;
   void normalise_heads(int layer, int kv_heads) override;
-  void split_pairs(int) override {}  // the rows of the weights are reordered already (DeviceModel)
+  // The rows of the weights already have the order of RoPE (DeviceModel).
+  void split_pairs(int) override {}
   void grow_queries(View<float> queries, int64_t count, int64_t position) override;
   void normalise_again() override;
   void feed_apart(int layer, const PartOutput& y) override;
@@ -32,7 +33,7 @@ struct Decoder::DeviceState final : Decoder::State {
   View<float> head(const float* hidden, int64_t count, float* out) override;
 
  private:
-  /// One of several matrices that read the same rows.
+  /// One of several matrices that are multiplied by the same rows.
   struct Job {
     const DeviceWeight& weight;
     View<float> y;
@@ -56,20 +57,22 @@ struct Decoder::DeviceState final : Decoder::State {
   Array<float> routes;         ///< [rows, experts]
   Array<float> low;            ///< [rows, rank]: product with an adapter's first matrix
   Array<float> output_gates;   ///< [rows, heads * head_dim]
-  Array<float> shared, share;  ///< [rows, hidden], [rows]: the network beside experts
-  // A gated delta net: [rows, channels], [rows, values], [rows, value_heads].
+  Array<float> shared, share;  ///< [rows, hidden] and [rows], for the shared expert
+  // For a gated delta net: [rows, channels], [rows, values], and twice [rows, value_heads].
   Array<float> delta_qkv, delta_z, delta_b, delta_a;
-  Buffer<float> convolved;  ///< memory of delta_mix() on the host
-  Array<float> normed;  ///< [rows, hidden], if sublayers read the same rows or subtract the mean
-  Array<float> apart;   ///< [rows, hidden]: output of experts that have norms of their own
-  // Latent attention: queries of heads [rows, heads, query], of a row [rows, query_rank], products
-  // with the latent matrix [rows, rank + rope], and values of heads [rows, heads, value].
+  Buffer<float> convolved;  ///< scratch memory of delta_mix() on the host
+  /// [rows, hidden]; used if sublayers read the same rows, or if norms subtract the mean.
+  Array<float> normed;
+  Array<float> apart;  ///< [rows, hidden]: output of experts that have norms of their own
+  // For latent attention: queries [rows, heads, query], latent vectors of queries [rows,
+  // query_rank], products with kv_down [rows, rank + rope], and values [rows, heads, value].
   Array<float> latent_queries, low_queries, latent_products, latent_outputs;
-  // Embeddings of layers: [rows, layers, width], products with their matrix, one layer's [rows,
-  // width], its gates, and what it adds [rows, hidden].
+  // For per-layer embeddings: those of all layers [rows, layers, width], the projection of the
+  // embedded tokens, one layer's embedding [rows, width], its gates, and the value that the layer
+  // adds [rows, hidden].
   Array<float> layer_inputs, projected, layer_input, input_gates, input_added;
-  /// Operands of products: with a sublayer's matrices or the head, with `down`, and with an
-  /// adapter's second matrix.
+  /// Inputs of matrix multiplications: `input` for a sublayer's first matrices and the head,
+  /// `inner` for `down`, and `low_input` for an adapter's second matrix.
   std::unique_ptr<DeviceInput> input, inner, low_input;
 };
 

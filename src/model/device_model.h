@@ -1,5 +1,6 @@
 #pragma once
-// A model's weights in device memory, or this device's part of them in a team.
+// DeviceModel holds the weights of a model in device memory. If several devices share the model, it
+// holds the part of this device.
 
 #include <array>
 #include <memory>
@@ -14,8 +15,8 @@
 
 namespace longhaul {
 
-/// A low-rank adapter: y += (x a^T) b^T, with the scales folded into `a`. Null pointers mean no
-/// adapter.
+/// A low-rank adapter: y += (x a^T) b^T. The scale is included in `a`. Null pointers mean that
+/// there is no adapter.
 struct DeviceAdapter {
   std::shared_ptr<const DeviceMatrix> a, b;
 };
@@ -28,16 +29,17 @@ struct DeviceWeight {
   bool is_matrix_alone() const { return bias.view().empty() && adapter.a == nullptr; }
 };
 
-/// A gated delta net. Rows that the file weaves are apart.
+/// The weights of a gated delta net. Rows that the file interleaves in one matrix are divided into
+/// separate matrices.
 struct DeviceDelta {
-  DeviceWeight in, z, b, a;  ///< as in LayerWeights
+  DeviceWeight in, z, b, a;  ///< delta_in, delta_z, delta_b and delta_a of LayerWeights
   Array<float> convolution, dt_bias, rate, norm;
 };
 
-/// Matrices [heads, outputs, inputs] in F32 or BF16 (ops/matmul/head_products.h).
+/// One matrix per head, [heads, outputs, inputs], in F32 or BF16 (ops/matmul/head_products.h).
 struct DeviceHeads {
   Array<std::byte> numbers;
-  HeadMatrices shape;  ///< without the numbers
+  HeadMatrices shape;  ///< sizes and type; its view is empty
   HeadMatrices view() const {
     HeadMatrices all = shape;
     all.numbers = numbers.view();
@@ -45,24 +47,26 @@ struct DeviceHeads {
   }
 };
 
-/// Rows of Q and K are in half order (model/row_order.h), independent of the file. Arrays are empty
-/// if the model lacks them.
+/// The weights of a layer. In Q and K the two elements of a rotary pair are half the rotary width
+/// apart (model/row_order.h), whatever the order in the file is. An array is empty if the model
+/// does not have the weight.
 struct DeviceLayer {
-  std::array<Array<float>, std::size(kRowNorms)> norms;  ///< [hidden], by RowNorm
-  Array<float> q_norm, k_norm;                           ///< [head_dim], or for all heads
-  Array<float> sinks;                                    ///< [heads]
+  std::array<Array<float>, std::size(kRowNorms)> norms;  ///< [hidden] each, indexed by RowNorm
+  Array<float> q_norm, k_norm;  ///< [head_dim], or for all heads together (QkNorm)
+  Array<float> sinks;           ///< [heads]
   DeviceWeight q, k, v, output;
   DeviceWeight gate, up, down;
   DeviceWeight experts_gate, experts_up,
-      experts_down;          ///< matrices of all experts, concatenated by rows
-  DeviceWeight router;       ///< for experts
-  DeviceWeight q_gate;       ///< rows of Q that gate the output of attention
-  DeviceWeight shared_gate;  ///< gate of the network beside experts
+      experts_down;          ///< all experts' matrices, concatenated by rows
+  DeviceWeight router;       ///< [experts, hidden]
+  DeviceWeight q_gate;       ///< rows of Q that compute the gates of attention's output
+  DeviceWeight shared_gate;  ///< gate of the shared expert
   DeviceDelta delta;
-  Array<float> choice_bias;  ///< for the scores of experts
-  // Experts apart from the network (ModelConfig::experts_apart).
+  Array<float> choice_bias;  ///< bias of the experts' scores
+  // Used if the experts and the shared network have norms of their own
+  // (ModelConfig::experts_apart).
   Array<float> network_after_norm, experts_norm, experts_after_norm, router_norm, expert_scales;
-  // Latent attention; `q` reads the query's latent vector if there is one.
+  // Weights of multi-head latent attention. If queries have a latent vector, `q` multiplies it.
   DeviceWeight q_down, kv_down;
   Array<float> q_down_norm, kv_down_norm;
   DeviceHeads k_up, v_up;
@@ -75,26 +79,26 @@ struct DeviceLayer {
 
 class DeviceModel {
  public:
-  /// Copies the weights. Throws UserError if the device has too little memory or does not support a
-  /// type. `model` must outlive it.
+  /// Copies the weights to the device. Throws UserError if the device has too little memory or does
+  /// not support a type. `model` must outlive this object.
   DeviceModel(const Model& model, const Queue& queue);
 
-  /// The model as computed here, with the heads of this device.
+  /// Returns the model that this device computes. It contains only the heads of this device.
   const Model& model() const { return model_; }
   const Queue& queue() const { return queue_; }
-  /// Returns the shape of model(), with the sink logits in the device's memory.
+  /// Returns the shape of model(). The sink logits are in device memory.
   ModelShape shape() const;
   size_t bytes() const { return bytes_; }
 
   const DeviceMatrix& embedding() const { return *embedding_; }
-  const DeviceWeight& head() const { return head_; }  ///< only on the root device
+  const DeviceWeight& head() const { return head_; }  ///< only valid in rank 0
   const Array<float>& final_norm() const { return final_norm_; }
   const DeviceLayer& layer(int number) const { return nth(layers_, number); }
-  /// The embeddings of layers (ModelConfig::layer_input), as in Model.
+  /// Return the weights of per-layer embeddings (ModelConfig::layer_input), as in Model.
   const DeviceMatrix& layer_embedding() const { return *layer_embedding_; }
   const DeviceWeight& layer_projection() const { return layer_projection_; }
   const Array<float>& layer_projection_norm() const { return layer_projection_norm_; }
-  /// Ones [head_dim], the weight of norms without one.
+  /// Returns ones [head_dim]. They are the weight of norms that have no weight.
   const Array<float>& ones() const { return ones_; }
 
  private:
@@ -106,11 +110,11 @@ class DeviceModel {
   void copy_apart(const LayerWeights& from, DeviceLayer& to);
   void copy_layer_inputs();
   DeviceHeads heads(const TensorView& rows, int64_t first, int64_t stride, int64_t outputs);
-  /// Concatenates the weights by rows.
+  /// Copies matrices that are concatenated by rows.
   std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView> weights);
-  /// An empty order keeps the file's order.
+  /// Copies a matrix with its rows in another order. An empty `order` keeps the order of the file.
   std::shared_ptr<const DeviceMatrix> matrix(const TensorView& weight, const RowOrder& order = {});
-  /// Selected columns of matrices, concatenated by rows.
+  /// Copies some columns of matrices, concatenated by rows.
   std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView> weights,
                                              const Columns& columns);
   Array<float> numbers(const std::vector<float>& values, const RowOrder& order = {});
@@ -123,7 +127,7 @@ class DeviceModel {
   DeviceWeight experts(const std::vector<ExpertWeights>& all, TensorView ExpertWeights::*matrix,
                        std::vector<float> ExpertWeights::*bias, const Columns& columns = {});
 
-  std::unique_ptr<const ModelPart> part_;  ///< null: the whole model
+  std::unique_ptr<const ModelPart> part_;  ///< null: this device computes the whole model
   const Model& model_;
   Queue queue_;
   std::shared_ptr<const DeviceMatrix> embedding_;

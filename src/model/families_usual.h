@@ -1,8 +1,8 @@
 #pragma once
-// Values of keys that a family's config.json may leave out: the defaults of its configuration class
-// in transformers 5.24. The file must contain sizes that tensors also have (layers, widths).
-// tests/data/goldens/hf_defaults.json contains the values that transformers uses for files without
-// these keys.
+// Default values of keys that a family's config.json may omit. They are the defaults of its
+// configuration class in transformers 5.24. Sizes that can be compared with tensors (layers,
+// widths) are not included, and must be in the file. tests/data/goldens/hf_defaults.json contains
+// the values that transformers uses for files without these keys.
 
 namespace longhaul::usual {
 
@@ -118,8 +118,8 @@ inline constexpr const char* kGemma2 =
     R"({"num_key_value_heads": 4, "head_dim": 256, "max_position_embeddings": 8192,
         "query_pre_attn_scalar": 256, "sliding_window": 4096, "tie_word_embeddings": true})";
 
-/// The folders of models with image input contain only the keys that differ, so sizes are here as
-/// well.
+/// Folders of models with image input contain only keys that differ from the defaults, so the sizes
+/// are included here.
 inline constexpr const char* kGemma3 =
     R"({"vocab_size": 262208, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
         "max_position_embeddings": 131072, "query_pre_attn_scalar": 256, "rope_theta": 1e6,

@@ -1,5 +1,5 @@
 #pragma once
-// A decoder's steps on the host.
+// Implements the steps of a decoder on the host.
 
 #include <vector>
 
@@ -41,19 +41,19 @@ struct Decoder::HostState final : Decoder::State {
                       float* out) const;
   void choose_experts_of_rows(int layer);
   void feed_ungated(int layer, const PartOutput& y);
-  /// The feed-forward part's output matrix, of `inner`.
+  /// Multiplies `inner` by the output matrix of the feed-forward network.
   void feed_down(int layer, const PartOutput& y);
   void feed_gated(const LayerWeights& w, const PartOutput& y, const LowRank* adapter);
   const LowRank* beside(int layer, LowRank LayerAdapters::*matrix) const;
 
-  LinearInput input;                 // input of a sublayer
+  LinearInput input;                 // input of the matrix multiplications of a sublayer
   LinearInput inner;                 // [rows, ffn]
   Buffer<float> normed, routes;      // [rows, hidden], [rows, experts]
-  Buffer<float> product;             // [rows, ffn], of a network without a gate
+  Buffer<float> product;             // [rows, ffn], for a network without a gate
   std::vector<ExpertChoice> chosen;  // [rows, experts_used]
   ExpertMix mix;
   Buffer<float> queries_and_gates, gates;  // [rows, heads, 2 * head_dim], [rows, heads * head_dim]
-  Buffer<float> shared, share;             // [rows, hidden], [rows]: the network beside experts
+  Buffer<float> shared, share;             // [rows, hidden] and [rows], for the shared expert
   DeltaLayer delta;
   LayerInputs inputs;
   LatentLayer latent;

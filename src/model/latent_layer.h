@@ -1,8 +1,8 @@
 #pragma once
-// Multi-head latent attention on the host (DeepSeek-V2, arXiv:2405.04434, section 2.1), with
-// absorbed products: queries are multiplied by the key matrix of their head, and outputs by the
-// value matrix, so that attention reads latent vectors. A row of keys is its rotated part, then its
-// latent vector.
+// LatentLayer computes multi-head latent attention on the host (DeepSeek-V2, arXiv:2405.04434,
+// section 2.1), with absorbed matrices. Queries are multiplied by the key matrix of their head, and
+// outputs by the value matrix. Attention therefore reads the latent vectors directly. A row of keys
+// consists of its rotated part, followed by its latent vector.
 
 #include <cstdint>
 
@@ -14,24 +14,27 @@ namespace longhaul {
 
 class LatentLayer {
  public:
-  /// Computes queries [rows, heads, rope + rank] and keys [rows, rope + rank], not rotated, from
-  /// the layer's input.
+  /// Computes queries [rows, heads, rope + rank] and keys [rows, rope + rank] from the input of the
+  /// layer. They are not rotated yet.
   void project(LinearInput& input, const LayerWeights& w, const ModelConfig& c, int64_t rows,
                Compute compute, float* q, float* k);
-  /// Computes the heads' outputs [rows, heads * value] from attention's [rows, heads, rope + rank].
+  /// Returns the outputs of the heads, [rows, heads * value]. `mixed` is the result of attention,
+  /// [rows, heads, rope + rank].
   const float* values(const LayerWeights& w, const ModelConfig& c, int64_t rows, RowKind kind,
                       Compute compute, const float* mixed);
-  /// Bytes for a row.
+  /// Returns the bytes of memory per row.
   static size_t row_bytes(const ModelConfig& c);
 
  private:
-  /// A product of each head's numbers with the head's own rows of a matrix. Rows of x and y are
-  /// `heads` times as far apart as heads.
+  /// Multiplies the numbers of each head by rows of a matrix that belong to the head. Adjacent rows
+  /// of x and y are `heads` times as far apart as adjacent heads.
   struct OfHeads {
     const float* x;
-    int64_t x_width, inputs;  ///< floats from head to head, and those that are read
+    /// Distance between heads in floats, and number of floats that are read per head.
+    int64_t x_width, inputs;
     const TensorView& weight;
-    int64_t first, stride, outputs;  ///< rows of the matrix of the first head, and their distance
+    /// First matrix row of head 0, distance between heads in rows, and rows per head.
+    int64_t first, stride, outputs;
     float* y;
     int64_t y_width;
   };
@@ -41,7 +44,8 @@ class LatentLayer {
   LinearInput low_, of_head_;
   ActivationRows activations_;
   std::vector<MatvecJob> jobs_;
-  Buffer<float> queries_, low_queries_, latent_;  // [rows, ..]: of heads, of a query, of a key
+  // [rows, ...]: query heads, latent vectors of queries, latent vectors of keys.
+  Buffer<float> queries_, low_queries_, latent_;
   Buffer<float> packed_, product_, outputs_;
 };
 

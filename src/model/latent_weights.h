@@ -1,5 +1,5 @@
 #pragma once
-// Finds the matrices of latent attention.
+// Finds the matrices of multi-head latent attention in a checkpoint.
 
 #include <vector>
 
@@ -9,8 +9,9 @@
 
 namespace longhaul {
 
-/// Sets the matrices of a layer. A folder's keys are stored as rows of outputs; they are turned
-/// into `turned`, because absorbed queries read them the other way.
+/// Sets the matrices of a layer. Hugging Face folders store the key matrices by rows of outputs.
+/// They are transposed and stored in `turned`, because absorbed queries multiply them in the other
+/// direction.
 void load_latent(const Checkpoint& checkpoint, const TensorNames& names, const ModelConfig& c,
                  int layer, TensorFinder& tensors, std::vector<Buffer<std::byte>>& turned,
                  LayerWeights& w);

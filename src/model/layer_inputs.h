@@ -1,8 +1,8 @@
 #pragma once
-// The embeddings that each layer adds to the residual stream (Gemma 4; Gemma 3n, Google 2025). The
-// layer's input is (E[token] sqrt(width) + norm(P x / sqrt(hidden))) / sqrt(2), with the embedded
-// token x and a part of the tables E and P for each layer. The layer adds
-// norm(W (gelu(G y) * input)) to its output y.
+// LayerInputs computes the embeddings that each layer adds to the residual stream (Gemma 4; Gemma
+// 3n, Google 2025). A layer's input is (E[token] sqrt(width) + norm(P x / sqrt(hidden))) / sqrt(2).
+// x is the embedded token, and E and P are the parts of two tables that belong to the layer. The
+// layer adds norm(W (gelu(G y) * input)) to its output y.
 
 #include <cstdint>
 #include <span>
@@ -15,15 +15,15 @@ namespace longhaul {
 
 class LayerInputs {
  public:
-  /// Computes the inputs of all layers from the embedded tokens [rows, hidden].
+  /// Computes the inputs of all layers. `embedded` [rows, hidden] holds the embedded tokens.
   void begin(const Model& model, std::span<const int32_t> tokens, const float* embedded,
              RowKind kind, Compute compute);
-  /// Moves a row's input of a layer to the place of another row.
+  /// Moves a layer's input of row `from` to row `to`.
   void move(int layer, int64_t from, int64_t to);
-  /// Adds a layer's input to its first `rows` rows of the stream [rows, hidden].
+  /// Adds the layer's embedding to the first `rows` rows of the residual stream [rows, hidden].
   void add(const Model& model, int layer, int64_t rows, RowKind kind, Compute compute,
            float* stream);
-  /// Bytes for a row.
+  /// Returns the bytes of memory per row.
   static size_t row_bytes(const ModelConfig& c);
 
  private:

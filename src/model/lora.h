@@ -1,5 +1,5 @@
 #pragma once
-// Attaches adapters to a model's matrices. The matrices in the mapped file do not change.
+// Attaches adapters to the matrices of a model. The matrices in the mapped file do not change.
 
 #include <span>
 
@@ -8,17 +8,17 @@
 
 namespace longhaul {
 
-/// An adapter and its weight; 1 is the weight of training.
+/// An adapter and the factor of its effect. 1 is the effect as it was trained.
 struct WeightedLora {
   LoraFile file;
   double weight = 1;
 };
 
 /// Attaches the adapters to `model`. Factors that can be used as stored are views of the adapters'
-/// files, which must outlive the model. If an adapter specifies RoPE angles or a trained context,
-/// the model uses them. Throws UserError naming file and tensor if an adapter belongs to another
-/// family, changes a matrix that the model does not have or that cannot have an adapter, or has a
-/// wrong shape, or if two adapters specify different angles.
+/// files, so the files must outlive the model. If an adapter specifies a RoPE base or a trained
+/// context, the model uses it. Throws UserError that names the file and the tensor in these cases:
+/// an adapter belongs to another family; it changes a matrix that the model does not have or that
+/// cannot have an adapter; it has a wrong shape; two adapters specify different RoPE bases.
 void attach_adapters(std::span<const WeightedLora> adapters, Model& model);
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// Reads a LoRA adapter from disk: a GGUF file in the format of llama.cpp, or a folder saved by
-// PEFT.
+// LoraFile reads a LoRA adapter from disk. The adapter is a GGUF file in the format of llama.cpp,
+// or a folder saved by PEFT.
 
 #include <filesystem>
 #include <map>
@@ -17,38 +17,41 @@
 
 namespace longhaul {
 
-/// An adapter. It is movable. Views of its tensors are valid as long as it exists.
+/// An adapter. Views of its tensors are valid as long as the object exists. Moving the object keeps
+/// them valid.
 class LoraFile {
  public:
   struct Factors {
     TensorView a;      ///< [rank, inputs]
     TensorView b;      ///< [outputs, rank]
-    double alpha = 0;  ///< the numerator of the scale; 0: the scale is 1 for every rank
+    double alpha = 0;  ///< numerator of the scale; 0: the scale is 1
   };
 
-  /// Reads only the headers. Throws UserError if the file is not an adapter, if the adapter is of
-  /// an unsupported kind (DoRA, biases, an initialisation that changed the base weights), if one of
-  /// the factors A and B is missing, or if their shapes do not match.
+  /// Opens an adapter and reads only the headers. Throws UserError in these cases: the file is not
+  /// an adapter; its kind is unsupported (DoRA, biases, an initialisation that changed the base
+  /// weights); one of the factors A and B is missing; the shapes of A and B do not match.
   static LoraFile open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
-  /// The format defines the names of the tensors and the row order of queries and keys.
+  /// Returns the format. It determines the names of the tensors, and the row order of queries and
+  /// keys.
   CheckpointFormat format() const { return format_; }
-  /// The model family of the adapter; empty for PEFT, which does not store it.
+  /// Returns the model family of the adapter. Empty for PEFT, which does not store it.
   const std::string& architecture() const { return architecture_; }
-  /// Returns the factor of x A^T.
+  /// Returns the scale of the adapter's product, usually alpha / rank.
   double scale(const Factors& factors) const;
-  /// RoPE base and trained context of an adapter that was trained with other angles or for longer
-  /// contexts than the model. They replace the model's values.
+  /// Return the RoPE base and the trained context of the adapter. They are set if the adapter was
+  /// trained with other angles or for longer contexts than the model. They replace the values of
+  /// the model.
   std::optional<double> rope_base() const { return rope_base_; }
   std::optional<int64_t> context() const { return context_; }
-  /// The factors by matrix name, without .weight.
+  /// Returns the factors by name of the matrix, without .weight.
   const std::map<std::string, Factors>& factors() const { return factors_; }
-  /// Matrices that replace matrices of the model (PEFT's modules_to_save), by matrix name without
-  /// .weight. Their biases have the name with .bias.
+  /// Returns matrices that replace matrices of the model (PEFT's modules_to_save), by name without
+  /// .weight. A bias has the name with .bias.
   const std::map<std::string, TensorView>& whole() const { return whole_; }
-  /// Returns whether the embedding and the output matrix remain one tensor, if they are one in the
-  /// model.
+  /// Returns whether the embedding and the output matrix remain one tensor, if they are one tensor
+  /// in the model.
   bool keeps_tied() const { return keeps_tied_; }
   size_t bytes() const;
 
@@ -61,19 +64,19 @@ class LoraFile {
   void add_peft_tensor(const TensorView& tensor);
   void add(const std::string& matrix, bool is_a, const TensorView& tensor);
   void check_factors() const;
-  /// Returns the alpha of a module with this PEFT name.
+  /// Returns alpha for a module. `module` is its name in PEFT.
   double alpha_of(const std::string& module) const;
 
   CheckpointFormat format_;
   std::filesystem::path path_;
-  std::string file_;  ///< file with the tensors, for messages
+  std::string file_;  ///< the file that contains the tensors, for messages
   std::unique_ptr<Checkpoint> gguf_;
   std::unique_ptr<MappedFile> safetensors_;
   std::string architecture_;
   double alpha_ = 0;
-  std::vector<std::pair<Regex, double>>
-      alphas_;                 ///< modules with another alpha; the first match counts
-  bool root_of_rank_ = false;  ///< alpha / sqrt(rank), not alpha / rank
+  std::vector<std::pair<Regex, double>>  ///< modules with another alpha; the first match is used
+      alphas_;                           ///< modules with another alpha; the first match counts
+  bool root_of_rank_ = false;  ///< whether the scale is alpha / sqrt(rank) instead of alpha / rank
   bool keeps_tied_ = false;
   std::optional<double> rope_base_;
   std::optional<int64_t> context_;

@@ -1,5 +1,5 @@
 #pragma once
-// Writes a Hugging Face folder of a model with its adapters merged into the weights.
+// MergedFolder writes a Hugging Face folder of a model with its adapters merged into the weights.
 
 #include <cstddef>
 #include <filesystem>
@@ -14,28 +14,32 @@
 
 namespace longhaul {
 
-/// The merged folder. Every matrix W with an adapter is replaced by W + scale * B * A in the type
-/// of W. All other bytes of the safetensors files are copied unchanged, also those of other parts
-/// of a larger model. If the adapters specify RoPE angles or a trained length, config.json contains
-/// them.
+/// In the merged folder, every matrix W with an adapter is replaced by W + scale * B * A, in the
+/// type of W. All other bytes of the safetensors files are copied unchanged, including parts that
+/// Longhaul does not use (such as an image encoder). If the adapters specify RoPE angles or a
+/// trained length, config.json contains them.
 class MergedFolder {
  public:
-  /// Plans the folder and reads no weights. The checkpoint must be a Hugging Face folder. The
-  /// checkpoint and the adapters must outlive this object. Throws UserError naming file and reason
-  /// if an adapter does not belong to the model, if it changes an output matrix that shares the
-  /// embedding's tensor, or if it specifies a trained length on which the angles depend.
+  /// Plans the folder without reading weights. The checkpoint must be a Hugging Face folder. The
+  /// checkpoint and the adapters must outlive this object. Throws UserError that names the file and
+  /// the reason in these cases: an adapter does not belong to the model; it changes an output
+  /// matrix that is the same tensor as the embedding; it specifies a trained length on which the
+  /// RoPE angles depend.
   MergedFolder(const Checkpoint& checkpoint, std::span<const WeightedLora> adapters);
-  MergedFolder(const MergedFolder&) = delete;  // changes point at the model
+  MergedFolder(const MergedFolder&) = delete;  // tensors_ refers to model_
   MergedFolder& operator=(const MergedFolder&) = delete;
 
-  size_t bytes() const;    ///< size of all files
-  size_t tensors() const;  ///< includes those of other parts
+  size_t bytes() const;  ///< returns the size of all files
+  /// Returns the number of tensors, including those that Longhaul does not use.
+  size_t tensors() const;
   const ChangedTypes& changed() const { return changed_; }
 
-  /// Names of the files to write: the weights and all files that describe the model and its tokens,
-  /// but no weights in other formats. config.json is the last one, because an unfinished folder
-  /// without it is not taken for a model.
+  /// Returns the names of the files to write: the weights, and all files that describe the model
+  /// and its tokens. Weights in other formats are not included. config.json is the last file,
+  /// because a folder without it is not recognised as a model. An unfinished folder is therefore
+  /// never used.
   const std::vector<std::string>& files() const { return files_; }
+  /// Writes one of the files().
   void write(const std::string& file, const ByteSink& to) const;
 
  private:

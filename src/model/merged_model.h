@@ -1,6 +1,6 @@
 #pragma once
-// Writes a GGUF file of a model with its adapters merged into the weights. Any engine that reads
-// GGUF can use the file without the adapters.
+// MergedModel writes a GGUF file of a model with its adapters merged into the weights. Any engine
+// that reads GGUF can use the file without the adapters.
 
 #include <cstddef>
 #include <deque>
@@ -15,23 +15,24 @@
 
 namespace longhaul {
 
-/// The merged model. Every matrix W with an adapter is replaced by W + scale * B * A. All other
+/// In the merged model, every matrix W with an adapter is replaced by W + scale * B * A. All other
 /// tensors are copied unchanged. If the adapters specify RoPE angles or a trained length, the
 /// metadata contain them.
 class MergedModel {
  public:
-  /// Plans the file; weights are read by write(). The checkpoint must be a GGUF file
-  /// (merged_folder.h is for folders). The checkpoint and the adapters must outlive this object.
-  /// `type` is the type of changed matrices: F32, F16, BF16 or Q8_0. Without it, matrices in one of
-  /// these types keep their type, and all others become Q8_0. Rounding to 4 bits again would lose
-  /// most of an adapter's effect. Throws UserError naming file and reason if an adapter does not
-  /// belong to the model, or if rows do not consist of whole blocks of the type.
+  /// Plans the file without reading weights. The checkpoint must be a GGUF file (merged_folder.h is
+  /// for folders). The checkpoint and the adapters must outlive this object. `type` is the type of
+  /// changed matrices: F32, F16, BF16 or Q8_0. If it is not given, matrices in one of these types
+  /// keep their type, and all others become Q8_0. 4-bit types are not offered, because rounding to
+  /// 4 bits again would lose most of an adapter's effect. Throws UserError that names the file and
+  /// the reason if an adapter does not belong to the model, or if rows do not consist of whole
+  /// blocks of the type.
   MergedModel(const Checkpoint& checkpoint, std::span<const WeightedLora> adapters,
               std::optional<DType> type);
   MergedModel(const MergedModel&) = delete;  // members point to each other
   MergedModel& operator=(const MergedModel&) = delete;
 
-  size_t bytes() const { return bytes_; }  ///< size of the file
+  size_t bytes() const { return bytes_; }  ///< returns the size of the file
   size_t tensors() const { return tensors_.size(); }
   const ChangedTypes& changed() const { return changed_; }
   /// Writes the whole file.
@@ -39,7 +40,7 @@ class MergedModel {
 
  private:
   void plan(std::optional<DType> type);
-  std::vector<TensorView> written() const;  ///< tensors of the file, without data
+  std::vector<TensorView> written() const;  ///< returns the tensors of the file, without data
   void set_metadata(const ModelConfig& before);
   void set_angles(const ModelConfig& before, const std::string& prefix);
   void set_file_type();

@@ -1,5 +1,5 @@
 #pragma once
-// Computes rows of one matrix with adapters merged into the weights.
+// MergedRows computes rows of one matrix with adapters merged into the weights.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,25 +14,27 @@ namespace longhaul {
 
 class MergedRows {
  public:
-  /// `type` is the result's type: F32, F16, BF16 or Q8_0. Rows must consist of whole blocks of it.
-  /// `file` is used in messages.
+  /// `type` is the type of the result: F32, F16, BF16 or Q8_0. Rows must consist of whole blocks of
+  /// `type`. `file` is the name of the file for messages.
   MergedRows(const TensorView& matrix, DType type, std::string file);
 
-  /// Adds an adapter to the rows from `begin` on. The number of rows is that of its matrix B.
+  /// Adds an adapter to the rows from `begin` on. The adapter's matrix B has as many rows as are
+  /// changed.
   void add(int64_t begin, const LowRank& adapter);
 
   /// Replaces the rows from `begin` on by `rows`.
   void replace(int64_t begin, const TensorView& rows);
 
-  /// Returns rows [begin, begin + count) in the result's type. They are valid until the next call.
-  /// Throws UserError naming the matrix if a sum is not a number or is too large for the type.
+  /// Returns rows [begin, begin + count) in the type of the result. They are valid until the next
+  /// call. Throws UserError that names the matrix if a value is not a number or is too large for
+  /// the type.
   std::span<const std::byte> get(int64_t begin, int64_t count);
 
  private:
   struct Factors {
     int64_t begin;
     TensorView b;          ///< [outputs, rank]
-    std::vector<float> a;  ///< [rank, cols], multiplied by the scales
+    std::vector<float> a;  ///< [rank, cols], multiplied by the scale
   };
 
   struct Replacement {

@@ -1,5 +1,5 @@
 #pragma once
-// Rows of weights in an order that differs from the file's.
+// Changes the order of the rows of a weight matrix.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,12 +12,12 @@ namespace longhaul {
 /// order[r] is the row of the file that becomes row r. It may leave out rows.
 using RowOrder = std::vector<int64_t>;
 
-/// Returns the order that RoPE expects here. Rows of a rotary pair are adjacent in the file, rows 2
-/// * t and 2 * t + 1 of a head. The order places them rotary_dim / 2 apart. Rows past rotary_dim do
-/// not move.
+/// Returns the row order that RoPE requires for Q and K. In the file, the two rows of a rotary pair
+/// are adjacent: rows 2 * t and 2 * t + 1 of a head. In the returned order, they are rotary_dim / 2
+/// rows apart. Rows of a head from rotary_dim on do not move.
 RowOrder halves_from_pairs(int64_t rows, int head_dim, int rotary_dim);
 
-/// Copies rows [order.size(), cols] in that order, without gaps.
+/// Returns a copy of the rows [order.size(), cols] in the given order, without gaps.
 std::vector<std::byte> reordered(const TensorView& rows, const RowOrder& order);
 
 }  // namespace longhaul

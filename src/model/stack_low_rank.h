@@ -1,5 +1,5 @@
 #pragma once
-// Conversion of adapter factors into the form in which they are applied.
+// Converts factors of adapters to the form in which they are applied.
 
 #include <cstdint>
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace longhaul {
 
-/// Combines several adapters of one matrix into one, whose rank is the sum of their ranks. A single
-/// adapter is returned unchanged. Combined factors are stored in `memory`, in their common type if
-/// there is one (and ranks are whole blocks of it), otherwise in f32. Without pieces the result is
-/// empty.
+/// Combines several adapters of one matrix into one adapter, whose rank is the sum of their ranks.
+/// A single adapter is returned unchanged. If there are no adapters, the result is empty. Combined
+/// factors are stored in `memory`. Their type is the common type of the factors if there is one and
+/// all ranks are whole blocks of it, and otherwise f32.
 LowRank stack_low_rank(std::vector<LowRank> pieces, std::vector<Buffer<std::byte>>& memory);
 
-/// Returns a matrix whose row r is row source(r) of `matrix`. Its data are stored in `memory`.
+/// Returns a matrix whose row r is row source(r) of `matrix`. The data are stored in `memory`.
 TensorView reorder_rows(const TensorView& matrix, const std::function<int64_t(int64_t)>& source,
                         std::vector<Buffer<std::byte>>& memory);
 

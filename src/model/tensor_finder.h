@@ -1,6 +1,7 @@
 #pragma once
-// Finds tensors of a checkpoint by name and shape, and detects unused ones. A file with more
-// tensors than its architecture and number of layers explain belongs to another model.
+// TensorFinder finds tensors of a checkpoint by name and shape, and detects unused ones. A file
+// with more tensors than its architecture and number of layers require belongs to another kind of
+// model.
 
 #include <cstdint>
 #include <string>
@@ -15,8 +16,9 @@ namespace longhaul {
 
 class Checkpoint;
 
-/// Every function throws UserError with file and tensor if the tensor is missing, has a wrong shape
-/// (found and expected) or an unsupported type.
+/// The functions that return a tensor throw UserError that names the file and the tensor if the
+/// tensor is missing, or has a wrong shape or an unsupported type. The message contains the found
+/// and the expected shape.
 class TensorFinder {
  public:
   explicit TensorFinder(const Checkpoint& checkpoint);
@@ -31,17 +33,17 @@ class TensorFinder {
   /// Returns vectors [rows, cols] as f32.
   std::vector<float> vectors(const std::string& tensor, int64_t rows, int64_t cols);
 
-  /// Returns `size` numbers as f32, whatever the tensor's rank.
+  /// Returns `size` numbers as f32. The tensor may have any rank.
   std::vector<float> numbers(const std::string& tensor, int64_t size);
-  /// Returns a view of a vector or a matrix of one row, [1, cols].
+  /// Returns a view [1, cols] of a vector, or of a matrix with one row.
   TensorView row(const std::string& tensor, int64_t cols);
 
-  /// Marks a tensor as used without matrix() or vector().
+  /// Marks a tensor as used, if it is read in another way.
   void mark_used(std::string_view tensor);
   /// Marks all tensors as used whose names begin with `prefix`.
   void leave_out(const std::string& prefix);
-  /// Throws UserError if a tensor is unused, readable or not. `expected` names the kind of model
-  /// that has no such tensor.
+  /// Throws UserError if a tensor is unused. `expected` names the kind of model that has no such
+  /// tensor.
   void refuse_unused(const std::string& expected) const;
 
  private:
@@ -50,7 +52,7 @@ class TensorFinder {
 
   const Checkpoint& checkpoint_;
   std::string file_;
-  std::unordered_set<std::string_view, SeededHash> used_;  ///< names owned by the checkpoint
+  std::unordered_set<std::string_view, SeededHash> used_;  ///< refer to names in the checkpoint
 };
 
 }  // namespace longhaul
