@@ -1,5 +1,6 @@
 #pragma once
-// Samples for searches: tasks and lengths in turn, each time a different sample.
+// Selects samples for searches. Tasks and lengths are used in turn, and each use gives a different
+// sample.
 
 #include <optional>
 #include <string>
@@ -13,20 +14,20 @@ namespace longhaul {
 
 struct SampleRequest {
   const std::vector<std::string>& tasks;  ///< tasks of `longhaul eval`
-  const std::vector<int64_t>& lengths;    ///< tokens of a prompt and its reply
+  const std::vector<int64_t>& lengths;    ///< tokens of a prompt and its reply together
   uint64_t seed = 1;
 };
 
-/// Sample `index` in the sequence of tasks and lengths, lengths first. UserError if the length is
-/// too short.
+/// Returns sample `index`. The length changes with every index, and the task changes after all
+/// lengths have been used. Throws UserError if the length is too short for the task.
 Sample asked_sample(const SampleRequest& request, int64_t index, const PromptComposer& composer,
                     const EvalData& data);
 
-/// Sample `index` of one task; its depths repeat after ten samples.
+/// Returns sample `index` of one task. The depths of the answers repeat after ten samples.
 Sample numbered_sample(const TaskInfo& task, int64_t index, int64_t length, uint64_t seed,
                        const PromptComposer& composer, const EvalData& data);
 
-/// Identifies a template within the settings of a state file.
+/// Returns a text that identifies a chat template in the settings of a state file.
 std::string chat_text(const std::optional<ChatTemplate>& chat);
 
 }  // namespace longhaul

@@ -1,7 +1,7 @@
 #pragma once
-// The attention maps of some blocks of a text during the prefill of a dense session. ltri divides
-// these maps into spans (ops/blocks/span_division.h). They are the probabilities of a block's own
-// pairs, summed over the heads.
+// BlockMaps records the attention maps of some blocks of a text, during prefill with dense
+// attention. A map contains the attention probabilities between the tokens of one block, summed
+// over the query heads. ltri divides these maps into spans (ops/blocks/span_division.h).
 
 #include <cstdint>
 #include <vector>
@@ -13,15 +13,18 @@ namespace longhaul {
 
 class BlockMaps {
  public:
-  /// Blocks of `block` tokens, each beginning at one of `firsts`. `shape` must outlive this object.
+  /// Records blocks of `block` tokens. `firsts` are the first tokens of the blocks. `shape` must
+  /// outlive this object.
   BlockMaps(const ModelShape& shape, int block, std::vector<int64_t> firsts);
 
-  /// For Session::observe of a dense session on the host, during prefill.
+  /// Records the attention of a step. Pass it to Session::observe of a session with dense attention
+  /// on the host. Call it only during prefill.
   void observe(LayerStep step);
 
   size_t blocks() const { return firsts_.size(); }
   int64_t first(size_t block) const { return firsts_[block]; }
-  /// Zeros in layers with the model's own sliding window, which have no look-ups.
+  /// Returns the map of a block. It is zero in layers that have a sliding window in the model
+  /// itself, where ltri looks up no blocks.
   BlockMap of(int layer, size_t block) const;
 
  private:

@@ -1,6 +1,7 @@
 #pragma once
-// Common interface of the searches of `longhaul calibrate`: prompts are read one after the other, a
-// result is available after each of them, and a file allows a later run to continue.
+// Calibration is the interface of the searches of `longhaul calibrate`. A search processes one
+// prompt after the other. A result is available after each prompt. The state can be saved in a
+// file, so that a later run continues.
 
 #include <filesystem>
 #include <string>
@@ -13,21 +14,22 @@ class Calibration {
  public:
   virtual ~Calibration() = default;
 
-  /// Number of all steps, and of completed ones.
+  /// Return the number of all steps, and of completed steps.
   virtual int64_t total() const = 0;
   virtual int64_t done() const = 0;
   bool finished() const { return done() >= total(); }
 
-  /// Runs the next step. False: cancelled, without any change.
+  /// Runs the next step. Returns false if it was cancelled; nothing is changed then.
   virtual bool advance(const CancelFlag* cancel) = 0;
-  /// The state in a few words; may be empty.
+  /// Returns a short description of the state. May be empty.
   virtual std::string note() const { return {}; }
-  /// Estimated remaining work, in prompt tokens that take as long to read.
+  /// Returns an estimate of the remaining work, as the number of prompt tokens whose prefill takes
+  /// the same time.
   virtual double tokens_left() const = 0;
 
-  /// The complete state as JSON, so that a later run continues with the same numbers. restore()
-  /// throws UserError if the file belongs to another model, other settings or another kind of
-  /// search.
+  /// Write and read the complete state as JSON. A later run then continues with the same numbers.
+  /// restore() throws UserError if the file belongs to another model, other settings or another
+  /// kind of search.
   virtual void save(const std::filesystem::path& file) const = 0;
   virtual void restore(const std::filesystem::path& file) = 0;
 };

@@ -1,7 +1,7 @@
 #pragma once
-// Gates of DuoAttention for one model, found by gradient descent (Xiao et al. 2024, section 2.2).
-// In the rows of the answers, the last hidden states of a text read with gates should equal those
-// of the model itself, with gates as small as possible.
+// Trains the gates of DuoAttention for one model by gradient descent (Xiao et al. 2024, section
+// 2.2). The training compares the last hidden states of a text with gates to those of the model
+// itself, in the rows of the answers. It minimises the difference and the size of the gates.
 
 #include <filesystem>
 #include <memory>
@@ -19,45 +19,49 @@ namespace longhaul {
 struct DuoTraining {
   int steps = 200;
   double rate = 0.02;     ///< highest learning rate
-  double penalty = 0.05;  ///< weight of the mean gate, relative to the mean squared difference
+  double penalty = 0.05;  ///< factor of the mean gate in the loss
   GatedAttention::Sight sight;
   GatedAttention::Full full = GatedAttention::Full::kOfStream;
-  /// tasks of `longhaul eval`, in turn; "passkeys": ten_passkeys()
+  /// Tasks of `longhaul eval`, which are used in turn. "passkeys" means ten_passkeys().
   std::vector<std::string> tasks;
   int words = 32;                           ///< words per passkey
-  int64_t shortest = 1000, longest = 2000;  ///< tokens of a prompt
+  int64_t shortest = 1000, longest = 2000;  ///< tokens of the shortest and the longest prompt
   uint64_t seed = 1;
   Compute compute = Compute::kBest;
-  Queue queue;  ///< device of the training
+  Queue queue;  ///< queue of the training
 };
 
+/// Result of one step.
 struct DuoStep {
-  int64_t step = 0;  ///< from 0
+  int64_t step = 0;  ///< number of the step, from 0
   int64_t tokens = 0, answer_tokens = 0;
   double difference = 0;  ///< mean squared difference of the last hidden states
   double gates = 0;       ///< mean of the gates
   double loss = 0;        ///< difference + penalty * gates
 };
 
+/// Trains the gates, one step per prompt.
 class DuoTrainer final : public Calibration {
  public:
-  /// UserError for an unknown task.
+  /// Throws UserError for an unknown task.
   DuoTrainer(std::shared_ptr<const Engine> engine, const EvalData& data,
              std::optional<ChatTemplate> chat, const DuoTraining& settings);
   ~DuoTrainer() override;
 
   int64_t total() const override { return settings_.steps; }
   int64_t done() const override { return done_; }
+  /// Runs the next step and returns its result.
   DuoStep step();
-  /// Variant of step(); a step is never cancelled.
+  /// Runs the next step. A step is never cancelled.
   bool advance(const CancelFlag* cancel) override;
   std::string note() const override;  ///< describes the last step of this run
   double tokens_left() const override;
 
   const Gates& gates() const { return gates_; }
-  /// The gates to keep when training stops early: those after the stretch of steps with the lowest
-  /// mean loss. A stretch has one step per task, and at least 10. Before the first stretch is
-  /// complete these are the present gates.
+  /// Returns the best gates so far, which are used if training stops early. The steps are divided
+  /// into groups, which have at least 10 steps and at least one step per task. The result is the
+  /// gates after the group with the lowest mean loss. Before the first group is complete, it is the
+  /// current gates.
   const Gates& best() const { return best_.empty() ? gates_ : best_; }
 
   void save(const std::filesystem::path& file) const override;
@@ -74,7 +78,7 @@ class DuoTrainer final : public Calibration {
   std::optional<ChatTemplate> chat_;
   DuoTraining settings_;
   FrozenDecoder decoder_;
-  Array<float> d_;  // gradient of the residual stream
+  Array<float> d_;  // gradient with respect to the residual stream
   Gates gates_, best_;
   std::vector<double> losses_;  // losses of all steps
   double least_ = 0;            // mean loss of best_

@@ -1,8 +1,8 @@
 #pragma once
-// Search for ltri's settings for one model (Ltri-LLM, arXiv:2412.04757): its retrieval heads, and
-// theta, phi and lambda per layer. Prompts of several tasks are read densely and answered. The
-// replies determine the heads (eval/retrieval_heads.h). The sentences from which they are copied
-// determine the thresholds (calibrate/threshold_search.h).
+// Finds the settings of ltri for one model (Ltri-LLM, arXiv:2412.04757): its retrieval heads, and
+// theta, phi and lambda for each layer. Prompts of several tasks are processed with dense attention
+// and answered. The replies determine the retrieval heads (eval/retrieval_heads.h). The sentences
+// from which the replies are copied determine theta and phi (calibrate/threshold_search.h).
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -20,22 +20,22 @@
 namespace longhaul {
 
 struct LtriSearchSettings {
-  std::vector<std::string> tasks;  ///< tasks of `longhaul eval`, in turn
-  std::vector<int64_t> lengths;    ///< tokens of a prompt and its reply, in turn
-  int samples = 4;                 ///< prompts per task and length
+  std::vector<std::string> tasks;  ///< tasks of `longhaul eval`, which are used in turn
+  std::vector<int64_t> lengths;    ///< tokens of a prompt and its reply together; used in turn
+  int samples = 4;                 ///< number of prompts per task and length
   uint64_t seed = 1;
-  SessionOptions session;            ///< its method must be dense
-  std::optional<ChatTemplate> chat;  ///< none: bare text, with the reply's first words
+  SessionOptions session;            ///< its method must be dense attention
+  std::optional<ChatTemplate> chat;  ///< none: bare text, with the first words of the reply
   ThresholdSearchSettings spans;
-  int64_t init = 128, block = 128;  ///< ltri's n_init and block
-  double compression = 12;          ///< least number of tokens per index vector
-  double least = 0.1;               ///< least score of a retrieval head
-  std::string form = "longhaul";    ///< form to write to the profile
+  int64_t init = 128, block = 128;  ///< the options n_init and block of ltri
+  double compression = 12;          ///< smallest number of tokens per index vector
+  double least = 0.1;               ///< smallest score of a retrieval head
+  std::string form = "longhaul";    ///< value of the option `form` in the profile
 };
 
 class LtriSearch final : public Calibration {
  public:
-  /// UserError for an unknown task.
+  /// Throws UserError for an unknown task.
   LtriSearch(std::shared_ptr<const Engine> engine, const EvalData& data,
              const LtriSearchSettings& settings);
   LtriSearch(const LtriSearch&) = delete;  // heads_ refers to head_search_
@@ -43,7 +43,7 @@ class LtriSearch final : public Calibration {
 
   int64_t total() const override;
   int64_t done() const override { return done_; }
-  /// Runs a prompt. UserError if the length is too short for the task.
+  /// Runs one prompt. Throws UserError if the length is too short for the task.
   bool advance(const CancelFlag* cancel) override;
   std::string note() const override;
   double tokens_left() const override;
@@ -52,11 +52,11 @@ class LtriSearch final : public Calibration {
 
   const ThresholdSearch& spans() const { return spans_; }
   FoundHeads found() const { return heads_.means(); }
-  /// Sorted by score, best first.
+  /// Returns the retrieval heads, sorted by score, best first.
   std::vector<RetrievalHead> retrieval() const;
   double lambda(int layer) const { return spans_.lambda(layer, settings_.compression); }
-  /// Options of ltri for a profile: heads, form, block, and theta, phi and lambda of every layer,
-  /// which form=paper uses.
+  /// Returns the options of ltri for a profile: heads, form, block, and theta, phi and lambda of
+  /// every layer. Only form=paper uses the last three.
   nlohmann::ordered_json options() const;
 
  private:

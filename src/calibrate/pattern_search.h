@@ -1,8 +1,9 @@
 #pragma once
-// Search for MInference's pattern of every query head on whole prompts (arXiv:2407.02490, 3.2).
-// Each prompt is read in one pass, so that the prompt's last rows select columns and diagonals, and
-// every row from token 2,500 on counts. Of several prompts the search takes the pattern that
-// captured most attention, summed over the prompts where it was the best.
+// Finds the pattern of MInference for every query head, on whole prompts (arXiv:2407.02490, section
+// 3.2). Each prompt is processed in one pass, so the last rows of the prompt select columns and
+// diagonals. All rows from token 2,500 on are evaluated. If there are several prompts, each prompt
+// votes for its best pattern with the attention that the pattern captures, and the pattern with the
+// highest sum is used.
 
 #include <memory>
 #include <string>
@@ -18,9 +19,9 @@
 namespace longhaul {
 
 struct PatternSearchSettings {
-  std::vector<std::string> tasks;  ///< tasks of `longhaul eval`, in turn
-  std::vector<int64_t> lengths;    ///< tokens of a prompt and its reply, in turn
-  int prompts = 2;
+  std::vector<std::string> tasks;  ///< tasks of `longhaul eval`, which are used in turn
+  std::vector<int64_t> lengths;    ///< tokens of a prompt and its reply together; used in turn
+  int prompts = 2;                 ///< number of prompts
   uint64_t seed = 1;
   SessionOptions session;  ///< its method and chunk are ignored
   std::optional<ChatTemplate> chat;
@@ -38,8 +39,10 @@ class PatternSearch final : public Calibration {
   void save(const std::filesystem::path& file) const override;
   void restore(const std::filesystem::path& file) override;
 
-  /// [layer][query head]; the score is the mean share of attention where the pattern was the best.
-  /// Layers with the model's own window get the published fallback. At least one step must be done.
+  /// Returns the patterns, [layer][query head]. The score of a pattern is the share of attention
+  /// that it captures, averaged over the prompts for which it was the best. Layers that have a
+  /// sliding window in the model itself get the published default pattern. At least one step must
+  /// be done.
   HeadPatterns patterns() const;
 
  private:
@@ -51,7 +54,8 @@ class PatternSearch final : public Calibration {
   std::vector<HeadPatterns> found_;  ///< per prompt
 };
 
-/// The pattern of one head from those of several prompts, by the sum of their scores.
+/// Returns the pattern of one head, given its patterns in several prompts. It is the pattern with
+/// the highest sum of scores.
 HeadPattern most_caught(std::span<const HeadPattern> of_prompts);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Candidate settings of reattention for a model.
+// Provides candidate settings of reattention for a model.
 
 #include <vector>
 
@@ -8,13 +8,14 @@
 
 namespace longhaul {
 
-/// Visible lists of half, a quarter and all of `window` tokens, with half or a quarter of each as
-/// most recent tokens, and spans of 16 and 64 besides 32. This is the published setting (8,192,
-/// half of it, 32) in proportion, and variants close to it. `window` is the trained context, or
-/// less if prompts are so short that they would be visible as a whole. UserError below 640.
+/// Returns candidate settings for a context window of `window` tokens. The visible keys are half, a
+/// quarter or all of `window`. Half or a quarter of them are the most recent tokens. The span is
+/// 32, or also 16 and 64. The published setting (8,192 visible keys, half of them recent, span 32)
+/// is included in proportion. `window` is the trained context, or less if prompts are so short that
+/// all their tokens would be visible. Throws UserError if `window` is below 640.
 std::vector<SweptSetting> reattention_settings(int64_t window);
 
-/// Converts "reattention:local=1024,..." to JSON options for a profile.
+/// Converts a text such as "reattention:local=1024,..." to JSON options for a profile.
 nlohmann::ordered_json options_of(const std::string& attention);
 
 }  // namespace longhaul

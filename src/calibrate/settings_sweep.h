@@ -1,8 +1,8 @@
 #pragma once
-// Finds the best of several settings of a method. All settings answer the same prompts, and after
-// each round the better half continues (successive halving, Jamieson and Talwalkar 2016,
-// arXiv:1502.07943). Settings as good as the best also continue, because easy prompts do not
-// separate settings.
+// SettingsSweep finds the best of several settings of a method. All settings answer the same
+// prompts. After each round, the better half continues (successive halving: Jamieson and Talwalkar
+// 2016, arXiv:1502.07943). Settings that are as good as the best one also continue, because easy
+// prompts do not distinguish settings.
 
 #include <memory>
 #include <string>
@@ -17,37 +17,40 @@ namespace longhaul {
 
 struct SweptSetting {
   std::string attention;  ///< value of --attention
-  double cost = 0;        ///< the cheapest of equally good settings wins
+  double cost = 0;        ///< cost; the cheapest of equally good settings wins
 };
 
 struct SweepSettings {
-  std::string method;               ///< method of the settings
-  std::vector<SweptSetting> tried;  ///< the first is the default before any result
-  std::vector<std::string> tasks;   ///< tasks of `longhaul eval`, in turn
-  std::vector<int64_t> lengths;     ///< tokens of a prompt and its reply, in turn
-  int prompts = 4;                  ///< prompts per round for every remaining setting
+  std::string method;  ///< name of the method
+  /// The settings; the first one is the result if there are no answers yet.
+  std::vector<SweptSetting> tried;
+  std::vector<std::string> tasks;  ///< tasks of `longhaul eval`, which are used in turn
+  std::vector<int64_t> lengths;    ///< tokens of a prompt and its reply together; used in turn
+  int prompts = 4;                 ///< number of prompts per round and setting
   uint64_t seed = 1;
   SessionOptions session;            ///< its method is ignored
-  std::optional<ChatTemplate> chat;  ///< none: bare text, with the reply's first words
+  std::optional<ChatTemplate> chat;  ///< none: bare text, with the first words of the reply
 };
 
 class SettingsSweep final : public Calibration {
  public:
+  /// A setting with its scores.
   struct Scored {
     SweptSetting setting;
-    int64_t asked = 0;
-    double sum = 0;  ///< sum of scores in 0..1
-    bool left = true;
+    int64_t asked = 0;  ///< number of answers
+    double sum = 0;     ///< sum of the scores, each from 0 to 1
+    bool left = true;   ///< whether the setting still takes part
     double mean() const { return asked > 0 ? sum / static_cast<double>(asked) : 0; }
   };
 
-  /// UserError for an unknown task, or for a setting that the model does not support.
+  /// Throws UserError for an unknown task, or for a setting that the model does not support.
   SettingsSweep(std::shared_ptr<const Engine> engine, const EvalData& data,
                 const SweepSettings& settings);
 
-  int64_t total() const override;  ///< increases if settings turn out to be equally good
+  /// Returns the number of answers; it increases if settings turn out to be equally good.
+  int64_t total() const override;
   int64_t done() const override { return static_cast<int64_t>(scores_.size()); }
-  /// Runs a prompt with one of the settings.
+  /// Runs one prompt with one of the settings.
   bool advance(const CancelFlag* cancel) override;
   std::string note() const override;
   double tokens_left() const override;
@@ -55,10 +58,12 @@ class SettingsSweep final : public Calibration {
   void restore(const std::filesystem::path& file) override;
 
   const std::vector<Scored>& scored() const { return scored_; }
-  /// The best remaining setting so far, comparing only prompts that all of them have answered.
+  /// Returns the index of the best remaining setting. Only prompts that all remaining settings have
+  /// answered are compared.
   size_t best() const;
 
  private:
+  /// The next answer to compute.
   struct Turn {
     size_t setting = 0;
     int64_t prompt = 0;
@@ -74,10 +79,10 @@ class SettingsSweep final : public Calibration {
   const EvalData& data_;
   SweepSettings settings_;
   std::vector<Scored> scored_;
-  /// scores of all answers in order; all other state follows from them
+  /// Scores of all answers in order. All other state follows from them.
   std::vector<double> scores_;
-  int rounds_left_ = 0;      ///< including the present one
-  int64_t round_begin_ = 0;  ///< number of answers before the present round
+  int rounds_left_ = 0;      ///< number of rounds left, including the current one
+  int64_t round_begin_ = 0;  ///< number of answers before the current round
 };
 
 }  // namespace longhaul

@@ -1,5 +1,6 @@
 #pragma once
-// State files of calibrations: the kind of calibration, its settings, and numbers.
+// Reads and writes the state files of calibrations. A file contains the kind of calibration, its
+// settings and numbers.
 
 #include <cstdint>
 #include <filesystem>
@@ -11,25 +12,28 @@
 namespace longhaul {
 
 struct StateKey {
-  std::string_view method;  ///< "duo"
-  std::string settings;     ///< settings that distinguish states, including the model
+  std::string_view method;  ///< name of the method, such as "duo"
+  std::string settings;     ///< settings that must be equal to continue, including the model
 };
 
 void write_state(const std::filesystem::path& file, const StateKey& key,
                  const nlohmann::json& numbers);
 
-/// UserError if the file belongs to another method, another model or other settings.
+/// Reads the numbers of a state file. Throws UserError if the file belongs to another method,
+/// another model or other settings.
 nlohmann::json read_state(const std::filesystem::path& file, const StateKey& key);
 
-/// Reads key `name` of a state: a list of `count` finite numbers (-1: any number of them).
-/// UserError otherwise.
+/// Returns the value of `name`, a list of `count` finite numbers. count = -1 allows any number of
+/// them. Throws UserError if the value is invalid.
 std::vector<double> state_numbers(const nlohmann::json& state, const char* name, int64_t count,
                                   const std::filesystem::path& file);
 
-/// Reads key `name`: a whole number from 0 to `most`. UserError otherwise.
+/// Returns the value of `name`, an integer from 0 to `most`. Throws UserError if the value is
+/// invalid.
 int64_t state_integer(const nlohmann::json& state, const char* name, int64_t most,
                       const std::filesystem::path& file);
 
+/// Throws the UserError for a damaged state file.
 [[noreturn]] void refuse_damaged(const std::filesystem::path& file);
 
 }  // namespace longhaul

@@ -1,9 +1,10 @@
 #pragma once
-// Random search for the thresholds with which ltri divides a layer's blocks into spans (Ltri-LLM,
-// arXiv:2412.04757, section 5). theta, a quantile of the block's map, is uniform within (0.0001,
-// 0.95). phi, the overlap of two spans, is uniform within (0.01, 0.95). The aim is that some span
-// of the block equals the sentence that will be asked for. The search also counts the cost of each
-// lambda (3.3.2).
+// ThresholdSearch finds theta and phi, with which ltri divides a layer's blocks into spans, by
+// random search (Ltri-LLM, arXiv:2412.04757, section 5). theta is a quantile of the block's
+// attention map, and is drawn from (0.0001, 0.95). phi is the largest overlap of two spans, and is
+// drawn from (0.01, 0.95). Both distributions are uniform. The aim is that one of the spans equals
+// the sentence with the evidence, which a question will ask for. The search also counts the index
+// vectors for each value of lambda (section 3.3.2).
 
 #include <cstdint>
 #include <span>
@@ -14,14 +15,16 @@
 namespace longhaul {
 
 struct ThresholdSearchSettings {
-  int trials = 200;  ///< per layer; the first is theta 0.9, phi 0.1, the paper's usual values
+  /// Number of trials per layer; the first one is theta 0.9, phi 0.1, the usual values in the
+  /// paper.
+  int trials = 200;
   int spans = 4;     ///< most spans per block
   int vectors = 12;  ///< most index vectors per block
   SpanNeighbours ratio = SpanNeighbours::kRow;
   uint64_t seed = 1;
 };
 
-/// F1 of a span's tokens relative to another span.
+/// Returns the F1 score of a span's tokens relative to another span.
 double span_f1(const BlockSpan& span, const BlockSpan& wanted);
 
 class ThresholdSearch {
@@ -31,33 +34,37 @@ class ThresholdSearch {
   };
   struct Found {
     Trial trial;
-    double f1 = 0;     ///< F1 of the best span, averaged over the blocks with evidence
-    double usual = 0;  ///< the corresponding value for the first trial
-    int64_t blocks = 0;
+    double f1 = 0;       ///< F1 of the best span, averaged over the blocks with evidence
+    double usual = 0;    ///< f1 of the first trial
+    int64_t blocks = 0;  ///< number of blocks with evidence
   };
 
   ThresholdSearch(int layers, const ThresholdSearchSettings& settings);
 
+  /// Returns the values of a trial.
   Trial trial(int layer, int number) const;
-  /// Evaluates a block of the layer in all trials. `evidence` are tokens of the block; if its
-  /// length is 0 only the costs of lambda are counted.
+  /// Evaluates a block of the layer in all trials. `evidence` is the range of the block's tokens
+  /// that contain the evidence. If its length is 0, only index vectors are counted.
   void add(int layer, const BlockMap& map, const BlockSpan& evidence);
 
-  /// The trial with the highest mean, among equals the first; the first trial if no block had
-  /// evidence.
+  /// Returns the trial with the highest mean F1. Among equal trials it is the first one. If no
+  /// block had evidence, it is the first trial.
   Found best(int layer) const;
-  /// For that trial, the smallest candidate lambda with at most one index vector per `compression`
-  /// tokens; if there is none, the lambda with the fewest vectors.
+  /// Returns lambda for the best trial. It is the smallest candidate with at most one index vector
+  /// per `compression` tokens. If there is no such candidate, it is the one with the fewest
+  /// vectors.
   double lambda(int layer, double compression) const;
-  /// Tokens per index vector for that trial and lambda; 0 without blocks.
+  /// Returns the number of tokens per index vector for the best trial and this lambda. 0 if there
+  /// are no blocks.
   double compression(int layer, double lambda) const;
 
-  static std::span<const float> lambdas();  ///< candidate values, ascending
+  static std::span<const float> lambdas();  ///< returns the candidates for lambda, ascending
 
-  /// All counts, for a file: per layer blocks with evidence, tokens, sums of F1 [trials], index
-  /// vectors [trials, lambdas()].
+  /// Returns all counts, for a file. Per layer they are: the number of blocks with evidence, the
+  /// number of tokens, the sums of F1 [trials], and the numbers of index vectors [trials,
+  /// lambdas()].
   const std::vector<double>& numbers() const { return numbers_; }
-  /// Sets the counts; returns false if they are invalid or of another number.
+  /// Sets the counts. Returns false if they are invalid or if their number is wrong.
   bool set_numbers(std::vector<double> numbers);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Gradient probing for layers that can read the middle of a prompt with triangles (TriangleMix
-// 2025, section 3).
+// Finds the layers in which the middle of a prompt can use triangle attention, by probing gradients
+// (TriangleMix 2025, section 3).
 
 #include <memory>
 #include <optional>
@@ -17,41 +17,43 @@ namespace longhaul {
 
 struct TriangleProbe {
   int prompts = 100;
-  int64_t tokens = 2000;  ///< approximate tokens per prompt
+  int64_t tokens = 2000;  ///< approximate number of tokens per prompt
   uint64_t seed = 1;
-  std::optional<ChatTemplate> chat;  ///< none: bare text, as published
+  std::optional<ChatTemplate> chat;  ///< none: bare text, as in the publication
   Compute compute = Compute::kF32;
-  Queue queue;  ///< device of the probing
+  Queue queue;  ///< queue of the computation
   ProbedRegions regions;
 };
 
-/// Change of the logit of the expected value's first token when a layer's softmax weights in a
-/// region are scaled, averaged over the region's pairs, query heads and prompts.
+/// The change of a logit when a layer's softmax weights in a region are scaled. The logit is that
+/// of the first token of the expected value. The change is averaged over the pairs of the region,
+/// the query heads and the prompts.
 struct LayerGradients {
   PairSums streaming, last, middle;
 };
 
 struct ProbedLayers {
   std::vector<LayerGradients> layers;
-  /// number of prompts, and of those whose most likely token was the expected one
+  /// Number of prompts, and number of prompts whose most likely token was the expected one.
   int asked = 0, right = 0;
-  int64_t tokens = 0;  ///< total of all prompts
+  int64_t tokens = 0;  ///< total tokens of all prompts
 };
 
 class TriangleSearch final : public Calibration {
  public:
-  /// UserError for a model that the backward pass does not support (FrozenDecoder).
+  /// Throws UserError for a model that the backward pass does not support (FrozenDecoder).
   TriangleSearch(std::shared_ptr<const Engine> engine, const TriangleProbe& probe);
 
   int64_t total() const override { return probe_.prompts; }
   int64_t done() const override { return sums_.asked; }
-  /// Probes with one prompt, which cannot be cancelled. UserError if `tokens` is too short for one.
+  /// Probes with one prompt. The step cannot be cancelled. Throws UserError if `tokens` is too
+  /// small for a prompt.
   bool advance(const CancelFlag* cancel) override;
   double tokens_left() const override;
   void save(const std::filesystem::path& file) const override;
   void restore(const std::filesystem::path& file) override;
 
-  /// Means over the prompts so far.
+  /// Returns the means over the prompts so far.
   ProbedLayers found() const;
 
  private:
@@ -63,9 +65,10 @@ class TriangleSearch final : public Calibration {
   ProbedLayers sums_;
 };
 
-/// Layers sorted by the gradient of their middle, smallest first: by its signed mean, or by that of
-/// magnitudes. Layers with the model's own window are excluded. With magnitudes so is the last
-/// layer: only its last row is read, so its middle is always zero.
+/// Returns the layers sorted by the gradient of their middle region, smallest first. With
+/// `magnitudes`, the mean of the magnitudes is used, and otherwise the signed mean. Layers with a
+/// sliding window in the model itself are excluded. With `magnitudes` the last layer is also
+/// excluded: only its last row is used, so the gradient of its middle is always zero.
 std::vector<int> rank_layers(const ProbedLayers& found, const ModelShape& shape, bool magnitudes);
 
 }  // namespace longhaul

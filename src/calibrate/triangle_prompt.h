@@ -1,5 +1,5 @@
 #pragma once
-// TriangleMix's prompts of keys and values (2025, section 3) for probing layers.
+// Makes the key-value prompts of TriangleMix (2025, section 3), for probing layers.
 
 #include <cstdint>
 #include <optional>
@@ -12,17 +12,18 @@ namespace longhaul {
 
 struct TrianglePrompt {
   std::vector<int32_t> tokens;
-  int32_t wanted = 0;  ///< first informative token of the value
+  int32_t wanted = 0;  ///< first informative token of the expected value
 };
 
 struct TrianglePromptRequest {
   const Tokenizer* tokenizer = nullptr;
-  std::optional<ChatTemplate> chat;  ///< none: bare text, as published
+  std::optional<ChatTemplate> chat;  ///< none: bare text, as in the publication
   uint64_t seed = 1;
-  int64_t tokens = 0;  ///< upper bound
+  int64_t tokens = 0;  ///< most tokens of the prompt
 };
 
-/// A different prompt for every index. UserError if `tokens` is too short for two lines.
+/// Returns prompt `index`. Different indexes give different prompts. Throws UserError if `tokens`
+/// is too small for two lines.
 TrianglePrompt triangle_prompt(const TrianglePromptRequest& request, int index);
 
 }  // namespace longhaul

@@ -39,25 +39,25 @@ std::vector<int64_t> answer_tokens(const Tokenizer& tokenizer, const ComposedPro
 
 class AnswerRecall {
  public:
-  /// `prompt_tokens` is the number of tokens in the session after prefill. The reply is generated
-  /// only from rows from the prompt's last one on, so earlier rows are ignored.
+  /// `prompt_tokens` is the number of tokens in the session after prefill. Rows before the last row
+  /// of the prompt are ignored, because they generate no part of the reply.
   AnswerRecall(std::vector<int64_t> answer, int layers, int64_t prompt_tokens);
 
-  /// Receives the observations of Session::observe.
+  /// Records the attention of a step. Pass it to Session::observe.
   void observe(const LayerStep& step, std::span<const AttendTask> tasks);
 
-  /// Returns for each layer the share of answer tokens (0..1) that are visible to at least one
-  /// head, averaged over the rows. The result is empty without an answer in the text or without
-  /// observed rows.
+  /// Returns one value per layer: the share of the answer's tokens (0 to 1) that are visible to at
+  /// least one head, averaged over the rows. The result is empty if the text does not contain the
+  /// answer, or if no rows were observed.
   std::vector<double> by_layer() const;
 
  private:
-  /// Counts of one layer. The attention of a row may come in several calls of observe().
+  /// Counts of one layer. A method may attend to the keys of one row in several calls of observe().
   struct Layer {
-    std::vector<bool> seen;  ///< tokens visible to the present row
-    int64_t row = -1;        ///< position of the present row
-    int64_t rows = 0;        ///< number of rows so far, including it
-    int64_t before = 0;      ///< answer tokens visible to earlier rows, summed
+    std::vector<bool> seen;  ///< per answer token: whether it is visible to the current row
+    int64_t row = -1;        ///< position of the current row
+    int64_t rows = 0;        ///< number of rows so far, including the current one
+    int64_t before = 0;      ///< number of visible answer tokens, summed over the earlier rows
   };
   void look(const LayerStep& step, const KeySegment& segment, int64_t position, Layer& layer) const;
 

@@ -1,6 +1,6 @@
 #pragma once
-// Finds and reads the texts for tasks. They are files of the project (data/, compressed) and of a
-// user's folder (--data).
+// EvalData finds and reads the texts of tasks. They are files of the project (data/, compressed) or
+// of a user's folder (--data).
 
 #include <filesystem>
 #include <map>
@@ -13,25 +13,27 @@ namespace longhaul {
 
 class EvalData {
  public:
-  /// Files are searched in `extra` first (--data DIR; empty for none), then in data_folders().
+  /// Files are searched first in `extra` (--data DIR; may be empty), and then in data_folders().
   /// Throws UserError if `extra` is not a folder.
   explicit EvalData(const std::filesystem::path& extra = {});
 
-  /// Returns the text of a file such as "books/frankenstein.txt". NAME.gz is found as well. A file
-  /// is read once and kept in memory. Throws UserError that names the file and --data if the file
-  /// is missing, or that describes the problem. Not thread-safe.
+  /// Returns the text of a file such as "books/frankenstein.txt". The file may also be compressed
+  /// as NAME.gz. A file is read once and kept in memory. Throws UserError that names the file and
+  /// --data if the file is missing, or that describes the problem if it cannot be read. Not
+  /// thread-safe.
   const std::string& text(std::string_view name) const;
   bool has(std::string_view name) const;
 
  private:
-  std::filesystem::path find(std::string_view name) const;  ///< empty if there is none
+  /// Returns an empty path if there is no such file.
+  std::filesystem::path find(std::string_view name) const;
 
   std::vector<std::filesystem::path> folders_;
   mutable std::map<std::string, std::unique_ptr<std::string>, std::less<>> texts_;
 };
 
-/// Returns the folders to search: $LONGHAUL_DATA, `data` in the folders above the program (in a
-/// source tree), and `share/longhaul/data` beside its bin folder (in an installation).
+/// Returns the folders to search: $LONGHAUL_DATA, `data` in the folders above the program (source
+/// tree), and `share/longhaul/data` beside the program's bin folder (installation).
 std::vector<std::filesystem::path> data_folders();
 
 /// Reads a whole file and unpacks it if it is a gzip file. Throws UserError if it is unreadable,

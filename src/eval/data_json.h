@@ -21,8 +21,8 @@ struct DataValue {
 /// levels, or has more than 64 MiB.
 DataValue data_json(const EvalData& data, std::string_view name);
 
-/// A file of JSON lines whose objects are parsed on access, so that a task that uses only some
-/// objects does not parse the others. `data` must outlive it.
+/// A file of JSON lines. An object is parsed when it is accessed, so tasks do not parse objects
+/// that they do not use. `data` must outlive this object.
 class DataJsonLines {
  public:
   /// Throws UserError if the file is missing or has no lines. Empty lines are skipped.
@@ -51,13 +51,13 @@ std::vector<std::string_view> data_lines(const EvalData& data, std::string_view 
 
 /// Returns the value of a key, of any type.
 DataValue member(const DataValue& value, std::string_view key);
-/// Returns a text, or a number as text.
+/// Returns the text of a key's value. A number is converted to text.
 std::string text_member(const DataValue& value, std::string_view key);
-/// Returns a whole number from 1 to 2^31 - 1.
+/// Returns a key's value, an integer from 1 to 2^31 - 1.
 int count_member(const DataValue& value, std::string_view key);
-/// Returns the texts of a value that is a text, a number, or a list of texts and numbers.
+/// Returns the texts of a key's value, which is a text, a number, or a list of texts and numbers.
 std::vector<std::string> texts_member(const DataValue& value, std::string_view key);
-/// Returns the elements of a list, or of a list that is the value of a key.
+/// Returns the elements of a list. The list is the value itself, or the value of a key.
 std::vector<DataValue> elements(const DataValue& list);
 std::vector<DataValue> elements(const DataValue& value, std::string_view key);
 

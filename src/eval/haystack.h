@@ -1,7 +1,7 @@
 #pragma once
-// Makes long texts (haystacks) with hidden sentences (needles). The texts are parts of
-// public-domain books, of the user's essays, or lines of noise. They are cut so that the finished
-// prompt has the requested length.
+// Makes long texts (haystacks) with hidden sentences (needles). The text consists of public-domain
+// books, of the user's essays, or of lines of noise. It is shortened so that the finished prompt
+// has the requested length.
 
 #include <cstdint>
 #include <functional>
@@ -52,27 +52,30 @@ class BookStretch {
 /// Returns the start of the last sentence that begins at or before `at`.
 size_t sentence_start(std::string_view text, size_t at);
 
+/// A text to hide.
 struct Hidden {
   std::string text;  ///< a sentence or more
-  double depth = 0;  ///< place in the haystack: 0 is its beginning, 1 is its end
+  double depth = 0;  ///< position in the haystack, from 0 (beginning) to 1 (end)
 };
 
-/// Returns the haystack with every hidden text inserted, enclosed by `before` and `after`. A text
-/// is inserted at the last start of a sentence before its depth, or at the end if its depth is 1.
+/// Returns the haystack with every hidden text inserted, between `before` and `after`. A text is
+/// inserted at the last start of a sentence before its depth, or at the end if its depth is 1.
 std::string hide(std::string_view haystack, std::vector<Hidden> hidden,
                  std::string_view before = "", std::string_view after = " ");
 
-/// Returns the depth of a sample, which is one of ten evenly spaced points from 0 to 1. Any ten
-/// consecutive samples have ten different depths.
+/// Returns the depth for sample number `sample`. It is one of ten evenly spaced values from 0 to 1.
+/// Ten consecutive samples have ten different depths.
 double grid_depth(int sample);
 
-/// Finds the largest number of units with which prompt and reply do not exceed request.length, and
-/// calls fill(sample, units) with it. A unit is a byte of text, a line or a pair, as `fill` defines
-/// it. `units_per_token` is an estimate. Throws UserError if not even `least` units fit.
+/// Fills the sample so that prompt and reply have nearly request.length tokens and not more. `fill`
+/// defines the unit of filling, such as a byte of text, a line or a pair. Calls fill(sample, units)
+/// with different numbers, and last with the number that is used. `units_per_token` is an estimate.
+/// Throws UserError if `least` units do not fit.
 void fit_to_length(const TaskRequest& request, Sample& sample, double units_per_token,
                    int64_t least, const std::function<void(Sample&, int64_t units)>& fill);
 
-/// Variant of fit_to_length() for book text: `context` makes the sample's context from the text.
+/// Fills the sample's context with book text, as fit_to_length() does. `context` converts the text
+/// to the context.
 void fit_book_text(const TaskRequest& request, Sample& sample, const BookStretch& stretch,
                    const std::function<std::string(std::string_view text)>& context);
 

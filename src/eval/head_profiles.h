@@ -16,28 +16,28 @@ struct RetrievalHead {
   double score = 0;
 };
 
-/// Returns the heads with a score of at least `least`, best first. Heads with equal scores are
+/// Returns the heads whose score is at least `least`, best first. Heads with equal scores are
 /// sorted by layer and head.
 std::vector<RetrievalHead> retrieval_heads(const HeadScores& scores, double least);
 
-/// Returns the value of ltri's option `heads`, with the best head of each layer:
-/// "5.0:0.98/8.0:0.99".
+/// Returns the value of ltri's option `heads`, such as "5.0:0.98/8.0:0.99". It contains the best
+/// head of each layer.
 std::string ltri_heads(std::span<const RetrievalHead> best_first);
 
-/// Returns options of ltri for these heads, `heads` first. The other options differ from the
-/// published settings, because they find more answers with these heads (docs/methods/ltri.md,
-/// "Other models"). All keys of a block form its index. Every row of the question and every
-/// generated token looks up blocks.
+/// Returns options of ltri for these heads. The first one is `heads`. The other options differ from
+/// the published settings, because they find more answers with these heads (docs/methods/ltri.md,
+/// "Other models"). The index of a block consists of all its keys. Every row of the question and
+/// every generated token looks up blocks.
 nlohmann::ordered_json ltri_options(std::span<const RetrievalHead> best_first);
 
-/// Returns gates for duo. The gate of a KV head is the best score of its query heads, at most 1.
-/// Most heads copy nothing, so their gates would be equal. To order them, a thousandth of the gate
-/// is the highest frequency with which one of the query heads attends to keys that a streaming head
-/// would have evicted.
+/// Returns gates for duo. The gate of a KV head is the highest score of its query heads, at most 1.
+/// Most heads copy nothing, so their gates would be equal. To order these heads, a small value is
+/// added to the gate: a thousandth of the highest frequency with which one of the query heads
+/// attends to keys that a streaming head would have evicted.
 HeadGates duo_gates(const FoundHeads& found, std::span<const int> kv_heads);
 
-/// Returns the number of heads that stay full at this sparsity only because of their position,
-/// because some streaming head has the same gate.
+/// Returns the number of heads that are full heads at this sparsity only because of their position.
+/// A streaming head exists that has the same gate.
 int chosen_by_place(const HeadGates& gates, double sparsity);
 
 }  // namespace longhaul

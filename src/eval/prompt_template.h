@@ -1,6 +1,6 @@
 #pragma once
-// Fills in published prompts with names in braces:
-// "Read this.\n{context}\nQuestion: {input}".
+// Fills in the templates of published prompts. A template contains names in braces: "Read
+// this.\n{context}\nQuestion: {input}".
 
 #include <span>
 #include <string>
@@ -14,18 +14,19 @@ namespace longhaul {
 
 using PromptField = std::pair<std::string_view, std::string_view>;
 
-/// Replaces every {name} that is a field, without recursion. Other braces do not change.
+/// Replaces every {name} that is the name of a field. Replacements are not searched again. Other
+/// braces do not change.
 std::string fill_in(std::string_view text, std::span<const PromptField> fields);
 
-/// Sets context, separator and question so that they form `text` with {context} and the fields
-/// filled in. The context includes the text before it, and the white space after it is the
-/// separator. Without {context} the whole text is the question.
+/// Sets the sample's context, separator and question. Together they are `text`, with {context} and
+/// the fields filled in. Text before {context} becomes a part of the context, and white space after
+/// it becomes the separator. If there is no {context}, the whole text is the question.
 void place_prompt(Sample& sample, std::string_view text, std::string_view context,
                   std::span<const PromptField> fields);
 
-/// Removes the middle of a context if prompt and reply exceed request.length (0: no limit), as
-/// LongBench and InfiniteBench do, and records the removed amount in the sample. UserError if the
-/// rest alone is too long.
+/// Removes the middle of the sample's context if prompt and reply exceed request.length, as
+/// LongBench and InfiniteBench do. request.length = 0 means no limit. The number of removed tokens
+/// is stored in the sample. Throws UserError if the prompt is too long even without context.
 void cut_to_length(const TaskRequest& request, Sample& sample);
 
 }  // namespace longhaul

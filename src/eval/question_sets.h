@@ -1,6 +1,6 @@
 #pragma once
-// Questions with a common pool of paragraphs, for multi-document tasks. Some paragraphs answer a
-// question, and the others are distractors.
+// Reads sets of questions for multi-document tasks. All questions of a set share a pool of
+// paragraphs. Some paragraphs answer a question, and the others are distractors.
 
 #include <cstdint>
 #include <string>
@@ -19,13 +19,15 @@ struct QuestionDocument {
 struct Question {
   std::string text;
   std::vector<std::string> answers;
-  std::vector<size_t> gold;  ///< documents that contain the answer
-  std::vector<size_t> own;   ///< gold documents first, then others given with the question
-  std::vector<size_t> near;  ///< others from the same article: the first distractors
+  std::vector<size_t> gold;  ///< indexes of documents that contain the answer
+  /// Indexes of gold documents, followed by other documents given with the question.
+  std::vector<size_t> own;
+  /// Indexes of other documents from the same article, which are the first distractors.
+  std::vector<size_t> near;
 };
 
 struct QuestionSet {
-  std::vector<QuestionDocument> documents;  ///< without duplicates, sorted by titles and texts
+  std::vector<QuestionDocument> documents;  ///< without duplicates, sorted by title and text
   std::vector<Question> questions;          ///< in file order
 };
 
@@ -37,7 +39,7 @@ QuestionSet hotpotqa(const EvalData& data);
 /// Returns Natural Questions from qa/nq_open.jsonl, with one passage each.
 QuestionSet natural_questions(const EvalData& data);
 
-/// Returns documents that are not in `without`, in random order.
+/// Returns the documents that are not in `without`, in random order.
 std::vector<size_t> distractors(const QuestionSet& set, const std::vector<size_t>& without,
                                 Random& random);
 

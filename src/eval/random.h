@@ -1,6 +1,6 @@
 #pragma once
-// Random numbers for tasks. Each sample has its own sequence, so that sample i does not depend on
-// the number of samples.
+// Generates random numbers for tasks. Each sample has its own sequence of numbers, so sample i does
+// not depend on the number of samples.
 
 #include <xxhash.h>
 
@@ -17,23 +17,25 @@ namespace longhaul {
 class Random {
  public:
   explicit Random(uint64_t seed) : numbers_(seed) {}
-  /// The sequence of one sample of a task.
+  /// Generates the sequence of one sample of a task.
   Random(std::string_view task, uint64_t seed, int64_t length, int64_t sample)
       : numbers_(
             seed_of(task, seed, static_cast<uint64_t>(length), static_cast<uint64_t>(sample))) {}
 
   uint64_t bits() { return numbers_.next(); }
 
-  /// Returns a number from 0 to count - 1. The bias of the remainder is below 2^-32 for every count
-  /// in use.
+  /// Returns a number from 0 to count - 1. The numbers are not exactly uniform, but the bias is
+  /// below 2^-32 for all values of `count` in use.
   uint64_t below(uint64_t count) {
     LH_ASSERT(count > 0);
     return bits() % count;
   }
+  /// Returns a number from `least` to `most`.
   int64_t between(int64_t least, int64_t most) {
     return least + static_cast<int64_t>(below(static_cast<uint64_t>(most - least) + 1));
   }
-  double unit() { return static_cast<double>(bits() >> 11) * 0x1p-53; }  ///< [0, 1)
+  /// Returns a number in [0, 1).
+  double unit() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
 
   template <class List>
   const auto& pick(const List& list) {
@@ -47,7 +49,7 @@ class Random {
     }
   }
 
-  /// Returns a number with `count` digits, the first of which is not 0: "4082716".
+  /// Returns a number with `count` digits as text, such as "4082716". The first digit is not 0.
   std::string digits(int count) {
     std::string text(1, static_cast<char>('1' + below(9)));
     while (static_cast<int>(text.size()) < count) text += static_cast<char>('0' + below(10));

@@ -1,6 +1,6 @@
 #pragma once
-// Appends records to DIR/samples.jsonl as they come, so that a kill or a power failure loses at
-// most the line being written.
+// RecordWriter appends records to DIR/samples.jsonl as soon as they exist. A kill or a power
+// failure therefore loses at most the line that is being written.
 
 #include <cstdint>
 #include <filesystem>
@@ -14,21 +14,21 @@
 
 namespace longhaul {
 
-/// The prompt of a sample according to its records (with or without opening words).
+/// The prompt of a sample as recorded in an existing file.
 struct FoundPrompt {
-  std::string sample_hash;  ///< empty: written by a program version without it
-  std::string prompt_hash;  ///< hash of the whole prompt as methods read it; empty: only baselines
-                            ///< have answered
+  std::string sample_hash;  ///< empty: an older program version wrote the record
+  /// Hash of the whole prompt as methods process it. Empty: only baselines have answered.
+  std::string prompt_hash;
   int64_t prompt_tokens = 0;  ///< tokens of the whole prompt
 };
 
 class RecordWriter {
  public:
-  /// Locks the folder's file against other runs and reads its contents without changing them. If
-  /// there is none, it creates an empty file, which is removed again unless begin() follows.
+  /// Locks the file in the folder against other runs, and reads it without changing it. If there is
+  /// no file, an empty file is created. The destructor removes it again if begin() was not called.
   /// Records with an error are skipped and computed again, because more memory may be available
-  /// now. Throws UserError if the file is locked, damaged or not writable, or holds answers to
-  /// different prompts of one sample.
+  /// now. Throws UserError in these cases: the file is locked, damaged or not writable; it contains
+  /// answers to different prompts of one sample.
   explicit RecordWriter(const std::filesystem::path& folder);
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;
@@ -40,33 +40,34 @@ class RecordWriter {
 
   /// Returns whether the file has a record with the same (task, opening, length, id, method).
   bool has(const Record& record) const;
-  /// Returns the prompt for the record's (task, opening, length, id) that the file contained when
-  /// it was opened, or null if it contained no such record. Thread-safe.
+  /// Returns the prompt with the record's (task, opening, length, id) in the file as it was when it
+  /// was opened. Returns null if there is no such record. Thread-safe.
   const FoundPrompt* found_prompt(const Record& record) const;
-  /// Adds the records of one sample, except records that are already in the file. The records are
-  /// on disk when it returns. Thread-safe.
+  /// Appends the records of one sample, except records that are already in the file. When it
+  /// returns, the records are on disk. Thread-safe.
   void add(const std::vector<Record>& records);
 
-  /// Records of this run and of earlier ones. Do not call while threads add.
+  /// Returns the records of this run and of earlier ones. Do not call it while threads add records.
   const std::vector<Record>& records() const { return records_; }
-  size_t found() const { return found_; }  ///< number of records in the file when it was opened
+  /// Returns the number of records in the file when it was opened.
+  size_t found() const { return found_; }
 
  private:
-  void leave();    ///< closes the file; removes it if it is empty and no run has begun
+  void leave();    ///< closes the file, and removes it if it is empty and begin() was not called
   void rewrite();  ///< rewrites the file from records_
   void note_prompt(const Record& record);
   void append(const std::string& lines);
 
   std::filesystem::path path_;
   int file_ = -1;
-  bool torn_ = false;         ///< the file ends with an incomplete line
-  uint64_t whole_bytes_ = 0;  ///< size before the incomplete line when the file was opened
-  bool failures_ = false;     ///< the file contains records with an error
+  bool torn_ = false;         ///< whether the file ends with an incomplete line
+  uint64_t whole_bytes_ = 0;  ///< bytes of complete lines when the file was opened
+  bool failures_ = false;     ///< whether the file contains records with an error
   bool begun_ = false;
   mutable std::mutex mutex_;
   std::vector<Record> records_;
   std::unordered_set<std::string> keys_;
-  /// prompts found in the file, by prompt_key()
+  /// Prompts in the file, by prompt_key().
   std::unordered_map<std::string, FoundPrompt> prompts_;
   size_t found_ = 0;
 };

@@ -1,9 +1,8 @@
 #pragma once
-// Finds retrieval heads, which are the query heads that attend to the text that the reply copies
-// (Wu et al., arXiv:2404.15574). Ltri-LLM (arXiv:2412.04757) uses them. The score of a head grows
-// with each generated token that it copies: the key with the most attention of the newest row is in
-// the answer, and its token is the generated token. The growth is 1 / (number of tokens of the
-// answer in the text).
+// Finds retrieval heads. They are the query heads that attend to the text which the reply copies
+// (Wu et al., arXiv:2404.15574). Ltri-LLM (arXiv:2412.04757) uses them. A head copies a generated
+// token if the key to which it attends most is in the answer and has the same token. Each copied
+// token increases the score of the head by 1 / (number of tokens of the answer in the text).
 
 #include <cstdint>
 #include <functional>
@@ -21,18 +20,18 @@
 
 namespace longhaul {
 
-/// [layer][query head], from 0 to (generated tokens) / (tokens of the answer)
+/// Scores, [layer][query head]. A score is from 0 to (generated tokens) / (tokens of the answer).
 using HeadScores = std::vector<std::vector<double>>;
 
-/// Collects the keys to which each query head of the decoded tokens attends most. It is used with
-/// Session::observe of a dense session. In layers with the model's own sliding window, only keys
-/// within it count.
+/// Records the key to which each query head attends most, for each decoded token. Use it with
+/// Session::observe of a session with dense attention. In layers that have a sliding window in the
+/// model itself, only keys in the window are considered.
 class StrongestKeys {
  public:
   explicit StrongestKeys(const ModelShape& shape);
 
   void observe(const LayerStep& step);
-  /// Returns the key for decoded token `row` (from 0), as a position in the context.
+  /// Returns the position in the context of the key for decoded token `row` (counted from 0).
   int32_t at(size_t row, size_t layer, size_t head) const {
     const auto layers = static_cast<size_t>(layers_), heads = static_cast<size_t>(heads_);
     return keys_[(row * layers + layer) * heads + head];
@@ -47,13 +46,14 @@ class StrongestKeys {
 /// Computes the score of a head from the keys to which it attends.
 class CopyScore {
  public:
-  /// `answer`: positions of the answer's tokens in the prompt, ascending, at least one.
+  /// `answer` holds the positions of the answer's tokens in the prompt, ascending. It must not be
+  /// empty.
   CopyScore(std::span<const int32_t> prompt, std::span<const int64_t> answer);
 
-  /// Returns the score of a row from which `token` was generated. `strongest` is the key with the
-  /// most attention of the row.
+  /// Returns the increase of the score by one row. `token` is the token that was generated from the
+  /// row, and `strongest` is the key to which the row attends most.
   double of(int64_t strongest, int32_t token) const;
-  /// Adds the scores of a whole reply; token i was generated from decoded token i.
+  /// Adds the scores of a whole reply. Token i of `reply` was generated from decoded token i.
   void add(const StrongestKeys& strongest, std::span<const int32_t> reply,
            HeadScores& scores) const;
 
@@ -62,46 +62,51 @@ class CopyScore {
   std::span<const int64_t> answer_;
 };
 
-/// Returns whether a streaming head of duo would have evicted the key at `key` before a row at
-/// `position`, with duo's default numbers of first and recent tokens.
+/// Returns whether a streaming head of duo would have evicted the key at position `key` before the
+/// row at `position`. The numbers of first and recent tokens are duo's defaults.
 bool beyond_streaming(int64_t key, int64_t position);
 
+/// Settings of a search.
 struct HeadSearch {
-  std::vector<int64_t> lengths;  ///< tokens of a prompt and its reply
-  int samples = 10;              ///< samples per length: facts at different depths of books
+  std::vector<int64_t> lengths;  ///< tokens of a prompt and its reply together
+  /// Number of samples per length; they ask for facts at different depths of books.
+  int samples = 10;
   uint64_t seed = 1;
-  SessionOptions session;            ///< its method must be dense
-  std::optional<ChatTemplate> chat;  ///< without one, prompts end with the reply's first words
+  SessionOptions session;  ///< its method must be dense attention
+  /// none: prompts are bare text and end with the first words of the reply.
+  std::optional<ChatTemplate> chat;
   std::function<void(int done, int total)> progress;
   const CancelFlag* cancel = nullptr;
 };
 
 struct FoundHeads {
   HeadScores scores;  ///< mean over the counted replies
-  /// Share of the tokens of the counted replies for which duo's streaming heads would have evicted
-  /// the key with the most attention. It orders heads that copy nothing.
+  /// Share of the tokens of the counted replies for which a streaming head of duo would have
+  /// evicted the key with the most attention. It orders heads that copy nothing.
   HeadScores distant;
-  int asked = 0;
-  int counted = 0;  ///< replies with more than half of the answers' words
+  int asked = 0;  ///< number of replies
+  /// Number of replies that contain more than half of the answers' words; only these are used.
+  int counted = 0;
   bool finished = false;
 };
 
-/// Accumulates the scores of one model's heads, reply by reply.
+/// Accumulates the scores of a model's heads, reply by reply.
 class HeadCount {
  public:
-  /// Uses `session`, `chat` and `cancel` of a search, which must outlive this object.
+  /// Uses `session`, `chat` and `cancel` of `search`. `search` must outlive this object.
   HeadCount(std::shared_ptr<const Engine> engine, const HeadSearch& search);
 
-  /// Returns the prompt of the sample. If there is no chat template, it ends with the reply's first
-  /// words.
+  /// Returns the prompt of a sample. If there is no chat template, it ends with the first words of
+  /// the reply.
   ComposedPrompt compose(const Sample& sample) const;
   const PromptComposer& composer() const { return composer_; }
-  /// Runs the prompt. `watch` is called for every layer of the prompt before the last token.
-  /// Returns false if cancelled; nothing is counted in that case.
+  /// Runs a prompt and adds its scores. `watch` is called for every layer of the prompt, without
+  /// its last token. Returns false if the run was cancelled; nothing is added then.
   bool ask(const Sample& sample, const ComposedPrompt& prompt,
            const std::function<void(const LayerStep&)>& watch = {});
 
-  const FoundHeads& sums() const { return sums_; }  ///< scores are sums over the replies
+  /// Returns sums; `scores` are not yet divided by the number of replies.
+  const FoundHeads& sums() const { return sums_; }
   void set_sums(FoundHeads sums) { sums_ = std::move(sums); }
   FoundHeads means() const;
 
@@ -114,7 +119,7 @@ class HeadCount {
   FoundHeads sums_;
 };
 
-/// Runs the task `fact` at every length. Throws UserError if a length is too short for it.
+/// Runs the task `fact` at every length. Throws UserError if a length is too short for the task.
 FoundHeads find_retrieval_heads(const std::shared_ptr<const Engine>& engine, const EvalData& data,
                                 const HeadSearch& search);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Checks the answers in the folder of a run: which answers exist, and whether they belong to the
-// prompts of this run.
+// RunAnswers checks the answers in the folder of a run. It determines which answers exist, and
+// whether they belong to the prompts of this run.
 
 #include <filesystem>
 #include <memory>
@@ -17,26 +17,27 @@ Record cell_of(const QueuedSample& queued, bool opening);
 
 class RunAnswers {
  public:
-  /// Begins the folder with run_json()'s `run`, or continues it. Before any change it checks
-  /// everything that can be checked at this point: the conditions of the run, the samples that
-  /// `queue` has planned, and the first sample of every length with answers in the folder (`queue`
-  /// makes it for this check). Warns if the answers come from another build of the program.
+  /// Creates or continues the run in the folder. `run` is the result of run_json(). Before any
+  /// change, it checks everything that can be checked: the conditions of the run, the samples that
+  /// `queue` has made, and the first sample of every length with answers in the folder, which
+  /// `queue` makes for this check. Warns if the answers come from another build of the program.
   RunAnswers(const std::filesystem::path& folder, const nlohmann::ordered_json& run,
              SampleQueue& queue, const PromptComposer& composer, Openings openings);
 
-  /// Returns the prompt of a cell that the folder contained when it was opened, or null. Throws
-  /// UserError if that prompt was made from another sample. This can happen because --data and
-  /// --lengths (to which samples with their own length are cut) may differ between runs.
+  /// Returns the prompt of a cell in the folder as it was when it was opened, or null. Throws
+  /// UserError if that prompt was made from another sample. The reason can be that --data or
+  /// --lengths differ between runs (samples with their own length are cut to --lengths).
   const FoundPrompt* found_prompt(const Sample& sample, Record cell) const;
-  /// Checks the prompt by its tokens, for records without a sample hash.
+  /// Throws UserError if the tokens of a prompt differ from those in the folder. Used for records
+  /// without a sample hash.
   void check_prompt(const FoundPrompt& found, const Record& cell,
                     const std::vector<int32_t>& tokens) const;
-  /// Returns whether the cell, including its method, has a record. For a predicted text, every
-  /// stretch must have a record.
+  /// Returns whether there is a record for the cell, including its method. For a predicted text,
+  /// there must be a record for every stretch.
   bool answered(const Sample& sample, const Record& cell, const FoundPrompt& found) const;
 
-  /// Records in run.json that all answers exist, unless answers are missing that an earlier run
-  /// requested and this run did not.
+  /// Records in run.json that all answers exist. Does nothing if answers are missing that an
+  /// earlier run requested and this run did not request.
   void finish();
 
   RecordWriter& writer() { return *writer_; }

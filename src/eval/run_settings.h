@@ -1,7 +1,7 @@
 #pragma once
-// The settings of a run, and the file DIR/run.json that records them. A run can continue in the
-// folder of an earlier run if its conditions are the same. It may add tasks, methods, lengths or
-// samples.
+// Defines the settings of a run, and the file DIR/run.json that records them. A run can continue in
+// the folder of an earlier run if its conditions are the same. It may add tasks, methods, lengths
+// or samples.
 
 #include <cstdint>
 #include <filesystem>
@@ -19,9 +19,9 @@ namespace longhaul {
 /// A task of this run, either from the registry or from a user's file.
 struct PlannedTask {
   std::string name, summary, rule, source;
-  /// hash of the user's file used by the task (cases, essays); otherwise empty
+  /// Hash of the user's file that the task uses (cases, essays). Empty if there is no such file.
   std::string contents;
-  bool scales = true;
+  bool scales = true;  ///< whether samples can have any requested length
   std::function<std::vector<Sample>(const TaskRequest&)> make;
 };
 
@@ -31,59 +31,62 @@ enum class Openings : uint8_t {
   kBoth,  ///< samples with opening words are run both ways
 };
 
-/// Length of tasks that can have any length, if no length is given.
+/// The length of tasks that can have any length, if no length is given.
 inline constexpr int64_t kUsualLength = 4096;
 
-/// A part of the samples of every task and length: those whose number, from 0 on, is `index` modulo
-/// `count`. Shards of one run may be computed on different machines (report/merge_shards.h).
+/// A part of the samples of every task and length. It contains the samples whose number (counted
+/// from 0) modulo `count` is `index`. The shards of one run may be computed on different machines
+/// (report/merge_shards.h).
 struct EvalShard {
   int index = 0, count = 1;
 
   bool holds(size_t sample) const {
     return sample % static_cast<size_t>(count) == static_cast<size_t>(index);
   }
-  /// Number of samples among the first `samples`.
+  /// Returns how many of the first `samples` samples belong to the shard.
   int64_t share_of(int64_t samples) const { return (samples - index + count - 1) / count; }
-  std::string text() const;  ///< "1/4": the first of four
+  std::string text() const;  ///< returns a text such as "1/4", which is the first of four shards
 };
 
-/// Reads "1/4". Throws UserError.
+/// Parses a text such as "1/4". Throws UserError if it is invalid.
 EvalShard shard_from(const std::string& text);
 
 struct EvalSettings {
   std::vector<MethodSpec> methods;
-  /// Tokens for prompt and reply together. If empty, the length is kUsualLength, and samples with
-  /// their own length are cut to the model's trained context.
+  /// Tokens of prompt and reply together. If it is empty, the length is kUsualLength, and samples
+  /// with their own length are cut to the model's trained context.
   std::vector<int64_t> lengths;
+  /// Length to which samples with their own length are cut; 0: they are not cut. for_model() sets
+  /// it.
   int64_t longest_text =
       0;  ///< length to which samples with their own length are cut; 0: not cut; set by for_model()
   int samples = 20;
   EvalShard shard;
   uint64_t seed = 1;
   Openings openings = Openings::kBoth;
-  bool controls = false;      ///< also run control:no-context and control:middle-cut
-  double kept_by_cut = 0.25;  ///< share of the prompt's tokens kept by control:middle-cut
+  bool controls = false;      ///< whether control:no-context and control:middle-cut are also run
+  double kept_by_cut = 0.25;  ///< share of the prompt's tokens that control:middle-cut keeps
   /// If true, methods that look up blocks also run with the evidence shown: the blocks with the
-  /// answer are added to the looked-up blocks (Ltri-LLM, section 2).
+  /// answer are added to the blocks that the method selects (Ltri-LLM, section 2).
   bool inject_evidence = false;
-  bool raw = false;           ///< no chat template
-  std::string chat_template;  ///< a name or a file; empty: the model's own
+  bool raw = false;           ///< whether prompts have no chat template
+  std::string chat_template;  ///< a name or a file; empty: the template of the model
   SessionOptions session;     ///< its `attention` is ignored
-  int parallel = 1;
-  /// Number of replies that are decoded as a batch, as far as memory allows. If `parallel` is above
+  int parallel = 1;           ///< number of threads that run samples
+  /// Number of replies that are decoded in one batch, if memory allows it. If `parallel` is above
   /// 1, each thread decodes its replies one by one.
   int together = 1;
-  /// If true, methods that prefill densely and act only after the prefill share one dense prefill.
+  /// If true, methods whose prefill is dense until its end share one dense prefill.
   bool share_reading = true;
   bool sources = false;  ///< whether to compute Record::source_rank
-  /// Number of tokens at the end of every prompt that are processed like generated tokens (50 in
-  /// DuoAttention, A.3). Methods that select keys during decode have then selected keys before the
-  /// reply begins. If it is not 0, prefills are not shared.
+  /// Number of tokens at the end of every prompt that are processed one by one, like generated
+  /// tokens (50 in DuoAttention, A.3). Methods that select keys during decode have then selected
+  /// keys before the reply begins. If it is not 0, prefills are not shared.
   int simulated = 0;
   std::filesystem::path data;  ///< --data; may be empty
-  // The following fields are used only in run.json.
+  // The following fields are only written to run.json.
   std::string model, version, command, isa;
-  std::string build;  ///< source revision of the program; not compared; may be empty
+  std::string build;  ///< source revision of the program; may differ between runs; may be empty
 };
 
 inline constexpr std::string_view kNoContext = "control:no-context";
@@ -94,10 +97,10 @@ inline constexpr std::string_view kWithEvidence = "control:evidence+";
 /// Returns the methods that also run with the evidence shown.
 std::vector<MethodSpec> shown_evidence(const EvalSettings& settings);
 
-/// Returns the method names in the records, with the baselines last.
+/// Returns the method names as they are in the records, with the baselines last.
 std::vector<std::string> method_names(const EvalSettings& settings);
 
-std::string_view name_of(Openings openings);  ///< "off", "on", "both"
+std::string_view name_of(Openings openings);  ///< returns "off", "on" or "both"
 
 /// Returns the contents of run.json. record.h lists the keys that reports use.
 nlohmann::ordered_json run_json(const EvalSettings& settings, const Engine& engine,
@@ -110,20 +113,21 @@ void make_run_folder(const std::filesystem::path& folder);
 /// run.json.
 bool has_begun(const std::filesystem::path& folder);
 
-/// Returns the folder's run.json merged with `run`, the contents for this run, and writes nothing.
-/// "unfinished" becomes the request of this run plus the open parts of earlier runs. Throws
-/// UserError naming the setting by which the runs differ, if they are not comparable.
+/// Returns the contents of the folder's run.json after this run, without writing them. `run` holds
+/// the contents for this run alone. "unfinished" becomes the request of this run and the unfinished
+/// parts of earlier runs. If the runs are not comparable, throws UserError that names the setting
+/// in which they differ.
 nlohmann::ordered_json continued_run(const std::filesystem::path& folder,
                                      const nlohmann::ordered_json& run);
 
-/// Returns the builds of the program that the folder's run.json names. The result is empty if the
-/// build of `run` is among them or unknown.
+/// Returns the builds of the program that the folder's run.json names. Returns an empty text if the
+/// build of `run` is one of them or is unknown.
 std::string other_builds(const std::filesystem::path& folder, const nlohmann::ordered_json& run);
 
 /// Writes `folder`/run.json.
 void write_run(const std::filesystem::path& folder, nlohmann::ordered_json run);
 
-/// Returns the parts of run.json that describe the request.
+/// Returns the parts of run.json that describe which answers are requested.
 nlohmann::ordered_json asked_by(const nlohmann::ordered_json& run);
 
 /// Removes "unfinished" from the folder's run.json.

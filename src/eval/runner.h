@@ -1,7 +1,7 @@
 #pragma once
-// Runs `longhaul eval`: every sample of every task with every method. Lengths ascend and methods
-// form the innermost loop, so that the results are comparable after an early end. Continues where
-// an earlier run in the same folder stopped.
+// Runs `longhaul eval`: every sample of every task with every method. The shortest length comes
+// first, and methods are the innermost loop, so that results are comparable if a run ends early. A
+// run continues where an earlier run in the same folder stopped.
 
 #include <filesystem>
 #include <functional>
@@ -16,50 +16,52 @@
 
 namespace longhaul {
 
+/// Progress of a run.
 struct EvalProgress {
   struct Method {
     std::string name;
-    double sum = 0;  ///< sum of scores (without metric nll)
-    int64_t scored = 0;
+    double sum = 0;      ///< sum of the scores; metric "nll" is not included
+    int64_t scored = 0;  ///< number of scores
   };
-  int64_t done = 0, total = 0;  ///< answers: (sample, opening, method)
-  // Work, estimated from lengths:
-  double fresh = 0;  ///< work of the answers given by this run
-  double left = 0;   ///< work of the remaining answers; answers of earlier runs count neither here
-                     ///< nor in `fresh`
+  int64_t done = 0, total = 0;  ///< number of answers; an answer is (sample, opening, method)
+  // Work in processed tokens, estimated from lengths:
+  double fresh = 0;  ///< work of the answers that this run has computed
+  /// Work of the answers that are not complete. Answers of earlier runs are neither in `left` nor
+  /// in `fresh`.
+  double left = 0;
   std::vector<Method> methods;
 };
 
-/// Returns the remaining seconds at the present speed. `seconds` is the time of this run so far.
-/// The result is negative if it is too early for an estimate.
+/// Returns an estimate of the remaining seconds. `seconds` is the time of this run so far. The
+/// result is negative if it is too early for an estimate.
 double seconds_left(const EvalProgress& progress, double seconds);
 
 struct EvalHooks {
-  /// Called after every answer, from any thread, but never by two threads at once.
+  /// Called after every answer. Any thread may call it, but never two threads at once.
   std::function<void(const EvalProgress& progress)> progress;
   const CancelFlag* cancel = nullptr;
 };
 
 struct EvalOutcome {
   std::vector<Record> records;  ///< all records of the folder
-  size_t found = 0;             ///< number of records present before
+  size_t found = 0;             ///< number of records in the folder before this run
   bool finished = false;
   double seconds = 0;
   // Sums over all threads:
   double engine_seconds = 0;  ///< prefill and decode
-  double idle_seconds = 0;    ///< waiting without a sample while others still worked
+  double idle_seconds = 0;    ///< waiting without a sample while other threads still worked
 };
 
-/// Returns the tasks with these names, which are names of the registry or "jsonl:FILE". The name of
-/// a family ("ruler") stands for all its tasks. Tasks of a family whose data are missing are
-/// skipped with a warning, unless none would remain. Throws UserError for an unknown name or an
-/// invalid line of a file. `data` is the folder of --data.
+/// Returns the tasks with these names. A name is a name of the registry or "jsonl:FILE". The name
+/// of a family, such as "ruler", stands for all its tasks. Tasks of a family whose data are missing
+/// are skipped with a warning, unless no task of the family would remain. Throws UserError for an
+/// unknown name or an invalid line of a file. `data` is the folder of --data.
 std::vector<PlannedTask> plan_tasks(std::span<const std::string> names,
                                     const std::filesystem::path& data = {});
 
-/// Runs the settings and stores the records in the folder. Throws UserError if the folder contains
-/// another run or answers to other prompts, if data are missing, if the model does not support a
-/// method, or if a length is too short for a task.
+/// Runs the settings and stores the records in the folder. Throws UserError in these cases: the
+/// folder contains another run or answers to other prompts; data are missing; the model does not
+/// support a method; a length is too short for a task.
 EvalOutcome run_eval(const std::shared_ptr<const Engine>& engine, const EvalSettings& settings,
                      std::span<const PlannedTask> tasks, const std::filesystem::path& folder,
                      const EvalHooks& hooks = {});

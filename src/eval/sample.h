@@ -1,5 +1,5 @@
 #pragma once
-// A sample is a question about a text with its expected answers. Tasks make samples, and the runner
+// Sample is a question about a text with its expected answers. Tasks make samples, and the runner
 // runs them.
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace longhaul {
 
 /// A message of a conversation before the question.
 struct SampleTurn {
-  bool assistant = false;  ///< false: the user's message
+  bool assistant = false;  ///< false: a message of the user
   std::string content;
 };
 
@@ -20,30 +20,31 @@ struct Sample {
   std::string group;    ///< category for tables; may be empty
   std::string context;  ///< the document; empty for a bare question
   std::string question;
-  /// The reply's first words, placed after the chat template's assistant mark when openings are on
-  /// ("The special magic number for K mentioned in the provided text is"). May be empty.
+  /// The first words of the reply, such as "The special magic number for K mentioned in the
+  /// provided text is". If openings are on, they follow the assistant mark of the chat template.
+  /// May be empty.
   std::string opening;
   /// Text before the opening in bare text, which has no assistant mark.
   std::string before_opening = " ";
   std::string system;             ///< system message; may be empty
   std::vector<SampleTurn> turns;  ///< between the system message and the question
-  /// If true, the context stands in the first message, before all turns, and is read as a prompt of
-  /// its own. Methods that evict then do not know the question.
+  /// If true, the context is in the first message, before all turns, and is processed as a separate
+  /// prompt. A method that evicts at the end of a prompt then does not know the question.
   bool context_first = false;
   bool chat = true;              ///< false: bare text, without a chat template
-  std::string separator = "\n";  ///< between context and question
+  std::string separator = "\n";  ///< text between context and question
   std::vector<std::string> answers;
-  std::vector<std::string> choices;  ///< options for answers, for rules that need them
-  /// Rule for scoring a reply in 0..1: a name of score_rules() in scorers.h.
+  std::vector<std::string> choices;  ///< possible answers, for rules that need them
+  /// Name of the scoring rule (score_rules() in scorers.h). A score is from 0 to 1.
   std::string rule = "contains-all";
-  int max_tokens = 32;  ///< for the reply
+  int max_tokens = 32;  ///< most tokens of the reply
   std::vector<std::string> stop;
-  std::optional<double> depth;  ///< 0..1: location of the answer in the context
-  /// Tokens removed from the context's middle so that prompt and reply fit `cut_to`; both 0 if it
-  /// is whole.
+  std::optional<double> depth;  ///< location of the answer in the context, from 0 to 1
+  /// Number of tokens that were removed from the middle of the context, so that prompt and reply
+  /// fit in `cut_to` tokens. Both are 0 if nothing was removed.
   int64_t cut_tokens = 0, cut_to = 0;
-  /// If true, there is no question. The tokens of the context are predicted and scored by position
-  /// (metric nll).
+  /// If true, there is no question. The tokens of the context are predicted, and scored by position
+  /// (metric "nll").
   bool perplexity = false;
   /// If true, the previous or next sample has the same context, and both can share its prefill.
   bool shares_context = false;

@@ -1,5 +1,5 @@
 #pragma once
-// Provides all samples of a run in order. Samples are made on demand.
+// SampleQueue provides all samples of a run in order. It makes them when they are needed.
 
 #include <condition_variable>
 #include <cstdint>
@@ -27,50 +27,52 @@ struct QueuedSample {
 
 class SampleQueue {
  public:
-  /// Makes one sample of every task at its shortest length, so that missing data are reported
-  /// before the run.
+  /// Makes one sample of every task at its shortest length. Missing data are therefore reported
+  /// before the run begins.
   SampleQueue(const EvalSettings& settings, std::span<const PlannedTask> tasks,
               const PromptComposer& composer, const EvalData& data);
 
-  /// Also makes the first sample of the wanted lengths of tasks. Call before next().
+  /// Also makes the first sample of each task and length for which `wanted` returns true. Call it
+  /// before next().
   void plan_first(const std::function<bool(const PlannedTask& task, int64_t length)>& wanted);
   /// Returns the samples made so far. Call before next().
   std::vector<QueuedSample> planned() const;
   /// Returns the tasks that have no sample with opening words, in order. Call before next().
   std::vector<std::string_view> unopened() const;
-  /// Returns whether this run requests the record's answer, ignoring the number of samples. Call
-  /// before next().
+  /// Returns whether this run requests the record's answer. The number of samples is not
+  /// considered. Call it before next().
   bool asks(const Record& record) const;
 
-  /// Returns the next sample, or nothing after the last one. Thread-safe. With several threads, one
-  /// thread makes the samples of the next length or task while other threads still work on earlier
-  /// samples. If samples cannot be made, the error is thrown when their turn comes.
+  /// Returns the next sample, or nothing after the last one. Thread-safe. If there are several
+  /// threads, one of them makes the samples of the next length or task while others still work on
+  /// earlier samples. If samples cannot be made, the error is thrown when it is their turn.
   std::optional<QueuedSample> next();
-  /// Returns the seconds that all threads have waited in next() for samples made by another thread.
-  /// Do not call while threads take samples.
+  /// Returns the seconds that threads have waited in next() for samples that another thread made.
+  /// Do not call it while threads use next().
   double waited_seconds() const { return waited_seconds_; }
 
   /// Returns the work of the record's answer, or 0 if this run does not request it. Call before
   /// next().
   double work_of(const Record& record) const;
 
-  /// Returns the number of answers for a sample: number of methods times number of openings (with
-  /// and without).
+  /// Returns the number of answers for a sample: the number of methods times the number of variants
+  /// with and without opening.
   int64_t answers_of(const Sample& sample) const;
-  /// Returns the work of one answer, in tokens read.
+  /// Returns the work of one answer, in processed tokens.
   double work_of(const QueuedSample& queued) const;
-  int64_t answers() const { return answers_; }  ///< total of the run
+  int64_t answers() const { return answers_; }  ///< returns the number of answers of the run
   double work() const { return work_; }
 
  private:
+  /// The samples of one task and length.
   struct Group {
     const PlannedTask* task = nullptr;
     int64_t length = 0;
-    bool made = false;           ///< all samples are made; otherwise at most the first
-    bool making = false;         ///< a thread is making the samples
-    std::exception_ptr failure;  ///< why the samples cannot be made
-    std::vector<bool> ways;      ///< requested openings; empty: each sample's own
-    bool opened = false;         ///< at least one known sample has opening words
+    bool made = false;    ///< whether all samples have been made; otherwise at most the first one
+    bool making = false;  ///< whether a thread is making the samples
+    std::exception_ptr failure;  ///< reason for which the samples cannot be made
+    std::vector<bool> ways;      ///< requested openings; empty: those of each sample
+    bool opened = false;         ///< whether a sample that has been made has opening words
     std::vector<std::shared_ptr<const Sample>> samples;
   };
 
@@ -92,8 +94,8 @@ class SampleQueue {
   double work_ = 0;
 };
 
-/// Returns the requested variants of a sample: without its opening words, with them, or both. If
-/// both would give the same prompt, only one is returned.
+/// Returns the requested variants of a sample: false for the prompt without opening words, true for
+/// the prompt with them. If both prompts would be equal, only one is returned.
 std::vector<bool> openings_of(const Sample& sample, Openings openings,
                               const PromptComposer& composer);
 

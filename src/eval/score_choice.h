@@ -1,6 +1,6 @@
 #pragma once
-// Scores replies by the rules of InfiniteBench's tasks and of multiple choice, which extract the
-// answer from the reply.
+// Scores replies by the rules of InfiniteBench's tasks and of multiple-choice tasks. These rules
+// extract the answer from the reply. Each function returns a score from 0 to 1.
 //  Source: OpenBMB/InfiniteBench, src/compute_scores.py at 88b3daa.
 
 #include <optional>
@@ -10,24 +10,26 @@
 
 namespace longhaul {
 
-/// kv_retrieval: 1 if the answer is one of the reply's words after punctuation is replaced by
-/// spaces.
+/// kv_retrieval: returns 1 if the answer is one of the words of the reply. Punctuation in the reply
+/// is replaced by spaces.
 double whole_word_score(std::string_view answer, std::string_view reply);
-/// longdialogue_qa_eng: whole_word_score() with the reply in capitals.
+/// longdialogue_qa_eng: returns whole_word_score() of the reply in capitals.
 double name_score(std::string_view answer, std::string_view reply);
-/// code_run: 1 if the reply's last word is the answer's integer.
+/// code_run: returns 1 if the last word of the reply is the answer, an integer.
 double last_integer_score(std::string_view answer, std::string_view reply);
-/// math_find: 1 if the reply's first number, with or without a fraction, is the answer.
+/// math_find: returns 1 if the first number in the reply, with or without a fraction, is the
+/// answer.
 double first_number_score(std::string_view answer, std::string_view reply);
-/// math_calc: the share of the values, from the first one on, that the reply's integers repeat.
+/// math_calc: returns the share of the values, from the first one on, that the integers in the
+/// reply repeat.
 double running_values_score(std::span<const std::string> answers, std::string_view reply);
-/// code_debug: labels are {function, letter}.
+/// code_debug: `labels` are the name of the function and the letter of the option.
 double function_choice_score(std::span<const std::string> labels, std::string_view reply);
-/// longbook_choice_eng: labels are {option's text, letter}.
+/// longbook_choice_eng: `labels` are the text and the letter of the option.
 double option_choice_score(std::span<const std::string> labels, std::string_view reply);
-/// 1 if the first letter A to D that stands alone is the answer (MMLU and similar tasks).
+/// Returns 1 if the first single letter A to D in the reply is the answer (MMLU and similar tasks).
 double lone_letter_score(std::string_view answer, std::string_view reply);
-/// 1 if the first "true" or "false" in the reply is the answer.
+/// Returns 1 if the first "true" or "false" in the reply is the answer.
 double true_false_score(std::string_view answer, std::string_view reply);
 
 }  // namespace longhaul

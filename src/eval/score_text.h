@@ -1,6 +1,6 @@
 #pragma once
-// Text functions for the scoring rules: conversion to characters and words, and normalisation as in
-// SQuAD.
+// Provides text functions for the scoring rules: conversion to characters and words, and
+// normalisation as in SQuAD.
 
 #include <cstdint>
 #include <string>
@@ -21,12 +21,13 @@ std::string_view trim(std::string_view text);
 /// Returns the words of the text, which are separated by white space.
 std::vector<std::string> split_words(std::string_view text);
 
-/// Replaces every byte of the text that occurs in `bytes` by a space. `bytes` must be ASCII, so
-/// that no character is broken.
+/// Returns the text with every byte that occurs in `bytes` replaced by a space. `bytes` must be
+/// ASCII, so that no multi-byte character is damaged.
 std::string blank_out(std::string_view text, std::string_view bytes);
 void replace_all(std::string& text, std::string_view what, std::string_view with);
 
-/// Returns all sequences of decimal digits of any script, as UTF-8 (Python's \d+).
+/// Returns all sequences of decimal digits, as UTF-8. Digits of all scripts are included, as in \d+
+/// of Python.
 std::vector<std::string> digit_runs(std::string_view text);
 
 /// Returns the words of the text as SQuAD normalises them: in lower case, without ASCII

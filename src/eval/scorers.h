@@ -1,6 +1,6 @@
 #pragma once
 // Scores replies from 0 to 1 by the rules of the published benchmarks. Each rule follows its
-// reference definition. tools/make_score_goldens.py computes the expected values of the tests.
+// reference definition. tools/make_score_goldens.py computes the expected values in the tests.
 
 #include <span>
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace longhaul {
 
-/// Returns the score of a reply by sample.rule. It is the best score over all answers, unless the
-/// rule defines something else. Throws UserError for an unknown rule or an invalid regular
-/// expression.
+/// Returns the score of a reply by the rule sample.rule. It is the highest score over all answers,
+/// unless the rule defines something else. Throws UserError for an unknown rule or an invalid
+/// regular expression.
 double score_reply(const Sample& sample, std::string_view reply);
 
-/// Checks all conditions of score_reply() before a run: answers exist, the rule is known, patterns
-/// are valid, numeric answers are numbers. Throws UserError; the caller adds the location of the
-/// sample.
+/// Checks before a run that score_reply() will not throw: there are answers, the rule is known,
+/// patterns are valid, and numeric answers are numbers. Throws UserError. The caller adds the
+/// location of the sample to the message.
 void check_scorable(const Sample& sample);
 
 /// A rule that Sample::rule may name.
@@ -29,67 +29,72 @@ struct ScoreRule {
   /// Throws UserError for an answer that no reply could match. Null if every answer is valid.
   void (*check)(const std::string& answer) = nullptr;
 };
-/// Returns all rules. Each rule NAME is also available as "first-line+NAME", which uses only the
-/// reply's first non-empty line, and as "after-7+NAME", which ignores the first seven words of
-/// reply and answers, because they repeat the question (CItruS, appendix G).
+/// Returns all rules. Each rule NAME has two variants. "first-line+NAME" uses only the first
+/// non-empty line of the reply. "after-7+NAME" ignores the first seven words of reply and answers,
+/// because they repeat the question (CItruS, appendix G).
 std::span<const ScoreRule> score_rules();
 
-// --- single rules ---
+// --- single rules (they return a score from 0 to 1) ---
 
-/// 1 if the trimmed reply equals the answer, otherwise 0.
+/// Returns 1 if the trimmed reply equals the answer, and otherwise 0.
 double exact_score(std::string_view answer, std::string_view reply);
-/// 1 if the reply contains the answer, ignoring case, otherwise 0.
+/// Returns 1 if the reply contains the answer, ignoring case, and otherwise 0.
 double contains_score(std::string_view answer, std::string_view reply);
-/// 1 if the reply's first run of ASCII digits is the answer (passkey, InfiniteBench).
+/// Returns 1 if the first run of ASCII digits in the reply is the answer (passkey, InfiniteBench).
 double first_integer_score(std::string_view answer, std::string_view reply);
-/// 1 if the reply's last number ("1,234.50") equals the answer as a number (GSM8K).
+/// Returns 1 if the last number in the reply ("1,234.50") equals the answer as a number (GSM8K).
 double last_number_score(std::string_view answer, std::string_view reply);
 
-/// F1 of two bags of words; 0 if they share none.
+/// Returns the F1 score of two bags of words. It is 0 if they have no common word.
 double bag_f1(std::span<const std::string> answer, std::span<const std::string> reply);
-/// F1 of the set of answers and the set of the reply's names: runs of ASCII capitals as long as an
-/// answer (GraphWalks).
+/// Returns the F1 score of the set of answers and the set of names in the reply. Names are runs of
+/// ASCII capitals that are as long as an answer (GraphWalks).
 double names_f1(std::span<const std::string> answers, std::string_view reply);
-/// SQuAD's word F1; Chinese F1 with every character a word (InfiniteBench's rule).
+/// Returns the F1 score of words, as SQuAD defines it. chinese_f1() treats every character as a
+/// word (rule of InfiniteBench).
 double squad_f1(std::string_view answer, std::string_view reply);
-/// 1 if the reply contains the answer, both normalised as in SQuAD (the best subspan match of "Lost
-/// in the middle").
+/// Returns 1 if the reply contains the answer after both are normalised as in SQuAD (best subspan
+/// match of "Lost in the middle").
 double squad_contains(std::string_view answer, std::string_view reply);
 double chinese_f1(std::string_view answer, std::string_view reply);
 
-/// ROUGE as in Google's rouge-score, without stemming. The functions return the F measure of
-/// n-grams, of the longest common subsequence, and of the summary-level longest common subsequence,
-/// in which every line is a sentence.
+/// Return ROUGE scores as Google's rouge-score does, without stemming. They are the F measures of
+/// n-grams (rouge_n), of the longest common subsequence (rouge_l), and of the summary-level longest
+/// common subsequence, in which every line is a sentence (rouge_lsum).
 double rouge_n(int n, std::string_view answer, std::string_view reply);
 double rouge_l(std::string_view answer, std::string_view reply);
 double rouge_lsum(std::string_view answer, std::string_view reply);
-/// ROUGE-L F as in the Python package `rouge`, which LongBench uses: sentences end at full stops,
-/// and every distinct word counts once.
+/// Returns the ROUGE-L F measure of the Python package `rouge`, which LongBench uses. Sentences end
+/// at full stops, and every distinct word counts once.
 double rouge_l_unique(std::string_view answer, std::string_view reply);
 
-/// 1 - (inserted + deleted characters) / (all characters): rapidfuzz's fuzz.ratio / 100.
+/// Returns 1 - (inserted + deleted characters) / (all characters), as fuzz.ratio / 100 of
+/// rapidfuzz.
 double edit_similarity(std::string_view answer, std::string_view reply);
-/// 1 - Levenshtein distance / the longer length.
+/// Returns 1 - (Levenshtein distance) / (length of the longer text).
 double levenshtein_similarity(std::string_view answer, std::string_view reply);
-/// Edit similarity, rounded to hundredths, of the reply's first line without `, # or //
-/// (LongBench's code tasks).
+/// Returns the edit similarity of the answer and the first line of the reply that contains no `, #
+/// or //, rounded to hundredths (code tasks of LongBench).
 double code_line_score(std::string_view answer, std::string_view reply);
 
-/// The share of the reply's integers that equal the answer's first integer (LongBench).
+/// Returns the share of the integers in the reply that equal the first integer in the answer
+/// (LongBench).
 double integer_share(std::string_view answer, std::string_view reply);
-/// 1 / (classes named in the reply) if the answer is among them (LongBench's trec and lsht).
+/// Returns 1 / (number of classes named in the reply) if the answer is one of these classes, and
+/// otherwise 0 (trec and lsht of LongBench).
 double classification_score(std::string_view answer, std::span<const std::string> classes,
                             std::string_view reply);
-/// BABILong: the answer is the only label of the reply's first sentence that the question lacks.
+/// Returns 1 if the answer is the only label in the first sentence of the reply that is not in the
+/// question (BABILong).
 double label_score(std::string_view answer, std::span<const std::string> labels,
                    std::string_view question, std::string_view reply);
-/// NeedleBench: 1 if the reply contains the keyword, otherwise 0.2 times the edit similarity to the
-/// answer.
+/// Returns 1 if the reply contains the keyword, and otherwise 0.2 times the edit similarity of
+/// reply and answer (NeedleBench).
 double needlebench_score(std::string_view answer, std::string_view keyword, std::string_view reply);
 /// Returns the share of the needle's distinct words that occur in the reply (DuoAttention's paper).
 double needle_words_score(std::string_view answer, std::string_view reply);
-/// The longest run of words, in SQuAD's normal form, shared by answer and reply, as a share of the
-/// answer's words.
+/// Returns the length of the longest run of words that answer and reply share, as a share of the
+/// answer's words. Words are normalised as in SQuAD.
 double verbatim_score(std::string_view answer, std::string_view reply);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Optimiser for the training of gates.
+// Adam is the optimiser for training gates.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,14 +8,15 @@
 namespace longhaul {
 
 /// AdamW without weight decay (Kingma and Ba 2015, arXiv:1412.6980; Loshchilov and Hutter 2019,
-/// arXiv:1711.05101). The results equal those of torch with its default settings: decay rates 0.9
-/// and 0.999 of the two running means, epsilon 1e-8.
+/// arXiv:1711.05101). The results are equal to those of torch with its default settings: decay
+/// rates 0.9 and 0.999 of the two running means, and epsilon 1e-8.
 class Adam {
  public:
   explicit Adam(size_t count) : mean_(count), square_(count) {}
   Adam(std::vector<double> mean, std::vector<double> square, int64_t steps)
       : mean_(std::move(mean)), square_(std::move(square)), steps_(steps) {}
 
+  /// Updates x by one step with the learning rate `rate`.
   void step(const std::vector<double>& gradient, double rate, std::vector<double>& x);
 
   // The state, for saving and restoring.
@@ -28,10 +29,10 @@ class Adam {
   int64_t steps_ = 0;
 };
 
-/// Returns the learning rate in step `step` (from 0) of `steps`, as a fraction of the highest rate.
-/// The rate rises linearly during the first fifth of the steps and falls linearly during the last
-/// fifth. It is never below a tenth of the highest rate (DuoAttention, section 3.1, with 2,000
-/// steps).
+/// Returns the learning rate of step `step` (counted from 0) of `steps`, as a fraction of the
+/// highest rate. The rate rises linearly during the first fifth of the steps, and falls linearly
+/// during the last fifth. It is never below a tenth of the highest rate. DuoAttention uses this
+/// schedule (section 3.1, with 2,000 steps).
 double learning_rate_share(int64_t step, int64_t steps);
 
 }  // namespace longhaul

@@ -1,6 +1,7 @@
 #pragma once
-// One decoder layer with frozen weights over a whole text: forward as in model/decoder.h, and
-// backward. Attention itself runs between the two halves.
+// FrozenLayer computes one decoder layer with frozen weights over a whole text, forward and
+// backward. The layer is divided into the part before attention and the part after it. The caller
+// computes attention between the two parts.
 
 #include <memory>
 
@@ -9,8 +10,8 @@
 
 namespace longhaul {
 
-/// Rotations for positions 0, 1, ... and for their gradients, which rotate in the opposite
-/// direction. An attention factor scales both.
+/// RoPE rotations for positions 0, 1, .... Gradients are rotated by backward(), in the opposite
+/// direction. If the RoPE table has an attention factor, both rotations include it.
 class TextRotations {
  public:
   void fill(Queue& queue, const RopeTable& table, int64_t tokens);
@@ -21,11 +22,12 @@ class TextRotations {
   RotationBuffer forward_, backward_;
 };
 
-/// Values of a layer's forward pass that its gradient needs. All are packed and have `rows` rows.
+/// Values of a layer's forward pass that the backward pass needs. All are packed and have `rows`
+/// rows.
 struct LayerTrace {
   Array<float> q, k, v;       ///< inputs of attention; queries and keys are rotated
-  Array<float> raw_q, raw_k;  ///< before the norm of each head, if the model has one
-  Array<float> middle;        ///< [rows, hidden]: residual stream between the two halves
+  Array<float> raw_q, raw_k;  ///< before the norm of each head; only if the model has this norm
+  Array<float> middle;        ///< [rows, hidden]: residual stream after attention
   Array<float> gate, up;      ///< [rows, ffn]
 
   AttentionRows attention() const { return {q.view(), k.view(), v.view()}; }
@@ -37,31 +39,33 @@ class FrozenLayer {
 
   FrozenWeights& weights() const { return *weights_; }
 
-  /// Fills q, k, v from x [rows, hidden], the residual stream before the layer.
+  /// Computes q, k and v from x [rows, hidden], the residual stream before the layer.
   void project(int layer, View<const float> x, int64_t rows, const TextRotations& rotations,
                LayerTrace& trace);
-  /// Computes `middle`, gate and up from x and attention's output `mixed` [rows, heads * head_dim].
+  /// Computes `middle`, gate and up. `mixed` is the output of attention, [rows, heads * head_dim].
   void mix(int layer, View<const float> x, View<const float> mixed, int64_t rows,
            LayerTrace& trace);
-  /// Computes y [rows, hidden], the residual stream after the layer.
+  /// Computes y [rows, hidden], the residual stream after the layer, from gate, up and `middle`.
   void feed(int layer, int64_t rows, LayerTrace& trace, View<float> y);
 
-  /// Turns d [rows, hidden] from the gradient with respect to y into that with respect to `middle`,
-  /// and fills d_mixed, the gradient of attention's output. Overwrites gate and up.
+  /// Computes the backward pass of mix() and feed(). On input, d [rows, hidden] is the gradient
+  /// with respect to y. On return, d is the gradient with respect to `middle`, and d_mixed is the
+  /// gradient with respect to `mixed`. Overwrites gate and up.
   void mix_backward(int layer, int64_t rows, LayerTrace& trace, View<float> d, View<float> d_mixed);
-  /// Adds to d the gradient that flows through attention's input, given the gradients of q, k and v
-  /// (overwritten).
+  /// Computes the backward pass of project(). dq, dk and dv are the gradients with respect to q, k
+  /// and v, and are overwritten. Adds the gradient that reaches x through q, k and v to d.
   void project_backward(int layer, View<const float> x, int64_t rows,
                         const TextRotations& rotations, const LayerTrace& trace, View<float> dq,
                         View<float> dk, View<float> dv, View<float> d);
 
  private:
   using Matrix = FrozenWeights::Matrix;
+  /// Computes dx = dy W, or adds dy W to dx if `add` is true.
   void pass_back(int layer, Matrix matrix, View<const float> dy, int64_t rows, bool add,
                  View<float> dx);
 
   std::unique_ptr<FrozenWeights> weights_;
-  Array<float> normed_, inner_;  // gradients of matrix inputs
+  Array<float> normed_, inner_;  // gradients with respect to the inputs of matrices
 };
 
 }  // namespace longhaul

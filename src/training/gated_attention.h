@@ -1,6 +1,7 @@
 #pragma once
-// Attention with a gate for every KV head, as trained by DuoAttention (Xiao et al. 2024, section
-// 2.2): out = a * full + (1 - a) * streaming.
+// Computes attention with a gate for every KV head, as DuoAttention trains it (Xiao et al. 2024,
+// section 2.2): out = a * full + (1 - a) * streaming. `full` is attention over all keys.
+// `streaming` is attention over the first and the most recent keys.
 
 #include <vector>
 
@@ -9,13 +10,13 @@
 
 namespace longhaul {
 
-/// [layer][KV head], clamped to [0, 1] when used.
+/// Gates, [layer][KV head]. Values are limited to 0 to 1 when they are used.
 using Gates = std::vector<std::vector<float>>;
 
 /// Full attention in every layer, as the model itself computes it.
 class FullAttention final : public AttentionRule {
  public:
-  /// `keep` stores every layer's output, for GatedAttention::Full::kOfModel.
+  /// If `keep` is true, the outputs of all layers are stored, for GatedAttention::Full::kOfModel.
   FullAttention(const FrozenDecoder& decoder, AttendCompute compute, bool keep)
       : decoder_(decoder), attend_(decoder.queue(), compute), keep_(keep) {}
 
@@ -23,9 +24,9 @@ class FullAttention final : public AttentionRule {
   void backward(int layer, const AttentionRows& rows, View<const float> d_mixed,
                 const AttentionRowGradients& d) override;
 
-  /// [rows, heads * head_dim] of a layer, if stored.
+  /// Returns the stored output of a layer, [rows, heads * head_dim].
   View<const float> output(int layer) const { return nth(outputs_, layer).view(); }
-  /// log-sum-exp [rows, heads] of the layer in the last call of forward().
+  /// Returns the log of the softmax denominators, [rows, heads], of the last call of forward().
   View<const float> lse() const { return lse_.view(); }
 
  private:
@@ -38,17 +39,19 @@ class FullAttention final : public AttentionRule {
 
 class GatedAttention final : public AttentionRule {
  public:
+  /// The rows from which full attention is computed.
   enum class Full : uint8_t {
-    kOfStream,  ///< from the gated stream's own rows: the paper's formula
-    kOfModel    ///< from the rows of the text read without gates: the authors' code
+    kOfStream,  ///< from the rows of the text with gates (formula of the paper)
+    kOfModel    ///< from the rows of the text without gates (code of the authors)
   };
+  /// The keys that streaming attention sees: the first `sink` keys, and the last `recent` keys
+  /// including the row's own key.
   struct Sight {
-    int64_t sink = 128,
-            recent = 256;  ///< keys seen by streaming attention; a row's own key counts as recent
+    int64_t sink = 128, recent = 256;
   };
 
-  /// `model` is the same text read without gates, with outputs stored, for Full::kOfModel;
-  /// otherwise null.
+  /// For Full::kOfModel, `model` holds the outputs of the same text without gates. Otherwise it is
+  /// null.
   GatedAttention(const FrozenDecoder& decoder, AttendCompute compute, const Gates& gates,
                  const Sight& sight, const FullAttention* model);
 
@@ -56,7 +59,7 @@ class GatedAttention final : public AttentionRule {
   void backward(int layer, const AttentionRows& rows, View<const float> d_mixed,
                 const AttentionRowGradients& d) override;
 
-  /// The gradient with respect to the gates, summed over all backward passes so far.
+  /// Returns the gradient with respect to the gates, summed over all backward passes so far.
   Gates gradient() const;
 
  private:
@@ -69,8 +72,8 @@ class GatedAttention final : public AttentionRule {
   const Gates& gates_;
   Sight sight_;
   const FullAttention* model_;
-  std::vector<Array<float>> gradient_;  // per layer, for its gates
-  Array<float> shares_;                 // weights of full or of streaming attention in one layer
+  std::vector<Array<float>> gradient_;  // per layer: gradient with respect to its gates
+  Array<float> shares_;                 // factors of full or of streaming attention in one layer
   // Results for the layer in the last call of forward().
   Array<float> full_, full_lse_, streaming_, streaming_lse_, part_;
 };

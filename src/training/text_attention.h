@@ -1,5 +1,6 @@
 #pragma once
-// Attention over a whole text in one call, with the values that its gradient needs.
+// TextAttend computes attention over a whole text in one call, including the values that the
+// gradient needs.
 
 #include <optional>
 
@@ -8,8 +9,8 @@
 
 namespace longhaul {
 
-/// Queries [tokens, heads, head_dim], keys and values [tokens, kv_heads, head_dim]; f32, queries
-/// and keys rotated.
+/// The inputs of attention in f32: queries [tokens, heads, head_dim], keys and values [tokens,
+/// kv_heads, head_dim]. Queries and keys are rotated.
 struct AttentionRows {
   View<const float> q, k, v;
 };
@@ -18,16 +19,16 @@ class TextAttend {
  public:
   TextAttend(const Queue& queue, AttendCompute compute) : queue_(queue), compute_(compute) {}
 
-  /// Stores keys and values for later calls of attend().
+  /// Stores keys and values of one layer for later calls of attend().
   void store(const TextAttention& shape, const AttentionRows& rows);
-  /// Computes out [tokens, heads, head_dim] and lse [tokens, heads] for queries q, with the shape's
-  /// visibility.
+  /// Computes out [tokens, heads, head_dim] and lse [tokens, heads] for the queries q. `shape`
+  /// determines which keys a row sees.
   void attend(const TextAttention& shape, View<const float> q, View<float> out, View<float> lse);
 
  private:
   Queue queue_;
   AttendCompute compute_;
-  std::optional<KvStore> keys_;  // keys of one layer
+  std::optional<KvStore> keys_;  // stored keys and values of one layer
 };
 
 }  // namespace longhaul

@@ -1,5 +1,6 @@
 #pragma once
-// The published benchmarks in task_registry.cc, one function for each file of tasks.
+// Lists the published benchmarks for task_registry.cc. There is one function for each file with
+// tasks.
 
 #include <span>
 

@@ -1,5 +1,5 @@
 #pragma once
-// The task families in task_registry.cc, one function for each file of tasks.
+// Lists the task families for task_registry.cc. There is one function for each file with tasks.
 
 #include <span>
 

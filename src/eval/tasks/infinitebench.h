@@ -1,6 +1,7 @@
 #pragma once
-// Shared parts of InfiniteBench's tasks (Zhang et al. 2024, arXiv:2402.13718): prompts and, except
-// for the retrieval tasks, reply lengths from data/prompts/infinitebench.json.
+// Shared parts of InfiniteBench's tasks (Zhang et al. 2024, arXiv:2402.13718). Prompts are in
+// data/prompts/infinitebench.json. The file also contains the reply lengths, except those of the
+// retrieval tasks.
 
 #include <string>
 #include <string_view>
@@ -15,7 +16,7 @@ struct InfinitePrompt {
   int max_tokens = 0;
 };
 
-/// Returns the prompt for chat models, or with `base` the prompt for base models
+/// Returns the prompt for chat models. If `base` is true, returns the prompt for base models
 /// ("yarn_mistral_templates").
 InfinitePrompt infinite_prompt(const EvalData& data, std::string_view name, bool base = false);
 

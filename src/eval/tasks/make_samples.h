@@ -1,6 +1,6 @@
 #pragma once
-// Shared parts of tasks: the loop over samples of any length, and the conversion of a table of sets
-// to tasks.
+// Shared parts of tasks: a loop that makes samples, and the conversion of a table of task variants
+// (sets) to tasks.
 
 #include <algorithm>
 #include <array>
@@ -15,8 +15,8 @@
 
 namespace longhaul {
 
-/// Calls make(sample, random, i) for each sample. Its random numbers depend only on the task, the
-/// seed, the length and i.
+/// Calls make(sample, random, i) for each sample i. The numbers of `random` depend only on the
+/// task, the seed, the length and i.
 template <class Make>
 std::vector<Sample> make_samples(const TaskRequest& request, Make&& make) {
   std::vector<Sample> samples;
@@ -30,7 +30,7 @@ std::vector<Sample> make_samples(const TaskRequest& request, Make&& make) {
   return samples;
 }
 
-/// Makes a task for each set of a table; a set has a `name`.
+/// Returns one task for each set of a table. A set has a member `name`.
 template <class Set, size_t n>
 constexpr std::array<TaskInfo, n> tasks_of_sets(const Set (&sets)[n],
                                                 TaskInfo (*task)(const Set&)) {
@@ -39,7 +39,7 @@ constexpr std::array<TaskInfo, n> tasks_of_sets(const Set (&sets)[n],
   return tasks;
 }
 
-/// Returns the set that belongs to a request.
+/// Returns the set whose name is the task of the request.
 template <class Set, size_t n>
 const Set& requested_set(const Set (&sets)[n], const TaskRequest& request) {
   const Set* set = std::ranges::find(sets, request.task, &Set::name);

@@ -1,5 +1,5 @@
 #pragma once
-// A line hidden in repeated noise, shared by the passkey tasks and InfiniteBench's.
+// Hides a line in repeated noise. The passkey tasks and InfiniteBench's passkey task use it.
 
 #include <cstdint>
 #include <functional>
@@ -13,13 +13,13 @@ namespace longhaul {
 /// Returns "The pass key is 71432. Remember it. 71432 is the pass key."
 std::string passkey_line(std::string_view key);
 
-/// Returns `lines` lines of noise, separated by `between`, with `hidden` inserted after the share
+/// Returns `lines` lines of noise, separated by `between`. `hidden` is inserted after the fraction
 /// `depth` of the lines.
 std::string noise_with(std::string_view hidden, int64_t lines, double depth,
                        std::string_view between);
 
-/// Calls place(sample, noise) with as much noise as fit_to_length() allows. The noise hides a line
-/// at sample.depth.
+/// Fills a sample with as much noise as fit_to_length() allows, and calls place(sample, noise).
+/// `hidden` is inserted at sample.depth.
 void fit_noise(const TaskRequest& request, Sample& sample, std::string_view hidden,
                std::string_view between,
                const std::function<void(Sample&, const std::string& noise)>& place);

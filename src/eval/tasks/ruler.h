@@ -1,5 +1,5 @@
 #pragma once
-// Shared parts of RULER's tasks (Hsieh et al. 2024, arXiv:2404.06654): templates from
+// Shared parts of RULER's tasks (Hsieh et al. 2024, arXiv:2404.06654). The templates are in
 // data/prompts/ruler.json.
 
 #include <string>
@@ -12,12 +12,12 @@ namespace longhaul {
 
 struct RulerTemplate {
   std::string text;           ///< contains {context}
-  std::string answer_prefix;  ///< beginning of the reply
+  std::string answer_prefix;  ///< first words of the reply
   int max_tokens = 0;
 };
 
-/// `base_task`: "niah", "variable_tracking", "common_words_extraction", "freq_words_extraction" or
-/// "qa".
+/// Returns the template of a base task: "niah", "variable_tracking", "common_words_extraction",
+/// "freq_words_extraction" or "qa".
 RulerTemplate ruler_template(const EvalData& data, std::string_view base_task);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Words for composing keys.
+// Makes random keys from words.
 
 #include <string>
 #include <string_view>
@@ -25,7 +25,7 @@ inline constexpr std::string_view kNouns[] = {
     "parrot",  "pepper", "pigeon",  "pillow", "pocket",  "puzzle", "ribbon", "saddle",  "shovel",
     "spider",  "tunnel", "turnip",  "violin", "whistle", "window"};
 
-/// "quiet-lantern".
+/// Returns a key such as "quiet-lantern".
 inline std::string random_key(Random& random) {
   return std::string(random.pick(kAdjectives)) + "-" + std::string(random.pick(kNouns));
 }
