@@ -1,9 +1,10 @@
 #pragma once
-// A hint to the processor that a thread polls.
+// Defines a hint to the processor for loops that poll.
 
 namespace longhaul {
 
-/// Gives the other thread of the core its resources for some cycles.
+/// Pauses the calling thread for some cycles. The other hardware thread of the core gets its
+/// resources in this time.
 inline void pause_briefly() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

@@ -1,5 +1,5 @@
 #pragma once
-// The system calls that a process in the sandbox (base/sandbox.h) may make.
+// Lists the system calls that a process in the sandbox (base/sandbox.h) may make.
 
 #include <linux/audit.h>
 #include <sys/syscall.h>
@@ -16,8 +16,8 @@ inline constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #error "the sandbox has no table of calls for this architecture"
 #endif
 
-// System calls that are allowed with any arguments. They act on this process, on descriptors that
-// are open, or on files, which Landlock restricts. Frequent ones come first.
+// System calls that are allowed with any arguments. They affect only this process, open
+// descriptors, and files, which Landlock restricts. Frequent calls come first.
 // clang-format off
 inline constexpr uint32_t kAllowed[] = {
     // Memory, threads and time.
@@ -30,7 +30,7 @@ inline constexpr uint32_t kAllowed[] = {
     SYS_times, SYS_timer_create, SYS_timer_settime, SYS_timer_gettime, SYS_timer_getoverrun,
     SYS_timer_delete, SYS_setitimer, SYS_getitimer, SYS_timerfd_create, SYS_timerfd_settime,
     SYS_timerfd_gettime, SYS_exit, SYS_exit_group,
-    // Signals that this process receives, and what it may learn of itself and of the machine.
+    // Signals that this process receives, and information about the process and the machine.
     SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_rt_sigsuspend,
     SYS_rt_sigtimedwait, SYS_rt_sigpending, SYS_sigaltstack, SYS_signalfd4, SYS_getpid,
     SYS_gettid, SYS_getppid, SYS_getpgid, SYS_getsid, SYS_getuid, SYS_geteuid, SYS_getgid,
@@ -46,12 +46,12 @@ inline constexpr uint32_t kAllowed[] = {
     SYS_fstat, SYS_newfstatat, SYS_statx, SYS_statfs, SYS_fstatfs, SYS_faccessat, SYS_faccessat2,
     SYS_getcwd, SYS_getdents64, SYS_readlinkat, SYS_renameat, SYS_renameat2, SYS_unlinkat,
     SYS_mkdirat,
-    // Further walls.
+    // Further restrictions.
     SYS_seccomp, SYS_landlock_create_ruleset, SYS_landlock_add_rule, SYS_landlock_restrict_self,
 };
 
 #if defined(__x86_64__)
-// Older forms of the calls above. Architectures that came to Linux later do not have them.
+// Older forms of the calls above. Newer architectures do not have them.
 inline constexpr uint32_t kAllowedOlder[] = {
     SYS_poll, SYS_epoll_wait, SYS_select, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_time,
     SYS_alarm, SYS_pause, SYS_getpgrp, SYS_dup2, SYS_pipe, SYS_rename, SYS_unlink, SYS_mkdir,
@@ -59,13 +59,13 @@ inline constexpr uint32_t kAllowedOlder[] = {
 };
 #endif
 
-// Calls on connections, allowed to servers.
+// Calls on connections, which are allowed for servers.
 inline constexpr uint32_t kAllowedToServers[] = {
     SYS_accept, SYS_accept4, SYS_recvfrom, SYS_recvmsg, SYS_getsockopt, SYS_getsockname,
     SYS_getpeername, SYS_shutdown,
 };
 
-// Calls of a process that runs programs, and of these.
+// Calls that are allowed for a process that executes other programs, and for these programs.
 inline constexpr uint32_t kAllowedToPrograms[] = {
 #if defined(__x86_64__)
     SYS_vfork,
@@ -75,7 +75,7 @@ inline constexpr uint32_t kAllowedToPrograms[] = {
 };
 // clang-format on
 
-// The C library replaces these calls by older ones if they fail with ENOSYS. Their arguments are in
+// If these calls fail with ENOSYS, the C library uses older calls instead. Their arguments are in
 // memory, where a filter cannot check them.
 inline constexpr uint32_t kReplaced[] = {SYS_clone3, SYS_openat2};
 inline constexpr uint32_t kFirstUnknown = SYS_landlock_restrict_self + 1;

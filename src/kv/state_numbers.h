@@ -1,5 +1,6 @@
 #pragma once
-// Numbers of a fixed count in the memory of a queue's place.
+// StateNumbers is an array of f32 values with a fixed size, in the memory of a device or of the
+// host.
 
 #include <memory>
 #include <utility>
@@ -11,7 +12,8 @@ namespace longhaul {
 class StateNumbers {
  public:
   StateNumbers() = default;
-  /// The numbers are undefined.
+  /// Allocates `count` values in the memory of the queue's device or of the host. The values are
+  /// undefined.
   StateNumbers(const Queue& queue, int64_t count) : size_(count) {
     if (queue.on_host()) {
       on_host_.resize(static_cast<size_t>(count));
