@@ -1,11 +1,17 @@
 #!/usr/bin/env bash
-# check_debian.sh [SUITE...]: builds the Debian packages of the committed tree in a fresh chroot of each suite (bookworm and
-# trixie), checks them with lintian, installs them in a second fresh chroot, lets them answer the questions of ./try, and
-# removes them without leftovers. tools/chroots.sh says what it needs.
+# check_debian.sh [--packages FOLDER] [SUITE...]: builds the Debian packages of the committed tree in a fresh chroot of each
+# suite (bookworm and trixie), checks them with lintian, installs them in a second fresh chroot, lets them answer the
+# questions of ./try, and removes them without leftovers. With --packages the packages of FOLDER are installed and none are
+# built. tools/chroots.sh says what it needs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tools/chroots.sh
 enter_namespace "$@"
+built=""
+if [ "${1:-}" = --packages ]; then
+  built=$(realpath "$2")
+  shift 2
+fi
 suites=("$@")
 [ ${#suites[@]} -gt 0 ] || suites=(bookworm trixie)
 
@@ -37,9 +43,9 @@ try_packages() {
   step "$1: a system without anything"
   system "use-$1" "$1"
   packages "use-$1" python3 ca-certificates
-  list_files "use-$1" >"$folder/before"
+  list_files "use-$1" >"$folder/before-$1"
   mkdir "$folder/use-$1/packages"
-  cp "$folder/build-$1"/*.deb "$folder/use-$1/packages"
+  cp "${built:-$folder/build-$1}"/*.deb "$folder/use-$1/packages"
   step "$1: apt-get install"
   inside "use-$1" bash -ec 'apt-get install -qq -y --no-install-recommends /packages/*.deb' >>"$folder/use-$1.log" 2>&1
   step "$1: questions, by an unprivileged user"
@@ -51,12 +57,12 @@ try_packages() {
   inside "use-$1" test -s /usr/share/man/man1/longhaul-run.1.gz
   step "$1: apt-get purge"
   inside "use-$1" apt-get purge -qq -y --autoremove longhaul longhaul-data >>"$folder/use-$1.log" 2>&1
-  list_files "use-$1" >"$folder/after"
-  diff "$folder/before" "$folder/after" || { echo "error: $1: the packages left the files above" >&2; exit 1; }
+  list_files "use-$1" >"$folder/after-$1"
+  diff "$folder/before-$1" "$folder/after-$1" || { echo "error: $1: the packages left the files above" >&2; exit 1; }
   step "$1: nothing is left"
 }
 
 for suite in "${suites[@]}"; do
-  build "$suite"
+  [ -n "$built" ] || build "$suite"
   try_packages "$suite"
 done
