@@ -39,6 +39,9 @@
 #if !defined(__x86_64__)  // calls that only x86-64 has; -1 is no call
 #define SYS_creat -1
 #define SYS_fork -1
+#define SYS_ioperm -1
+#define SYS_iopl -1
+#define SYS_modify_ldt -1
 #define SYS_utime -1
 #define SYS_utimes -1
 #endif
