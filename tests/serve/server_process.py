@@ -9,8 +9,8 @@ import sys
 
 
 class ServerProcess:
-    def __init__(self, binary, *flags, model="nano"):
-        command = [binary, "serve", "-m", model, "--listen", "127.0.0.1:0", *flags]
+    def __init__(self, binary, *flags, model="nano", port=0):
+        command = [binary, "serve", "-m", model, "--listen", f"127.0.0.1:{port}", *flags]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.start_lines = []
         self.port = None

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import sys
 import tempfile
 import textwrap
@@ -205,6 +206,51 @@ class Replies(WithServer):
         self.assertEqual(self.server.ask("POST", "/", {})[0], 405)
         with ServerProcess(BINARY, "-q", "--no-web") as server:
             self.assertEqual(server.ask("GET", "/")[1], "Ollama is running")
+
+
+class Restart(WithServer):
+    """The server is ended and started again at the same address, as after an update."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cache = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.cache.cleanup)
+        cls.flags = ("--ctx", "16000", "--cache-dir", cls.cache.name)
+        super().setUpClass()
+
+    def restart(self):
+        port = self.server.port
+        self.server.stop()
+        type(self).server = ServerProcess(BINARY, "-q", *self.flags, port=port)
+
+    def reused(self, answer):
+        """Tokens of the prompt that had been read before the question, and all of them."""
+        meta = answer.find_element("css selector", ".meta").text.replace("\n", " ")
+        found = re.search(r"([\d,]+) of ([\d,]+) tokens reused", meta)
+        self.assertIsNotNone(found, meta)
+        return [int(number.replace(",", "")) for number in found.groups()]
+
+    def test_documents_and_conversations_go_on(self):
+        page = self.page
+        self.read(self.file("key.txt", FILLER * 60 + "The pass key is 58213. Remember it. 58213 is the pass key. " + FILLER * 60), "dense")
+        page.ask("What is the pass key?")
+        page.answered()
+        document = self.documents()[0]["id"]
+        self.restart()
+        page.ask("What is the pass key?")  # the same page, without a reload
+        page.answered(2)
+        self.assertEqual([d["id"] for d in self.documents()], [document])
+        second = page.all(".answer")[1]
+        self.assertIn("58213", second.text)
+        reused, prompt = self.reused(second)
+        self.assertGreater(reused, prompt * 0.8)  # the text was not read again
+        self.restart()
+        page.driver.refresh()
+        page.button("What is the pass key?")  # the conversation, in the list at the side
+        page.until(lambda: len(page.all(".answer")) == 2, "the conversation is still there")
+        page.ask("What is the pass key?")
+        page.answered(3)
+        self.assertIn("58213", page.all(".answer")[2].text)
 
 
 class WithKey(WithServer):
