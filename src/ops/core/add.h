@@ -8,10 +8,10 @@ namespace longhaul {
 /// Adds x[r, i], and bias[i] unless `bias` is null, to y[r, i]. x and y are [rows, n], packed.
 void add(float* y, const float* x, int64_t rows, int64_t n, const float* bias = nullptr);
 
-/// Adds scale * x[i] to y[i] for `count` numbers.
+/// Adds scale * x[i] to y[i] for each i below `count`.
 void add_scaled(float* y, const float* x, int64_t count, float scale);
 
-/// Adds bias[i] to y[r, i]. Rows of y are `stride` floats apart.
+/// Adds bias[i] to y[r, i]. Row r of y begins at y + r * stride.
 void add_bias(float* y, const float* bias, int64_t rows, int64_t n, int64_t stride);
 
 }  // namespace longhaul

@@ -5,17 +5,18 @@
 
 namespace longhaul {
 
-/// All-reduce: replaces `x` by the sum over all ranks of the queue's communicator, with identical
-/// bits on all of them. All ranks must call it with equal sizes. Without a communicator `x` is
-/// already the sum.
+/// All-reduce: replaces `x` by its sum over all ranks of the queue's communicator. The result is
+/// bitwise equal on all ranks. All ranks must call this function with equal sizes. Without a
+/// communicator, `x` does not change.
 inline void all_reduce(Queue& queue, View<float> x) {
   if (queue.communicator() == nullptr) return;
   LH_ASSERT(x.place() == queue.place());
   queue.communicator()->all_reduce(queue.rank(), x.address(), x.size());
 }
 
-/// All-gather: writes the `own` views of all ranks of the queue's communicator to `all`, [ranks,
-/// own.size()]. Elements have 4 bytes, and all ranks have the same number of them.
+/// All-gather: writes the `own` views of all ranks of the queue's communicator to `all`, in the
+/// order of the ranks. `all` has the shape [ranks, own.size()]. Elements have 4 bytes. All ranks
+/// must pass equally many of them.
 template <class T>
 void all_gather(Queue& queue, View<const T> own, View<T> all) {
   static_assert(sizeof(T) == sizeof(int32_t));

@@ -1,7 +1,6 @@
 #pragma once
-// The best logits of rows, which sampling needs, without the other logits. A device computes them,
-// so that the rows of many sequences (33 MB for 64 rows of 128,256 logits) are not copied to the
-// host.
+// Selects the largest logits of each row, which are all that sampling needs. A device selects them
+// itself. Otherwise all logits (33 MB for 64 rows of 128,256 logits) would be copied to the host.
 
 #include <cstdint>
 #include <limits>
@@ -16,32 +15,32 @@ struct LogitBias {
   float add = 0;
 };
 
-/// Changes of one row of logits, in this order. Spans must not name a token twice. Tokens outside
-/// the row are ignored.
+/// Changes to one row of logits. The repeat penalty is applied first, then the biases, then the
+/// mask. A span must not contain a token twice. Tokens outside the row are ignored.
 struct LogitRules {
-  float repeat_penalty = 1;           ///< divides positive logits, multiplies the others ...
-  std::span<const int32_t> repeated;  ///< ... of these tokens
+  float repeat_penalty = 1;  ///< positive logits of `repeated` are divided by it, others multiplied
+  std::span<const int32_t> repeated;  ///< tokens to which the penalty applies
   std::span<const LogitBias> biases;
-  /// Bit i % 64 of word i / 64 allows token i. Empty: all are allowed.
+  /// Bit i % 64 of word i / 64 is set if token i is allowed. An empty mask allows all tokens.
   std::span<const uint64_t> mask;
 };
 
 struct BestLogit {
-  int32_t token = -1;  ///< -1: the row has no more candidates
+  int32_t token = -1;  ///< -1: the row has no further candidate
   float logit = -std::numeric_limits<float>::infinity();
 };
 
 struct LogitSums {
-  float log_sum_exp = 0;   ///< over all candidates
-  int32_t not_finite = 0;  ///< NaN and infinite logits, before the changes
+  float log_sum_exp = 0;   ///< log of the sum of exp(logit) over all candidates
+  int32_t not_finite = 0;  ///< number of NaN and infinite logits before the changes
 };
 
 inline constexpr int kMostBestOfRow = 64;
 
-/// Writes the best `k` (1 to kMostBestOfRow) logits of each of rules.size() rows of `logits` [rows,
-/// n] to best [rows, k], best first. Of equal logits the lower token comes first. NaN, -infinity
-/// and tokens that the mask forbids are no candidates; +infinity counts as the largest finite
-/// number. A device may change the logits.
+/// Writes the `k` largest logits (1 to kMostBestOfRow) of each row to best [rows, k], in descending
+/// order. `logits` is [rows, n], and `rules` has one element per row. If two logits are equal, the
+/// lower token comes first. NaN, -infinity and tokens that the mask forbids are no candidates.
+/// +infinity counts as the largest finite number. A device may change the contents of `logits`.
 void best_logits(Queue& queue, View<float> logits, std::span<const LogitRules> rules, int k,
                  std::span<BestLogit> best, std::span<LogitSums> sums);
 inline const DeviceOperation<bool(View<float> logits, std::span<const LogitRules>, int k,

@@ -1,5 +1,5 @@
 #pragma once
-// Precision of the products of activations with weights.
+// Precision of matrix products of activations and weights.
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// Memory that a GPU's operations use in addition to their arguments. The operations respect these
-// bounds (ops/cuda/), and the memory forecast includes them (Decoder::device_working_bytes).
+// Memory that a GPU's operations use in addition to their arguments. The operations stay within
+// these limits, and the memory forecast includes them (Decoder::device_working_bytes).
 
 #include <bit>
 #include <cstddef>
@@ -8,11 +8,12 @@
 
 namespace longhaul {
 
-/// Workspaces of cuBLASLt and, for its grouped products, of cuBLAS.
+/// Workspace of cuBLASLt, and of cuBLAS for grouped products.
 inline constexpr size_t kProductWorkspace = size_t{64} << 20;
 inline constexpr size_t kGroupedWorkspace = size_t{32} << 20;
 
-/// Keys and values gathered by attention, unless one KV head needs more.
+/// Limit for keys and values that attention gathers at a time. If one KV head needs more, it may
+/// exceed the limit.
 inline constexpr size_t kMostGatheredKeys = size_t{256} << 20;
 /// Returns the bytes of a page of gathered rows: 64 keys and 64 values in bf16, rounded up to a
 /// power of two.
@@ -20,8 +21,8 @@ inline size_t bf16_page_bytes(int head_dim) {
   return std::bit_ceil(size_t{64} * 2 * 2 * static_cast<size_t>(head_dim));
 }
 
-/// Bounds for the experts that are dequantized at a time: bytes of gate and up in bf16, and rows. A
-/// single expert may exceed them.
+/// Limits for the experts that are dequantized together: the bytes of their gate and up matrices in
+/// bf16, and the rows that they process. A single expert may exceed both limits.
 inline constexpr size_t kMostExpandedExperts = size_t{256} << 20;
 inline constexpr int64_t kMostExpertRows = 8192;
 

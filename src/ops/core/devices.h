@@ -13,29 +13,30 @@ struct DeviceInfo {
   int number = 0;
   std::string name;             ///< as reported by the driver
   size_t memory = 0, free = 0;  ///< bytes
-  int major = 0, minor = 0;     ///< compute capability
-  int processors = 0;           ///< multiprocessors
-  std::string trouble;          ///< reason why it is unusable; empty if usable
+  int major = 0, minor = 0;     ///< compute capability, such as 9.0
+  int processors = 0;           ///< streaming multiprocessors
+  std::string trouble;          ///< reason why the device cannot be used; empty if it can
 };
 
 struct Devices {
   std::vector<DeviceInfo> found;
-  std::string driver;   ///< description of the driver; empty: there is none
-  std::string library;  ///< path of the matrix library; empty: not found
-  std::string why;  ///< why no device is usable, and the places searched; empty if one is usable
+  std::string driver;   ///< description of the driver; empty if there is no driver
+  std::string library;  ///< path of the matrix library; empty if it was not found
+  /// Reason why no device can be used, with the searched places; empty if one can.
+  std::string why;
 };
 
-/// Queries the machine again.
+/// Looks for devices. Results are not cached.
 Devices find_devices();
 
-/// Returns the path of the library for collectives between GPUs, or an empty path if it is not
-/// found.
+/// Returns the path of the library for collective operations between GPUs (NCCL). The path is empty
+/// if the library is not found.
 std::string find_collectives();
 
-/// Opens a queue by name. "cpu" is the host. "cuda" or "cuda:N" is that GPU; throws UserError
-/// naming the missing part. "cuda:N,M,..." means GPUs that share a model's heads
-/// (base/communicator.h); the result is the first one's queue. "auto" is the first usable GPU, or
-/// the host if there is none.
+/// Returns a queue for the named device. "cpu" means the host. "cuda" means GPU 0, and "cuda:N"
+/// means GPU N. "cuda:N,M,..." means several GPUs that share a model's heads (base/communicator.h);
+/// the result is the queue of the first of them. "auto" means the first usable GPU, or the host if
+/// there is none. Throws UserError with the reason if the named device cannot be used.
 Queue open_device(std::string_view name);
 
 }  // namespace longhaul

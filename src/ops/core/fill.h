@@ -10,14 +10,15 @@ namespace longhaul {
 void fill(Queue& queue, View<float> x, float value);
 inline const DeviceOperation<bool(View<float>, float)> kFill;
 
-/// Copies `from` to `to`, of the same size.
+/// Copies `from` to `to`. Both have the same size.
 void copy(Queue& queue, View<const float> from, View<float> to);
-/// Copies several pairs in one operation on a device. No view may be both read and written.
+/// Copies from[i] to to[i] for all i. A device copies all pairs in one operation. No memory may be
+/// both read and written.
 void copy_lists(Queue& queue, std::span<const View<const float>> from,
                 std::span<const View<float>> to);
 
-/// Writes the sum of x[l * n + i] over all lists l, in their order, to out[i], with n = out.size().
-/// add_lists() adds the sum to out[i].
+/// Writes the sum of x[l * n + i] over all lists l to out[i]. n is out.size(), and lists are added
+/// in ascending order. add_lists() adds the sum to out[i].
 void sum_lists(Queue& queue, View<const float> x, View<float> out);
 void add_lists(Queue& queue, View<const float> x, View<float> out);
 inline const DeviceOperation<bool(View<const float>, View<float>)> kAddLists;

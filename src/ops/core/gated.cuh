@@ -7,7 +7,7 @@
 
 namespace longhaul::cuda {
 
-/// Gating with infinite bounds in place of absent ones.
+/// The parameters of Gating, with infinite limits if Gating has none.
 struct Gated {
   float slope, cubic, limit, shift;
 
@@ -18,7 +18,8 @@ struct Gated {
     const float g = clipped(gate);
     return g / (1.0f + expf(exponent(g))) * shifted(up);
   }
-  /// Approximation with a relative error of 1e-5, for results that are rounded to bf16.
+  /// Returns an approximation with a relative error of 1e-5, which suffices for results that are
+  /// rounded to bf16.
   __device__ float roughly(float gate, float up) const {
     const float g = clipped(gate);
     return __fdividef(g, 1.0f + __expf(exponent(g))) * shifted(up);

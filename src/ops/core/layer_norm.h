@@ -8,7 +8,7 @@
 namespace longhaul {
 
 /// Computes y[r, i] = (x[r, i] - mean of row r) / sqrt(variance of row r + eps) * weight[i], on the
-/// calling thread. x and y are [rows, n], packed; y may be x.
+/// calling thread. x and y both have the shape [rows, n], packed; y may be x.
 void layer_norm(const float* x, const float* weight, float eps, int64_t rows, int64_t n, float* y);
 
 /// Normalises rows in the memory of the queue.

@@ -1,11 +1,12 @@
 #pragma once
-// Describes a matrix product to oneDNN, whose versions 2 and 3 do so in different forms.
+// Describes a matrix product to oneDNN. Versions 2 and 3 of oneDNN have different interfaces for
+// this.
 
 #include <dnnl.hpp>
 
 namespace longhaul {
 
-/// c = a b. Throws dnnl::error if the library has no kernel for these types.
+/// Returns the description of c = a b. Throws dnnl::error if oneDNN has no kernel for these types.
 inline dnnl::matmul::primitive_desc library_matmul(const dnnl::engine& engine,
                                                    const dnnl::memory::desc& a,
                                                    const dnnl::memory::desc& b,

@@ -1,7 +1,7 @@
 #pragma once
-// Computes the Walsh-Hadamard transform of 32 values, scaled so that lengths and products do not
-// change. The transform is its own inverse. Keys in Q4_0 are stored transformed
-// (ops/attention/stored_key.h). For *.isa.cc only.
+// Computes the Walsh-Hadamard transform (also called Hadamard rotation) of blocks of 32 values. It
+// is scaled so that lengths and dot products do not change, and it is its own inverse. Keys in Q4_0
+// are stored transformed (ops/attention/stored_key.h). For *.isa.cc only.
 
 #include "ops/core/isa/simd.h"
 
@@ -21,7 +21,7 @@ static inline V swap_lanes(V x) {
   }
 }
 
-/// Sums and differences of lanes that are `kStep` apart.
+/// Returns sums and differences of the lanes that are `kStep` apart.
 template <int kStep>
 static inline Vec mix_lanes(Vec x) {
   Vec sign;
@@ -48,7 +48,7 @@ static inline void mix_block(float* x) {
   for (int n = 0; n < kVectors; ++n) store(x + n * kLanes, v[n] * splat(0.176776695f));
 }
 
-/// Transforms block by block; `count` is a multiple of 32.
+/// Transforms `count` values in blocks of 32. `count` is a multiple of 32.
 static inline void mix_blocks(float* x, int64_t count) {
   for (int64_t i = 0; i < count; i += 32) mix_block(x + i);
 }

@@ -1,14 +1,15 @@
 #pragma once
-// A counter to which operations add on a device (AttendCall::counted).
+// A counter in device memory. Operations on the device add to it (AttendCall::counted).
 
 #include "base/array.h"
 
 namespace longhaul {
 
-/// [1] on a device; initialised to zero if `memory` is empty.
+/// Returns a view of the counter, which has one element on the device. If `memory` is empty, the
+/// counter is created with the value zero.
 View<int64_t> device_count(Queue& queue, Array<int64_t>& memory);
 
-/// Returns the current count, or 0 if `memory` is empty. Waits for the queue.
+/// Returns the current value of the counter, or 0 if `memory` is empty. Waits for the queue.
 int64_t read_count(Queue& queue, const Array<int64_t>& memory);
 
 }  // namespace longhaul

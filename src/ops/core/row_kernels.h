@@ -1,5 +1,6 @@
 #pragma once
-// Single-thread kernels over one row, which rms_norm.cc, swiglu.cc and convert.cc run in parallel.
+// Kernels that process one row on one thread. rms_norm.cc, swiglu.cc and convert.cc run them in
+// parallel over rows.
 
 #include <cstddef>
 #include <cstdint>

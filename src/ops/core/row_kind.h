@@ -4,12 +4,13 @@
 
 namespace longhaul {
 
-/// The origin of rows decides how more than kMatvecMaxRows of them are multiplied.
+/// The origin of rows. It determines how products with more than kMatvecMaxRows rows are computed.
 enum class RowKind : uint8_t {
-  kPrefill,  ///< rows of a prompt: tiles or the GEMM library, which are fastest for many rows
-  /// One row of each of several decoding sequences. On the host the result of a row does not
-  /// depend, in any bit, on the number of rows: N rows are ceil(N / 8) products of up to 8 rows
-  /// (ops/matmul/matvec.h).
+  /// Rows of a prompt: computed by tiles or by the GEMM library, which are fastest for many rows.
+  kPrefill,
+  /// Rows of several sequences in decoding, one row per sequence. On the host, the result of a row
+  /// is bitwise independent of the number of rows. N rows are computed as ceil(N / 8) products of
+  /// up to 8 rows (ops/matmul/matvec.h).
   kDecode,
 };
 

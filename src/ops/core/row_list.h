@@ -1,13 +1,12 @@
 #pragma once
-// Row numbers selected by an operation.
+// A list of row numbers that an operation has selected.
 
 #include "base/host_stage.h"
 
 namespace longhaul {
 
-/// Row numbers in ascending order, without duplicates. Their number may be known only on the
-/// device. In that case `count` holds one number, and `rows` has room for the largest possible
-/// count.
+/// Row numbers in ascending order, without duplicates. If their number is known only on the device,
+/// `count` holds it as one value, and `rows` has room for the largest possible number.
 struct RowList {
   View<const int32_t> rows;
   View<const int32_t> count;  ///< empty: all of `rows` are valid
@@ -21,7 +20,7 @@ inline std::span<const int32_t> host_rows(const RowList& list) {
   return list.count.empty() ? rows : rows.first(static_cast<size_t>(host(list.count)[0]));
 }
 
-/// Returns a copy of the list that the host can read.
+/// Returns the list with its arrays in host memory.
 inline RowList on_host(HostStage& stage, const RowList& list) {
   return {stage(list.rows), stage(list.count)};
 }

@@ -1,7 +1,7 @@
 #pragma once
-// Small operations on scores and rows in device memory, as defined in ops/core/mean_rows.h,
-// ops/choose/pool_scores.h, ops/choose/steady_scores.h, ops/attention/sliding_rows.h and
-// ops/maps/mean_keys.h. Sums have a fixed order.
+// Small operations on scores and rows in device memory. They compute the same as the host
+// operations in ops/core/mean_rows.h, ops/choose/pool_scores.h, ops/choose/steady_scores.h,
+// ops/attention/sliding_rows.h and ops/maps/mean_keys.h. Values are added in a fixed order.
 
 #include <cstdint>
 #include <span>
@@ -10,25 +10,26 @@
 
 namespace longhaul::cuda {
 
-/// Writes the mean of x [rows, width] over the rows to out [width].
+/// Writes the mean of x [rows, width] over its rows to out [width].
 void mean_rows(Stream stream, const float* x, int64_t rows, int64_t width, float* out);
-/// Writes the mean of query head `head` over rows [begin, end) of q [rows, heads, head_dim] to out
-/// [head_dim].
+/// Writes the mean of rows [begin, end) of query head `head` to out [head_dim]. q is [rows, heads,
+/// head_dim].
 void mean_query(Stream stream, const float* q, int heads, int head_dim, int head, int64_t begin,
                 int64_t end, float* out);
-/// Writes the average or the maximum of `width` scores around i to out[i]. For averages, scores
-/// past the ends count as zeros.
+/// Writes the average of the `width` scores around i to out[i], or their maximum if `largest` is
+/// true. For averages, scores beyond the ends count as zeros.
 void pool_scores(Stream stream, const float* scores, int64_t count, int width, bool largest,
                  float* out);
 struct SeenColumn {
   float* numbers;
   int64_t count;
 };
-/// For every column, adds to numbers[i] how many of the last `rows` rows see row i of `count` rows.
+/// Adds to element i of every column the number of query rows that see key i. The query rows are
+/// the last `rows` of the column's `count` rows, and visibility is causal.
 void add_seen(Stream stream, int64_t rows, std::span<const SeenColumn> columns);
 /// Adds the transpose of x [rows, columns] to `to` [columns, rows].
 void add_transposed(Stream stream, const float* x, int64_t rows, int64_t columns, float* to);
-/// Computes scores[b] = scale * query . means[b].
+/// Writes the dot product of `query` and means[b], times `scale`, to scores[b].
 void mean_scores(Stream stream, const float* query, const float* means, int64_t blocks,
                  int head_dim, float scale, float* scores);
 /// Replaces the scores by their softmax.

@@ -1,5 +1,6 @@
 #pragma once
-// Scaling and soft cap of logits (Gemma 2, arXiv:2408.00118, 2; Granite's division).
+// Scales logits and limits them by a soft cap (Gemma 2, arXiv:2408.00118, section 2). Granite
+// models only scale them.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 #pragma once
-// The gated activations of the feed-forward layer (Shazeer 2020, arXiv:2002.05202).
+// Gated activations of the feed-forward layer (Shazeer 2020, arXiv:2002.05202).
 
 #include <cstdint>
 
@@ -7,26 +7,26 @@
 
 namespace longhaul {
 
-/// gated(g, u) = g * sigmoid(slope * (g + cubic * g^3)) * (u + shift), with g clamped to at most
-/// `limit` and u to [-limit, limit]. sigmoid(s) = 1 / (1 + e^-s). The default is SwiGLU's silu(g) *
-/// u.
+/// Parameters of the activation gated(g, u) = g * sigmoid(slope * (g + cubic * g^3)) * (u + shift).
+/// If `limit` is positive, g is first clamped to at most `limit`, and u to [-limit, limit].
+/// sigmoid(s) is 1 / (1 + e^-s). The default parameters yield SwiGLU: silu(g) * u.
 struct Gating {
   float slope = 1;
   float cubic = 0;
-  float limit = 0;  ///< 0: none
+  float limit = 0;  ///< 0: no clamping
   float shift = 0;
 
   bool operator==(const Gating&) const = default;
 };
-/// The tanh form of GELU (Hendrycks and Gimpel 2016, arXiv:1606.08415). It is a case of gated(),
+/// The tanh form of GELU (Hendrycks and Gimpel 2016, arXiv:1606.08415). gated() can express it,
 /// because 0.5 * (1 + tanh(x)) equals sigmoid(2 * x).
 inline constexpr Gating kGeluGating = {.slope = 1.5957691216f, .cubic = 0.044715f};
-/// gpt-oss (arXiv:2508.10925; `swiglu_limit` of its config.json).
+/// The activation of gpt-oss (arXiv:2508.10925; `swiglu_limit` in its config.json).
 inline constexpr Gating kClampedGating = {.slope = 1.702f, .limit = 7, .shift = 1};
 
-/// Computes y[r, i] = gated(gate[r, i], up[r, i]). y is [rows, n], packed. Rows of gate and up are
-/// `stride` floats apart; if stride exceeds n, both may lie in one fused projection. If stride
-/// equals n, y may alias gate or up.
+/// Computes y[r, i] = gated(gate[r, i], up[r, i]). y is [rows, n], packed. Row r of gate begins at
+/// gate + r * stride, and likewise for up. If stride exceeds n, gate and up may be parts of one
+/// fused projection. If stride equals n, y may alias gate or up.
 void swiglu(const float* gate, const float* up, int64_t rows, int64_t n, int64_t stride, float* y,
             const Gating& gating = {});
 void swiglu(const float* gate, const float* up, int64_t rows, int64_t n, int64_t stride, bf16_t* y,

@@ -1,5 +1,5 @@
 #pragma once
-// Working memory of kernels.
+// Working memory of kernels. Each thread has its own.
 
 #include <cstddef>
 
@@ -7,8 +7,8 @@
 
 namespace longhaul {
 
-/// Returns at least `bytes` bytes of thread-local memory, aligned for kernels and valid until the
-/// thread's next call. Only one kernel at a time may use it.
+/// Returns at least `bytes` bytes of memory of the calling thread, aligned for kernels. The memory
+/// is valid until the thread calls the function again. Only one kernel at a time may use it.
 inline std::byte* thread_scratch(size_t bytes) {
   thread_local Buffer<std::byte> buffer;
   if (buffer.size() < bytes) buffer.resize(bytes);

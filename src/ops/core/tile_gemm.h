@@ -1,19 +1,19 @@
 #pragma once
-// Computes C[m, n] = A[m, k] * B[k, n], or adds the product to C, on blocks in the caches. These
-// are the two products of an attention tile. There is one struct per implementation. All use
-// row-major A, and B in the format given below. For *.isa.cc only.
+// Computes C[m, n] = A[m, k] * B[k, n], or adds the product to C. The operands are small blocks
+// that fit in the caches: the two products of a tile of attention. Each struct is one
+// implementation. A is row-major, and the format of B is given at each struct. For *.isa.cc only.
 
 #include "ops/core/isa/amx_tiles.h"
 #include "ops/core/isa/simd.h"
 
 namespace longhaul::LH_ISA {
 
-/// f32 products, for all levels. B is [k, ldb]. n is a multiple of 16; m and k are arbitrary.
+/// f32 products, for all levels. B is [k, ldb]. n is a multiple of 16. m and k are arbitrary.
 struct GemmF32 {
   using Element = float;
-  static constexpr int kDepth = 1;  ///< k is padded to a multiple of this
-  // The block of sums that is kept in registers has kRows rows and kVectors vectors per row. kRows
-  // divides 32, the number of rows of a tile.
+  static constexpr int kDepth = 1;  ///< k is padded to a multiple of this number
+  // A block of kRows rows and kVectors vectors of C is kept in registers. kRows must divide 32, the
+  // number of rows of a tile.
 #if defined(__AVX512F__)
   static constexpr int kRows = 8, kVectors = 2;
 #else
@@ -63,8 +63,9 @@ struct GemmF32 {
 };
 
 #if defined(__AVX512BF16__)
-/// bf16 products with f32 sums. B is [k / 2, ldb] 32-bit pairs (even k, odd k). k is a multiple of
-/// 2, and n is a multiple of 16.
+/// bf16 products with f32 sums. B is [k / 2, ldb] words of 32 bits, each of which holds an element
+/// of an even row k and the element of the next row. k is a multiple of 2, and n is a multiple of
+/// 16.
 struct GemmBf16 {
   using Element = uint16_t;
   static constexpr int kDepth = 32;
@@ -124,7 +125,7 @@ struct GemmBf16 {
 #endif
 
 #if defined(__AMX_BF16__)
-/// GemmBf16 on the matrix unit (AMX). m, n and k are multiples of 32.
+/// Like GemmBf16, on the matrix unit (AMX). m, n and k are multiples of 32.
 struct GemmAmx {
   using Element = uint16_t;
   static constexpr int kDepth = 32;

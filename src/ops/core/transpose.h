@@ -1,5 +1,5 @@
 #pragma once
-// For *.isa.cc only.
+// Transposes small matrices. For *.isa.cc only.
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 namespace longhaul::LH_ISA {
 
-/// Transposes 16 rows of 16 32-bit elements.
+/// Transposes a matrix of 16 x 16 elements of 32 bits. Row i of `in` becomes column i of `out`.
 static inline void transpose_16x16(const __m512i in[16], uint32_t* out, int out_stride) {
   __m512i t[16], u[16];
   for (int i = 0; i < 8; ++i) {

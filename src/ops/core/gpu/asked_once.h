@@ -1,7 +1,8 @@
 #pragma once
-// Cache of kernel attributes that the driver reports. ask() runs without a lock: the first query of
-// a kernel loads it, which waits for all work that the GPU has under way. That work may wait for
-// another GPU (one_shot.gpu.h), whose thread would then wait for the lock.
+// Caches kernel attributes that the CUDA driver reports. The lock is not held while ask() runs. The
+// first query for a kernel loads the kernel, and loading waits for all running work of the GPU.
+// That work may wait for another GPU (one_shot.gpu.h). If the lock were held, the thread of the
+// other GPU could wait for it forever.
 
 #include <map>
 #include <mutex>
@@ -11,8 +12,8 @@ namespace longhaul::cuda {
 template <class Key, class Answer>
 class AskedOnce {
  public:
-  /// Returns the result of the first ask() for `key`. Concurrent threads may all call ask(). One of
-  /// their answers, which are all equal, is kept.
+  /// Returns the result of the first ask() for `key`. Several threads may call ask() for the same
+  /// key at the same time. Their answers are equal, and one of them is kept.
   template <class Ask>
   Answer of(const Key& key, Ask&& ask) {
     {

@@ -1,7 +1,7 @@
 #pragma once
-// A thread block that works in phases: each(f) runs f(thread) for every thread, then waits for all
-// threads. On the GPU the threads are real. With g++ they are a loop, so the same source is tested
-// without a GPU.
+// Simulates a CUDA thread block, so that the same source runs on the GPU and, in tests, on the
+// host. The work of a block is divided into phases: each(f) runs f(thread) for every thread and
+// then synchronises. CudaBlock uses real threads. HostBlock uses a loop.
 
 #include <algorithm>
 #include <cstdint>
@@ -21,14 +21,15 @@ namespace longhaul::cuda {
 
 inline constexpr int kBlockThreads = 1024;
 
-/// Shared memory of a scan: for each thread the sum over lower threads, and the total.
+/// Shared memory for a prefix sum over threads. before[t] is the sum over the threads below t, and
+/// `all` is the total.
 struct ScanShared {
   uint32_t of_warps[32];
   uint32_t before[kBlockThreads];
   uint32_t all;
 };
 
-/// Shared memory for sums of N values over all threads, in a fixed order.
+/// Shared memory for sums of N values over all threads. The order of addition is fixed.
 template <int N>
 struct SumShared {
   double of_warps[32][N];
@@ -41,8 +42,8 @@ struct LargestShared {
   float all;
 };
 
-/// Shared memory for the largest key over all threads. Consecutive calls use alternate slots, so a
-/// call need not wait for threads that still read the previous result.
+/// Shared memory for the largest key over all threads. Consecutive calls use alternate slots. A
+/// call therefore need not wait for threads that still read the result of the previous call.
 struct LargestKeyShared {
   uint64_t of_warps[2][32];
 };
@@ -52,32 +53,33 @@ struct HostBlock {
   void each(F&& f) const {
     for (int t = 0; t < kBlockThreads; ++t) f(t);
   }
-  /// Sets *to = *from; complete after await_copies().
+  /// Sets *to to *from. The value may be read after await_copies().
   void copy(float* to, const float* from) const { *to = *from; }
   void await_copies() const {}
-  /// Returns the value before the addition.
+  /// Adds x and returns the value before the addition.
   uint32_t add(uint32_t& to, uint32_t x) const { return (to += x) - x; }
   void set_bits(uint32_t& of, uint32_t bits) const { of |= bits; }
-  /// Returns the number of threads for which yes(thread) is true. All threads get it.
+  /// Returns the number of threads for which yes(thread) is true. Every thread gets the result.
   template <class F>
   uint32_t count(F&& yes) const {
     uint32_t all = 0;
     for (int t = 0; t < kBlockThreads; ++t) all += yes(t) ? 1 : 0;
     return all;
   }
-  /// before[t] = sum of count(u) over threads u below t.
+  /// Sets before[t] to the sum of count(u) over threads u below t.
   template <class F>
   void scan(ScanShared& s, F&& count) const {
     s.all = 0;
     for (int t = 0; t < kBlockThreads; ++t) s.before[t] = s.all, s.all += count(t);
   }
-  /// Calls then(t, sum of count(u) over threads u below t) after all threads have counted.
+  /// Calls then(t, sum of count(u) over threads u below t) for every thread t, after all threads
+  /// have called count().
   template <class Count, class Then>
   void after_scan(ScanShared& s, Count&& count, Then&& then) const {
     scan(s, count);
     each([&](int t) { then(t, s.before[t]); });
   }
-  /// Sets of_warps[w][n] to the sum over the threads of warp w.
+  /// Sets of_warps[w][n] to the sum of value n over the threads of warp w.
   template <int N, class F>
   void sums_of_warps(SumShared<N>& s, F&& add) const {
     for (int t = 0; t < kBlockThreads; ++t) {
@@ -85,15 +87,16 @@ struct HostBlock {
       add(t, s.of_warps[t / 32]);
     }
   }
-  /// Returns the largest key(thread) to all threads. `turn` alternates between 0 and 1.
+  /// Returns the largest key(thread) over all threads. Every thread gets the result. `turn` must
+  /// alternate between 0 and 1.
   template <class F>
   uint64_t largest_key(LargestKeyShared&, int /*turn*/, F&& key) const {
     uint64_t all = 0;
     for (int t = 0; t < kBlockThreads; ++t) all = std::max<uint64_t>(all, key(t));
     return all;
   }
-  /// Sets all[n] to the sum over threads of the amounts that add(thread, numbers) adds to
-  /// numbers[n].
+  /// Calls add(thread, values) for every thread, which adds the thread's contributions to values[0]
+  /// to values[N - 1]. Sets all[n] to the sum of values[n] over all threads.
   template <int N, class F>
   void sums(SumShared<N>& s, F&& add) const {
     for (double& sum : s.all) sum = 0;
@@ -103,7 +106,7 @@ struct HostBlock {
       for (int n = 0; n < N; ++n) s.all[n] += own[n];
     }
   }
-  /// Finds the largest number(thread). No number is NaN.
+  /// Sets `all` to the largest number(thread) over all threads. No number may be NaN.
   template <class F>
   void largest(LargestShared& s, F&& number) const {
     s.all = number(0);
@@ -121,7 +124,8 @@ struct CudaBlock {
     f(static_cast<int>(threadIdx.x));
     __syncthreads();
   }
-  /// Copies to shared memory without a register, so the thread does not wait for the load.
+  /// Starts a copy to shared memory. It does not pass through a register, so the thread does not
+  /// wait for the load.
   __device__ void copy(float* to, const float* from) const {
     if (__isShared(to)) {
       const auto there = static_cast<uint32_t>(__cvta_generic_to_shared(to));
@@ -137,7 +141,8 @@ struct CudaBlock {
   __device__ uint32_t count(F&& yes) const {
     return static_cast<uint32_t>(__syncthreads_count(yes(static_cast<int>(threadIdx.x))));
   }
-  /// Sum over all lower threads. It uses s.of_warps until the next barrier.
+  /// Returns the sum of count() over all lower threads and sets `all` to the sum over all threads.
+  /// s.of_warps is in use until the next barrier.
   template <class F>
   __device__ uint32_t sum_before(ScanShared& s, F&& count, uint32_t& all) const {
     const int t = static_cast<int>(threadIdx.x), lane = t % 32;
@@ -186,7 +191,8 @@ struct CudaBlock {
     add(t, own);
 #pragma unroll
     for (int n = 0; n < N; ++n) {
-      // Most warps add nothing to most sums, and each shuffle of a warp takes a clock.
+      // Most warps have only zeros for most values. Skipping them saves the shuffles, each of which
+      // takes a clock.
       if (N > 1 && !__any_sync(~0u, own[n] != 0)) {
         own[n] = 0;
       } else {

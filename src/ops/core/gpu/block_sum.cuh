@@ -16,8 +16,9 @@ __device__ inline float warp_max(float x) {
 
 inline constexpr int kMostWarps = 32;
 
-/// Sum over a thread block of whole warps, returned to every thread. May be called once per kernel.
-/// `sums` is shared memory for kMostWarps floats.
+/// Returns the sum of x over all threads of a thread block to every thread. The block must consist
+/// of whole warps. A kernel may call the function only once. `sums` is shared memory for kMostWarps
+/// floats.
 __device__ inline float block_sum(float x, float* sums) {
   x = warp_sum(x);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;

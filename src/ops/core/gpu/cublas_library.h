@@ -1,6 +1,6 @@
 #pragma once
-// cuBLASLt and cuBLAS, opened on first use. The program does not contain these libraries (541 and
-// 54 MB) and is not linked with them.
+// Opens cuBLASLt and cuBLAS on first use. The program is not linked with these libraries and does
+// not contain them (541 and 54 MB).
 
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace longhaul::cuda {
 
-/// Declarations from cublasLt.h and cublas_api.h, repeated here so that builds need no toolkit. A
-/// test compares them with the headers.
+/// Declarations from cublasLt.h and cublas_api.h. They are repeated here so that builds need no
+/// CUDA toolkit. A test compares them with the original headers.
 namespace lt {
 
 using Handle = void*;
@@ -25,8 +25,9 @@ inline constexpr int32_t kAsItLies = 0, kTransposed = 1;
 inline constexpr int kTransA = 3, kTransB = 4;      // CUBLASLT_MATMUL_DESC_TRANSA, ...
 inline constexpr int kScalesA = 17, kScalesB = 18;  // ..._A_SCALE_POINTER, ...
 inline constexpr int kScaleModeA = 31, kScaleModeB = 32;
-inline constexpr int32_t kScaleOfRow = 3;                // ..._MATRIX_SCALE_OUTER_VEC_32F
-inline constexpr size_t kScaleOfRowSince = 120900;       // library version; Hopper only
+inline constexpr int32_t kScaleOfRow = 3;  // ..._MATRIX_SCALE_OUTER_VEC_32F
+// Library version from which on it exists; Hopper only.
+inline constexpr size_t kScaleOfRowSince = 120900;
 inline constexpr int kBatchCount = 5, kBatchOffset = 6;  // attributes of a layout
 inline constexpr int kMaxWorkspace = 1;
 inline constexpr int kAlignmentOf[4] = {5, 6, 7, 8};  // A, B, C, D
@@ -68,7 +69,7 @@ struct CublasLibrary {
   size_t (*get_version)();
 };
 
-/// The functions of cuBLAS for many products of one shape in one launch.
+/// The cuBLAS functions that compute many products in one launch (grouped GEMM).
 struct GroupedLibrary {
   std::string path;  ///< path that was opened
 
@@ -76,7 +77,8 @@ struct GroupedLibrary {
   int (*destroy)(lt::Handle);
   int (*set_stream)(lt::Handle, void* stream);
   int (*set_workspace)(lt::Handle, void* workspace, size_t bytes);
-  /// cublasGemmGroupedBatchedEx. All arrays except those of addresses are in host memory.
+  /// cublasGemmGroupedBatchedEx. The arrays of addresses (a, b and c) are in device memory, all
+  /// other arrays in host memory.
   int (*multiply)(lt::Handle, const int* a_form, const int* b_form, const int* m, const int* n,
                   const int* k, const void* alpha, const void* const* a, int a_type, const int* lda,
                   const void* const* b, int b_type, const int* ldb, const void* beta,
@@ -87,11 +89,12 @@ struct GroupedLibrary {
 /// Throws std::runtime_error if `status` reports a failed call of the library at `path`.
 void require_cublas(const std::string& path, int status, const char* what);
 
-/// Opens libcublas.so.13 or else .12. Throws UserError if there is none or it is older than 12.5.
+/// Opens libcublas.so.13, or libcublas.so.12 if there is no version 13. Throws UserError if neither
+/// is found or if the library is older than 12.5.
 const GroupedLibrary& open_grouped_cublas();
 
-/// Opens libcublasLt.so.13 or else .12 (shared_library.h). Otherwise throws UserError with the
-/// searched places.
+/// Opens libcublasLt.so.13, or libcublasLt.so.12 if there is no version 13 (shared_library.h).
+/// Throws UserError with the searched places if neither is found.
 const CublasLibrary& open_cublas();
 
 }  // namespace longhaul::cuda

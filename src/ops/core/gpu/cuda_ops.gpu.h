@@ -1,5 +1,5 @@
 #pragma once
-// The DeviceOps of a GPU (ops/core/device_ops.h).
+// Creates the DeviceOps of a GPU (ops/core/device_ops.h).
 
 #include <memory>
 
@@ -9,7 +9,7 @@ namespace longhaul::cuda {
 
 class GpuQueue;
 
-/// `stream` must outlive the result.
+/// Returns the operations for `stream`, which must outlive the result.
 std::unique_ptr<DeviceOps> make_ops(GpuQueue& stream);
 
 }  // namespace longhaul::cuda

@@ -1,12 +1,12 @@
 #pragma once
-// Memory of the current device, and pinned host memory for copies.
+// Owners of device memory and of pinned host memory. Both belong to the current device.
 
 #include <cstddef>
 #include <utility>
 
 namespace longhaul::cuda {
 
-/// Device memory, aligned to 256 bytes, uninitialised.
+/// Uninitialised device memory, aligned to 256 bytes.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
@@ -32,7 +32,7 @@ class DeviceBuffer {
   size_t bytes_ = 0;
 };
 
-/// Page-locked host memory.
+/// Page-locked (pinned) host memory.
 class PinnedBuffer {
  public:
   PinnedBuffer() = default;

@@ -1,6 +1,6 @@
 #pragma once
-// Converts CUDA runtime errors to exceptions. Out of memory becomes std::bad_alloc, as on the host.
-// Other errors name the failed call and the reason.
+// Converts CUDA runtime errors to exceptions. An out-of-memory error becomes std::bad_alloc, as on
+// the host. The message of any other error names the failed call and the reason.
 
 #include <stdexcept>
 
@@ -11,10 +11,10 @@ class DeviceError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// `code` is a cudaError_t. Returns if it is cudaSuccess.
+/// Throws if `code`, a cudaError_t, is not cudaSuccess. `what` is the name of the call.
 void check(int code, const char* what);
 
-/// Checks the last kernel launch.
+/// Throws if the last kernel launch failed.
 void check_launch(const char* kernel);
 
 }  // namespace longhaul::cuda

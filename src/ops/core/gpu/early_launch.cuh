@@ -1,9 +1,10 @@
 #pragma once
-// Kernels that start while the previous kernel ends (programmatic dependent launch, compute
-// capability 9.0 and later; no effect on older cards). Before wait_for_earlier_kernels(), such a
-// kernel may only read data that was complete two kernels earlier, such as weights. A kernel may
-// let the next one start only after it has itself waited. It must wait before it ends, so that its
-// end implies the end of all earlier kernels.
+// Starts kernels while the previous kernel is still ending (programmatic dependent launch). This
+// requires compute capability 9.0 and has no effect on older cards. Such a kernel calls
+// wait_for_earlier_kernels(). Before this call it may only read data that was complete two kernels
+// earlier, such as weights. It may call let_next_kernel_begin() only after this call. Every such
+// kernel must make this call before it ends, so that the end of a kernel implies the end of all
+// earlier kernels.
 
 #include <cuda_runtime.h>
 
@@ -24,14 +25,14 @@ __device__ __forceinline__ void let_next_kernel_begin() {
 #endif
 }
 
-/// Makes both calls, for a kernel that has no work before the wait.
+/// Makes both calls. It is meant for kernels that have no work to do before the wait.
 __device__ __forceinline__ void await_turn() {
   wait_for_earlier_kernels();
   let_next_kernel_begin();
 }
 
-/// Returns whether the code of `kernel` that runs on this device was compiled to wait. It was not
-/// if the driver compiles it from code for older cards. The result is cached.
+/// Returns whether the code of `kernel` that runs on this device contains the wait. It does not if
+/// the driver compiles the kernel from code for older cards. The result is cached.
 bool waits_by_itself(const void* kernel);
 
 template <class... Parameters, class... Arguments>

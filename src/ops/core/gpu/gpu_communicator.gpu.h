@@ -1,6 +1,6 @@
 #pragma once
-// GPUs that share a model's heads. Decode values are reduced in one step (one_shot.gpu.h), many
-// through NCCL.
+// The communicator of GPUs that share a model's heads. It reduces few values (decode) in one step
+// (one_shot.gpu.h), and many values (prefill) through NCCL.
 
 #include <atomic>
 #include <memory>
@@ -15,7 +15,7 @@ namespace longhaul::cuda {
 
 class GpuCommunicator final : public Communicator {
  public:
-  /// Throws UserError.
+  /// Throws UserError if NCCL cannot be used.
   explicit GpuCommunicator(const std::vector<std::shared_ptr<GpuQueue>>& gpus);
   ~GpuCommunicator() override;
 
@@ -40,8 +40,9 @@ class GpuCommunicator final : public Communicator {
   const NcclLibrary& nccl_;
   std::vector<std::shared_ptr<GpuQueue>> gpus_;
   std::vector<NcclLibrary::Communicator> communicators_;
-  std::unique_ptr<OneShot> one_shot_;  ///< null if GPUs cannot write into each other's memory
-  std::atomic<bool> broken_{false};    ///< a GPU failed to get its part, and others wait for it
+  std::unique_ptr<OneShot> one_shot_;  ///< null if the GPUs cannot write into each other's memory
+  /// True after a GPU failed to take part in a collective for which others wait.
+  std::atomic<bool> broken_{false};
 };
 
 }  // namespace longhaul::cuda

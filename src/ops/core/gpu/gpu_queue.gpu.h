@@ -1,5 +1,5 @@
 #pragma once
-// A GPU's queue: one CUDA stream and pinned memory for transfers from the host.
+// The queue of a GPU: one CUDA stream, and pinned memory for transfers from the host.
 
 #include <cuda_runtime_api.h>
 
@@ -20,7 +20,7 @@ namespace longhaul::cuda {
 
 class GpuQueue : public DeviceQueue {
  public:
-  /// Throws UserError.
+  /// Throws UserError if the GPU cannot be used.
   explicit GpuQueue(int device);
   ~GpuQueue() override;
   GpuQueue(const GpuQueue&) = delete;
@@ -48,21 +48,22 @@ class GpuQueue : public DeviceQueue {
   void wait_for(uint64_t event) override;
   DeviceOps& ops() override { return *ops_; }
 
-  /// The address range of all slabs.
+  /// Returns the address range that contains all slabs.
   const SlabRange& slabs() const { return *slabs_; }
   cudaStream_t handle() const { return stream_; }
   int processors() const { return processors_; }
-  int capability() const { return capability_; }  ///< 90 for 9.0
-  size_t memory_left() const;                     ///< bytes not used by anything except copies
-  /// Copies of weights, as many as fit.
+  int capability() const { return capability_; }  ///< compute capability * 10: 90 means 9.0
+  size_t memory_left() const;                     ///< free bytes; weight copies count as used
+  /// Returns the registry of weight copies. Copies are made as long as memory suffices.
   const std::shared_ptr<WeightCopies>& copies() const { return copies_; }
-  /// Returns pinned host memory for `bytes` bytes, at most kStageBytes. It may be written until the
-  /// next call, and copies from it must be queued before that.
+  /// Returns pinned host memory for `bytes` bytes, at most kStageBytes. The caller may write to it
+  /// and must queue all copies from it before the next call of stage().
   std::byte* stage(size_t bytes);
   static constexpr size_t kStageBytes = size_t{8} << 20;
 
-  /// Returns the queue's object of a type, which operations keep between calls. It is made on first
-  /// use, from the queue if its constructor takes one, and lives as long as the queue.
+  /// Returns the queue's only object of type T. Operations keep state between calls in such
+  /// objects. The object is created on first use and lives as long as the queue. If its constructor
+  /// has a parameter for the queue, the queue is passed.
   template <class T>
   T& own() {
     static const size_t number = next_own_++;
@@ -79,8 +80,8 @@ class GpuQueue : public DeviceQueue {
     }
     return *static_cast<T*>(own_[number]);
   }
-  /// Sets the implementation of an operation: a function with the queue as first argument. If it
-  /// returns nothing, the operation returns true.
+  /// Sets the implementation of an operation. `function` has the queue as first argument. If
+  /// `function` returns nothing, the operation returns true.
   template <class Result, class... Arguments, class Function>
   void implement(const DeviceOperation<Result(Arguments...)>& operation, Function function) {
     operations().set(operation, [this, function](Arguments... arguments) -> Result {
@@ -95,18 +96,18 @@ class GpuQueue : public DeviceQueue {
   }
 
  private:
-  /// A part of the pinned memory. It is reused once the copies from it are done.
+  /// A section of the pinned memory. It is reused as soon as the copies from it are done.
   struct Stage {
     std::byte* memory = nullptr;
     size_t used = 0;
     cudaEvent_t done = nullptr;
   };
-  /// A recorded event. Numbers ascend.
+  /// A recorded CUDA event and its number. Later events have higher numbers.
   struct Recorded {
     uint64_t number = 0;
     cudaEvent_t event = nullptr;
   };
-  /// A slab that is freed when the work before an event has ended.
+  /// A released slab, which is freed when the work before the event has ended.
   struct RetiredSlab {
     uint64_t event = 0;
     void* slab = nullptr;
@@ -127,17 +128,19 @@ class GpuQueue : public DeviceQueue {
   size_t stage_ = 0;
   int64_t waits_ = 0;
   double waited_seconds_ = 0;
-  uint64_t events_ = 0, reached_ = 0;  ///< numbers of the last event and of the last one reached
-  std::deque<Recorded> recorded_;      ///< not known to be reached
-  std::vector<cudaEvent_t> unused_events_;  ///< to be recorded again
+  /// Number of the last recorded event, and number of the last event known to be reached.
+  uint64_t events_ = 0, reached_ = 0;
+  std::deque<Recorded> recorded_;           ///< events that are not known to be reached
+  std::vector<cudaEvent_t> unused_events_;  ///< events that can be recorded again
   std::deque<RetiredSlab> retired_;
   int64_t slabs_taken_ = 0;
   std::shared_ptr<WeightCopies> copies_ = std::make_shared<WeightCopies>();
   std::unique_ptr<SlabRange> slabs_;
   std::unique_ptr<DeviceOps> ops_;
-  inline static std::atomic<size_t> next_own_ = 0;  ///< number of the next type for own()
-  std::vector<void*> own_;                          ///< by number of the type; null: not made
-  std::vector<std::shared_ptr<void>> made_;         ///< in the order in which they were made
+  inline static std::atomic<size_t> next_own_ = 0;  ///< index of the next type for own()
+  std::vector<void*> own_;  ///< objects of own() by type index; null: not created yet
+  /// Owners of the objects of own(), in the order of their creation.
+  std::vector<std::shared_ptr<void>> made_;
 };
 
 }  // namespace longhaul::cuda

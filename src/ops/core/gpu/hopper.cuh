@@ -1,6 +1,6 @@
 #pragma once
-// Hopper (sm_90a) instructions: barriers that count bytes, the copy engine (TMA), warpgroup
-// products (wgmma), and named barriers between warpgroups.
+// Hopper (sm_90a) instructions: barriers in shared memory that count bytes (mbarrier), the copy
+// engine (TMA), matrix products of a warpgroup (wgmma), and named barriers between warpgroups.
 
 #include <cuda.h>
 
@@ -31,7 +31,8 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t parity) 
       : "memory");
 }
 
-/// Copies a box of a three-dimensional map that begins at column x, row y, plane z.
+/// Starts the copy of a box of a three-dimensional tensor map to shared memory. The box begins at
+/// column x, row y and plane z.
 __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap* map, int x, int y, int z,
                                          uint32_t barrier) {
   asm volatile(
@@ -41,7 +42,8 @@ __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap* map, in
       : "memory");
 }
 
-/// Must precede accesses of wgmma or the copy engine to shared memory that threads have written.
+/// Makes earlier writes of threads to shared memory visible to wgmma and to the copy engine. It
+/// must be called before either of them accesses the written memory.
 __device__ __forceinline__ void publish_to_engines() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -55,16 +57,16 @@ __device__ __forceinline__ void named_arrive(int barrier) {
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(threads) : "memory");
 }
 
-/// Descriptor of a matrix in shared memory in the 128-byte swizzle. `leading` and `stride` are in
-/// bytes.
+/// Returns the descriptor of a matrix in shared memory with the 128-byte swizzle. `leading` and
+/// `stride` are in bytes.
 __device__ __forceinline__ uint64_t matrix_at(uint32_t address, uint32_t leading, uint32_t stride) {
   return static_cast<uint64_t>((address & 0x3ffff) >> 4) |
          (static_cast<uint64_t>(leading >> 4) << 16) | (static_cast<uint64_t>(stride >> 4) << 32) |
          (1ull << 62);
 }
 
-/// Returns the descriptor of the matrix that begins `bytes` later. An addition suffices while the
-/// address field does not overflow.
+/// Returns the descriptor of the matrix that begins `bytes` after `matrix`. A plain addition is
+/// correct as long as the address field of the descriptor does not overflow.
 __device__ __forceinline__ uint64_t matrix_behind(uint64_t matrix, uint32_t bytes) {
   uint32_t low, high;
   asm("mov.b64 {%0, %1}, %2;" : "=r"(low), "=r"(high) : "l"(matrix));
@@ -73,9 +75,9 @@ __device__ __forceinline__ uint64_t matrix_behind(uint64_t matrix, uint32_t byte
   return matrix;
 }
 
-/// Loads the warp's 16 rows of the 64 rows of a warpgroup, with D elements each, from the 128-byte
-/// swizzle. They become the first factor of products in registers. `half` is the number of bytes
-/// between groups of 64 columns.
+/// Loads the 16 rows of this warp, among the 64 rows of its warpgroup, into registers as the left
+/// operand of products. A row has D elements and is stored with the 128-byte swizzle. `half` is the
+/// number of bytes between groups of 64 columns.
 template <int D>
 __device__ __forceinline__ void load_rows(uint32_t* fragments, uint32_t rows, uint32_t half) {
   const uint32_t row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 16;
@@ -101,8 +103,8 @@ __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 
-// d [64, n] (+)= a [64, 16] b [16, n]. Both are in shared memory, with their 16 elements
-// contiguous.
+// Computes d [64, n] = a [64, 16] b [16, n], or adds the product to d if `add` is nonzero. a and b
+// are in shared memory, and the 16 elements of a row of a or of a column of b are contiguous.
 // clang-format off
 __device__ __forceinline__ void wgmma_shared(float (&d)[64], uint64_t a, uint64_t b, int add) {
   asm volatile(
@@ -129,7 +131,7 @@ __device__ __forceinline__ void wgmma_shared(float (&d)[128], uint64_t a, uint64
       : "l"(a), "l"(b), "r"(add));
 }
 
-// Like wgmma_shared(), with a in registers.
+// Like wgmma_shared(), but a is in registers.
 __device__ __forceinline__ void wgmma_registers_by_rows(float (&d)[32], const uint32_t* a, uint64_t b, int add) {
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\n"
@@ -147,7 +149,8 @@ __device__ __forceinline__ void wgmma_registers_by_rows(float (&d)[64], const ui
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
 }
 
-// Like wgmma_registers_by_rows(), with the n elements of b contiguous.
+// Like wgmma_registers_by_rows(), but the n elements of a row of b are contiguous. The product is
+// always added to d.
 __device__ __forceinline__ void wgmma_registers(float (&d)[32], const uint32_t* a, uint64_t b) {
   asm volatile(
       "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "

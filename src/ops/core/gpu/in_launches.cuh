@@ -1,5 +1,5 @@
 #pragma once
-// Passes records as kernel arguments instead of by a copy to device memory before the launch.
+// Passes records as kernel arguments. This avoids a copy to device memory before the launch.
 
 #include <cuda_runtime.h>
 
@@ -10,14 +10,14 @@
 
 namespace longhaul::cuda {
 
-/// Records of one launch. All cards support 4 KiB of arguments.
+/// The records of one launch. They fit into 4 KiB of arguments, which all cards support.
 template <class Record>
 struct Records {
   static constexpr size_t kMost = 3584 / sizeof(Record);
   Record each[kMost];
 };
 
-/// Calls launch(records, count) until all records are passed.
+/// Passes all records in as many launches as necessary. Calls launch(records, count) for each.
 template <class Record, class Launch>
 void in_launches(std::span<const Record> records, const char* what, Launch&& launch) {
   while (!records.empty()) {

@@ -1,5 +1,5 @@
 #pragma once
-// Conversions of this folder's function arguments to kernel arguments.
+// Helpers that convert arguments of host functions to kernel arguments.
 
 #include <algorithm>
 
@@ -17,8 +17,8 @@ inline Planes planes_of(const MatrixView& m) {
   return planes;
 }
 
-/// Number of thread blocks of `threads` for `items`, one item per thread. Grid-stride loops get at
-/// most `most`.
+/// Returns the number of thread blocks of `threads` threads that is needed for `items` items, with
+/// one item per thread. The result is at most `most`, for kernels with grid-stride loops.
 inline unsigned blocks_for(int64_t items, int threads, int64_t most = 132 * 64) {
   return static_cast<unsigned>(std::clamp<int64_t>((items + threads - 1) / threads, 1, most));
 }
@@ -29,7 +29,7 @@ bool aligned_to(size_t bytes, Numbers... numbers) {
   return (((size_t)numbers % bytes == 0) && ...);
 }
 
-/// Stored forms of plain types, with kPer elements in 16 bytes.
+/// Readers of plain (unquantised) types. kPer is the number of elements in 16 bytes.
 struct PlainF32 {
   static constexpr int kBytes = 4, kPer = 4;
   LH_EVERYWHERE static float value(const Word4& w, int i) { return float_of(w.w[i]); }
@@ -54,7 +54,7 @@ struct PlainBF16 {
   }
 };
 
-/// Calls f(Plain{}) with the form of the plain type.
+/// Calls f with the reader (PlainF32, PlainF16 or PlainBF16) of the type.
 template <class F>
 void with_plain(DType type, F&& f) {
   if (type == DType::F32) return f(PlainF32{});

@@ -4,7 +4,8 @@
 
 namespace longhaul::cuda {
 
-/// Hadamard-rotates 32 values, one per lane of a warp, bitwise equal to ops/core/convert.h.
+/// Returns the Hadamard rotation of 32 values, one per lane of a warp. The result is bitwise equal
+/// to mix_blocks() of ops/core/convert.h.
 __device__ __forceinline__ float mix_of_warp(float x) {
 #pragma unroll
   for (unsigned step = 1; step < 32; step *= 2) {

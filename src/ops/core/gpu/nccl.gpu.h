@@ -1,5 +1,5 @@
 #pragma once
-// NCCL, opened on first use. The program does not contain it (218 MB) and is not linked with it.
+// Opens NCCL on first use. The program is not linked with NCCL and does not contain it (218 MB).
 
 #include <cuda_runtime_api.h>
 
@@ -7,14 +7,14 @@
 
 namespace longhaul::cuda {
 
-/// Declarations from nccl.gpu.h, repeated here so that builds need no toolkit. Constants and
-/// arguments are those of NCCL's header.
+/// Functions of the opened library. The declarations repeat those of nccl.h, so that builds need no
+/// toolkit.
 struct NcclLibrary {
   using Communicator = void*;
   static constexpr int kSuccess = 0, kSum = 0, kInt32 = 2, kFloat32 = 7;
 
   std::string path;  ///< path that was opened
-  int version = 0;   ///< 22803: 2.28.3
+  int version = 0;   ///< NCCL's encoding: 22803 means 2.28.3
 
   int (*init_all)(Communicator*, int devices, const int* numbers);
   int (*destroy)(Communicator);
@@ -27,7 +27,7 @@ struct NcclLibrary {
   int (*get_version)(int*);
 };
 
-/// Throws UserError with the searched places.
+/// Returns the library. Throws UserError with the searched places if it is not found.
 const NcclLibrary& open_nccl();
 
 }  // namespace longhaul::cuda

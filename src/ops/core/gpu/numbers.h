@@ -1,5 +1,6 @@
 #pragma once
-// Arithmetic that is bitwise equal on the device and, for tests, on the host.
+// Conversions and integer operations for kernels. Tests run them on the host, with bitwise equal
+// results.
 
 #include <bit>
 #include <cstdint>
@@ -29,7 +30,7 @@ struct alignas(8) Word2 {
 LH_EVERYWHERE float float_of(uint32_t bits) { return std::bit_cast<float>(bits); }
 LH_EVERYWHERE uint32_t bits_of(float x) { return std::bit_cast<uint32_t>(x); }
 
-/// Converts an f16 in the low bits.
+/// Converts an f16, given in the low 16 bits of h, to f32.
 LH_EVERYWHERE float half_value(uint32_t h) {
 #ifdef __CUDA_ARCH__
   return __half2float(__ushort_as_half(static_cast<unsigned short>(h)));
@@ -38,7 +39,7 @@ LH_EVERYWHERE float half_value(uint32_t h) {
 #endif
 }
 
-/// Rounds to nearest even. NaN stays NaN but loses its payload.
+/// Converts x to f16, rounded to nearest even. NaN stays NaN but loses its payload.
 LH_EVERYWHERE uint32_t half_bits(float x) {
 #ifdef __CUDA_ARCH__
   return __half_as_ushort(__float2half_rn(x));
@@ -49,7 +50,7 @@ LH_EVERYWHERE uint32_t half_bits(float x) {
 
 LH_EVERYWHERE float bf16_value(uint32_t h) { return float_of(h << 16); }
 
-/// Rounds as base/float_types.h does, including NaN.
+/// Converts x to bf16. Rounding and the treatment of NaN are those of base/float_types.h.
 LH_EVERYWHERE uint32_t bf16_bits(float x) {
   const uint32_t u = bits_of(x);
   const uint32_t rounded = (u + 0x7fffu + (u >> 16 & 1u)) >> 16;
@@ -60,7 +61,7 @@ LH_EVERYWHERE uint32_t two_bf16(float low, float high) {
   return bf16_bits(low) | bf16_bits(high) << 16;
 }
 
-/// Adds four products of signed bytes to `sum`.
+/// Returns `sum` plus the products of the four signed bytes of a and b.
 LH_EVERYWHERE int dot4(uint32_t a, uint32_t b, int sum) {
 #if defined(__CUDA_ARCH__)
   return __dp4a(static_cast<int>(a), static_cast<int>(b), sum);
@@ -92,8 +93,8 @@ LH_EVERYWHERE uint32_t count_ones(uint32_t x) {
 #endif
 }
 
-/// Picks four of the eight bytes in b:a. The four low nibbles of the selector (0 to 7) are the
-/// numbers of the bytes.
+/// Returns four of the eight bytes of b:a. Nibble i of the selector (0 to 7) is the index of byte i
+/// of the result.
 LH_EVERYWHERE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
 #ifdef __CUDA_ARCH__
   return __byte_perm(a, b, selector);
@@ -107,7 +108,8 @@ LH_EVERYWHERE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
 #endif
 }
 
-/// Loads data that only one thread reads, once: weights. Bypasses the first-level cache.
+/// Loads data that only one thread reads, and only once, such as weights. The load bypasses the L1
+/// cache.
 template <class T>
 LH_EVERYWHERE T load_once(const T* p) {
 #ifdef __CUDA_ARCH__

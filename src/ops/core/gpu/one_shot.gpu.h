@@ -1,8 +1,8 @@
 #pragma once
-// All-reduce of few values over GPUs that write into each other's memory ("one-shot"). Each GPU
-// sends all its values to all others and sums what it received. This costs one trip over NVLink,
-// where a ring has several sequential steps. Used for decoding, where 4,096 values are reduced
-// twice per layer.
+// One-shot all-reduce of few values over GPUs that can write into each other's memory. Each GPU
+// sends all its values to all other GPUs and then sums what it received. This takes one trip over
+// NVLink, whereas a ring takes several sequential steps. It is used for decoding, where 4,096
+// values are reduced twice per layer.
 
 #include <memory>
 #include <vector>
@@ -17,23 +17,26 @@ class OneShot {
   static constexpr int kMostMembers = 8;
   static constexpr int64_t kMostWords = 65536;  ///< 16 rows of 4,096 values
 
-  /// Returns null if a GPU cannot write into another's memory. Throws std::bad_alloc.
+  /// Returns null if a GPU cannot write into the memory of another. Throws std::bad_alloc.
   static std::unique_ptr<OneShot> between(const std::vector<std::shared_ptr<GpuQueue>>& gpus);
   OneShot(const OneShot&) = delete;
   OneShot& operator=(const OneShot&) = delete;
 
-  // All ranks must call these at about the same time (GpuCommunicator::together()).
-  /// Replaces `numbers` [count] of each rank by the sum over all, bitwise equal everywhere.
+  // The thread of every rank must call these functions at about the same time
+  // (GpuCommunicator::together()).
+  /// Replaces `numbers` [count] of each rank by the sum over all ranks. The result is bitwise equal
+  /// on all ranks.
   void all_reduce(int rank, float* numbers, int64_t count);
-  /// Concatenates the words of all ranks at `all` [ranks, count].
+  /// Writes the `count` words of every rank to `all` [ranks, count], in the order of the ranks.
   void all_gather(int rank, const int32_t* own, int64_t count, int32_t* all);
-  /// Stops GPUs that wait for another's values. Their results are then undefined.
+  /// Stops GPUs that wait for values of another GPU. Their results are then undefined.
   void give_up() noexcept;
-  /// Resets the state while no rank works. Waits for earlier work of the ranks.
+  /// Resets the state after give_up(). No rank may be working. Waits for earlier work of all ranks.
   void begin_anew();
 
  private:
-  /// Receive buffer of a GPU. It starts at zero, which no round number equals.
+  /// The receive buffer of a GPU. Its words initially hold zero, which is never the number of a
+  /// round.
   struct Box {
     DeviceBuffer words;
     uint32_t round = 0;
@@ -44,7 +47,7 @@ class OneShot {
 
   std::vector<std::shared_ptr<GpuQueue>> gpus_;
   std::vector<Box> boxes_;
-  PinnedBuffer stop_;  ///< nonzero after give_up(); kernels poll it while they wait
+  PinnedBuffer stop_;  ///< nonzero after give_up(); waiting kernels poll it
 };
 
 }  // namespace longhaul::cuda

@@ -1,6 +1,6 @@
 #pragma once
-// The operations that a GPU implements (base/device_table.h), folder by folder. Each function sets
-// the implementations of its folder's operations in the queue's table.
+// Sets the GPU implementations of operations in a queue's table (base/device_table.h). Each
+// function sets those of one folder.
 
 namespace longhaul::cuda {
 

@@ -1,6 +1,7 @@
 #pragma once
-// Loops over elements of rows in runs of kRun. kRun is 4 if addresses allow loads of 16 bytes (f32)
-// and 8 bytes (bf16), else 1. Operations may request 8, for bf16 with 16 bytes.
+// Loops over the elements of rows. A thread processes runs of kRun consecutive elements. kRun is 4
+// if the addresses allow loads of 16 bytes (f32) or 8 bytes (bf16), and otherwise 1. An operation
+// on bf16 may use runs of 8, which are loads of 16 bytes.
 
 #include <cuda_runtime.h>
 
@@ -83,7 +84,7 @@ __global__ void __launch_bounds__(256) over_rows_kernel(Op op, int64_t rows, int
   }
 }
 
-/// Calls op.apply<kRun>(row, column) for every run of [rows, n].
+/// Calls op.apply<kRun>(row, column) for every run of an array [rows, n].
 template <int kRun, class Op>
 void over_runs(Stream stream, const char* name, int64_t rows, int64_t n, const Op& op) {
   if (rows <= 0 || n <= 0) return;
@@ -97,7 +98,7 @@ void over_runs(Stream stream, const char* name, int64_t rows, int64_t n, const O
   launch_early(stream, name, over_rows_kernel<kRun, Op>, grid, threads, 0, op, rows, runs);
 }
 
-/// Like over_runs(), with runs of 4 if they are aligned.
+/// Like over_runs(), with runs of 4 elements if `runs_of_four` is true and runs of 1 otherwise.
 template <class Op>
 void over_rows(Stream stream, const char* name, int64_t rows, int64_t n, bool runs_of_four,
                const Op& op) {
@@ -105,8 +106,8 @@ void over_rows(Stream stream, const char* name, int64_t rows, int64_t n, bool ru
   over_runs<1>(stream, name, rows, n, op);
 }
 
-/// Processes `count` elements as one row. The rest of a run of four is processed element by
-/// element.
+/// Processes `count` elements as one row. If they are processed in runs of four, the elements after
+/// the last whole run are processed one by one.
 template <class Op>
 void over_all(Stream stream, const char* name, int64_t count, bool runs_of_four, const Op& op) {
   const int64_t whole = runs_of_four ? count / 4 * 4 : 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Several short copies in one launch.
+// Performs several short copies in one launch.
 
 #include <span>
 
@@ -14,16 +14,17 @@ inline bool whole_words(const DeviceBytes& piece) {
   return bits % sizeof(uint32_t) == 0;
 }
 
-/// Copies from the host. Pieces that have multiples of 4 bytes are passed as kernel arguments, each
-/// split as often as necessary.
+/// Copies pieces from host memory to device memory. Pieces whose size is a multiple of 4 bytes are
+/// passed as kernel arguments. A long piece is split over several launches.
 void send_pieces(Stream stream, std::span<const DeviceBytes> pieces);
 
-/// Copies from pinned memory. A copy between two kernels costs the device several microseconds
-/// (H100: 9). Data that fits one launch is therefore passed as arguments, and other short data is
-/// fetched by a kernel.
+/// Copies a piece from pinned memory. A copy command between two kernels costs the device several
+/// microseconds (9 on an H100). A piece that fits into the arguments of one launch is therefore
+/// passed as arguments. Other short pieces are read by a kernel.
 void send_pinned(Stream stream, const DeviceBytes& piece);
 
-/// Copies within device memory or from pinned memory. Addresses and sizes are multiples of 4.
+/// Copies pieces within device memory, or from pinned memory to device memory. Addresses and sizes
+/// are multiples of 4.
 void copy_pieces(Stream stream, std::span<const DeviceBytes> pieces);
 
 }  // namespace longhaul::cuda

@@ -1,5 +1,5 @@
 #pragma once
-// Device memory of an operation, which grows and is reused.
+// Device memory that an operation reuses between calls.
 
 #include <span>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace longhaul::cuda {
 
-/// Memory for one use; it only grows.
+/// A device buffer that grows when necessary and never shrinks.
 struct Room {
   explicit Room(GpuQueue& of) : queue(of) {}
   ~Room() {
@@ -21,7 +21,7 @@ struct Room {
     data = queue.allocate(bytes);
     size = bytes;
   }
-  /// Copies the numbers to device memory, where they stay until the next upload.
+  /// Copies the numbers to device memory. The returned address is valid until the next upload.
   template <class T>
   const T* upload(std::span<const T> numbers) {
     at_least(numbers.size_bytes());

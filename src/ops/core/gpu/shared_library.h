@@ -1,6 +1,5 @@
 #pragma once
-// NVIDIA libraries that the program neither contains nor is linked with. They are opened on first
-// use.
+// Opens NVIDIA libraries on first use. The program neither contains them nor is linked with them.
 
 #include <span>
 #include <string>
@@ -8,23 +7,24 @@
 
 namespace longhaul::cuda {
 
-/// A library to look for. The first of `names` (libX.so.13) that is found is opened. The search
-/// covers the loader's paths, the toolkits under /usr/local, and the folder `package` in the nvidia
-/// packages (such as PyTorch's) of the first python3 in PATH.
+/// Describes a library to search for. Each of `names` (such as libX.so.13) is tried in order. The
+/// search covers the paths of the loader, the CUDA toolkits under /usr/local, and the folders
+/// `packages` in the nvidia packages of the first python3 in PATH (PyTorch installs them, for
+/// example).
 struct LibraryNames {
   std::span<const char* const> names;
-  std::span<const char* const> packages;  ///< "cublas/lib"
-  std::string_view remedy;                ///< installation advice for users
+  std::span<const char* const> packages;  ///< folders such as "cublas/lib"
+  std::string_view remedy;                ///< installation advice for error messages
 };
 
-/// An opened library. It stays open until the program ends.
+/// An opened library. The library stays loaded until the program ends.
 class SharedLibrary {
  public:
   /// Throws UserError with the searched places and installation advice.
   explicit SharedLibrary(const LibraryNames& names);
 
   const std::string& path() const { return path_; }  ///< path that was opened
-  /// Throws UserError if the library has no such function.
+  /// Looks up the function `name`. Throws UserError if the library does not have it.
   template <class Function>
   void take(const char* name, Function& function) const {
     function = reinterpret_cast<Function>(symbol(name));

@@ -1,6 +1,7 @@
 #pragma once
-// Slabs of a GPU's memory in one address range (CUDA's virtual memory management). Addresses are
-// reserved once. Memory is mapped when a slab is acquired and unmapped when it is released.
+// Allocates the slabs of a GPU in one address range, with CUDA's virtual memory management. The
+// constructor reserves the addresses. Memory is mapped when a slab is acquired and unmapped when it
+// is released.
 
 #include <cstddef>
 #include <vector>
@@ -11,7 +12,8 @@ namespace longhaul::cuda {
 
 class SlabRange {
  public:
-  /// Reserves addresses for at least `memory` bytes on the current device. Throws UserError.
+  /// Reserves addresses for at least `memory` bytes on the current device. Throws UserError on
+  /// failure.
   SlabRange(int device, size_t memory);
   ~SlabRange();
   SlabRange(const SlabRange&) = delete;
@@ -20,15 +22,15 @@ class SlabRange {
   const std::byte* base() const { return base_; }
   size_t bytes() const { return slots_ * DeviceQueue::kSlabBytes; }
 
-  /// Throws UserError if the memory is full.
+  /// Returns a new slab. Throws UserError if the device memory is full.
   void* acquire();
-  /// The device must no longer use the slab.
+  /// Frees a slab, which the device must no longer use.
   void release(void* slab) noexcept;
 
  private:
   int device_;
   std::byte* base_ = nullptr;
-  size_t slots_ = 0, next_ = 0;  ///< slots from `next_` on were never used
+  size_t slots_ = 0, next_ = 0;  ///< slots from `next_` on have never been used
   std::vector<size_t> free_;
   std::vector<unsigned long long> handles_;  ///< memory handle of each slot
 };

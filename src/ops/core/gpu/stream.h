@@ -5,6 +5,7 @@ struct CUstream_st;
 
 namespace longhaul::cuda {
 
-using Stream = CUstream_st*;  ///< cudaStream_t: work runs in order; launches return at once
+/// cudaStream_t: queued work runs in order, and launches return at once.
+using Stream = CUstream_st*;
 
 }  // namespace longhaul::cuda

@@ -1,6 +1,6 @@
 #pragma once
-// Parts of host arrays to upload. A part that several segments use is uploaded once. Arrays are
-// identified by their addresses.
+// Collects the parts of host arrays that must be uploaded. Arrays are identified by their
+// addresses. If several segments use the same part, it is uploaded once.
 
 #include <algorithm>
 #include <cstddef>
@@ -28,7 +28,7 @@ class Uploads {
     }
     parts_.push_back({from, first, end, 0});
   }
-  /// Assigns every array its place. Call after all need().
+  /// Assigns each array its place in the upload. Call this after the last need().
   void settle() {
     std::sort(parts_.begin(), parts_.end(),
               [](const Part& a, const Part& b) { return a.from < b.from; });
@@ -48,7 +48,7 @@ class Uploads {
       size_ += part.end - part.first;
     }
   }
-  /// Returns the index in the upload of element `element` of the array at `from`.
+  /// Returns the index within the upload of element `element` of the array at `from`.
   int64_t place_of(const T* from, int64_t element) const {
     const auto part =
         std::lower_bound(parts_.begin(), parts_.end(), from,
@@ -56,7 +56,7 @@ class Uploads {
     LH_ASSERT(part != parts_.end() && part->from == from);
     return part->at + element - part->first;
   }
-  int64_t size() const { return size_; }  ///< elements
+  int64_t size() const { return size_; }  ///< number of elements in the upload
   void write(T* to) const {
     for (const Part& part : parts_) {
       std::copy(part.from + part.first, part.from + part.end, to + part.at);

@@ -1,13 +1,14 @@
 #pragma once
-// For *.isa.cc only.
+// Wrappers for AMX tile instructions. For *.isa.cc only.
 
 #include <cstdint>
 
 #if defined(__AMX_BF16__)
 #include <immintrin.h>
 
-/// _tile_loadd and _tile_stored. The address sanitizer does not see the memory accesses of these
-/// instructions. Sanitizer builds therefore check every row of the tile first.
+/// Replacements for _tile_loadd and _tile_stored. The address sanitizer does not see the memory
+/// accesses of these instructions. In sanitizer builds, the macros therefore check every row of the
+/// tile first.
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 
@@ -28,8 +29,8 @@
 
 namespace longhaul::LH_ISA {
 
-/// Palette 1: eight tiles of 16 rows x 64 bytes. It is a constant in memory, because the compiler
-/// assumes that the instruction reads only its first bytes.
+/// Tile configuration (palette 1): eight tiles of 16 rows with 64 bytes each. It is a constant in
+/// memory, because the compiler assumes that the instruction reads only its first bytes.
 alignas(64) static const uint8_t kTileConfig[64] = {
     1,  0, 0,  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 64, 0, 64, 0,  64, 0,  64, 0,  64, 0,
     64, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  0, 0,  0, 16, 16, 16, 16, 16, 16, 16, 16};
@@ -37,9 +38,11 @@ alignas(64) static const uint8_t kTileConfig[64] = {
 static inline void load_tile_config() { _tile_loadconfig(kTileConfig); }
 
 #if defined(__SANITIZE_ADDRESS__)
-/// Reads the first poisoned byte in a tile's rows, if any, which triggers the sanitizer's report.
+/// Checks the rows of a tile. If a byte is poisoned, this function reads it, which triggers the
+/// sanitizer's report.
 static inline void check_tile(int tile, const void* first, int64_t row_bytes) {
-  // The current shapes: [16 + 2 t] bytes per row, [48 + t] rows.
+  // The current configuration has the bytes per row of tile t at [16 + 2 t] and its number of rows
+  // at [48 + t].
   alignas(64) uint8_t config[64] = {};
   _tile_storeconfig(config);
   __asm__ volatile("" : : "r"(config) : "memory");  // tells the compiler that all of it was written
@@ -51,8 +54,8 @@ static inline void check_tile(int tile, const void* first, int64_t row_bytes) {
 }
 #endif
 
-/// A pair of tiles advancing along k. Each has 16 rows `row_bytes` apart, and the next pair is
-/// `step` elements further.
+/// Two tiles of 16 rows each. Rows are `row_bytes` apart. The next pair along k begins `step`
+/// elements further.
 struct TilePair {
   const uint16_t* first;
   const uint16_t* second;
@@ -60,8 +63,9 @@ struct TilePair {
   int64_t step;
 };
 
-/// Computes C[32, 32] = A B, or adds A B to C, over `k_tiles` tiles of 32 k. It computes two by two
-/// tiles of C, so that each loaded tile of A and B is used twice. Rows of C are `c_bytes` apart.
+/// Computes C [32, 32] = A B, or adds A B to C if `accumulate` is true. k has k_tiles tiles of 32.
+/// All four tiles of C are computed together, so each loaded tile of A and B is used twice. Rows of
+/// C are `c_bytes` apart.
 static inline void multiply_tile_pairs(int k_tiles, TilePair a, TilePair b, float* c,
                                        int64_t c_bytes, bool accumulate) {
   float* c1 = c + 4 * c_bytes;  // offset of 16 rows, in floats

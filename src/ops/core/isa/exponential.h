@@ -1,13 +1,13 @@
 #pragma once
-// An exponential that vectorises. For *.isa.cc only.
+// An exponential function that the compiler can vectorise. For *.isa.cc only.
 
 #include "ops/core/isa/small_floats.h"
 
 namespace longhaul::LH_ISA {
 namespace {
 
-/// e^x for -87 <= x <= 88.5: 2^n e^r with x = n ln 2 + r and a polynomial for e^r, |r| <= ln 2 / 2.
-/// Relative error below 1.2e-7.
+/// Returns e^x for -87 <= x <= 88.5, with a relative error below 1.2e-7. It is computed as 2^n e^r,
+/// where x = n ln 2 + r. e^r is a polynomial for |r| <= ln 2 / 2.
 inline float exp_of(float x) {
   const float shifted = x * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: n in the low bits
   const float n = shifted - 12582912.0f;
@@ -22,10 +22,10 @@ inline float exp_of(float x) {
   return float_from_bits(bits_from_float(p) + (bits_from_float(shifted) << 23));
 }
 
-/// max(-87, min(x, 88.5)) on the bits. As integers negative floats are negative, and as unsigned
-/// integers they grow with their magnitude. Comparisons of floats would become branches, and the
-/// compiler would then divide by the constant e^88.5 in every lane. Such quotients are subnormal,
-/// which is a hundred times slower.
+/// Returns max(-87, min(x, 88.5)) by comparing bits as integers. As signed integers, the bits of
+/// negative floats are negative. As unsigned integers, the bits of floats grow with the magnitude.
+/// Comparisons of floats would become branches. The compiler would then divide by the constant
+/// e^88.5 in every lane, and such subnormal quotients are a hundred times slower.
 inline float clamped(float x) {
   const auto bits = static_cast<int32_t>(bits_from_float(x));
   const auto below = static_cast<uint32_t>(bits < 0x42b10000 ? bits : 0x42b10000);

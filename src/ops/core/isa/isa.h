@@ -1,6 +1,6 @@
 #pragma once
-// Instruction-set levels. Kernel sources (*.isa.cc) are compiled once per level. The current level
-// is the best that this CPU supports, or a lower one chosen by the user.
+// Instruction-set levels. Kernel sources (*.isa.cc) are compiled once per level. Kernels run at the
+// current level, which is the best level that this CPU supports or a lower one chosen by the user.
 
 #include <optional>
 #include <string_view>
@@ -13,10 +13,10 @@ inline constexpr int kIsaCount = 5;
 std::string_view name_of(Isa isa);  ///< "generic", "avx2", ..., "amx"
 std::optional<Isa> isa_from_name(std::string_view name);
 
-Isa best_isa();     ///< best level supported by CPU and OS (requests the AMX tile state from Linux)
-Isa current_isa();  ///< level that kernels use
-/// Throws UserError if this CPU lacks the level. Call it before any kernel runs, because the GEMM
-/// library fixes its own level at first use.
+Isa best_isa();     ///< best level that CPU and OS support; requests the AMX tile state from Linux
+Isa current_isa();  ///< level at which kernels run
+/// Sets the current level. Throws UserError if this CPU does not support it. Call it before any
+/// kernel runs, because the GEMM library fixes its own level at first use.
 void set_isa(Isa isa);
 
 }  // namespace longhaul

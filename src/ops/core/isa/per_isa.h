@@ -1,6 +1,7 @@
 #pragma once
-// Kernel tables with one instance per instruction-set level. LH_PER_ISA(Table, kName) declares one
-// constant per level (each defined in a *.isa.cc), and kName_for(isa) selects one.
+// Declares kernel tables with one instance per instruction-set level. LH_PER_ISA(Table, kName)
+// declares one constant per level, which a *.isa.cc defines. kName_for(isa) returns the constant of
+// a level.
 
 #include "ops/core/isa/isa.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// Layout of the arrays in a kernel's scratch memory. One definition gives both their total size and
-// their addresses. For *.isa.cc only.
+// Layout of the arrays in a kernel's scratch memory. One definition yields both the total size and
+// the addresses. For *.isa.cc only.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace longhaul::LH_ISA {
 
 static inline int round_up(int n, int to) { return (n + to - 1) / to * to; }
 
-/// Allocates arrays one after the other, each aligned to 64 bytes. Without memory it only counts
-/// bytes, and the arrays must not be used.
+/// Assigns memory to arrays one after the other, each aligned to 64 bytes. If constructed with a
+/// null address, it only computes the total size, and the arrays must not be used.
 class ScratchLayout {
  public:
   explicit ScratchLayout(std::byte* memory) : address_(reinterpret_cast<uintptr_t>(memory)) {}
@@ -30,7 +30,7 @@ class ScratchLayout {
   size_t bytes_ = 0;
 };
 
-/// Scratch bytes of an S constructed with `arguments`.
+/// Returns the scratch bytes of an S that is constructed with `arguments`.
 template <class S, class... Arguments>
 size_t bytes_of(const Arguments&... arguments) {
   ScratchLayout layout(nullptr);
@@ -42,12 +42,13 @@ struct TileCounts {
   int query_rows, key_blocks, score_tiles;
 };
 
-/// Arrays of every kernel over tiles of rows; E is the element type of its products.
+/// Scratch arrays of every kernel over tiles of rows. E is the element type of the kernel's
+/// products.
 template <class E>
 struct TileScratch {
   E* queries;        ///< [query_rows, dim]
   E* keys;           ///< packed blocks, [key_blocks][dim, kTileKeys]
-  E* unpacked_rows;  ///< for pack(), [32, dim]
+  E* unpacked_rows;  ///< [32, dim], scratch of pack()
   float* scores;     ///< [score_tiles][kTileRows, kTileKeys]
 
   TileScratch(ScratchLayout& layout, int head_dim, const TileCounts& counts) {

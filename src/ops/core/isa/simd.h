@@ -1,6 +1,6 @@
 #pragma once
-// One register of f32 lanes (kLanes: 16, 8 or 4) at the ISA level for which this header is
-// compiled. For *.isa.cc only; everything is inside the level's namespace.
+// A vector of f32 lanes that fills one register (kLanes is 16, 8 or 4), for the ISA level at which
+// this header is compiled. For *.isa.cc only. All names are in the namespace of the level.
 
 #include <cstdint>
 #include <cstring>
@@ -25,14 +25,15 @@ inline constexpr int kLanes = 4;
 typedef float Vec __attribute__((vector_size(4 * kLanes)));
 typedef int32_t IntVec __attribute__((vector_size(4 * kLanes)));
 
-/// Makes the compiler address memory at fixed offsets from p through p alone. Otherwise it keeps
-/// one pointer per row of a product, more than there are registers.
+/// Makes the compiler address memory at fixed offsets from p through p alone. Without this, the
+/// compiler keeps one pointer for each row of a product, and there are more rows than registers.
 template <class T>
 static inline void keep_one_pointer(const T*& p) {
   asm("" : "+r"(p));
 }
 
-// x - 0 is x for every x; x + 0 is not x for -0, so the compiler could not drop it
+// The subtraction of zeros converts x to a vector. x - 0 is x for every x, so the compiler drops
+// it. It could not drop an addition, because -0 + 0 is not -0.
 static inline Vec splat(float x) { return x - Vec{}; }
 
 static inline Vec fma(Vec a, Vec b, Vec c) {
@@ -86,7 +87,8 @@ static inline Vec load(const float* p) {
 
 static inline void store(float* p, Vec v) { std::memcpy(p, &v, sizeof v); }
 
-/// Loads the first `count` of kLanes values. Other lanes are zeros and are not read.
+/// Loads the first `count` of kLanes values. The other lanes become zero, and their memory is not
+/// read.
 static inline Vec load_first(const float* p, int count) {
 #if defined(__AVX512F__)
   return (Vec)_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), p);
@@ -107,7 +109,8 @@ static inline void store_first(float* p, int count, Vec v) {
 #endif
 }
 
-/// Returns the largest of `count` values (a multiple of 2 * kLanes), per lane.
+/// Returns a vector whose lane j is the maximum of values j, j + kLanes, j + 2 * kLanes, ... of x.
+/// `count` is a multiple of 2 * kLanes.
 static inline Vec lane_max(const float* x, int count) {
   Vec a = load(x), b = load(x + kLanes);
   for (int j = 2 * kLanes; j < count; j += 2 * kLanes) {
@@ -124,7 +127,7 @@ struct Add {
   }
 };
 
-/// Reduces kLanes vectors at once: lane i of the result is Op over the lanes of in[i].
+/// Reduces kLanes vectors at once. Lane i of the result combines all lanes of in[i] with Op.
 template <class Op>
 static inline Vec reduce_lanes(const Vec in[kLanes]) {
 #if defined(__AVX512F__)
@@ -142,7 +145,7 @@ static inline Vec reduce_lanes(const Vec in[kLanes]) {
   }
   const __m512 all =
       Op::of(_mm512_shuffle_ps(w[0], w[1], 0x88), _mm512_shuffle_ps(w[0], w[1], 0xdd));
-  // Each 128-bit lane now holds (a, a+2, a+1, a+3) for a = 0, 8, 4, 12.
+  // Each 128-bit lane now holds sums (a, a+2, a+1, a+3) for a = 0, 8, 4, 12.
   const __m512i order = _mm512_setr_epi32(0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15);
   return (Vec)_mm512_permutexvar_ps(order, all);
 #elif defined(__AVX2__)
@@ -156,7 +159,7 @@ static inline Vec reduce_lanes(const Vec in[kLanes]) {
   }
   const __m256 all =
       Op::of(_mm256_shuffle_ps(u[0], u[1], 0x88), _mm256_shuffle_ps(u[0], u[1], 0xdd));
-  // Each half holds (a, a+2, a+1, a+3) for a = 0, 4.
+  // Each half now holds sums (a, a+2, a+1, a+3) for a = 0, 4.
   return (Vec)_mm256_permutevar8x32_ps(all, _mm256_setr_epi32(0, 2, 1, 3, 4, 6, 5, 7));
 #else
   float lanes[kLanes];
@@ -176,7 +179,7 @@ static inline float first_lane(Vec v) {
   return x;
 }
 
-/// 2^x, x below 127; relative error 3e-7, 0 below -126.
+/// Returns 2^x for x < 127, with a relative error of 3e-7. Returns 0 for x below -126.
 static inline Vec exp2_precise(Vec x) {
 #if defined(__AVX512F__)
   const Vec f = (Vec)_mm512_reduce_ps((__m512)x, 0x08);  // x - round(x), in [-0.5, 0.5]
@@ -202,7 +205,8 @@ static inline Vec exp2_precise(Vec x) {
 #endif
 }
 
-/// 2^x for x <= 0 with relative error 8e-5, sufficient for results rounded to bf16.
+/// Returns 2^x for x <= 0, with a relative error of 8e-5. This suffices for results that are
+/// rounded to bf16.
 static inline Vec exp2_for_bf16(Vec x) {
 #if defined(__AVX512F__)
   const Vec f = (Vec)_mm512_reduce_ps((__m512)x, 0x09);  // x - floor(x); scalef floors again
@@ -278,7 +282,8 @@ static inline Vec load_i8(const void* p) {
 #endif
 }
 
-/// Loads kLanes values from -8 to 7. They are the low or the high nibbles of kLanes bytes, minus 8.
+/// Loads kLanes nibbles as values from -8 to 7 (nibble - 8). They are the low nibbles of kLanes
+/// bytes if `low` is true, otherwise the high nibbles.
 static inline Vec load_i4(const void* p, bool low) {
 #if defined(__AVX512F__)
   const __m512i q = _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
@@ -300,7 +305,7 @@ static inline Vec load_i4(const void* p, bool low) {
 #endif
 }
 
-/// Rounds to nearest even; the input must not be NaN.
+/// Stores v as bf16, rounded to nearest even. v must not contain NaN.
 static inline void store_bf16(uint16_t* p, Vec v) {
 #if defined(__AVX512BF16__)
   const __m256bh h = _mm512_cvtneps_pbh((__m512)v);
