@@ -1,6 +1,7 @@
 #pragma once
-// Softmax attention on a CUDA device, with the meaning of attend() in ops/attention/attention.h.
-// All addresses in the call are device addresses unless stated otherwise below.
+// Softmax attention on a CUDA device. It computes the same as attend() in
+// ops/attention/attention.h. All addresses in a call are device addresses unless stated otherwise
+// below.
 
 #include <bit>
 #include <cstddef>
@@ -14,15 +15,15 @@ struct CUstream_st;
 
 namespace longhaul::cuda {
 
-/// The address range of a device's pages. Every page lies at a multiple of `page_bytes` (256 or a
-/// multiple of it) from `base`. Hopper's copy engine reads pages of the range by their numbers.
-/// Parts of the range that are not mapped are never touched.
+/// The address range of a device's KV pages. Every page begins at a multiple of `page_bytes` bytes
+/// from `base`. `page_bytes` is a multiple of 256. Hopper's copy engine reads the pages of this
+/// range by their numbers. Parts of the range may be unmapped and are never accessed.
 struct PageRange {
   const std::byte* base = nullptr;
   size_t bytes = 0;
   size_t page_bytes = 0;
 
-  /// Returns whether the copy engine can read this page with rows of `head_dim` bf16 values.
+  /// Returns whether the copy engine can read this page if its rows have `head_dim` bf16 values.
   bool holds(const std::byte* page, int head_dim) const {
     const size_t at = reinterpret_cast<uintptr_t>(page) - reinterpret_cast<uintptr_t>(base);
     // Fast path: most page strides are powers of two, so a mask replaces the modulo.
@@ -32,9 +33,9 @@ struct PageRange {
   }
 };
 
-/// State that attend() keeps between calls: pinned host memory for plans, device memory for plans
-/// and partial results. Each stream has one, on the device that is current at construction. It must
-/// outlive the stream's pending work.
+/// Buffers that attend() keeps between calls: pinned host memory for plans, and device memory for
+/// plans and partial results. Each stream needs its own Scratch. It belongs to the device that is
+/// current at construction and must outlive the pending work of the stream.
 class Scratch {
  public:
   Scratch();
@@ -42,10 +43,11 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  /// Pages that the copy engine may read. While it is empty, attention reads pages without the copy
-  /// engine.
+  /// The pages that the copy engine may read. If the range is empty, attention reads pages without
+  /// the copy engine.
   PageRange pages;
-  /// Permits the wgmma kernel where it applies. Tests and benchmarks clear it. On by default.
+  /// If true (the default), the wgmma kernel is used where possible. Tests and benchmarks set it to
+  /// false.
   bool allow_sm90 = true;
 
   struct Impl;
@@ -57,9 +59,9 @@ class Scratch {
 
 /// Returns whether attend() supports heads of `head_dim` elements and pages of `page_rows` rows of
 /// `type`. It supports 64, 80, 96, 112, 128 and 256 elements, 64 rows, and every type of keys and
-/// values (block types only with whole blocks). On Hopper it also supports 512 elements, and 576
-/// elements whose last 512 are the value (PagedRows::values_in_keys). The output of the first 64 of
-/// these is then zero.
+/// values. For block types, head_dim must be a multiple of the block size. On Hopper it also
+/// supports 512 elements, and 576 elements whose last 512 are the value
+/// (PagedRows::values_in_keys). In the latter case, the output of the first 64 elements is zero.
 bool can_attend(int head_dim, int page_rows, const KvType& type);
 /// Whether only the kernel of wide heads computes such heads.
 inline bool is_wide(int head_dim) { return head_dim > 256; }
@@ -77,8 +79,8 @@ inline bool is_wide(int head_dim) { return head_dim > 256; }
 void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendTask> tasks,
             Scratch& scratch);
 
-/// Queues calls of several sequences as one, with the meaning of attend() of AttendJobs
-/// (ops/attention/attention.h). take_joinable() has put them together.
+/// Queues the calls of several sequences as one call. It computes the same as attend() of
+/// AttendJobs (ops/attention/attention.h). The jobs must have been grouped by take_joinable().
 void attend(CUstream_st* stream, std::span<const AttendJob> jobs, Scratch& scratch);
 
 }  // namespace longhaul::cuda

@@ -1,5 +1,5 @@
 #pragma once
-// Arguments that attend.cu passes to the attention kernels.
+// Arguments of the attention kernels, which attend.cu launches.
 
 #include <cuda.h>
 
@@ -12,7 +12,7 @@ struct CUstream_st;
 
 namespace longhaul::cuda {
 
-/// Cosines and sines of positions first, first + 1, ..., each [count, half].
+/// Cosines and sines [count, half] of the positions first, first + 1, and so on.
 struct RotationTable {
   const float* cosine;
   const float* sine;
@@ -21,7 +21,7 @@ struct RotationTable {
   bool in_eights;  ///< half is a multiple of 8 and the rows are 16-byte aligned
 };
 
-/// Converts `r` to the format of kernels. Returns zeros for null.
+/// Converts `r` to the format of kernels. If `r` is null, all fields of the result are zero.
 inline RotationTable rotation_table(const longhaul::Rotations* r) {
   if (r == nullptr) return {};
   const auto aligned = [](const float* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; };
@@ -32,13 +32,13 @@ inline RotationTable rotation_table(const longhaul::Rotations* r) {
 
 inline constexpr float kLog2OfE = 1.44269504089f;
 
-/// Logits in base 2 of a product x of a query and a key: scale * x, or scale * tanh(bend * x) if
-/// the model caps logits.
+/// Converts the dot product x of a query and a key to a logit in base 2: scale * x, or scale *
+/// tanh(bend * x) if the model caps logits.
 struct LogitForm {
-  float scale, bend;  ///< bend 0: no cap
+  float scale, bend;  ///< bend is 0 if the model does not cap logits
 };
 
-/// Converts the scale and the cap of an AttendCall.
+/// Converts the scale and the cap of an AttendCall to base 2.
 inline LogitForm logit_form(float scale, float cap) {
   return cap > 0 ? LogitForm{cap * kLog2OfE, scale / cap} : LogitForm{scale * kLog2OfE, 0};
 }
@@ -48,44 +48,47 @@ struct AttendArgs {
   float* out;          ///< [rows, heads, head_dim]
   float* lse;          ///< [rows, heads], or null
   const float* sinks;  ///< [heads] natural logits, or null
-  float* partial;      ///< partial results of units that are parts
-  int32_t* counters;   ///< arrived parts per unit that its last part merges; initially zeros
+  float* partial;      ///< partial results of parts (UnitRecord::part)
+  /// Number of finished parts for each unit that is merged by its last part; initially zeros.
+  int32_t* counters;
   RotationTable rotations;
   int32_t heads, head_dim;
   LogitForm logits;
-  bool joins;  ///< AttendCall::joins; read by the wgmma kernels only
+  bool joins;  ///< AttendCall::joins; only the wgmma kernels read it
 };
 
-/// The pages as a tensor map for Hopper's copy engine: [pages, 128, head_dim] bf16 values in boxes
-/// of 64 rows and 64 columns. Columns past head_dim are filled with zeros.
+/// The KV pages as a tensor map for Hopper's copy engine. The tensor is [pages, 128, head_dim] bf16
+/// values and is copied in boxes of 64 rows and 64 columns. Columns beyond head_dim are filled with
+/// zeros.
 struct PageMap {
   CUtensorMap map;
   const std::byte* base;
-  uint32_t page_units;  ///< page stride in units of 256 bytes
+  uint32_t page_units;  ///< distance between pages in units of 256 bytes
 };
 
-/// Segments and units of the decode kernel. Short plans are kernel arguments: a copy before the
-/// launch would take longer than the launch itself (8 us against 2 on an H100). A kernel has 4 KB
-/// of parameters.
+/// Segments and units of the decode kernel. Short plans are passed as kernel arguments, because a
+/// copy before the launch would take longer than the launch itself (8 us instead of 2 us on an
+/// H100). The arguments of a kernel are limited to 4 KB.
 struct DecodePlan {
   static constexpr size_t kMostHere = 3840;
-  const std::byte* packed;  ///< plan in device memory; null: it is in `here`
-  uint32_t units;           ///< byte offset of the units; segments lie at the plan's start
+  const std::byte* packed;  ///< plan in device memory; null if the plan is in `here`
+  uint32_t units;           ///< byte offset of the units in the plan; the segments are at offset 0
   int32_t count;            ///< number of units
-  /// Largest bytes per row of keys and values that are not both bf16; 0: all are bf16.
+  /// The largest bytes per row of keys and of values. Both are 0 if all keys and values are bf16.
   int32_t key_bytes, value_bytes;
-  bool blocks;  ///< all segments are consecutive rows of 32-blocks without rotation
-  bool turns;   ///< some keys rotate at consecutive positions
+  bool blocks;  ///< all segments are consecutive rows of blocks of 32 without rotation
+  bool turns;   ///< some keys are rotated at consecutive positions
   alignas(16) std::byte here[kMostHere];
 };
 static_assert(sizeof(AttendArgs) + sizeof(DecodePlan) + 16 <= 4096);
 
-/// The device's limits, which determine how much data is in flight.
+/// Shared memory of the device, which limits how much data can be in flight.
 struct DeviceLimits {
-  int shared_per_block = 0;      ///< bytes, opted in
-  int shared_per_processor = 0;  ///< bytes
+  int shared_per_block = 0;      ///< bytes per thread block, after opting in to the maximum
+  int shared_per_processor = 0;  ///< bytes per multiprocessor
 };
-/// The functions below start one thread block per unit unless stated otherwise.
+/// The functions below launch kernels. Unless stated otherwise, a kernel has one thread block per
+/// unit.
 void launch_attend_tile(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units,
                         int count, int head_dim);
 /// For heads that is_wide() names (attend.gpu.h); units have at most kWideUnitRows rows.
@@ -93,17 +96,18 @@ void launch_attend_wide(CUstream_st* stream, const AttendArgs& args, const UnitR
                         int count, int head_dim);
 void launch_attend_tile_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
                              const UnitRecord* units, int count, int head_dim);
-/// Like launch_attend_sm90(), for segments with masks.
+/// Like launch_attend_tile_sm90(), for segments with masks (SegmentRecord::masks).
 void launch_attend_masked_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
                                const UnitRecord* units, int count, int head_dim);
-/// Starts a thread block for every part of every unit.
+/// Starts one thread block for each part of each unit.
 void launch_attend_decode(CUstream_st* stream, const AttendArgs& args, const DecodePlan& plan,
                           int blocks, const DeviceLimits& limits);
-/// Writes counted lengths into the segments. Adds the visible pairs of live keys to `pairs`, unless
-/// it is null.
+/// Writes the lengths that the device has counted into the segments. If `pairs` is not null, adds
+/// to it the number of visible pairs of rows and keys in these segments.
 void launch_resolve_counts(CUstream_st* stream, const CountRecord* counts, int count,
                            SegmentRecord* segments, int64_t* pairs);
-/// No merge has more than most_rows (row, head) rows and most_parts parts.
+/// Merges the parts of units. most_rows is the largest number of (row, head) rows of a merge, and
+/// most_parts the largest number of parts.
 void launch_merge_parts(CUstream_st* stream, const AttendArgs& args, const MergeRecord* merges,
                         int count, int most_rows, int most_parts, int head_dim);
 

@@ -1,6 +1,7 @@
 #pragma once
-// The two attention kernels of an ISA level (attend_tile.isa.cc, attend_decode.isa.cc), listed in
-// the table of attention_kernels.isa.cc. For *.isa.cc only.
+// The two attention kernels (prefill and decode) of an instruction-set level. They are defined in
+// attend_tile.isa.cc and attend_decode.isa.cc and listed in the table of attention_kernels.isa.cc.
+// For *.isa.cc only.
 
 #include "ops/attention/attention_kernels.h"
 

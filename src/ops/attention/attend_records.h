@@ -1,6 +1,7 @@
 #pragma once
-// Records of an attention plan in device memory, and the walk over the key tiles of a unit. Plain
-// C++: tests walk over a plan on the host with the functions that the kernels call.
+// Records of an attention plan in device memory, and the iteration over the key tiles of a unit.
+// The code is plain C++, so tests can process a plan on the host with the functions that the
+// kernels call.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,28 +16,32 @@
 
 namespace longhaul::cuda {
 
-inline constexpr int kPageRows = 64;       ///< keys of a page; as many values follow
-inline constexpr int kTileUnitRows = 128;  ///< (row, head) rows of a unit for the tile kernels
-inline constexpr int kWideUnitRows = 64;   ///< (row, head) rows of a unit for wide heads
-inline constexpr int kDecodeUnitRows = 8;  ///< (row, head) rows of a unit for the decode kernel
-inline constexpr int kMostMerged = 512;   ///< most rows of all parts that a unit's last part merges
-inline constexpr int kTileKeys = 64;      ///< tile size in keys by which prefill units are divided
-inline constexpr int kDecodeKeys = 16;    ///< tile size in keys by which decode units are divided
-inline constexpr int32_t kFar = 1 << 30;  ///< larger than the distance of any two positions
-inline constexpr int32_t kNoKey = 0x7fffffff;  ///< marks a slot of a tile without a key
+inline constexpr int kPageRows = 64;       ///< keys per page; the page's values follow its keys
+inline constexpr int kTileUnitRows = 128;  ///< (row, head) rows per unit of the prefill kernels
+inline constexpr int kWideUnitRows =
+    64;  ///< (row, head) rows per unit of the kernel for wide heads
+inline constexpr int kDecodeUnitRows = 8;  ///< (row, head) rows per unit of the decode kernel
+/// Maximum rows of all parts together that the last part of a unit merges.
+inline constexpr int kMostMerged = 512;
+inline constexpr int kTileKeys = 64;           ///< keys per tile when prefill units are divided
+inline constexpr int kDecodeKeys = 16;         ///< keys per tile when decode units are divided
+inline constexpr int32_t kFar = 1 << 30;       ///< larger than the distance of any two positions
+inline constexpr int32_t kNoKey = 0x7fffffff;  ///< marks a slot of a tile that has no key
 
-/// The device form of a KeySegment. Its keys are a stretch (consecutive rows) or a list of rows or
-/// pages. Key i has slot shift + i. In a stretch, every 64 slots are a page. A list begins at slot
-/// 0.
+/// The device form of a KeySegment. The keys are either a stretch (consecutive rows) or listed (an
+/// index of rows or of pages). Key i is in slot shift + i. Each 64 consecutive slots of a stretch
+/// are one page. `shift` is 0 for listed keys.
 struct SegmentRecord {
-  /// device array; a stretch's first entry is the page of its first key
+  /// Device array of page addresses. For a stretch, the first entry is the page that contains the
+  /// first key.
   const std::byte* const* pages;
-  const int32_t* index;  ///< row numbers; null: a stretch
-  const float* queries;  ///< the query form that multiplies the keys
-  int64_t position;      ///< key i has position `position` + i, or + index[i]
-  int32_t shift;         ///< slot of key 0, below 64
-  int32_t count;         ///< keys
-  int32_t nearest;       ///< a row at r sees a key at k if nearest <= r - k < furthest
+  const int32_t* index;  ///< row or page numbers; null for a stretch
+  const float* queries;  ///< the form of the queries that is multiplied by these keys
+  /// Key i has position `position` + i, or `position` + index[i] if indexed_positions is set.
+  int64_t position;
+  int32_t shift;    ///< slot of key 0, below 64
+  int32_t count;    ///< number of keys
+  int32_t nearest;  ///< a row at position r sees a key at position k if nearest <= r - k < furthest
   int32_t furthest;
   PageType key_type;
   uint8_t indexed_positions;
@@ -44,17 +49,19 @@ struct SegmentRecord {
   uint8_t whole_pages;  ///< `index` holds page numbers
   PageType value_type;
   uint8_t unused[3];
-  const uint64_t* masks;  ///< [listed pages][2 tiles] masks of visible rows; null: all are visible
+  const uint64_t* masks;  ///< [listed pages][2 tiles] masks of visible rows; null: no masks
 };
 static_assert(sizeof(SegmentRecord) == 64);
 
-/// A segment with device-counted lengths (its own keys or the keys after it), and the rows that see
-/// it.
+/// A segment with lengths that only the device knows, and the rows that see it. The unknown length
+/// is the segment's own number of keys or the number of keys after it.
 struct CountRecord {
-  const int32_t* device_count;  ///< number of keys; null: the record's count holds
-  const int32_t* count_after;   ///< number of keys after the segment, by which its position is
-                                ///< reduced; null: none
-  const int64_t* pairs;  ///< visible pairs if counted on the device (PageMasks::pairs), else null
+  /// Number of keys of the segment; null: the number in the SegmentRecord is valid.
+  const int32_t* device_count;
+  const int32_t* count_after;  ///< number of keys after the segment, by which its position is
+                               ///< reduced; null: none
+  /// Number of visible pairs if the device has counted it (PageMasks::pairs), otherwise null.
+  const int64_t* pairs;
   int64_t row_position;
   int32_t segment;
   int32_t row_count, head_count;
@@ -62,25 +69,29 @@ struct CountRecord {
 };
 static_assert(sizeof(CountRecord) == 48);
 
-/// Rows and heads that one thread block computes over a part of the task's key tiles. (row, head)
-/// row f is row row_begin + f / head_count and query head head_begin + f % head_count.
+/// The rows and heads of a unit, and the part of its key tiles that one thread block computes.
+/// (row, head) row f is row row_begin + f / head_count with query head head_begin + f % head_count.
 struct UnitRecord {
   int32_t first_segment, segment_count;
   int32_t row_begin, row_count;
   int32_t head_begin, head_count;
-  int32_t part, parts;   ///< tiles [n * part / parts, n * (part + 1) / parts) of the unit's n
-  int64_t row_position;  ///< position of row_begin
-  int64_t partial;       ///< offset in floats of this part's partial results; below 0: writes `out`
-  /// index of the counter of arrived parts, the last of which merges; below 0: none
+  /// This part has tiles [n * part / parts, n * (part + 1) / parts) of the unit's n tiles.
+  int32_t part, parts;
+  int64_t row_position;  ///< position of row `row_begin`
+  /// Offset in floats of this part's partial results; negative: the result is written to `out`.
+  int64_t partial;
+  /// Index of the counter of finished parts. The part that finishes last merges all parts.
+  /// Negative: no counter.
   int32_t counter;
-  /// first thread block of the unit in the decode kernel, where a record stands for all parts
+  /// First thread block of the unit. Used by the decode kernel, in which one record represents all
+  /// parts of a unit.
   int32_t first_block;
 };
 static_assert(sizeof(UnitRecord) == 56);
 
-/// Partial results of all parts of a unit, merged in the order of the parts. A part of F (row,
-/// head) rows has [F, head_dim] sums, then [F] reference logits in base 2, then [F] denominators. A
-/// reference logit is the row's largest logit, or slightly less.
+/// Describes the merge of the partial results of a unit, in the order of its parts. A part with F
+/// (row, head) rows has [F, head_dim] sums, then [F] reference logits in base 2, then [F]
+/// denominators. The reference logit of a row is its largest logit or slightly less.
 struct MergeRecord {
   int64_t partial;
   int32_t parts;
@@ -90,16 +101,18 @@ struct MergeRecord {
 };
 static_assert(sizeof(MergeRecord) == 32);
 
+/// Returns the number of floats of a part's partial results.
 LH_BOTH int64_t part_floats(int flat_rows, int head_dim) {
   return (static_cast<int64_t>(flat_rows) * (head_dim + 2) + 3) / 4 * 4;  // 16-byte aligned
 }
 
-/// Returns the record that thread block `block` works on, for records with consecutive thread
-/// blocks: the last one whose first_block is at most `block`.
+/// Returns the index of the record that thread block `block` works on. Each record has consecutive
+/// thread blocks. The result is the last record whose first_block is at most `block`.
 template <class Record>
 LH_BOTH int number_of_block(const Record* records, int count, int block) {
   int low = 0, high = count - 1;
-  // Fast path: most calls have equally many blocks per record. Each step of the search is a load.
+  // Fast path: in most calls all records have equally many blocks. Each step of the search below
+  // costs a load.
   const int each = count > 1 ? records[1].first_block : 1;
   const int guess = each > 0 && block / each < count ? block / each : count - 1;
   if (records[guess].first_block == guess * each) {
@@ -117,8 +130,8 @@ LH_BOTH int number_of_block(const Record* records, int count, int block) {
   return low;
 }
 
-/// Returns the part that a thread block of the decode kernel computes. Parts of a unit have
-/// consecutive thread blocks and consecutive partial results.
+/// Returns the record of the part that a thread block of the decode kernel computes. The parts of a
+/// unit have consecutive thread blocks and consecutive partial results.
 LH_BOTH UnitRecord part_of_block(const UnitRecord* units, int count, int block, int head_dim) {
   UnitRecord unit = units[number_of_block(units, count, block)];
   unit.part = block - unit.first_block;
@@ -131,19 +144,22 @@ LH_BOTH UnitRecord part_of_block(const UnitRecord* units, int count, int block, 
 /// Returns whether the index lists single rows.
 LH_BOTH bool lists_rows(const SegmentRecord& s) { return s.index != nullptr && !s.whole_pages; }
 
-/// Returns page number `page` of the stretch or list, with slots [64 * page, 64 * page + 64).
+/// Returns the address of page number `page` of the segment. The page has slots [64 * page, 64 *
+/// page + 64).
 LH_BOTH const std::byte* page_of(const SegmentRecord& s, int32_t page) {
   return s.pages[s.whole_pages ? s.index[page] : page];
 }
 
-/// Returns a mask of the rows in page `page` of a masked segment. Tile `tile` of a unit may see the
-/// rows in the mask, if their positions are not after its own.
+/// Returns the mask of the visible rows in page `page` of a masked segment for tile `tile` of a
+/// unit. A set bit means that the row is visible, unless its position is after the query row's
+/// position.
 LH_BOTH uint64_t mask_of(const SegmentRecord& s, int32_t page, int tile) {
   return s.masks[2 * page + tile];
 }
 
 /// Returns the distance from the unit's first row to the first row of page `page` of a masked
-/// segment. Pages without positions get a distance so far back that all rows see the whole page.
+/// segment. If the segment has no positions, the result is so far back that all rows see the whole
+/// page.
 LH_BOTH int32_t masked_offset(const SegmentRecord& s, int32_t page, int64_t row_position) {
   if (!s.indexed_positions) return -kPageRows;
   return static_cast<int32_t>(s.position + int64_t{kPageRows} * s.index[page] - row_position);
@@ -153,13 +169,13 @@ LH_BOTH int64_t position_of(const SegmentRecord& s, int32_t key) {
   return s.position + (s.indexed_positions ? s.index[key] : key);
 }
 
-/// Returns the number of the segment's keys before `position`.
+/// Returns the number of keys of the segment with positions before `position`.
 LH_BOTH int32_t keys_before(const SegmentRecord& s, int64_t position) {
   if (!s.indexed_positions) {
     const int64_t n = position - s.position;
     return n < 0 ? 0 : n > s.count ? s.count : static_cast<int32_t>(n);
   }
-  // Fast path: most lists lie wholly before or wholly after the rows.
+  // Fast path: most lists are entirely before or entirely after the position.
   if (s.count == 0 || s.position + s.index[0] >= position) return 0;
   if (s.position + s.index[s.count - 1] < position) return s.count;
   int32_t low = 1, high = s.count - 1;
@@ -180,7 +196,7 @@ struct SlotRange {
   LH_BOTH int32_t size() const { return last > first ? last - first : 0; }
 };
 
-/// Returns the slots of the keys that any row at positions [first, last] sees. They are always
+/// Returns the slots of all keys that some row at positions [first, last] sees. They are always
 /// contiguous.
 LH_BOTH SlotRange visible_slots(const SegmentRecord& s, int64_t first, int64_t last) {
   const int32_t end = s.nearest <= -kFar ? s.count : keys_before(s, last - s.nearest + 1);
@@ -195,7 +211,8 @@ LH_BOTH SlotRange visible_tiles(const SegmentRecord& s, int64_t first, int64_t l
   return {slots.first / keys, (slots.last + keys - 1) / keys};
 }
 
-/// Writes the counted lengths into the segment. Returns the visible pairs of its live keys.
+/// Writes the lengths that the device has counted into the segment. Returns the number of visible
+/// pairs of rows and keys of the segment.
 LH_BOTH int64_t resolve_count(const CountRecord& count, SegmentRecord& s) {
   if (count.count_after != nullptr) s.position -= *count.count_after;
   if (count.device_count == nullptr) return 0;
@@ -211,7 +228,7 @@ LH_BOTH int64_t resolve_count(const CountRecord& count, SegmentRecord& s) {
   return keys * count.head_count;
 }
 
-/// Walks over the key tiles of a unit in order, segment by segment.
+/// Iterates over the key tiles of a unit in order, segment by segment.
 class TileWalk {
  public:
   LH_BOTH TileWalk(const SegmentRecord* segments, const UnitRecord& unit, int keys)
@@ -228,8 +245,8 @@ class TileWalk {
     tiles_left_ = tiles * (unit.part + 1) / unit.parts - begin;
   }
 
-  /// Advances to the next tile, or to the first one in the first call. Returns false after the last
-  /// tile.
+  /// Advances to the next tile. The first call advances to the first tile. Returns false after the
+  /// last tile.
   LH_BOTH bool next() {
     if (tiles_left_ == 0 || !enter()) return false;
     if (tiles_left_ > 0) --tiles_left_;
@@ -237,7 +254,7 @@ class TileWalk {
     return true;
   }
 
-  /// Skips the next `tiles` tiles, or all that are left.
+  /// Skips the next `tiles` tiles. If fewer are left, all of them are skipped.
   LH_BOTH void skip(int64_t tiles) {
     if (tiles_left_ >= 0) {
       tiles = tiles < tiles_left_ ? tiles : tiles_left_;
@@ -257,7 +274,8 @@ class TileWalk {
   LH_BOTH SlotRange range(const SegmentRecord& s) const {
     return visible_tiles(s, first_position_, last_position_, keys_);
   }
-  /// Advances to the next segment with tiles if the current one has none left.
+  /// Ensures that the current segment has a tile left. If necessary, advances to the next segment
+  /// that has tiles.
   LH_BOTH bool enter() {
     while (tile_ >= last_) {
       if (segments_left_ == 0) return false;
@@ -273,12 +291,13 @@ class TileWalk {
   int segments_left_;
   int keys_;
   int64_t first_position_, last_position_;
-  int64_t tiles_left_ = -1;  ///< tiles left in this part; below 0: no limit
+  int64_t tiles_left_ = -1;  ///< number of tiles left in this part; negative: no limit
   int32_t tile_ = 0, last_ = 0, at_ = 0;
 };
 
-/// Returns the position of a slot's key relative to the unit's first row, or kNoKey if the slot has
-/// no key. Row r of the unit sees the key if sees(nearest, furthest, r, offset).
+/// Returns the position of a slot's key relative to the position of the unit's first row, or kNoKey
+/// if the slot has no key. Row r of the unit sees the key if sees(nearest, furthest, r, offset) is
+/// true.
 LH_BOTH int32_t key_offset(const SegmentRecord& s, int32_t slot, int64_t row_position) {
   const int32_t key = slot - s.shift;
   if (key < 0 || key >= s.count) return kNoKey;

@@ -1,13 +1,14 @@
 #pragma once
-// Softmax attention of a block of query rows over lists of key segments. Every attention method is
-// expressed with it. The method decides which segments a row sees and at which positions their keys
-// stand. The kernels handle ranges, positions and visibility, and do not depend on methods.
+// Softmax attention of a block of query rows over lists of key segments. All attention methods use
+// it. A method chooses the segments that a row sees and the positions of their keys. The kernels
+// know only ranges, positions and visibility, and do not depend on the method.
 //
 //   out[r, h] = sum over visible keys j of softmax_j(scale * q[r, h] . k[j]) * v[j]
 //
-// There is one softmax over all segments of a task. Two models change the logits. Gemma 2 caps them
-// to cap * tanh(logit / cap) (arXiv:2408.00118, 2). gpt-oss adds a learned logit to every head's
-// denominator, a sink without a value (arXiv:2508.10925, 2).
+// There is one softmax over all segments of a task. Two model families change the logits. Gemma 2
+// caps them to cap * tanh(logit / cap) (arXiv:2408.00118, section 2). gpt-oss adds a learned logit
+// to the softmax denominator of every head. This logit is called a sink and has no value
+// (arXiv:2508.10925, section 2).
 
 #include <cstddef>
 #include <cstdint>
@@ -19,18 +20,19 @@
 
 namespace longhaul {
 
-/// Rows of one KV head as stored by the KV store: row i is in pages[i / page_rows]. A page holds
-/// `page_rows` (a power of two) key rows, then `page_rows` value rows, each with `head_dim`
-/// elements of the respective type.
+/// The keys and values of one KV head, as the KV store holds them. Row i is in pages[i /
+/// page_rows]. A page holds `page_rows` key rows, followed by `page_rows` value rows. page_rows is
+/// a power of two. A row has `head_dim` elements of the respective type.
 struct PagedRows {
   const std::byte* const* pages = nullptr;
   int page_rows = 0;
   int head_dim = 0;
   KvType type;
-  Place place;  ///< location of the pages; `pages` itself is host memory
-  /// Copy of `pages` on the pages' device, for kernels; null on the host.
+  Place place;  ///< memory that holds the pages; the array `pages` itself is in host memory
+  /// Copy of the array `pages` in device memory, for kernels. It is null on the host.
   const std::byte* const* listed = nullptr;
-  /// The value of a row is its key, which is stored once; pages hold no value rows.
+  /// If true, the key of a row is also its value. Keys are then stored once, and pages hold no
+  /// value rows.
   bool values_in_keys = false;
 
   size_t key_bytes() const { return bytes_of(type.k, head_dim); }  ///< bytes per row
@@ -47,47 +49,51 @@ enum class Visibility : uint8_t {
   kBeyond,  ///< row position - key position >= window (InfLLM's aged keys)
 };
 
-/// Visible rows of listed pages for tiles of 64 query rows, on a device. The first tile begins with
-/// the task's first row, and a task has at most two tiles.
+/// Masks of visible rows in listed pages, on a device. There is one mask per page and tile of 64
+/// query rows. The first tile begins with the first row of the task. A task has at most two tiles.
 struct PageMasks {
-  View<const uint64_t> rows;  ///< [pages][2 tiles]: bit r is set if row r of the page is visible
-  /// [1]: number of visible (row, key) pairs in all segments of the task
+  /// [pages][2 tiles]: bit r of a mask is set if row r of the page is visible.
+  View<const uint64_t> rows;
+  /// [1]: the number of visible (row, key) pairs in all segments of the task.
   View<const int64_t> pairs;
   bool empty() const { return rows.empty(); }
 };
 
-/// Keys with one visibility rule: a range of stored rows, or a list of them.
+/// A set of keys with one visibility rule. It is a range of stored rows or a list of them.
 struct KeySegment {
   PagedRows rows;
-  int64_t begin = 0;          ///< first row of the range (unused with `index`)
-  int64_t count = 0;          ///< number of keys
-  View<const int32_t> index;  ///< row numbers [count], ascending; empty: begin, begin + 1, ...
-  bool whole_pages = false;   ///< `index` holds page numbers; all rows of these pages are keys
+  int64_t begin = 0;  ///< first row of the range; unused if `index` is not empty
+  int64_t count = 0;  ///< number of keys
+  /// Row numbers [count] in ascending order; empty: rows begin, begin + 1, ...
+  View<const int32_t> index;
+  bool whole_pages = false;  ///< `index` holds page numbers, and all rows of these pages are keys
   PageMasks
-      masks;  ///< masks of the listed pages; keys must be visible by `visible` and by their mask
-  int64_t position = 0;            ///< position of key i is position + i ...
-  bool indexed_positions = false;  ///< ... or position + index[i], with the row number as offset
-  bool rotate = false;             ///< keys are stored raw and must be rotated to their positions
+      /// Masks of the listed pages; a key is visible only if both `visible` and its mask allow it.
+      masks;
+  int64_t position = 0;            ///< position of key 0; key i has position `position` + i,
+  bool indexed_positions = false;  ///< or `position` + index[i] if this is true
+  bool rotate = false;  ///< keys are stored without rotation and must be rotated to their positions
   Visibility visible = Visibility::kCausal;
   int64_t window = 0;
-  int query = 0;  ///< index of the query form that multiplies these keys
-  /// If an operation produces the number of keys (RowList::count), it may be unknown when a method
-  /// writes the segment. These are views of one number each, or empty. On a device attend() reads
-  /// them there. On the host resolve_counts() first folds them into `count` and `position`.
+  /// Index of the form of the queries that is multiplied by these keys (AttendCall::queries).
+  int query = 0;
+  /// Lengths that an earlier operation on the device produces (RowList::count). They may be unknown
+  /// when a method writes the segment. Each view is empty or has one element. On a device, attend()
+  /// reads them itself. On the host, resolve_counts() first applies them to `count` and `position`.
   View<const int32_t> device_count;  ///< actual number of keys, at most `count`
-  /// number of keys after this segment, by which its position is reduced
+  /// The number of keys after this segment. `position` is reduced by it.
   View<const int32_t> count_after;
 
-  /// Sets `visible` to kCausal, or to the layer's own window if it has one (ModelShape::own_window;
-  /// 0: none).
+  /// Sets `visible` to kCausal. If the layer has its own sliding window (ModelShape::own_window is
+  /// not 0), limits visibility to that window instead.
   void see_within(int64_t own_window) {
     visible = own_window > 0 ? Visibility::kWindow : Visibility::kCausal;
     window = own_window;
   }
 };
 
-/// Query heads [head_begin, +head_count) of rows [row_begin, +row_count) see `segments`. For
-/// visibility, row r has position row_position + (r - row_begin).
+/// Attention of query heads [head_begin, head_begin + head_count) of rows [row_begin, row_begin +
+/// row_count) over `segments`. For visibility, row r has position row_position + (r - row_begin).
 struct AttendTask {
   int head_begin = 0, head_count = 0;
   int row_begin = 0, row_count = 0;
@@ -102,37 +108,40 @@ enum class AttendCompute : uint8_t {
 
 struct AttendCall {
   Queue* queue = &host_queue();
-  /// The queries [rows, heads, head_dim], in one form or several (with different rotations, for
-  /// example).
+  /// The queries [rows, heads, head_dim]. There may be several forms of them, for example with
+  /// different rotations. KeySegment::query selects the form for a segment.
   std::span<const View<const float>> queries;
   int heads = 0;
   int head_dim = 0;
   float scale = 0;
-  float cap = 0;            ///< soft cap of the logits; 0: none
-  View<const float> sinks;  ///< [heads] logits (natural), for attend() only; empty: none
-  const Rotations* rotations = nullptr;  ///< for segments with `rotate`; must cover their positions
+  float cap = 0;  ///< soft cap of the logits; 0: none
+  /// [heads] natural logits of sinks; empty: none; only attend() reads them.
+  View<const float> sinks;
+  /// For segments with `rotate`; must contain the positions of their keys.
+  const Rotations* rotations = nullptr;
   AttendCompute compute = AttendCompute::kBest;
   View<float> out;  ///< [rows, heads, head_dim]
-  View<float> lse;  ///< [rows, heads] log of the softmax denominator, natural; may be empty
-  /// `out` and `lse` (not empty) hold the result of attend() for the same rows and other keys. For
-  /// the rows in the tasks, they are merged into one softmax over both sets of keys. `sinks` must
-  /// be empty, because the earlier call included them.
+  View<float> lse;  ///< [rows, heads] natural log of the softmax denominator; may be empty
+  /// If true, `out` and `lse` already hold the result of attend() for the same rows and other keys.
+  /// `lse` must not be empty. For the rows of the tasks, both results are merged into one softmax
+  /// over all keys. `sinks` must be empty, because the earlier call has included them.
   bool joins = false;
-  /// [rows, heads]: lse that attend() wrote for these rows. Operations that recompute the same
-  /// softmax map read it (ops/maps/column_sums.h, line_sums.h, tile_map.h).
+  /// [rows, heads]: the lse that attend() wrote for these rows. Operations that compute the same
+  /// softmax again read it (ops/maps/column_sums.h, line_sums.h, tile_map.h).
   View<const float> lse_in;
-  /// The only query form, in bf16, for operations over softmax maps on a device. It saves the
-  /// conversion if several operations read the same queries. If it is empty, each operation
-  /// converts `queries`. Only block_mass() works without `queries`; other operations read some rows
+  /// The only form of the queries, in bf16. Operations over softmax maps on a device use it, so
+  /// that several operations convert the queries only once. If it is empty, each operation converts
+  /// `queries`. Only block_mass() works without `queries`; the other operations also read some rows
   /// in f32.
   View<const uint8_t> rounded;
-  /// [1], required if some segments have `device_count`: attend() adds the visible pairs of those
-  /// segments.
+  /// [1]: a counter to which attend() adds the visible pairs of the segments with `device_count`.
+  /// It is required if there are such segments.
   View<int64_t> counted;
 };
 
-/// Runs the tasks in parallel. Tasks must not overlap in (row, head). A row that sees no key gets
-/// zeros and lse = -infinity, or its sink. Accumulates in f32.
+/// Runs the tasks in parallel. No two tasks may contain the same (row, head). A row that sees no
+/// key gets zeros and lse = -infinity. If there is a sink, its lse is the sink's logit. Sums are
+/// accumulated in f32.
 void attend(const AttendCall& call, std::span<const AttendTask> tasks);
 inline const DeviceOperation<bool(const AttendCall&, std::span<const AttendTask>)> kAttend;
 
@@ -141,18 +150,19 @@ struct AttendJob {
   std::span<const AttendTask> tasks;
 };
 
-/// Runs the tasks of several calls in parallel, none of which `joins`. On the host each call gives
-/// the same bits as alone, because its keys are divided into parts by its own tasks. A device
-/// divides the keys of all calls together, which changes the rounding of sums.
+/// Runs the tasks of several calls in parallel. No call may set `joins`. On the host, each call
+/// gets bitwise the same result as alone, because its keys are divided into parts by its own tasks
+/// only. A device divides the keys of all calls together, which changes the rounding of sums.
 void attend(std::span<const AttendJob> jobs);
 inline const DeviceOperation<bool(std::span<const AttendJob>)> kAttendAll;
 
-/// Resolves counts in host memory: `count` becomes the number in `device_count`, `position` is
-/// reduced by the number in `count_after`, and both views become empty.
+/// Applies the lengths of segments, which must be in host memory. `count` becomes the number in
+/// `device_count`, and `position` is reduced by the number in `count_after`. Both views become
+/// empty.
 void resolve_counts(std::span<KeySegment> segments);
 
-/// Returns the number of visible (row, query head, key) triples of the tasks. Methods are compared
-/// by this measure of work. Segments with `device_count` are not counted.
+/// Returns the number of visible (row, query head, key) triples of the tasks. It measures the work
+/// of a method. Segments with `device_count` are not included.
 int64_t visible_pairs(std::span<const AttendTask> tasks);
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// Mixes two attention results with a gate for every KV head (Xiao et al. 2024, arXiv:2410.10819,
-// section 2.2), and computes the gradient of the gates.
+// Mixes two attention results with one gate per KV head, and computes the gradient of the gates
+// (DuoAttention: Xiao et al. 2024, arXiv:2410.10819, section 2.2).
 
 #include <cstdint>
 
@@ -8,7 +8,8 @@
 
 namespace longhaul {
 
-/// Rows [rows, heads, head_dim] whose query heads share KV heads in contiguous groups.
+/// The shape [rows, heads, head_dim] of attention results. Contiguous groups of query heads share a
+/// KV head.
 struct GatedRows {
   int64_t rows = 0;
   int heads = 0, kv_heads = 0, head_dim = 0;
@@ -17,23 +18,23 @@ struct GatedRows {
   int64_t size() const { return rows * heads * head_dim; }
 };
 
-/// Computes out = gate * full + (1 - gate) * near, with `gates` [kv_heads]. `out` may alias either
-/// input.
+/// Computes out = gate * full + (1 - gate) * near. `gates` [kv_heads] has one gate per KV head.
+/// `out` may alias either input.
 void mix_gated(Queue& queue, const GatedRows& shape, View<const float> gates,
                View<const float> full, View<const float> near, View<float> out);
 inline const DeviceOperation<bool(const GatedRows&, View<const float> gates, View<const float> full,
                                   View<const float> near, View<float> out)>
     kMixGated;
 
-/// Computes out = factor * x, with `factors` [kv_heads]. `out` may alias x.
+/// Computes out = factor * x. `factors` [kv_heads] has one factor per KV head. `out` may alias x.
 void scale_heads(Queue& queue, const GatedRows& shape, View<const float> factors,
                  View<const float> x, View<float> out);
 inline const DeviceOperation<bool(const GatedRows&, View<const float> factors, View<const float> x,
                                   View<float> out)>
     kScaleHeads;
 
-/// Adds the sum of d_mixed * (full - near) over all rows of the KV head's query heads to sums
-/// [kv_heads].
+/// Adds the gradient of each gate to sums [kv_heads]. It is the sum of d_mixed * (full - near) over
+/// all rows and all query heads of the KV head.
 void add_gate_gradient(Queue& queue, const GatedRows& shape, View<const float> d_mixed,
                        View<const float> full, View<const float> near, View<float> sums);
 inline const DeviceOperation<bool(const GatedRows&, View<const float> d_mixed,

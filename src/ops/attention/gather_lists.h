@@ -1,15 +1,15 @@
 #pragma once
-// Copies of lists of keys and values that a device reads faster than the lists themselves.
+// Copies lists of keys and values to memory from which a device reads them faster.
 
 #include "ops/attention/attention.h"
 
 namespace longhaul {
 
-/// gather(lists, keys, rows, to) copies rows [0, keys) of lists to memory where attention and map
-/// operations read them fastest, for `rows` query rows per head that read each list. It copies as
-/// many lists, beginning with the first, as fit, and returns their number; 0 means that they are
-/// best read in place. Copies are valid until other keys are gathered, which attend() and
-/// top_keys() also do.
+/// gather(lists, keys, rows, to) copies rows [0, keys) of each list to memory that attention and
+/// map operations read fastest. `rows` is the number of query rows per head that will read each
+/// list. As many lists are copied as fit, beginning with the first. Returns their number. It is 0
+/// if the lists are best read in place. The copies are valid until other keys are gathered.
+/// attend() and top_keys() also gather keys.
 inline const DeviceOperation<int(std::span<const PagedRows> lists, int64_t keys, int64_t rows,
                                  std::span<PagedRows> to)>
     kGatherLists;

@@ -1,6 +1,6 @@
 #pragma once
-// An attention call in the format of host kernels. It has plain pointers, taken from the views of
-// an AttendCall after a check that they are in host memory.
+// The form of an attention call for host kernels. It has plain pointers instead of the views of
+// AttendCall. They are taken from the views after a check that the memory is on the host.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace longhaul {
 
-/// The query forms. Methods use at most two (for a window and for keys beyond it). Their number is
-/// bounded so that a call allocates no memory.
+/// The forms of the queries. Methods use at most two: one for a window and one for keys before it.
+/// Their number is limited so that a call allocates no memory.
 struct QueryForms {
   static constexpr size_t kMost = 4;
 
@@ -38,19 +38,20 @@ struct HostCall {
   const float* lse_in = nullptr;
 };
 
-/// Selects the arrays of a call that an operation uses besides its queries.
+/// Selects the arrays that an operation uses in addition to the queries.
 struct CallArrays {
   bool out = false, lse = false, lse_in = false;
 };
 
-/// Checks that the call's queue and arrays are on the host, and that the used arrays hold `rows`
-/// rows.
+/// Converts the call. Checks that its queue and arrays are on the host and that each selected array
+/// holds `rows` rows.
 HostCall host_call(const AttendCall& call, int64_t rows, CallArrays used);
 
-/// Returns the end of the rows that the tasks use in a call's arrays.
+/// Returns the number of rows that the call's arrays must have for the tasks: the largest row index
+/// plus one.
 int64_t rows_of(std::span<const AttendTask> tasks);
 
-/// Asserts the conditions that every kernel relies on for a segment of a call.
+/// Asserts that a segment of a call satisfies the conditions on which every kernel relies.
 void check_segment(const AttendCall& call, const KeySegment& segment);
 
 }  // namespace longhaul

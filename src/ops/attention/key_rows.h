@@ -1,6 +1,6 @@
 #pragma once
-// Reads rows of a key segment: their addresses, and their elements as f32 or bf16, with optional
-// rotation. For *.isa.cc only.
+// Reads the rows of a key segment. It computes their addresses and reads their elements as f32 or
+// bf16, rotated if necessary. For *.isa.cc only.
 
 #include "ops/attention/attention.h"
 #include "ops/attention/stored_key.h"
@@ -13,15 +13,17 @@ static inline int64_t position_of(const KeySegment& s, int64_t i) {
   return s.indexed_positions ? s.position + s.index.address()[i] : s.position + i;
 }
 
-/// Location and format of the keys of a list, or of its values.
+/// The location and format of the keys of a list. An object of this type can also describe its
+/// values.
 struct StoredRows {
   const std::byte* const* pages;
   DType type;
   int head_dim;
   int stride;  ///< bytes between rows of a page
   int page_rows;
-  int64_t in_page;  ///< offset of the first row within a page
-  bool mixed;       ///< true for keys that are stored Hadamard-rotated (ops/attention/stored_key.h)
+  int64_t in_page;  ///< byte offset of the first row within a page
+  /// Rows are stored Hadamard-rotated, as are keys of some types (ops/attention/stored_key.h).
+  bool mixed;
 
   const std::byte* at(int64_t row) const {
     const int shift = __builtin_ctz(static_cast<unsigned>(page_rows));
@@ -56,8 +58,8 @@ static inline StoredRows values_of(const PagedRows& rows) {
           rows.page_rows, keys, false};
 }
 
-/// Computes the addresses of rows [at, at + count) of a segment. Ranges without an index are
-/// processed page by page.
+/// Writes the addresses of keys [at, at + count) of a segment to `rows`. Ranges without an index
+/// are processed page by page.
 static inline void locate_rows(const KeySegment& s, const StoredRows& stored, int64_t at,
                                int64_t count, const std::byte** rows) {
   while (count > 0) {
@@ -82,7 +84,7 @@ static inline float f16_scalar(const std::byte* p) {
 #endif
 }
 
-/// Returns elements [at, at + kLanes) of a stored row.
+/// Returns elements [at, at + kLanes) of a stored row as f32.
 template <DType T>
 static inline Vec load_stored(const std::byte* row, int at) {
   if constexpr (T == DType::F32) {
@@ -102,12 +104,12 @@ static inline Vec load_stored(const std::byte* row, int at) {
   }
 }
 
-/// Number of elements loaded together: a block, whose scale is read once and whose offsets are
-/// compile-time constants, or a vector.
+/// Number of elements that are loaded together. For block types it is the block size: the scale is
+/// then read once, and offsets are compile-time constants. For other types it is one vector.
 template <DType T>
 inline constexpr int kStretch = T == DType::Q8_0 || T == DType::Q4_0 ? 32 : kLanes;
 
-/// Returns vector `i` of the kStretch elements from `at` on. `at` is a multiple of kStretch.
+/// Returns vector `i` of the kStretch elements that begin at `at`. `at` is a multiple of kStretch.
 template <DType T>
 static inline Vec load_of_stretch(const std::byte* row, int at, int i) {
   if constexpr (kStretch<T> == kLanes) {
@@ -132,7 +134,7 @@ static inline void load_row_as(const std::byte* row, int head_dim, float* out) {
   }
 }
 
-/// Reads the values of a row. The Hadamard rotation of keys is undone.
+/// Reads a row as f32. If the row is stored Hadamard-rotated, the rotation is undone.
 static inline void load_row(const StoredRows& rows, const std::byte* row, float* out) {
   switch (rows.type) {
     case DType::F32:
@@ -150,7 +152,7 @@ static inline void load_row(const StoredRows& rows, const std::byte* row, float*
 }
 
 #if defined(__AVX512BF16__)
-/// Reads elements [at, at + 32) of a stored row as bf16. Block formats are expanded.
+/// Reads elements [at, at + 32) of a stored row as bf16. Elements of block formats are expanded.
 template <DType T>
 static inline __m512i load_32_bf16(const std::byte* row, int at) {
   if constexpr (T == DType::BF16) {
@@ -162,8 +164,8 @@ static inline __m512i load_32_bf16(const std::byte* row, int at) {
     return (__m512i)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low);
   } else {
     static_assert(T == DType::Q4_0);
-    // The 16 possible values of the block are rounded once and looked up by nibble. The table holds
-    // the values twice, so bit 4 of an index does not matter.
+    // The 16 possible values of the block are rounded once and then looked up by nibble. The table
+    // holds the values twice, so bit 4 of an index has no influence.
     const std::byte* block = row + at / 32 * 18;
     const Vec steps = {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7};
     const __m512 numbers = (__m512)(steps * splat(f16_scalar(block)));
@@ -174,7 +176,7 @@ static inline __m512i load_32_bf16(const std::byte* row, int at) {
     return _mm512_permutexvar_epi16(index, table);
   }
 }
-/// Expands a row of `dim` elements, a multiple of 32, of a block type.
+/// Expands a row of a block type to bf16. `dim` is a multiple of 32.
 static inline void expand_to_bf16(DType type, const std::byte* row, int dim, uint16_t* out) {
   for (int t = 0; t < dim; t += 32) {
     _mm512_storeu_si512(out + t, type == DType::Q4_0 ? load_32_bf16<DType::Q4_0>(row, t)

@@ -1,7 +1,7 @@
 #pragma once
-// Tiles of keys and values as bf16 in shared memory. They are loaded from pages of any type and
-// rotated in place. The keys of a segment are consecutive rows (a stretch) or a list of rows or
-// pages. Rows have 16 bytes of padding, so that the eight rows of a matrix fragment lie in
+// Loads tiles of keys and values as bf16 into shared memory and rotates them in place. Pages may
+// have any type. The keys of a segment are consecutive rows (a stretch) or a list of rows or pages.
+// In shared memory, rows have 16 bytes of padding, so the eight rows of a matrix fragment are in
 // different banks.
 
 #include "ops/attention/attend_kernels.gpu.h"
@@ -10,18 +10,19 @@
 namespace longhaul::cuda {
 
 template <int D>
-inline constexpr int kPitch = 2 * D + 16;  ///< bytes
+inline constexpr int kPitch = 2 * D + 16;  ///< bytes between rows in shared memory
 
-/// Information about a tile for the multiplying warps, in shared memory beside the tile.
+/// Information about a tile for the warps that multiply it. It is in shared memory next to the
+/// tile.
 struct TileInfo {
   const SegmentRecord* segment;  ///< null after the last tile
   const float* queries;
-  int32_t slot;  ///< the tile's first slot
+  int32_t slot;  ///< first slot of the tile
   int32_t nearest, furthest;
   int32_t rotate;
 };
 
-/// Returns the next tile of N slots of the walk. It is called by one thread.
+/// Advances to the next tile of N slots and returns it. One thread calls it.
 template <int N>
 __device__ __forceinline__ TileInfo next_tile(TileWalk& walk) {
   if (!walk.next()) return {};
@@ -34,9 +35,9 @@ __device__ __forceinline__ uint4 bf16_of(const Eight& e) {
           bf16_pair(e.x[6], e.x[7])};
 }
 
-/// Stores elements [8 * chunk, 8 * chunk + 8) of a row in shared memory as bf16, or zeros unless
-/// `present`. If the row is stored in bf16, the copy is asynchronous and completes with the
-/// thread's next group of copies.
+/// Stores elements [8 * chunk, 8 * chunk + 8) of a row in shared memory as bf16. Stores zeros if
+/// `present` is false. If the row is stored in bf16, the copy is asynchronous and completes with
+/// the thread's next group of copies.
 __device__ __forceinline__ void copy_eight(uint32_t to, const std::byte* row, PageType type,
                                            int chunk, bool present) {
   if (type == PageType::kBF16) {
@@ -46,10 +47,10 @@ __device__ __forceinline__ void copy_eight(uint32_t to, const std::byte* row, Pa
   }
 }
 
-/// Loads the keys and values of slots [slot, slot + N). All `threads` threads call it, each with
-/// its number `thread`. N divides 64, and slot is a multiple of N. Slots without a key become
+/// Loads the keys and values of slots [slot, slot + N). All `threads` threads call it, and each
+/// passes its index `thread`. N divides 64, and slot is a multiple of N. Slots without a key become
 /// zeros. Rows stored in bf16 are copied asynchronously, and the copies complete with the thread's
-/// next group of copies. With kOnce they use copy_16_once().
+/// next group of copies. If kOnce is true, they use copy_16_once().
 template <int D, int N, int threads, bool kOnce = false>
 __device__ __forceinline__ void load_tile(const SegmentRecord& s, int32_t slot, uint32_t keys,
                                           uint32_t values, int thread) {
@@ -59,7 +60,7 @@ __device__ __forceinline__ void load_tile(const SegmentRecord& s, int32_t slot, 
   const int key_bytes = stored_bytes(key_type, D), value_bytes = stored_bytes(value_type, D);
   const int32_t* index = lists_rows(s) ? s.index : nullptr;
   const std::byte* const* pages = s.pages;
-  // All slots of a tile are in one page, except in a list of rows.
+  // All slots of a tile are in one page, unless the keys are a list of rows.
   const std::byte* page = index == nullptr ? page_of(s, slot / kPageRows) : nullptr;
   const int32_t first = s.shift - slot, end = first + s.count;
   // Calls f(offset in the tile, chunk of the row, key row, value row, whether the slot has a key).

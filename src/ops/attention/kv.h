@@ -1,7 +1,7 @@
 #pragma once
-// Rows of keys and values in device pages. Pages have the layout of kv/kv_layout.h (page_rows keys,
-// then as many values) and are rounded as in ops/attention/stored_key.h. A list of pages is a
-// device array of page addresses. The records of a call's lists are also in device memory.
+// Operations on keys and values in device pages. Pages have the layout of kv/kv_layout.h: page_rows
+// keys, then as many values. Values are rounded as in ops/attention/stored_key.h. A list of pages
+// is a device array of page addresses.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace longhaul::cuda {
 
-/// The storage form of all pages of a call.
+/// The storage form that all pages of a call have.
 struct KvForm {
   KvType type;  ///< holds head_dim
   int head_dim = 0;
@@ -31,28 +31,29 @@ inline PageTable table_of(const PagedRows& rows) {
 
 /// A list to which new rows are appended.
 struct AppendList {
-  PageTable pages;
+  PageTable pages;     ///< index in the list of the first new row
   int64_t first;       ///< row of the list that receives row 0
   int32_t kv_head;     ///< KV head whose keys and values are appended
-  int32_t source = 0;  ///< number of the sequence whose rows are appended
+  int32_t source = 0;  ///< index of the sequence whose rows are appended
 };
 
 struct NewRows {
   int64_t rows = 0;
   const float *k = nullptr, *v = nullptr;  ///< [rows, KV heads, head_dim]
   int64_t k_stride = 0, v_stride = 0;      ///< floats between rows
-  /// Tables [rows, rotary_dim / 2] from row 0's position on. Keys are rotated unless they are null.
+  /// Rotation tables [rows, rotary_dim / 2] that begin at the position of row 0. If they are null,
+  /// keys are not rotated.
   const float *cosine = nullptr, *sine = nullptr;
   int rotary_dim = 0;
-  /// Queries [rows, query_heads, head_dim], rotated like the keys; null: none.
+  /// Queries [rows, query_heads, head_dim], which are rotated like the keys. Null: no queries.
   const float* q = nullptr;
   float* rotated_q = nullptr;
   int query_heads = 0;
 };
 
-/// Appends the rows of one or several sequences to all of their lists; each has at least one. Lists
-/// are in the order of their sources. Sources and lists are host memory and are passed as kernel
-/// arguments, those of up to 64 sequences in one launch.
+/// Appends the rows of one or several sequences to their lists. Each sequence has at least one
+/// list, and `lists` are in the order of their sources. Sources and lists are in host memory and
+/// are passed as kernel arguments. One launch can process up to 64 sequences.
 void append_rows(Stream stream, const KvForm& form, std::span<const NewRows> sources,
                  std::span<const AppendList> lists);
 inline void append_rows(Stream stream, const KvForm& form, const NewRows& added,
@@ -60,9 +61,9 @@ inline void append_rows(Stream stream, const KvForm& form, const NewRows& added,
   append_rows(stream, form, {&added, 1}, lists);
 }
 
-/// A move of rows between lists. Row first + i of the pages `to` receives row rows[i] of the pages
-/// `from`, or row from_first + i if `rows` is null. The number of rows is *chosen, or `most` if
-/// `chosen` is null.
+/// A copy of rows between lists. Row rows[i] of the pages `from` is copied to row first + i of the
+/// pages `to`. If `rows` is null, row from_first + i is copied. The number of rows is *chosen, or
+/// `most` if `chosen` is null.
 struct RowMove {
   PageTable to;
   int64_t first;
@@ -73,30 +74,30 @@ struct RowMove {
   int64_t most;
 };
 
-/// Moves keys and values. `apart` is true if no move writes a row that any move reads. Rows then
-/// move in any order, which is faster. Otherwise a move within one list must move each row towards
-/// the front (rows ascending, rows[i] >= first + i). The moves are host memory and are passed as
-/// kernel arguments.
+/// Copies keys and values of rows. `apart` states that no move writes a row that another move or
+/// itself reads. Rows are then copied in any order, which is faster. If `apart` is false, a move
+/// within one list must move each row towards the front (rows ascending, rows[i] >= first + i). The
+/// moves are in host memory and are passed as kernel arguments.
 void move_rows(Stream stream, const KvForm& form, std::span<const RowMove> moves, bool apart);
 
-/// A move of the 4-byte metadata of rows: to[first + i] = from[rows[i]], with i ascending. `from`
-/// and `to` may be equal if rows[i] >= first + i. In that case the entries from the last moved one
-/// to `listed` become zeros. `from` has `listed` entries; entry r past them has the value r +
-/// `behind`.
+/// A copy of 4-byte metadata of rows: to[first + i] = from[rows[i]], with i ascending. `from` has
+/// `listed` entries. Entry r beyond them has the implicit value r + `behind`. `from` and `to` may
+/// be equal if rows[i] >= first + i. In that case, the entries after the last copied one become
+/// zeros up to `listed`.
 struct ColumnMove {
   const uint32_t* from;
   int64_t listed, behind;
   uint32_t* to;
   int64_t first;
   const int32_t* rows;
-  const int32_t* chosen;  ///< null: most
+  const int32_t* chosen;  ///< number of entries to copy; null: `most`
   int64_t most;
 };
-/// Queues the moves, which are in host memory.
+/// Queues the moves, which are in host memory and passed as kernel arguments.
 void move_columns(Stream stream, std::span<const ColumnMove> moves);
 
-/// A list whose rows are read as f32 to k and v [rows, head_dim]. Row i of the result is row
-/// rows[i] of the list, or row first + i if `rows` is null.
+/// A list whose rows are read as f32 to k and v [rows, head_dim]. Result row i is row rows[i] of
+/// the list, or row first + i if `rows` is null.
 struct ReadList {
   PageTable pages;
   int64_t first;

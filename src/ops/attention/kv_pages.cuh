@@ -1,5 +1,5 @@
 #pragma once
-// Addresses of rows in lists of pages, and rounding to each KV type.
+// Computes the addresses of rows in lists of pages, and stores rows in each KV type.
 
 #include <cuda_runtime.h>
 
@@ -10,7 +10,8 @@
 
 namespace longhaul::cuda {
 
-/// Location and format of the keys in all pages of a call, or of the values.
+/// The location and format of either the keys or the values within a page. They are the same in all
+/// pages of a call.
 struct PageSide {
   PageType type;
   int row_bytes;
@@ -39,7 +40,7 @@ inline PageShape shape_of(const KvForm& form) {
           form.values_in_keys};
 }
 
-/// Stores elements t to t + kRun - 1 of a row.
+/// Stores elements t to t + kRun - 1 of a row as f16.
 template <int kRun>
 __device__ __forceinline__ void store_f16(std::byte* row, int t, const Run<kRun>& x) {
   auto* p = reinterpret_cast<uint16_t*>(row) + t;
@@ -52,8 +53,8 @@ __device__ __forceinline__ void store_f16(std::byte* row, int t, const Run<kRun>
   }
 }
 
-/// Stores 32 values of a warp, one per lane, as a block of Q8_0 at a 2-byte aligned address. Rounds
-/// as ops/core/convert.h does.
+/// Stores 32 values of a warp, one per lane, as a block of Q8_0. The address is a multiple of 2.
+/// Values are rounded as in ops/core/convert.h.
 __device__ __forceinline__ void store_q8_0(std::byte* block, float x) {
   const float amax = warp_max(fabsf(x));
   const uint32_t scale = half_bits(__fdiv_rn(amax, 127.0f));
@@ -70,10 +71,11 @@ __device__ __forceinline__ void store_q8_0(std::byte* block, float x) {
   if (lane == 0) halves[0] = static_cast<uint16_t>(scale);
 }
 
-/// Stores 32 values of a warp as a block of Q4_0.
+/// Stores 32 values of a warp, one per lane, as a block of Q4_0.
 __device__ __forceinline__ void store_q4_0(std::byte* block, float x) {
   const int lane = threadIdx.x % 32;
-  // Finds the value of largest magnitude; of equal ones the first.
+  // Finds the value with the largest magnitude. If several have the same magnitude, the first one
+  // is used.
   float largest = x;
   int at = lane;
   for (int d = 16; d > 0; d /= 2) {

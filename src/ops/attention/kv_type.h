@@ -1,7 +1,6 @@
 #pragma once
-// The types of stored keys and values. They are often equal, but keys are more sensitive to
-// rounding than values, so each may have its own type. ops/attention/stored_key.h defines the row
-// formats.
+// The types of stored keys and values. Keys are more sensitive to rounding than values, so keys and
+// values may have different types. ops/attention/stored_key.h defines the row formats.
 
 #include <optional>
 #include <string>
@@ -16,29 +15,29 @@ struct KvType {
   DType v = DType::BF16;
 
   constexpr KvType() = default;
-  constexpr KvType(DType both) : k(both), v(both) {}  // one type for both
+  constexpr KvType(DType both) : k(both), v(both) {}  // one type for keys and values
   constexpr KvType(DType keys, DType values) : k(keys), v(values) {}
   bool operator==(const KvType&) const = default;
 
-  /// Returns whether rows of `head_dim` elements can be stored in these types. Block types need
-  /// whole blocks.
+  /// Returns whether rows of `head_dim` elements can be stored in these types. For block types,
+  /// head_dim must be a multiple of the block size.
   bool holds(int head_dim) const;
 };
 
 /// Returns whether rows can be stored in this type.
 bool is_kv_type(DType type);
 
-/// Returns the names of the types for messages: "f32, f16, bf16, q8_0 or q4_0".
+/// Returns the names of the types for error messages: "f32, f16, bf16, q8_0 or q4_0".
 std::string kv_type_names();
 
 /// Returns "BF16", or "k=Q8_0,v=Q4_0" if the types differ.
 std::string name_of(const KvType& type);
 
-/// Returns the value for `--kv-type`: "bf16", "k=q8_0,v=q4_0".
+/// Returns the type as a value of `--kv-type`, such as "bf16" or "k=q8_0,v=q4_0".
 std::string flag_of(const KvType& type);
 
 /// Parses a value of `--kv-type` in upper or lower case. The result is empty if the value is
-/// invalid. If only k or only v is given, the other one is BF16.
+/// invalid. If the value names only k or only v, the other type is BF16.
 std::optional<KvType> kv_type_from_name(std::string_view name);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Rotary position embedding on the device, half-split form (ops/attention/rope.h).
+// Rotary position embedding (RoPE) on the device, in the half-split form of ops/attention/rope.h.
 
 #include <cstdint>
 
@@ -16,13 +16,13 @@ struct Rotations {
   const float* sine = nullptr;    ///< [count, rotary_dim / 2]
 };
 
-/// Computes cosine and sine [count, half] of positions [first, first + count), multiplied by
-/// attention_factor. Angles and functions are in double precision. inverse_frequency [half] is
-/// device memory.
+/// Computes the cosines and sines [count, half] of positions [first, first + count), multiplied by
+/// attention_factor. The computation is in double precision. inverse_frequency [half] is in device
+/// memory.
 void rope_angles(Stream stream, const double* inverse_frequency, int half, float attention_factor,
                  int64_t first, int64_t count, float* cosine, float* sine);
 
-/// An array [rows, heads, head_dim] in device memory, with rows `stride` floats apart.
+/// An array [rows, heads, head_dim] in device memory. Row r begins at x + r * stride.
 struct HeadRows {
   const float* x = nullptr;
   int64_t rows = 0;
@@ -30,13 +30,13 @@ struct HeadRows {
   int64_t stride = 0;
 };
 
-/// Writes the rotated x to y, with rows of y y_stride floats apart. y may alias x if their strides
-/// are equal. Row r has position `position` + r. Elements past rotary_dim are copied. The rotations
-/// must cover the positions.
+/// Writes the rotated x to y. Row r of y begins at y + r * y_stride. y may alias x if their strides
+/// are equal. Row r has position `position` + r. Elements from rotary_dim on are copied.
+/// `rotations` must contain all these positions.
 void apply_rope(Stream stream, const Rotations& rotations, int64_t position, const HeadRows& x,
                 float* y, int64_t y_stride);
 
-/// Rotates all rows by one position.
+/// Like apply_rope(), but all rows have the same position.
 void apply_rope_constant(Stream stream, const Rotations& rotations, int64_t position,
                          const HeadRows& x, float* y, int64_t y_stride);
 

@@ -1,5 +1,6 @@
 #pragma once
-// Rotation of one pair in the rotary embedding, with fixed roundings for all users.
+// Rotates one pair of elements in the rotary embedding. All kernels use this function, so that they
+// round equally.
 
 namespace longhaul::cuda {
 

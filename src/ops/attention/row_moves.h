@@ -1,6 +1,6 @@
 #pragma once
-// Rows of the KV store in device memory (kv/kv_store.h): new rows are appended to lists, and kept
-// rows are moved together.
+// Device operations on the rows of the KV store (kv/kv_store.h). They append new rows to lists and
+// compact the rows that are kept.
 
 #include <cstdint>
 #include <span>
@@ -10,34 +10,37 @@
 
 namespace longhaul {
 
-/// Rows of one sequence to append to every list of a layer. KV head h writes to lists
-/// [h * lists / kv_heads, (h + 1) * lists / kv_heads).
+/// New rows of one sequence, to be appended to every list of a layer. Lists [h * n / kv_heads, (h +
+/// 1) * n / kv_heads) of all n lists receive the rows of KV head h.
 struct DeviceAppend {
   View<const float> k, v;  ///< [rows, kv_heads, head_dim]
   int64_t rows = 0;
   int kv_heads = 0;
-  std::span<const PagedRows> lists;      ///< including pages for the new rows
-  std::span<const int64_t> first;        ///< per list: index of the first new row
+  /// Destination lists, which already have pages for the new rows.
+  std::span<const PagedRows> lists;
+  std::span<const int64_t> first;        ///< per list: index of its first new row
   const Rotations* rotations = nullptr;  ///< null: keys are not rotated
-  int64_t position = 0;  ///< rotation position of row 0; each later row is one further
-  /// Queries [rows, heads, head_dim] to rotate like the keys; may be empty.
+  int64_t position = 0;  ///< position of row 0 for the rotation; row r has position `position` + r
+  /// Queries [rows, heads, head_dim], which are rotated like the keys and written to rotated_q.
+  /// Both may be empty.
   View<const float> q;
   View<float> rotated_q;
 };
 
-/// Appends the rows of several sequences in one launch. All lists are stored in the same way.
+/// Appends the rows of several sequences in one launch. All lists have the same storage form.
 inline const DeviceOperation<bool(std::span<const DeviceAppend>)> kAppendRows;
 
-/// Copies row rows[i] of `from` to row i of `to`, which has other pages. Rows are ascending.
+/// A copy of row rows[i] of `from` to row i of `to`, for all i. The two lists have different pages.
+/// Row numbers are ascending.
 struct KeptRows {
   PagedRows from;
   View<const int32_t> rows;
   PagedRows to;
 };
 
-/// Copies 4-byte values: value i of `to` becomes value rows[i] of the `listed` values at `from`, or
-/// rows[i] + behind past their end. Rows are ascending. `to` may equal `from`; listed values after
-/// the kept ones then become zeros.
+/// A copy of 4-byte values: value i of `to` becomes value rows[i] of `from`, for all i. `from` has
+/// `listed` stored values. Value r beyond them is implicitly r + behind. Row numbers are ascending.
+/// `to` may equal `from`. In that case, the stored values after the kept ones become zeros.
 struct KeptNumbers {
   View<const int32_t> rows;
   const void* from = nullptr;

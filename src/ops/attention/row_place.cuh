@@ -1,23 +1,24 @@
 #pragma once
-// Destinations of a unit's rows, and the last step of a row's softmax sums. All attention kernels
-// share this file.
+// Determines where the results of a unit's rows are written, and completes the softmax sums of a
+// row. All attention kernels use this file.
 
 #include "ops/attention/attend_kernels.gpu.h"
 #include "ops/core/gpu/mma.cuh"
 
 namespace longhaul::cuda {
 
-/// Destination of (row, head) row f of a unit: its row of `out`, or of the part's sums.
+/// The destination of a (row, head) row of a unit. It is the row of `out`, or the row's partial
+/// results if the unit is a part.
 struct RowPlace {
   float* sums;  ///< [head_dim]
-  float* top;   ///< null for a complete row
-  float* sum;
-  float* lse;  ///< may be null
-  float sink;  ///< base-2 logit of the sink, added to the denominator; -infinity: none
+  float* top;   ///< reference logit of a partial result; null if the row is complete
+  float* sum;   ///< denominator of a partial result
+  float* lse;   ///< may be null
+  float sink;   ///< base-2 logit of the sink, which is added to the denominator; -infinity: none
 };
 
-/// Returns the base-2 logit of the head's sink, or -infinity. Parts of a unit do not add the sink;
-/// the merge of the parts adds it.
+/// Returns the base-2 logit of the head's sink, or -infinity. A partial result does not include the
+/// sink; the merge of the parts adds it.
 __device__ __forceinline__ float sink_of(const AttendArgs& a, int head) {
   return a.sinks == nullptr ? -INFINITY : __ldg(a.sinks + head) * kLog2OfE;
 }
@@ -43,8 +44,9 @@ __device__ __forceinline__ RowPlace place_of(const AttendArgs& a, const UnitReco
           sink_of(a, head)};
 }
 
-/// Updates the largest logit of a row and its denominator, which is relative to the largest logit,
-/// by the sink. Returns the factor for the row's sums of weights times values.
+/// Adds the sink to the denominator of a row and updates the row's largest logit `top`. The
+/// denominator is relative to `top`. Returns the factor by which the row's sums of weighted values
+/// must be multiplied.
 __device__ __forceinline__ float end_row(float sink, float& top, float& sum) {
   float shrink = 1;
   if (sink > -INFINITY) {
@@ -64,7 +66,7 @@ __device__ __forceinline__ float natural_lse(float top, float sum) {
   return sum > 0 ? top * kNaturalOfBase2 + logf(sum) : -INFINITY;
 }
 
-/// Writes a row's reference logit in base 2 and its denominator. One thread calls it.
+/// Writes the reference logit in base 2 and the denominator of a row. One thread calls it.
 __device__ __forceinline__ void write_denominator(const RowPlace& to, float top, float sum) {
   if (to.top != nullptr) {
     *to.top = top;

@@ -1,6 +1,6 @@
 #pragma once
-// Pages of bf16 keys and values into which operations gather rows, so that kernels can read whole
-// pages. They lie among the KV store's pages, where Hopper's copy engine can read them.
+// Pages into which operations gather keys and values in bf16, so that kernels can read whole pages.
+// They are allocated among the pages of the KV store, where Hopper's copy engine can read them.
 
 #include <cstddef>
 #include <vector>
@@ -18,14 +18,15 @@ class ScratchPages {
   ScratchPages(const ScratchPages&) = delete;
   ScratchPages& operator=(const ScratchPages&) = delete;
 
-  /// Sets the row size of pages to `head_dim` elements. Allows at least `most_bytes` bytes of
-  /// pages. Invalidates gathered rows and the results of rows_from().
+  /// Sets the row size of the pages to `head_dim` elements, and allows at least `most_bytes` bytes
+  /// of pages. Gathered rows and earlier results of rows_from() become invalid.
   void set_form(int head_dim, size_t most_bytes);
-  /// Ensures that there are `pages` pages. Returns false if the device or the bound has no room.
+  /// Ensures that `pages` pages exist. Returns false if the device has no memory for them or the
+  /// limit is exceeded.
   bool reserve(int64_t pages);
-  /// Returns the rows that begin at page number `first`.
+  /// Returns a list that begins with page number `first`.
   PagedRows rows_from(int64_t first) const;
-  /// The pages for writing.
+  /// Returns the device array of page addresses from page `first` on, for writing.
   std::byte* const* listed_from(int64_t first) const {
     return static_cast<std::byte* const*>(table_.data) + first;
   }
@@ -35,7 +36,7 @@ class ScratchPages {
   size_t most_pages_ = 0;  ///< capacity of the lists
   int head_dim_ = 0;
   std::vector<void*> slabs_;
-  std::vector<const std::byte*> pages_;  ///< pages of all slabs; also in `table_`
+  std::vector<const std::byte*> pages_;  ///< all pages of the slabs; `table_` has a copy
   Room table_{queue_};
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Rows of values for the tokens of a sliding window. New rows are appended at the end, and old rows
+// Rows of values for the tokens in a sliding window. New rows are appended at the end, and old rows
 // are removed at the front.
 
 #include "base/rolling_array.h"
@@ -10,15 +10,15 @@ class SlidingRows {
  public:
   explicit SlidingRows(int64_t width = 1) : width_(width) {}
 
-  /// Returns the most bytes of memory for a window of `rows` rows while it slides, including the
-  /// spare room of RollingArray.
+  /// Returns the largest number of bytes that a window of `rows` rows occupies while it slides. It
+  /// includes the spare room of RollingArray.
   static size_t bytes_for(int64_t rows, int64_t width) {
     return 2 * static_cast<size_t>(rows * width) * sizeof(float);
   }
   int64_t width() const { return width_; }
   int64_t numbers() const { return numbers_.size(); }
   int64_t rows() const { return numbers() / width_; }
-  /// Returns `count` rows from `first` on. The view is valid until rows are added or removed.
+  /// Returns rows [first, first + count). The view is valid until rows are added or removed.
   View<float> part(int64_t first, int64_t count) {
     return numbers_.view().part(first * width_, count * width_);
   }
@@ -26,8 +26,8 @@ class SlidingRows {
   void append_zeros(Queue& queue, int64_t rows) { numbers_.append_zeros(queue, rows * width_); }
   void drop_first(int64_t rows) { numbers_.drop_first(rows * width_); }
 
-  /// Archives the rows as one array. After reading a file, numbers() must be checked, since it can
-  /// be any value.
+  /// Saves or restores the rows as one array. After restoring from a file, the caller must check
+  /// numbers(), which can be any value.
   void archive(Archive& archive) { numbers_.archive(archive); }
 
  private:
@@ -35,7 +35,8 @@ class SlidingRows {
   RollingArray<float> numbers_;
 };
 
-/// Adds the transpose of x [rows, columns] to `to` [columns, rows], with rows = x.size() / columns.
+/// Adds the transpose of x [rows, columns] to `to` [columns, rows], where rows = x.size() /
+/// columns.
 void add_transposed(Queue& queue, View<const float> x, int64_t columns, View<float> to);
 inline const DeviceOperation<bool(View<const float>, int64_t columns, View<float> to)>
     kAddTransposed;

@@ -1,9 +1,10 @@
 #pragma once
-// Gathers keys that the wgmma kernel cannot read directly (other types than bf16, raw keys, lists
-// of rows) into bf16 pages, once for all rows of a prompt. Attention over these pages reaches 580
-// TFLOP/s on an H100. Without them, each thread block gathers keys itself and reaches only 100
-// (Q8_0) to 140 TFLOP/s (raw keys). Whole lists are gathered for callers that read them piece by
-// piece: pages keep their numbers.
+// Gathers keys and values into bf16 pages, once for all rows of a prompt. This is done for keys
+// that the wgmma kernel cannot read directly: types other than bf16, keys that are stored without
+// rotation, and lists of rows. Attention over gathered pages reaches 580 TFLOP/s on an H100.
+// Without gathering, each thread block converts keys itself and reaches only 100 (Q8_0) to 140
+// TFLOP/s (keys without rotation). Whole lists can also be gathered for callers that read them
+// piece by piece. Pages then keep their numbers.
 
 #include <functional>
 #include <span>
@@ -19,17 +20,18 @@ namespace longhaul::cuda {
 
 class StagedKeys {
  public:
-  /// Gathers at most `most_bytes` of keys at a time, unless one KV head needs more. Keys for which
-  /// the card has no memory are read directly.
+  /// Limits gathered keys to `most_bytes` bytes at a time. A single KV head may exceed the limit.
+  /// Keys for which the card has no memory are read directly.
   explicit StagedKeys(GpuQueue& queue, size_t most_bytes = kMostGatheredKeys)
       : queue_(queue), most_bytes_(most_bytes) {}
 
-  /// Implements DeviceOps::gather_lists() for `rows` (row, head) rows.
+  /// Implements kGatherLists (ops/attention/gather_lists.h), where `rows` is the number of (row,
+  /// head) rows.
   int gather_lists(std::span<const PagedRows> lists, int64_t keys, int64_t rows,
                    std::span<PagedRows> to);
 
-  /// Passes all tasks to `attend`, some at a time. Tasks with gathered keys get segments over the
-  /// gathered keys.
+  /// Passes all tasks to `attend`, possibly in several calls. If the keys of a task have been
+  /// gathered, its segments are replaced by segments over the gathered keys.
   void run(const AttendCall& call, std::span<const AttendTask> tasks,
            const std::function<void(std::span<const AttendTask>)>& attend);
 
@@ -47,10 +49,10 @@ class StagedKeys {
   GpuQueue& queue_;
   size_t most_bytes_;
   ScratchPages pages_{queue_};
-  int64_t used_ = 0;      ///< pages used so far
-  bool no_room_ = false;  ///< whole lists do not fit, as an earlier call found
+  int64_t used_ = 0;      ///< number of pages used so far
+  bool no_room_ = false;  ///< an earlier call found that whole lists do not fit
   std::vector<GatherRecord> records_;
-  std::vector<const int32_t*> lists_;  ///< host list of each record, or null
+  std::vector<const int32_t*> lists_;  ///< per record: the host list of its rows, or null
   PlanBytes bytes_;                    ///< layout of the upload
   std::vector<std::byte> packed_;      ///< contents of the upload
   std::vector<KeySegment> segments_;

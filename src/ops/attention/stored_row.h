@@ -1,8 +1,8 @@
 #pragma once
-// Storage of a row of keys or values, for all kernels that read it. The types are those of
-// ops/attention/kv_type.h; keys in Q4_0 are Hadamard-rotated as in ops/attention/stored_key.h.
-// Plain C++ except for the loads: tests read rows on the host with the functions that the kernels
-// call.
+// Reads stored rows of keys or values; all kernels use it. The types are those of
+// ops/attention/kv_type.h. Keys in Q4_0 are stored Hadamard-rotated (ops/attention/stored_key.h).
+// The code is plain C++ except for the loads, so tests can read rows on the host with the functions
+// that the kernels call.
 
 #include <cmath>
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace longhaul::cuda {
 
-/// Types of keys or values in a page, as kernels switch over them. kHadamardQ4_0: keys in Q4_0;
-/// reading undoes their Hadamard rotation.
+/// The types of keys or values in a page. Kernels are selected by them. kHadamardQ4_0 means keys in
+/// Q4_0; reading undoes their Hadamard rotation.
 enum class PageType : uint8_t { kF32, kF16, kBF16, kQ8_0, kQ4_0, kHadamardQ4_0 };
 
 inline PageType page_type(DType type, bool key) {
@@ -34,15 +34,15 @@ inline PageType page_type(DType type, bool key) {
   }
 }
 
-/// Returns the bytes per row. Byte `type` of the constant is the size of 32 elements. There are no
-/// branches, because kernels call this often.
+/// Returns the bytes per row. Byte `type` of kBytesOf32 is the size of 32 elements of that type.
+/// There are no branches, because kernels call this often.
 LH_EVERYWHERE int stored_bytes(PageType type, int head_dim) {
   constexpr uint64_t kBytesOf32 = 0x12'12'22'40'40'80;  // 18, 18, 34, 64, 64, 128
   return head_dim * static_cast<int>(kBytesOf32 >> (8 * static_cast<int>(type)) & 0xff) / 32;
 }
 
-/// A row in device memory (host memory in tests), 2-byte aligned. Other row classes that the
-/// functions below can read have the same members.
+/// A row in device memory, or in host memory in tests. Its address is a multiple of 2. The
+/// functions below accept any class that has the same members.
 struct RowBytes {
   const std::byte* row;
 
@@ -60,7 +60,7 @@ struct RowBytes {
   }
 };
 
-/// Loads 4 * N bytes from an even offset. Reads only words that contain some of these bytes.
+/// Loads 4 * N bytes from an even offset. Only words that contain some of these bytes are read.
 template <int N, class Bytes>
 LH_EVERYWHERE void words_at(const Bytes& row, int at, uint32_t (&words)[N]) {
   const bool between = row.between_words(at);
@@ -79,8 +79,8 @@ struct Eight {
 };
 
 /// Computes x[i] = (byte i - zero) * scale exactly. A byte b is placed in the middle of a float's
-/// mantissa, which gives the float 32768 + b. The product of this float and an f16 fits in a float,
-/// and so does the difference.
+/// mantissa, which yields the float 32768 + b. The product of this float and an f16 is exact in
+/// f32, and so is the difference.
 LH_EVERYWHERE void scale_bytes(uint32_t bytes, float zero, float scale, float* x) {
   const float offset = -(32768.0f + zero) * scale;
   for (uint32_t i = 0; i < 4; ++i) {
@@ -88,7 +88,8 @@ LH_EVERYWHERE void scale_bytes(uint32_t bytes, float zero, float scale, float* x
   }
 }
 
-/// Replaces elements that are 1, 2 and 4 apart by their sums and differences.
+/// Replaces elements that are 1, 2 and 4 apart by their sums and differences, which is a Hadamard
+/// rotation of eight values.
 LH_EVERYWHERE void mix_eight(Eight& e) {
   for (int step = 1; step < 8; step *= 2) {
     for (int i = 0; i < 8; ++i) {
@@ -101,9 +102,9 @@ LH_EVERYWHERE void mix_eight(Eight& e) {
 }
 
 /// Returns values [8 * part, 8 * part + 8) of a Q4_0 block after undoing its Hadamard rotation. The
-/// 32 values of a block are four groups of eight. The transform first adds and subtracts these
-/// groups, and then transforms the eight results. Additions and subtractions are computed as sums
-/// of bytes, in which a subtracted nibble n counts as 15 - n.
+/// 32 values of a block are four groups of eight. The four groups are first added or subtracted,
+/// and the eight results are then rotated. Additions and subtractions are computed as sums of
+/// bytes, in which a subtracted nibble n is represented by 15 - n.
 template <class Bytes>
 LH_EVERYWHERE Eight unmixed_eight(const Bytes& row, int block, int part) {
   constexpr uint32_t kLow = 0x0f0f0f0fu;
@@ -112,7 +113,7 @@ LH_EVERYWHERE Eight unmixed_eight(const Bytes& row, int block, int part) {
   const uint32_t less_1 = (part & 1) != 0 ? kLow : 0, less_2 = (part & 2) != 0 ? kLow : 0;
   const uint32_t less_3 = less_1 ^ less_2;
   const float scale = half_value(row.half(block)) * 0.176776695f;
-  // Each added group has an offset of 8, each subtracted group has an offset of 15 - 8.
+  // Each added group contributes an offset of 8, and each subtracted group an offset of 15 - 8.
   const float zero = part == 0 ? 32.0f : 30.0f;
   Eight e;
   for (int i = 0; i < 2; ++i) {
@@ -162,7 +163,7 @@ LH_EVERYWHERE Eight eight_of(const Bytes& row, int chunk) {
   return e;
 }
 
-/// Passes the type to f as a constant.
+/// Wraps a type as a constant. with_page_type() passes it to f.
 template <PageType T>
 struct PageTypeConstant {
   static constexpr PageType value = T;

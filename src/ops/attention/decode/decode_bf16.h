@@ -1,8 +1,9 @@
 #pragma once
-// DecodeBf16: products of decode query rows with groups of at most 64 keys and values in bf16,
-// directly from stored rows (BF16, or block formats expanded in registers). Queries and weights are
-// split into two bf16 terms (value = high + low), so that only keys and values carry bf16's
-// rounding (twice for keys that are rotated first). For *.isa.cc only.
+// Selects the implementation of DecodeBf16 for the instruction-set level. DecodeBf16 multiplies
+// decode query rows by groups of at most 64 keys and values in bf16. It reads stored rows directly,
+// either in BF16 or in block formats that are expanded in registers. Queries and weights are split
+// into two bf16 terms (value = high + low). Only keys and values are therefore rounded to bf16.
+// Keys that are rotated first are rounded twice. For *.isa.cc only.
 
 #include "ops/attention/decode/decode_pairs.h"
 #include "ops/attention/decode/decode_terms.h"
@@ -15,7 +16,7 @@ using DecodeBf16 = DecodeTiles;
 #elif defined(__AVX512BF16__)
 using DecodeBf16 = DecodePairs;
 #else
-/// Variant without bf16 products.
+/// Placeholder for levels without bf16 products. It supports no head size.
 class DecodeBf16 {
  public:
   static constexpr int kKeys = 64;

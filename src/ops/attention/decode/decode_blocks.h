@@ -1,7 +1,8 @@
 #pragma once
-// Blocks of Q4_0 for decode_pairs.h: the integers of a block, which are exact in bf16, without the
-// scale. A key's sums are scaled block by block, and a value's scales are multiplied into its
-// weight, so no intermediate result is rounded. For *.isa.cc only.
+// Reads blocks of Q4_0 for decode_pairs.h. The integers of a block are exact in bf16 and are
+// multiplied without the scale. The sum of each block of a key is multiplied by its scale. The
+// scale of a value's block is multiplied into the weight of the value. No intermediate result is
+// therefore rounded. For *.isa.cc only.
 
 #include "ops/attention/decode/decode_terms.h"
 
@@ -10,12 +11,12 @@ namespace longhaul::LH_ISA {
 #if defined(__AVX512BF16__)
 template <DType T>
 inline constexpr bool kInBlocks = T == DType::Q4_0;
-/// Bytes of 32 elements. For block formats this is the size of a block.
+/// Bytes of 32 stored elements. In block formats, this is the size of a block.
 template <DType T>
 inline constexpr int kBytesOf32 = kInBlocks<T> ? 18 : 64;
 
-/// Returns a table of the values of nibbles in bf16. Values are stored twice, so that bit 4 of an
-/// index does not matter.
+/// Returns a table of the bf16 values of all nibbles. Each value is stored twice, so bit 4 of an
+/// index has no influence.
 static inline __m512i half_byte_numbers() {
   alignas(64) static constexpr uint16_t kNumbers[32] = {
       0xc100, 0xc0e0, 0xc0c0, 0xc0a0, 0xc080, 0xc040, 0xc000, 0xbf80,   // -8 to -1
@@ -38,7 +39,7 @@ static inline __m512i load_numbers(const std::byte* p) {
   }
 }
 
-/// Loads two rows with their elements interleaved, in the element order of pair_element().
+/// Loads the elements of two rows interleaved, in the order that pair_element() describes.
 template <DType T>
 static inline void load_number_pairs(const std::byte* first, const std::byte* second,
                                      __m512bh pairs[2]) {
@@ -57,13 +58,13 @@ static inline void load_number_pairs(const std::byte* first, const std::byte* se
   }
 }
 
-/// Returns the index within a row of element t of load_number_pairs().
+/// Returns the index within a row of element t as loaded by load_number_pairs().
 static inline int pair_element(DType type, int t) {
   return type == DType::Q4_0 ? t : unpacked_element(t);
 }
 
-/// Returns the scales of eight blocks. They are inserted one by one, because a vector load of data
-/// just stored in parts would stall.
+/// Returns the scales of eight blocks. They are inserted one by one, because a vector load would
+/// stall on memory that was just written in pieces.
 static inline __m128i eight_scales(const std::byte* const* rows, int begin, int count, int at) {
   const auto scale = [&](int i) {
     uint16_t half;
@@ -80,8 +81,8 @@ static inline __m128i eight_scales(const std::byte* const* rows, int begin, int 
   return _mm_insert_epi16(halves, scale(7), 7);
 }
 
-/// Writes scales[block * stride + i] for rows i of `count` rows. Entries up to the next multiple of
-/// 16 hold scales of other rows.
+/// Writes the scale of each block of row i to scales[block * stride + i], for i below `count`.
+/// Entries from `count` to the next multiple of 16 are filled with scales of other rows.
 template <DType T>
 static inline void load_scales(const std::byte* const* rows, int count, int blocks, int stride,
                                float* scales) {

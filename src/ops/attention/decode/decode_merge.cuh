@@ -1,6 +1,6 @@
 #pragma once
-// Merges the parts of a decode unit (its keys are divided among several thread blocks). The thread
-// block that finishes last adds all parts.
+// Merges the parts of a decode unit. The keys of a unit are divided into parts, one per thread
+// block. The thread block that finishes last merges all parts.
 
 #include "ops/attention/row_place.cuh"
 #include "ops/core/gpu/block_sum.cuh"
@@ -8,8 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// Returns whether this part of the unit is the last one to finish. All data that the other parts
-/// wrote is then visible.
+/// Returns whether this part is the last one of the unit to finish. If so, everything that the
+/// other parts wrote is visible.
 __device__ __forceinline__ bool arrives_last(const AttendArgs& a, const UnitRecord& unit) {
   __shared__ int last;
   __syncthreads();
@@ -24,22 +24,22 @@ __device__ __forceinline__ bool arrives_last(const AttendArgs& a, const UnitReco
   return last;
 }
 
-/// Consecutive parts of a unit that its last thread block merges, in global or shared memory.
+/// Consecutive parts of a unit that are merged together. They are in global or shared memory.
 struct MergedParts {
   const float* first;
   int flat, parts, stride;  ///< rows per part, number of parts, floats per part
 };
 
-/// Reads a float from shared memory, or one that another thread block has written.
+/// Reads a float that may be in shared memory or may have been written by another thread block.
 __device__ __forceinline__ float read_anywhere(const float* from) {
   float x;
   asm volatile("ld.relaxed.gpu.f32 %0, [%1];" : "=f"(x) : "l"(from) : "memory");
   return x;
 }
 
-/// Writes the factors that convert the parts' sums to rows of `out`: [flat][parts] in shared
-/// memory. An equally large area kMostMerged floats further on is scratch. One warp handles one
-/// row.
+/// Computes the factors that convert the parts' sums to rows of `out`, and writes them to `weights`
+/// [flat][parts] in shared memory. The kMostMerged floats from weights + kMostMerged on are
+/// scratch. One warp handles one row.
 template <int D, int kWarps>
 __device__ __forceinline__ void weigh_parts(const AttendArgs& a, const UnitRecord& whole,
                                             const MergedParts& of, float* weights) {
@@ -70,9 +70,9 @@ __device__ __forceinline__ void weigh_parts(const AttendArgs& a, const UnitRecor
   }
 }
 
-/// Adds the parts of a unit in a fixed order, whichever part finished last. As many parts as fit
-/// are loaded to shared memory at once (`memory`, the whole shared memory of the thread block). A
-/// thread then waits once per batch, and not once per few loads that fit in registers.
+/// Adds the parts of a unit in a fixed order, independent of which part finished last. `memory` is
+/// the whole shared memory of the thread block. As many parts as fit are loaded into it at once, so
+/// a thread waits once per batch. Registers hold fewer loads at a time.
 template <int D, int kWarps>
 __device__ __forceinline__ void merge_parts(const AttendArgs& a, const UnitRecord& unit,
                                             float* memory) {

@@ -1,7 +1,7 @@
 #pragma once
-// DecodeBf16 (decode_bf16.h) on vectors that multiply pairs of bf16. They process twice as many
-// elements per step as f32, and elements of block formats are integers from a look-up table
-// (decode_blocks.h). For *.isa.cc only.
+// Implements DecodeBf16 (decode_bf16.h) with vector instructions that multiply pairs of bf16. They
+// process twice as many elements per instruction as f32. Elements of block formats are integers
+// from a look-up table (decode_blocks.h). For *.isa.cc only.
 
 #include <cstddef>
 #include <cstring>
@@ -43,8 +43,8 @@ class DecodePairs {
   static void begin() {}
   static void end() {}
 
-  /// Sets the types of the rows read by later calls. They must satisfy in_bf16(), and all calls
-  /// must use one type of values.
+  /// Sets the types of the rows that later calls read. in_bf16() must be true for both types, and
+  /// all calls must use the same type of values.
   void read_as(DType keys, DType values) {
     value_type_ = values;
     score_ = pick_bf16<ScoreKeys>(keys, rows_);
@@ -61,27 +61,29 @@ class DecodePairs {
     }
   }
 
-  /// Computes weights[m * kKeys + i] = query m times key i, for `count` keys. Entries up to the
-  /// next multiple of 16 are unspecified. Also prefetches rows that are read later.
+  /// Computes weights[m * kKeys + i] as the dot product of query m and key i, for i below `count`.
+  /// Entries from `count` to the next multiple of 16 are unspecified. Also prefetches the rows
+  /// `ahead`, which are read later.
   void score(const std::byte* const* key, int /*row_bytes*/, int count, float* weights,
              const RowsAhead& ahead) {
     score_({*this, key, count, weights, nullptr, ahead});
   }
 
-  /// Multiplies the sums of row m by `factor`.
+  /// Multiplies the output sums of row m by `factor`.
   void scale_row(int m, float factor) {
     float* out = s_.out + m * dim_;
     for (int t = 0; t < dim_; t += kLanes) store(out + t, load(out + t) * splat(factor));
   }
 
-  /// Adds weights[m * kKeys + i] * value[i] for `count` keys. Weights from `count` to kKeys must be
-  /// zero. Also prefetches rows that are read later.
+  /// Adds weights[m * kKeys + i] * value[i] to the output sums of row m, for i below `count`.
+  /// Weights from `count` to kKeys must be zero. Also prefetches the rows `ahead`, which are read
+  /// later.
   void add_values(const std::byte* const* value, int count, const float* weights,
                   const RowsAhead& ahead) {
     add_({*this, value, count, nullptr, weights, ahead});
   }
 
-  /// Writes the sums as [rows, dim].
+  /// Writes the output sums as [rows, dim].
   void read_sums(float* out) const {
     for (int m = 0; m < rows_; ++m) {
       for (int t = 0; t < dim_; ++t) {
@@ -152,7 +154,7 @@ class DecodePairs {
   struct AddValues {
     static void run(const Group& g) {
       split_weights<T>(g);
-      constexpr int kAtOnce = M <= 3 ? 2 : 1;  // groups of 32 elements: 4 or 2 sums per row
+      constexpr int kAtOnce = M <= 3 ? 2 : 1;  // groups of 32 elements, with 2 or 4 sums per row
       int t = 0;
       for (; t + 32 * kAtOnce <= g.decode.dim_; t += 32 * kAtOnce) at<kAtOnce>(g, t);
       for (; t < g.decode.dim_; t += 32) at<1>(g, t);
@@ -168,7 +170,7 @@ class DecodePairs {
         for (int n = 0; n < 2 * N; ++n) sum[m][n] = _mm512_loadu_ps(out + m * dim + 16 * n);
       }
       for (int i = 0; i < g.count; i += 2) {
-        const int second = i + 1 < g.count ? i + 1 : i;  // its weight is zero past the count
+        const int second = i + 1 < g.count ? i + 1 : i;  // beyond `count`, its weight is zero
         if (t == 0) {
           prefetch_bytes(g.ahead.rows[i], g.ahead.bytes);
           prefetch_bytes(g.ahead.rows[second], g.ahead.bytes);
@@ -192,13 +194,15 @@ class DecodePairs {
     }
   };
 
-  /// Returns the weights of row m for a block of the values: high terms, then low terms.
+  /// Returns the address of row m's weights for a block of the values: first the high terms, then
+  /// the low terms.
   template <DType T>
   uint16_t* terms_of(int m, int block) const {
     return s_.weights + 2 * kKeys * (kInBlocks<T> ? m * (dim_ / 32) + block : m);
   }
 
-  /// Computes the terms of the weights, times the scales of every block.
+  /// Multiplies the weights by the scales of every block and splits the products into two bf16
+  /// terms.
   template <DType T>
   static void split_weights(const Group& g) {
     const DecodePairs& decode = g.decode;

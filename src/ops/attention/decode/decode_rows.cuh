@@ -1,10 +1,10 @@
 #pragma once
-// Attention of one warp in the decode kernel: eight (row, head) rows against one tile of 16 keys
-// after another, with a running softmax and mma.sync. A (row, head) row is the query of one head of
-// one row. Keys and values are the first factors of the products (K Q^T, then V^T P^T). The 16 rows
-// of a product are keys or elements of values, and its eight columns are the (row, head) rows. A
-// group of eight heads therefore leaves no column empty. Each lane holds columns 2 * (lane % 4) and
-// 2 * (lane % 4) + 1 of rows lane / 4 and lane / 4 + 8.
+// Attention of one warp in the decode kernel. A (row, head) row is the query of one head of one
+// row. A warp processes eight of them over one tile of 16 keys after another, with a running
+// softmax and mma.sync. Keys and values are the left operands of the products (K Q^T, then V^T
+// P^T). The 16 rows of a product are therefore keys or elements of values, and its eight columns
+// are the (row, head) rows. A group of eight heads leaves no column empty. Each lane holds columns
+// 2 * (lane % 4) and 2 * (lane % 4) + 1 of rows lane / 4 and lane / 4 + 8.
 
 #include "ops/attention/decode/half_bytes.h"
 #include "ops/attention/key_tile.cuh"
@@ -12,38 +12,38 @@
 
 namespace longhaul::cuda {
 
-/// Transposes an 8 x 8 matrix of bf16 values with each row in four lanes.
+/// Transposes an 8 x 8 matrix of bf16 values. Four lanes hold a row, with two values each.
 __device__ __forceinline__ uint32_t transposed(uint32_t pair) {
   uint32_t t;
   asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(t) : "r"(pair));
   return t;
 }
 
-/// Weights are computed relative to a reference logit. In base 2 it may be up to kLogitSlack below
-/// the largest logit, so weights are at most 2^8. The reference and the sums need not change with
-/// every larger logit.
+/// Largest difference, in base 2, by which the reference logit may be below the largest logit.
+/// Softmax weights are computed relative to the reference logit, so a weight is at most 2^8. With
+/// this tolerance, the reference and the sums need not be updated for every larger logit.
 inline constexpr float kLogitSlack = 8;
 
-/// State of a warp's (row, head) rows. A lane holds four of every 16 elements of a query as two
-/// pairs. With kByQuarters these are the elements from 4 * (lane % 4) on: the first pair holds the
-/// first and third of them, the second pair the second and fourth. block_products.cuh multiplies
-/// keys in this order. Otherwise the first pair begins at element 2 * (lane % 4) and the second
-/// pair 8 elements later.
+/// State of a warp's (row, head) rows. From every 16 elements of a query, a lane holds four, as two
+/// pairs. If kByQuarters is true, these are the four elements that begin at 4 * (lane % 4). The
+/// first pair holds the first and third of them, and the second pair holds the second and fourth.
+/// block_products.cuh multiplies keys in this order. If kByQuarters is false, the first pair begins
+/// at element 2 * (lane % 4), and the second pair begins 8 elements later.
 template <int D, bool kByQuarters>
 struct DecodeRows {
   uint32_t q[D / 16][2];
   float o[D / 16][4] = {};                  ///< sums of weights times values
-  float less[kByQuarters ? D / 32 : 1][2];  ///< see block_products.cuh
-  float top[2] = {-INFINITY, -INFINITY};    ///< reference of the weights, an unscaled logit
-  float high[2] = {-INFINITY, -INFINITY};   ///< threshold above which the reference changes
-  float sum[2] = {0, 0};                    ///< this lane's part of the denominators
-  const float* queries = nullptr;           ///< source of q
-  bool mixed = false;                       ///< whether q is Hadamard-rotated
+  float less[kByQuarters ? D / 32 : 1][2];  ///< initial value of key sums (block_products.cuh)
+  float top[2] = {-INFINITY, -INFINITY};    ///< reference logits, unscaled
+  float high[2] = {-INFINITY, -INFINITY};   ///< a logit above this threshold changes the reference
+  float sum[2] = {0, 0};                    ///< this lane's contribution to the denominators
+  const float* queries = nullptr;           ///< the query form from which q was loaded
+  bool mixed = false;                       ///< q is Hadamard-rotated
 
   static constexpr int kOwn = kByQuarters ? 4 : 2, kNext = kByQuarters ? 2 : 8;
 
-  /// Loads the queries of the unit's (row, head) rows. `heads` is the number of heads per row in
-  /// `from`. Missing rows become zeros.
+  /// Loads the queries of the unit's (row, head) rows from `from`, which has `heads` heads per row.
+  /// The queries of missing rows become zero.
   __device__ __forceinline__ void load_queries(const float* from, const UnitRecord& unit,
                                                int heads) {
     queries = from;
@@ -63,9 +63,9 @@ struct DecodeRows {
     order_queries();
   }
 
-  /// Like load_queries(), for Hadamard-rotated keys. The same transform is applied to each 32
-  /// elements of a query (ops/core/convert.h). `room` is shared memory for eight bf16 rows of
-  /// kPitch<D> bytes.
+  /// Like load_queries(), for Hadamard-rotated keys. The same transform is applied to every 32
+  /// elements of a query (ops/core/convert.h). `room` is scratch in shared memory for eight bf16
+  /// rows of kPitch<D> bytes.
   __device__ __forceinline__ void load_hadamard_queries(const float* from, const UnitRecord& unit,
                                                         int heads, uint32_t room) {
     queries = from;
@@ -98,13 +98,13 @@ struct DecodeRows {
     __syncwarp();
   }
 
-  /// Computes the products c of the queries and 16 bf16 keys [16, D] in shared memory, with
-  /// kPitch<D> bytes per row.
+  /// Computes the dot products c of the queries and 16 bf16 keys [16, D] in shared memory. A row
+  /// has kPitch<D> bytes.
   __device__ __forceinline__ void multiply_keys(uint32_t keys, float (&c)[4]) const {
     const int lane = threadIdx.x % 32;
     const uint32_t key = keys + lane % 16 * kPitch<D> + lane / 16 * 16;
-    // Two accumulators are used in turn, since a product waits for the previous product with the
-    // same accumulator.
+    // Two accumulators are used in turn, because a product must wait for the previous product with
+    // the same accumulator.
     float odd[4] = {0, 0, 0, 0};
 #pragma unroll
     for (int i = 0; i < 4; ++i) c[i] = 0;
@@ -118,7 +118,8 @@ struct DecodeRows {
     for (int i = 0; i < 4; ++i) c[i] += odd[i];
   }
 
-  /// Adds the products of bf16 values [16, D] and of the weights that weigh() stored in c to o.
+  /// Multiplies bf16 values [16, D] by the weights c, which weigh() computed, and adds the products
+  /// to o.
   __device__ __forceinline__ void add_values(uint32_t values, const float (&c)[4]) {
     const int lane = threadIdx.x % 32;
     const uint32_t p[2] = {transposed(bf16_pair(c[0], c[1])), transposed(bf16_pair(c[2], c[3]))};
@@ -131,9 +132,9 @@ struct DecodeRows {
     }
   }
 
-  /// Converts the products of a tile's keys to weights, and rescales previous sums if necessary.
-  /// `edge` is true if some row of the unit does not see all keys of the tile. `heads` is the
-  /// number of heads of the unit.
+  /// Converts the dot products c of a tile's keys to softmax weights, and rescales the previous
+  /// sums if necessary. `edge` is true if some row of the unit does not see all keys of the tile.
+  /// `heads` is the number of heads of the unit.
   __device__ __forceinline__ void weigh(float (&c)[4], const int32_t* offsets, const TileInfo& info,
                                         int heads, bool edge, LogitForm logits) {
     const int lane = threadIdx.x % 32;
@@ -157,15 +158,14 @@ struct DecodeRows {
     }
   }
 
-  /// Returns the index, within the D elements of a row, of the element that o[d][i] of this lane
-  /// sums.
+  /// Returns the index of the element of a row (of D elements) whose sum is o[d][i] of this lane.
   __device__ __forceinline__ static int number_of_sum(int d, int i) {
     const int column = threadIdx.x % 32 / 4;
     if (kByQuarters) return d / 2 * 32 + 2 * column + d % 2 + i / 2 * 16;
     return 16 * d + column + i / 2 * 8;
   }
 
-  /// Sums the denominators over the lanes. Called after all tiles.
+  /// Adds the denominators of all lanes. Call it after the last tile.
   __device__ __forceinline__ void finish() {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -175,8 +175,8 @@ struct DecodeRows {
   }
 
  protected:
-  /// Sets the reference logits to the largest logits so far, including those in c, and rescales the
-  /// sums.
+  /// Raises the reference logits to the largest logits so far, including those in c, and rescales
+  /// the sums.
   __device__ __forceinline__ void raise(const float (&c)[4], float scale) {
     float shrink[2];
 #pragma unroll

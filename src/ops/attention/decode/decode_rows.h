@@ -1,5 +1,5 @@
 #pragma once
-// Dispatch of decode kernels that are compiled for each type of stored rows and each number of
+// Selects a decode kernel. Kernels are compiled for each type of stored rows and each number of
 // rows. For *.isa.cc only.
 
 #include "ops/attention/attention_kernels.h"
@@ -30,7 +30,8 @@ static inline auto pick_rows(int rows) -> decltype(&Kernel<T, 1>::run) {
   }
 }
 
-/// Returns Kernel<type, rows>::run, for at most kDecodeRows rows and a type of stored keys.
+/// Returns Kernel<type, rows>::run. `rows` is at most kDecodeRows, and `type` is a type of stored
+/// keys.
 template <template <DType, int> class Kernel>
 static inline auto pick(DType type, int rows) -> decltype(&Kernel<DType::F32, 1>::run) {
   switch (type) {

@@ -3,8 +3,8 @@
 // bf16 pages are copied to shared memory and multiplied without conversion. Rows of other types are
 // copied as stored bytes. Block types in consecutive rows (stretches) are multiplied as stored
 // (block_products.cuh). All other rows are converted to bf16 in shared memory just before the
-// products, so that as many tiles are in flight as with bf16, with fewer bytes. Cards with too
-// little shared memory for this convert the rows while loading.
+// products. As many tiles are then in flight as with bf16, but with fewer bytes. If a card has too
+// little shared memory for this, rows are converted while they are loaded.
 
 #include "ops/attention/key_tile.cuh"
 
@@ -17,15 +17,16 @@ struct DecodeTile {
   uint4 values[kDecodeKeys * kPitch<D> / 16];
 };
 
-/// Location of the rows of a stage. A stage is the shared memory of one step of the ring of loads.
+/// Location of the rows of a stage. A stage is the shared memory for one request in the ring of
+/// loads.
 struct StageRows {
   PageType type;
   bool listed;
   uint16_t pitch;              ///< bytes between rows
-  uint8_t shift[kDecodeKeys];  ///< for lists: offset of row n in its place
+  uint8_t shift[kDecodeKeys];  ///< for listed rows: byte offset of row n in its place
 };
 
-/// Information about a stage of up to kTiles tiles, known when it is requested.
+/// Information about a stage of up to kTiles tiles. It is known when the load is requested.
 template <int kTiles>
 struct DecodeHeader {
   int32_t offsets[kTiles * kDecodeKeys];
@@ -33,20 +34,21 @@ struct DecodeHeader {
   StageRows keys, values;
 };
 
-/// Describes a copy of the bytes of a tile's rows. They begin `side` bytes into a page, with
-/// `bytes` per row.
+/// Describes a copy of the rows of a tile. In a page, the rows begin at byte `side` and have
+/// `bytes` bytes each.
 struct RowCopy {
-  uint32_t to;  ///< destination with room_of_rows() bytes
+  uint32_t to;  ///< destination in shared memory, with room_of_rows() bytes
   int side, bytes;
   PageType type;
 };
 
-/// Returns the bytes between rows of a list in shared memory. Rows of a list begin at any even
-/// address, so all 16-byte pieces that contain a part of a row are copied.
+/// Returns the bytes between listed rows in shared memory. A listed row begins at any even address,
+/// so all 16-byte pieces that contain a part of the row are copied.
 LH_BOTH int pitch_of_rows(int bytes) { return (bytes + 15) / 16 * 16 + 16; }
 LH_BOTH int room_of_rows(int bytes) { return kDecodeKeys * pitch_of_rows(bytes); }
 
-/// Copies consecutive pieces of 16 bytes. kAtOnce: pieces per lane between two checks for the end.
+/// Copies consecutive pieces of 16 bytes. Each lane copies kAtOnce pieces between two checks for
+/// the end.
 template <int kAtOnce = 1>
 __device__ __forceinline__ void copy_row_pieces(uint32_t to, const std::byte* from, int pieces) {
   const int lane = threadIdx.x % 32;
@@ -69,7 +71,7 @@ __device__ __forceinline__ void copy_row_pieces(uint32_t to, const std::byte* fr
   }
 }
 
-/// Copies 16 slots of one page. Their rows are consecutive from a multiple of 16 bytes on.
+/// Copies 16 slots of one page. Their rows are consecutive and begin at a multiple of 16 bytes.
 __device__ __forceinline__ void copy_stretch(const std::byte* page, int32_t slot,
                                              const RowCopy& copy, StageRows& rows) {
   copy_row_pieces(copy.to, page + copy.side + slot % kPageRows * copy.bytes, copy.bytes);
@@ -80,8 +82,8 @@ __device__ __forceinline__ void copy_stretch(const std::byte* page, int32_t slot
   }
 }
 
-/// Copies rows of a list. Lane n < 16 has the page of row n (null: no key) and its row number in
-/// the page.
+/// Copies listed rows. Lane n < 16 passes the page of row n (null: no key) and the row number
+/// within the page.
 __device__ __forceinline__ void copy_listed(const std::byte* page, int32_t row, const RowCopy& copy,
                                             StageRows& rows) {
   const int lane = threadIdx.x % 32, pitch = pitch_of_rows(copy.bytes), pieces = pitch / 16;
@@ -92,7 +94,7 @@ __device__ __forceinline__ void copy_listed(const std::byte* page, int32_t row, 
   const int wanted = page == nullptr ? 0 : (shift + copy.bytes + 15) / 16;
 #pragma unroll 1
   for (int c = lane; c < kDecodeKeys * pieces; c += 32) {
-    // All lanes with a piece take part. In the last step only the first 16 lanes have a piece.
+    // All lanes with a piece participate. In the last step, these may be only the first 16 lanes.
     const unsigned mask = kDecodeKeys * pieces - (c - lane) < 32 ? 0xffffu : ~0u;
     const int n = c / pieces, piece = c % pieces;
     const auto from = __shfl_sync(mask, first, n);
@@ -109,7 +111,7 @@ __device__ __forceinline__ void copy_listed(const std::byte* page, int32_t row, 
   }
 }
 
-/// A row in shared memory, for the functions of stored_row.h.
+/// A row in shared memory, in the form that the functions of stored_row.h read.
 struct SharedRow {
   uint32_t row;
 
@@ -132,7 +134,7 @@ struct SharedRow {
   }
 };
 
-/// Converts 16 rows to bf16. Rows without a key, whose bits in `present` are not set, become zeros.
+/// Converts 16 rows to bf16. A row whose bit in `present` is not set has no key and becomes zeros.
 template <int D>
 __device__ __forceinline__ void expand_rows(uint32_t from, const StageRows& rows, PageType type,
                                             uint32_t present, uint32_t to) {
@@ -141,8 +143,8 @@ __device__ __forceinline__ void expand_rows(uint32_t from, const StageRows& rows
   const int lane = threadIdx.x % 32, pitch = rows.pitch;
   const uint8_t* const shift = rows.listed ? rows.shift : nullptr;
   with_page_type(type, [&](auto of) {
-  // Several chunks are processed at once, with all loads before the stores, since each store waits
-  // for earlier loads.
+  // Several chunks are processed at once, with all loads before the stores, because each store
+  // waits for earlier loads.
 #pragma unroll 1
     for (int c = lane; c < kDecodeKeys * kChunks; c += 32 * kBatch) {
       uint4 eights[kBatch];
@@ -165,14 +167,15 @@ __device__ __forceinline__ void expand_rows(uint32_t from, const StageRows& rows
 template <PageType T>
 inline constexpr int kBlockBytes = T == PageType::kQ8_0 ? 34 : 18;
 
-/// Calls f with the block type of a tile. Hadamard-rotated keys are multiplied as stored.
+/// Calls f with the block type of a tile as a constant. Hadamard-rotated keys are multiplied as
+/// stored, so they count as plain Q4_0.
 template <class Function>
 __device__ __forceinline__ void with_block_type(PageType type, Function&& f) {
   if (type == PageType::kQ8_0) return f(PageTypeConstant<PageType::kQ8_0>());
   f(PageTypeConstant<PageType::kQ4_0>());
 }
 
-/// The contents of a call's tiles, which determine the kernel.
+/// The contents of a call's tiles. They determine the kernel.
 enum class DecodeForm : uint8_t {
   kPlain,            ///< bf16, or types that are converted to bf16 while loading
   kStored,           ///< stored rows, converted to bf16 in shared memory
@@ -181,12 +184,12 @@ enum class DecodeForm : uint8_t {
   kStoredRopeOnRead  ///< like kStored, with RoPE on read
 };
 
-/// A warp's stages: a ring of tiles whose loads are in flight (for blocks, one or two tiles per
-/// stage). With kStored it also holds the tile that is being multiplied.
+/// The stages of a warp: a ring of tiles that are being loaded. In the form kBlocks, a stage has
+/// one or two tiles. In the form kStored, there is also the tile that is being multiplied.
 template <int D, DecodeForm F>
 class DecodeTiles;
 
-/// Stages of bf16 tiles, which are multiplied as loaded.
+/// Stages of bf16 tiles, which are multiplied without conversion.
 template <int D>
 class DecodeTiles<D, DecodeForm::kPlain> {
  public:
@@ -208,12 +211,13 @@ class DecodeTiles<D, DecodeForm::kPlain> {
     load_tile<D, kDecodeKeys, 32, true>(s, slot, shared_address(tile.keys),
                                         shared_address(tile.values), threadIdx.x % 32);
   }
-  /// Returns the tile of the stage. Only this warp reads it. It is valid until the next stage is
-  /// requested.
+  /// Returns the tile of the stage. Only this warp reads it. The tile is valid until the next stage
+  /// is requested.
   __device__ __forceinline__ const DecodeTile<D>& tile(int stage) const {
     return stages_[stage].tile;
   }
-  /// Returns whether the keys are Hadamard-rotated. The queries must then be rotated as well.
+  /// Returns whether the keys are Hadamard-rotated. If so, the queries must be rotated in the same
+  /// way.
   __device__ __forceinline__ bool mixed(int) const { return false; }
   __device__ __forceinline__ uint32_t spare() const { return 0; }
 
@@ -221,7 +225,7 @@ class DecodeTiles<D, DecodeForm::kPlain> {
   Stage* stages_;
 };
 
-/// A ring of stages. Each has a header, followed by the stored rows of its tiles.
+/// A ring of stages. Each stage has a header, followed by the stored rows of its tiles.
 template <int D, int kFixed, int kTiles>
 class StoredStages {
  public:
@@ -234,7 +238,8 @@ class StoredStages {
   __device__ __forceinline__ Header& header(int stage) const {
     return *reinterpret_cast<Header*>(stages_ + stage * stage_bytes_);
   }
-  /// Keys in Q4_0 stay Hadamard-rotated, as stored, unless they need RoPE on read.
+  /// Returns true for keys in Q4_0. They stay Hadamard-rotated, as stored, unless they need RoPE on
+  /// read.
   __device__ __forceinline__ bool mixed(int stage) const {
     const Header& h = header(stage);
     return D % 32 == 0 && h.keys.type == PageType::kHadamardQ4_0 && !h.info.rotate;
@@ -292,7 +297,8 @@ class DecodeTiles<D, DecodeForm::kStored> : public StoredStages<D, sizeof(Decode
     copy_listed(page, at % kPageRows, this->key_copy(s, stage), h.keys);
     copy_listed(page, at % kPageRows, this->value_copy(s, stage), h.values);
   }
-  /// With kMixes, keys stay Hadamard-rotated if mixed() returns true.
+  /// Converts the stage to bf16 and returns the result. If kMixes is true, keys for which mixed()
+  /// is true stay Hadamard-rotated.
   template <bool kMixes = true>
   __device__ __forceinline__ const DecodeTile<D>& tile(int stage) const {
     const auto& h = this->header(stage);
@@ -306,7 +312,7 @@ class DecodeTiles<D, DecodeForm::kStored> : public StoredStages<D, sizeof(Decode
     __syncwarp();
     return tile_;
   }
-  /// Returns scratch memory for queries, which is free until tile() is called.
+  /// Returns scratch memory for queries. It may be used until tile() is called.
   __device__ __forceinline__ uint32_t spare() const { return shared_address(tile_.keys); }
 
  private:
@@ -314,8 +320,8 @@ class DecodeTiles<D, DecodeForm::kStored> : public StoredStages<D, sizeof(Decode
 };
 
 /// Stages of blocks that are multiplied as stored. A stage has two tiles if memory suffices for two
-/// such stages, otherwise one tile. With two tiles per stage, a request takes half as many
-/// instructions per tile. Scratch for Hadamard-rotated queries lies before the stages.
+/// such stages, and otherwise one. With two tiles per stage, a request takes half as many
+/// instructions per tile. Scratch memory for Hadamard-rotated queries is located before the stages.
 inline constexpr int kMostDecodeTiles = 2;
 template <int D>
 class DecodeTiles<D, DecodeForm::kBlocks>
@@ -343,7 +349,7 @@ class DecodeTiles<D, DecodeForm::kBlocks>
   __device__ __forceinline__ uint32_t spare() const { return spare_; }
 
  private:
-  /// Like copy_stretch(), with a row size that the type determines at compile time.
+  /// Like copy_stretch(), but the row size is a compile-time constant that depends on the type.
   __device__ __forceinline__ void copy(const std::byte* page, int32_t slot,
                                        const RowCopy& rows) const {
     with_block_type(rows.type, [&](auto type) {

@@ -1,5 +1,5 @@
 #pragma once
-// DecodeBf16 (decode_bf16.h) on the matrix unit. For *.isa.cc only.
+// Implements DecodeBf16 (decode_bf16.h) on the matrix unit (AMX). For *.isa.cc only.
 
 #include <cstddef>
 #include <cstring>
@@ -15,7 +15,7 @@ namespace longhaul::LH_ISA {
 class DecodeTiles {
  public:
   static constexpr int kKeys = 64;  ///< keys per group
-  static constexpr int kRows = 8;   ///< most query rows
+  static constexpr int kRows = 8;   ///< largest number of query rows
 
   static bool serves(int dim) { return dim % 32 == 0; }
 
@@ -46,8 +46,8 @@ class DecodeTiles {
   }
 
   static void begin() {
-    // Tiles 0-4 have 16 rows (scores of two blocks, keys, two for queries or values). Tiles 5-7
-    // have kRows rows (sums, high and low weights). Rows have 64 bytes.
+    // Tiles 0 to 4 have 16 rows: scores of two blocks, keys, and two for queries or values. Tiles 5
+    // to 7 have kRows rows: sums, high weights and low weights. Each row has 64 bytes.
     alignas(64) static const uint8_t config[64] = {
         1, 0,  0, 0,  0, 0,  0, 0,  0, 0,  0,  0,  0,  0,  0,  0,     64,    0,    64,
         0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0,  64, 0,  0,  0,  0,     0,     0,    0,
@@ -56,10 +56,11 @@ class DecodeTiles {
   }
   static void end() { _tile_release(); }
 
-  /// Sets the types of the rows read by later calls; they must satisfy in_bf16().
+  /// Sets the types of the rows that later calls read. in_bf16() must be true for both types.
   void read_as(DType keys, DType values) { key_type_ = keys, value_type_ = values; }
 
-  /// Converts queries [rows, dim] f32 to pairs along dim, with one row per column.
+  /// Converts f32 queries [rows, dim] to pairs of adjacent elements. Each query row becomes one
+  /// column.
   void load_queries(const float* queries) {
     for (int m = 0; m < rows_; ++m) {
       for (int t = 0; t < dim_; t += 16) {
@@ -76,8 +77,9 @@ class DecodeTiles {
     }
   }
 
-  /// Computes weights[m * kKeys + i] = query m times key i, for `count` keys. Entries up to the
-  /// next multiple of 32 are unspecified. Also prefetches rows that are read later.
+  /// Computes weights[m * kKeys + i] as the dot product of query m and key i, for i below `count`.
+  /// Entries from `count` to the next multiple of 32 are unspecified. Also prefetches the rows
+  /// `ahead`, which are read later.
   void score(const std::byte* const* key, int row_bytes, int count, float* weights,
              const RowsAhead& ahead) {
     for (int g = 0; g < count; g += 32) {
@@ -110,7 +112,7 @@ class DecodeTiles {
     }
   }
 
-  /// Multiplies the sums of row m by `factor`.
+  /// Multiplies the output sums of row m by `factor`.
   void scale_row(int m, float factor) {
     for (int t = 0; t < dim_; t += 16) {
       float* at = s_.out + t * kRows + m * 16;
@@ -118,8 +120,9 @@ class DecodeTiles {
     }
   }
 
-  /// Adds weights[m * kKeys + i] * value[i] for `count` keys. Weights from `count` to kKeys must be
-  /// zero. Also prefetches rows that are read later.
+  /// Adds weights[m * kKeys + i] * value[i] to the output sums of row m, for i below `count`.
+  /// Weights from `count` to kKeys must be zero. Also prefetches the rows `ahead`, which are read
+  /// later.
   void add_values(const std::byte* const* value, int count, const float* weights,
                   const RowsAhead& ahead) {
     for (int m = 0; m < rows_; ++m) {
@@ -150,7 +153,7 @@ class DecodeTiles {
     }
   }
 
-  /// Writes the sums as [rows, dim].
+  /// Writes the output sums as [rows, dim].
   void read_sums(float* out) const {
     for (int m = 0; m < rows_; ++m) {
       for (int t = 0; t < dim_; ++t)
@@ -159,8 +162,8 @@ class DecodeTiles {
   }
 
  private:
-  /// Returns 16 keys from `at` on in bf16 with a constant stride, copied if their addresses are
-  /// irregular.
+  /// Returns 16 keys from index `at` on in bf16, with a constant stride between them. The keys are
+  /// copied if their addresses are irregular.
   const std::byte* even_rows(const std::byte* const* key, int at, int row_bytes, int count,
                              int64_t* stride) {
     *stride = row_bytes;
@@ -188,7 +191,7 @@ class DecodeTiles {
     std::memcpy(to, from, 2 * static_cast<size_t>(dim_));
   }
 
-  /// Transposes s_.scores [16 keys, 16] into weights[m * kKeys + key].
+  /// Transposes s_.scores [16 keys, 16 rows] into weights[m * kKeys + key].
   void transpose(float* weights) const {
     for (int m = 0; m < rows_; m += 4) {
       __m512 rows[4];
@@ -210,7 +213,7 @@ class DecodeTiles {
     }
   }
 
-  /// Packs 32 values as pairs of keys: [dim / 16][16 pairs][16 elements][2].
+  /// Packs 32 values as pairs of neighbouring keys: [dim / 16][16 pairs][16 elements][2].
   template <DType T>
   void pack_values(const std::byte* const* value, int at, int count, const RowsAhead& ahead) {
     for (int pair = 0; pair < 16; ++pair) {

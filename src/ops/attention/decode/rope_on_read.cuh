@@ -1,21 +1,21 @@
 #pragma once
-// RoPE on read in the decode kernel. Rotations add up: the dot product of a query with a key at
-// position b + o equals that of the query rotated back by b with the key rotated by o. The 16 keys
-// of every tile therefore rotate by the same 16 steps. The steps lie in shared memory in the order
-// of a product's lanes. The queries rotate back by the tile's first position. A tile then reads one
-// row of the rotation table instead of 16. Table rows have twice the bytes of keys (512 and 256 for
-// heads of 128). All rows together come from memory once, which is an eighth of the keys and values
-// of eight heads.
+// Rotates keys while the decode kernel reads them (RoPE on read). Rotations add up. The dot product
+// of a query and a key at position b + o therefore equals that of the query rotated back by b and
+// the key rotated by o. Every tile has 16 keys, which rotate by the same 16 steps o. The steps are
+// in shared memory, in the order of a product's lanes. The queries rotate back by the tile's first
+// position b. A tile thus reads one row of the rotation table instead of 16. Table rows have twice
+// the bytes of keys (512 and 256 bytes for heads of 128 elements). All table rows together are read
+// from memory once, which is an eighth of the bytes of the keys and values of eight heads.
 //
-// This applies to heads that rotate as a whole and to tiles full of consecutive positions. Keys of
-// other tiles rotate one by one in shared memory.
+// This requires that heads rotate as a whole and that all keys of the tile are at consecutive
+// positions. In other tiles, keys are rotated one by one in shared memory.
 
 #include "ops/attention/decode/decode_rows.cuh"
 #include "ops/attention/decode/decode_tiles.cuh"
 
 namespace longhaul::cuda {
 
-/// Value of TileInfo::rotate for tiles whose queries rotate back. The value 1 means that keys
+/// The value of TileInfo::rotate for tiles whose queries rotate back. The value 1 means that keys
 /// rotate one by one.
 inline constexpr int32_t kTurns = 2;
 
@@ -23,19 +23,19 @@ LH_BOTH constexpr bool turns(DecodeForm form) {
   return form == DecodeForm::kTurned || form == DecodeForm::kStoredRopeOnRead;
 }
 
-/// Bytes of the steps of 16 keys. A step has the cosines and sines of D / 2 pairs.
+/// Bytes of the steps of 16 keys. A step has the cosines and sines of D / 2 pairs of elements.
 template <int D>
 inline constexpr int kStepBytes = kDecodeKeys* D * 4;
 
-/// Returns whether all slots of the tile have keys, and these rotate at consecutive positions.
+/// Returns whether all slots of the tile have keys that are rotated at consecutive positions.
 __device__ __forceinline__ bool turns_whole(const SegmentRecord& s, int32_t slot) {
   return s.rotate != 0 && !s.indexed_positions && slot >= s.shift &&
          slot + kDecodeKeys <= s.shift + s.count;
 }
 
-/// Finds the first tile with turns_whole() over all parts of the unit, and writes its first
-/// position. Returns false if there is no such tile. The rotation table contains the rows of this
-/// tile, since some part of the unit reads it.
+/// Finds the first tile of the unit, over all its parts, for which turns_whole() is true, and
+/// writes the position of its first key. Returns false if there is no such tile. The rotation table
+/// contains the rows of this tile, because some part of the unit reads it.
 __device__ __forceinline__ bool first_turned(const SegmentRecord* segments, const UnitRecord& unit,
                                              int64_t& position) {
   for (int i = 0; i < unit.segment_count; ++i) {
@@ -52,9 +52,9 @@ __device__ __forceinline__ bool first_turned(const SegmentRecord* segments, cons
   return false;
 }
 
-/// Writes the cosines and sines of the steps, without the table's scale: the rotations between the
-/// table's row at `position` and the following rows. Layout: [D / 16 blocks of 8][keys lane / 4, +
-/// 8][lane] two cosines, two sines.
+/// Writes the cosines and sines of the steps: the rotations from the table's row at `position` to
+/// the following rows. They do not include the scale of the table. Layout: [D / 16 blocks of
+/// 8][keys lane / 4 and lane / 4 + 8][lane] with two cosines and two sines each.
 template <int D, int threads>
 __device__ __forceinline__ void write_steps(const RotationTable& table, int64_t position,
                                             uint32_t steps) {
@@ -78,7 +78,8 @@ __device__ __forceinline__ void write_steps(const RotationTable& table, int64_t 
   }
 }
 
-/// Addresses of a table row in a stage. Groups of four values are `pitch` bytes apart.
+/// Shared-memory addresses of a table row in a stage. Groups of four values are `pitch` bytes
+/// apart.
 struct TurnPlace {
   uint32_t cosine, sine, pitch;
 };
@@ -95,7 +96,7 @@ __device__ __forceinline__ void copy_turn(const RotationTable& table, int64_t po
   copy_16(at + static_cast<uint32_t>(four) * to.pitch, row, true);
 }
 
-/// Tiles in bf16. The table row lies in the padding of the tile's rows.
+/// Stages of bf16 tiles. The table row is stored in the padding of the tile's rows.
 template <int D>
 class DecodeTiles<D, DecodeForm::kTurned> : public DecodeTiles<D, DecodeForm::kPlain> {
   using Plain = DecodeTiles<D, DecodeForm::kPlain>;
@@ -103,7 +104,7 @@ class DecodeTiles<D, DecodeForm::kTurned> : public DecodeTiles<D, DecodeForm::kP
  public:
   using Plain::Plain;
 
-  /// Returns TileInfo::rotate of the tile.
+  /// Loads a tile. Returns the value for its TileInfo::rotate.
   __device__ __forceinline__ int32_t load(const RotationTable& table, const SegmentRecord& s,
                                           int32_t slot, int stage) const {
     const bool whole = turns_whole(s, slot);
@@ -123,7 +124,7 @@ class DecodeTiles<D, DecodeForm::kTurned> : public DecodeTiles<D, DecodeForm::kP
   }
 
  private:
-  /// Copies 16 consecutive rows of keys and of values. This takes 70 instructions per tile;
+  /// Copies 16 consecutive rows of keys and of values. This takes 70 instructions per tile, whereas
   /// load_tile() takes 300.
   __device__ __forceinline__ static void copy_whole(const std::byte* page, int32_t row,
                                                     const DecodeTile<D>& tile) {
@@ -140,8 +141,8 @@ class DecodeTiles<D, DecodeForm::kTurned> : public DecodeTiles<D, DecodeForm::kP
   }
 };
 
-/// Tiles of stored rows. In shared memory, consecutive rows leave 16 unused bytes per row. They
-/// hold the table row: cosines after the keys, sines after the values.
+/// Stages of stored rows. Consecutive rows leave 16 unused bytes per row in shared memory. These
+/// bytes hold the table row: the cosines after the keys and the sines after the values.
 template <int D>
 class DecodeTiles<D, DecodeForm::kStoredRopeOnRead> : public DecodeTiles<D, DecodeForm::kStored> {
   using Stored = DecodeTiles<D, DecodeForm::kStored>;
@@ -167,7 +168,7 @@ class DecodeTiles<D, DecodeForm::kStoredRopeOnRead> : public DecodeTiles<D, Deco
   __device__ __forceinline__ bool mixed(int) const { return false; }
 
  private:
-  /// Computes the result of turn() from the segment, before the header is written.
+  /// Returns the same as turn(), from the segment. It can be called before the header is written.
   __device__ __forceinline__ TurnPlace behind(const SegmentRecord& s, int stage) const {
     const auto after = [](uint32_t rows, int bytes) {
       return rows + static_cast<uint32_t>(kDecodeKeys * bytes);
@@ -177,13 +178,13 @@ class DecodeTiles<D, DecodeForm::kStoredRopeOnRead> : public DecodeTiles<D, Deco
   }
 };
 
-/// Rows whose queries rotate back for each tile. The queries are kept in f32 and rounded after the
-/// rotation, so that they are rounded once, as other queries are.
+/// Rows whose queries rotate back for each tile. Queries are kept in f32 and rounded to bf16 after
+/// the rotation. They are thus rounded only once, as other queries are.
 template <int D>
 struct RopeOnReadRows : DecodeRows<D, false> {
-  /// The block of eight elements j rotates with block j + kPairs.
+  /// Number of pairs of blocks of eight elements. Block j rotates together with block j + kPairs.
   static constexpr int kPairs = D / 16;
-  float2 raw[D / 8];  ///< the two of every eight elements that this lane holds
+  float2 raw[D / 8];  ///< from every eight elements, the two that this lane holds
 
   __device__ __forceinline__ void load_queries(const float* from, const UnitRecord& unit,
                                                int heads) {
@@ -217,7 +218,7 @@ struct RopeOnReadRows : DecodeRows<D, false> {
     }
   }
 
-  /// Like multiply_keys(), for keys that are rotated by the steps while they are loaded from shared
+  /// Like multiply_keys(), but the keys are rotated by the steps while they are loaded from shared
   /// memory.
   __device__ __forceinline__ void multiply_turned(uint32_t keys, uint32_t steps,
                                                   float (&c)[4]) const {

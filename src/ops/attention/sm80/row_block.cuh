@@ -1,7 +1,7 @@
 #pragma once
-// Attention of one warp in the tile kernel: sixteen (row, head) rows against one tile of keys after
-// another, with a running softmax and mma.sync. A (row, head) row is the query of one head of one
-// row. A lane holds rows lane / 4 and lane / 4 + 8.
+// Attention of one warp in the prefill kernel for sm_80. A (row, head) row is the query of one head
+// of one row. A warp processes sixteen of them over one tile of keys after another, with a running
+// softmax and mma.sync. A lane holds rows lane / 4 and lane / 4 + 8.
 
 #include "ops/attention/key_tile.cuh"
 
@@ -9,17 +9,19 @@ namespace longhaul::cuda {
 
 template <int D, int N>
 struct RowBlock {
-  /// Heads of 256 leave no registers for queries, so query fragments lie in shared memory.
+  /// If true, the query fragments are in shared memory. Heads of 256 elements leave no registers
+  /// for them.
   static constexpr bool kQueriesShared = D > 128;
-  static constexpr int kSharedBytes = kQueriesShared ? D / 16 * 512 : 0;  ///< per warp
+  /// Bytes of shared memory per warp.
+  static constexpr int kSharedBytes = kQueriesShared ? D / 16 * 512 : 0;
   uint32_t q[kQueriesShared ? 1 : D / 16][4];
-  uint32_t shared_q;                      ///< address of this lane's fragments
+  uint32_t shared_q;                      ///< shared-memory address of this lane's query fragments
   float o[D / 8][4];                      ///< sums of weights times values
   float top[2] = {-INFINITY, -INFINITY};  ///< largest unscaled logit
-  float sum[2] = {0, 0};                  ///< this lane's part of the denominators
-  const float* queries = nullptr;         ///< source of q
+  float sum[2] = {0, 0};                  ///< this lane's contribution to the denominators
+  const float* queries = nullptr;         ///< the query form from which q was loaded
 
-  /// `shared`: kSharedBytes bytes of this warp.
+  /// `shared` is the address of the kSharedBytes bytes of this warp.
   __device__ __forceinline__ explicit RowBlock(uint32_t shared)
       : shared_q(shared + threadIdx.x % 32 * 16) {
 #pragma unroll
@@ -29,7 +31,7 @@ struct RowBlock {
     }
   }
 
-  /// Loads the queries of (row, head) rows flat to flat + 15 of the unit.
+  /// Loads the queries of the unit's (row, head) rows [flat, flat + 16).
   __device__ __forceinline__ void load_queries(const float* from, const UnitRecord& unit, int heads,
                                                int flat) {
     queries = from;
@@ -62,8 +64,9 @@ struct RowBlock {
     }
   }
 
-  /// Adds a tile with keys [N, D] and values in shared memory to (row, head) rows flat, ..., flat +
-  /// 15 of a unit with `heads` heads. `edge` is true if some row does not see all keys.
+  /// Adds the attention over a tile, with keys [N, D] and values in shared memory, to (row, head)
+  /// rows [flat, flat + 16) of a unit with `heads` heads. `edge` is true if some row does not see
+  /// all keys of the tile.
   __device__ __forceinline__ void add_tile(uint32_t keys, uint32_t values, const int32_t* offsets,
                                            const TileInfo& info, int flat, int heads, bool edge,
                                            LogitForm logits) {
@@ -127,7 +130,7 @@ struct RowBlock {
     }
   }
 
-  /// Sums the denominators over the lanes. Called after all tiles.
+  /// Adds the denominators of all lanes. Call it after the last tile.
   __device__ __forceinline__ void finish() {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -137,8 +140,8 @@ struct RowBlock {
   }
 
  private:
-  /// Converts logits to weights. Returns the factors by which the earlier sums of the two rows must
-  /// be multiplied.
+  /// Converts logits to softmax weights. Returns, for each of the two rows, the factor by which its
+  /// earlier sums must be multiplied.
   __device__ __forceinline__ float2 soften(float (&c)[N / 8][4], float scale) {
     float shrink[2];
 #pragma unroll

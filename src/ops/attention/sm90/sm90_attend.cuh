@@ -1,11 +1,11 @@
 #pragma once
-// Attention of 128 (row, head) rows on Hopper over tiles of bf16 pages, with wgmma from shared
-// memory that the copy engine fills. Heads of 80, 96 and 112 elements run as 128 with zero columns.
-// One warpgroup loads. Two warpgroups compute 64 (row, head) rows each and take turns, so that the
-// softmax of one warpgroup overlaps with the products of the other. The next tile's products with
-// keys start before this tile's products with values. With heads of 256 elements, memory suffices
-// only for tiles of one page of 64 keys. The warpgroups then take no turns, since the products take
-// twice as long and the softmax takes as long as with smaller heads.
+// Attention of 128 (row, head) rows on Hopper over tiles of bf16 pages. The copy engine fills
+// shared memory, from which wgmma reads. Heads of 80, 96 and 112 elements are treated as 128
+// elements with zero columns. One warpgroup loads. Two warpgroups compute 64 (row, head) rows each.
+// They take turns, so that the softmax of one overlaps with the products of the other. The products
+// of the next tile's keys start before those of this tile's values. With heads of 256 elements,
+// shared memory suffices only for tiles of one page (64 keys). The warpgroups then do not take
+// turns, because products take twice as long while the softmax takes as long as with smaller heads.
 //
 // `Seen<D>` defines the tiles and their visibility. Each computing warpgroup constructs one:
 //
@@ -24,11 +24,11 @@
 
 namespace longhaul::cuda {
 
-/// A tile to be loaded.
+/// The next tile to be loaded.
 template <class Note, int kPages>
 struct NextTile {
-  bool there;
-  int page[kPages];  ///< page numbers in the map
+  bool there;        ///< false if there is no further tile
+  int page[kPages];  ///< page numbers in the tensor map
   Note note;
 };
 
@@ -36,8 +36,8 @@ __device__ __forceinline__ int page_number(const PageMap& pages, const std::byte
   return static_cast<int>(static_cast<uint32_t>((at - pages.base) >> 8) / pages.page_units);
 }
 
-/// Runs on the loading thread. It looks up pages two tiles ahead while values are still in use,
-/// since each look-up takes as long as half of a tile's products.
+/// Loads the tiles; it runs on the loading thread. Pages are looked up two tiles ahead while values
+/// are still in use, because each look-up takes as long as half of a tile's products.
 template <int D, class Seen>
 __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& pages,
                                            const UnitRecord& unit,

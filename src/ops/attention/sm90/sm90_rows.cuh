@@ -1,6 +1,7 @@
 #pragma once
-// Attention of one warpgroup in the wgmma kernel for 64 (row, head) rows. It loads the queries,
-// multiplies them by tiles of keys and values in shared memory, and keeps the running softmax.
+// Attention of one warpgroup in the wgmma kernel for 64 (row, head) rows. The warpgroup loads the
+// queries, multiplies them by tiles of keys and values in shared memory, and maintains the running
+// softmax.
 
 #include "ops/attention/row_place.cuh"
 #include "ops/core/gpu/hopper.cuh"
@@ -8,20 +9,21 @@
 namespace longhaul::cuda {
 
 inline constexpr int kBlockRows = 128;  ///< (row, head) rows per thread block
-/// Bytes of 64 columns of all rows. A row has 128 bytes of them, swizzled.
+/// Bytes of a half: 64 columns of all rows of the thread block. Each row has 128 bytes in it,
+/// swizzled.
 inline constexpr int kRowHalf = kBlockRows * 128;
 
-/// Parameters for heads of D elements.
+/// Sizes for heads of D elements.
 template <int D>
 struct Sm90Form {
   static constexpr int kKeys = D <= 128 ? 128 : 64;  ///< keys per tile: whole pages
   static constexpr int kHalf = kKeys * 128;          ///< bytes of 64 columns of a tile
   static constexpr int kTile = D / 64 * kHalf;
-  /// Number of tiles of keys, and also number of tiles of values, in shared memory. Three were not
+  /// Number of key tiles in shared memory, and also the number of value tiles. Three were not
   /// faster than two.
   static constexpr int kStages = D == 64 ? 4 : 2;
   static constexpr bool kTurns = D <= 128;
-  /// Whether queries stay in registers. In shared memory they would be a third of the data that a
+  /// If true, queries stay in registers. In shared memory they would be a third of the data that a
   /// product with keys reads from there. Heads of 256 elements leave no registers for them.
   static constexpr bool kQueriesHere = D <= 128;
   static constexpr int kPages = kKeys / kPageRows;
@@ -29,7 +31,8 @@ struct Sm90Form {
 
 inline constexpr int kSm90Threads = 3 * 128;  ///< one warpgroup loads, two compute
 
-/// Shared memory of a thread block. Note holds the data on a tile for the computing warpgroups.
+/// Shared memory of a thread block. Note is the data about a tile that the computing warpgroups
+/// need.
 template <int D, class Note>
 struct Sm90Shared {
   using F = Sm90Form<D>;
@@ -38,7 +41,7 @@ struct Sm90Shared {
   uint8_t values[F::kStages][F::kTile];
   uint64_t keys_full[F::kStages], keys_empty[F::kStages];
   uint64_t values_full[F::kStages], values_empty[F::kStages];
-  Note notes[F::kStages];  ///< notes on the tiles of keys
+  Note notes[F::kStages];  ///< notes about the tiles of keys
 
   /// Initialises the barriers. One thread calls it.
   __device__ __forceinline__ void make_barriers() {
@@ -52,7 +55,8 @@ struct Sm90Shared {
   }
 };
 
-/// Starts the copies of the keys (first = 0) or values (first = kPageRows) in a tile's pages.
+/// Starts the copies of the keys (first = 0) or of the values (first = kPageRows) of a tile's
+/// pages.
 template <int D>
 __device__ __forceinline__ void copy_pages(uint8_t* to, uint64_t* full, const PageMap& pages,
                                            int first, const int (&page)[Sm90Form<D>::kPages]) {
@@ -69,9 +73,9 @@ __device__ __forceinline__ void copy_pages(uint8_t* to, uint64_t* full, const Pa
   }
 }
 
-/// Stores the 64 (row, head) rows of a warpgroup as bf16. The threads that multiply these rows
-/// later call it. Columns past head_dim are zeros. Each thread requests `kMost` times 8 elements
-/// before it waits.
+/// Converts the 64 (row, head) rows of a warpgroup to bf16 and stores them in shared memory. The
+/// threads that later multiply these rows call it. Columns from head_dim on are zeros. Each thread
+/// requests kMost groups of 8 elements before it waits.
 template <int D, int kMost>
 __device__ __forceinline__ void store_queries(const AttendArgs& a, const float* queries,
                                               const UnitRecord& unit, int group, uint32_t to) {
@@ -106,7 +110,8 @@ __device__ __forceinline__ void store_queries(const AttendArgs& a, const float* 
   named_sync<128>(3 + group);
 }
 
-/// 64 (row, head) rows of one warpgroup. A lane holds rows `flat` and flat + 8 of the unit.
+/// The state of 64 (row, head) rows of one warpgroup. A lane holds rows `flat` and flat + 8 of the
+/// unit.
 template <int D>
 struct Rows64 {
   using F = Sm90Form<D>;
@@ -116,7 +121,8 @@ struct Rows64 {
   uint32_t q[F::kQueriesHere ? D / 4 : 1];
   float top[2] = {-INFINITY, -INFINITY}, sum[2] = {0, 0}, shrink[2];
 
-  /// `queries`: the warpgroup's 64 rows in shared memory.
+  /// Loads the queries into registers. `queries` is the address of the warpgroup's 64 rows in
+  /// shared memory.
   __device__ __forceinline__ void load_queries(uint32_t queries) {
     load_rows<D>(q, queries, kRowHalf);
   }
@@ -177,7 +183,8 @@ struct Rows64 {
     }
   }
 
-  /// Scales the sums by the factors that soften() found, to match the next products.
+  /// Multiplies the sums by the factors that soften() computed, so that further products can be
+  /// added to them.
   __device__ __forceinline__ void shrink_sums() {
 #pragma unroll
     for (int k = 0; k < D / 2; ++k) o[k] *= shrink[(k >> 1) & 1];
@@ -189,7 +196,8 @@ struct Rows64 {
   }
 };
 
-/// Thread n of a warpgroup zeroes value n of a tile if `is_cleared`. All threads must call it.
+/// Sets value n of a tile to zero if `is_cleared` is true. n is the index of the thread in the
+/// warpgroup. All threads of the warpgroup must call it.
 template <int D>
 __device__ __forceinline__ void clear_value(uint32_t values, int n, bool is_cleared, int group) {
   if (is_cleared) {
@@ -202,7 +210,8 @@ __device__ __forceinline__ void clear_value(uint32_t values, int n, bool is_clea
   named_sync<128>(3 + group);
 }
 
-/// Starts the sums with the rows' results over other keys, as if the other keys were a single key.
+/// Initialises the sums with the rows' earlier results over other keys (AttendCall::joins). The
+/// earlier result is treated as if it came from a single key.
 template <int D>
 __device__ __forceinline__ void join_rows(const AttendArgs& a, const UnitRecord& unit, int flat,
                                           Rows64<D>& rows) {
@@ -213,7 +222,7 @@ __device__ __forceinline__ void join_rows(const AttendArgs& a, const UnitRecord&
     if (f >= flat_rows) continue;
     const int64_t at = vector_of(a, unit, f);
     const float lse = a.lse[at];
-    if (lse == -INFINITY) continue;  // the row saw no key; its zeros stay
+    if (lse == -INFINITY) continue;  // the row saw no key, so its zeros stay
     rows.top[h] = lse * kLog2OfE / a.logits.scale;
     rows.sum[h] = lane % 4 == 0 ? 1.0f : 0.0f;
     const float2* const x = reinterpret_cast<const float2*>(a.out + at * a.head_dim) + lane % 4;
@@ -227,8 +236,8 @@ __device__ __forceinline__ void join_rows(const AttendArgs& a, const UnitRecord&
   }
 }
 
-/// Writes the results of the unit's rows, or the partial results if the unit is a part. Called
-/// after all tiles.
+/// Writes the results of the unit's rows, or their partial results if the unit is a part. Call it
+/// after the last tile.
 template <int D>
 __device__ __forceinline__ void write_rows(const AttendArgs& a, const UnitRecord& unit, int flat,
                                            Rows64<D>& rows) {
