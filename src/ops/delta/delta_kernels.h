@@ -1,5 +1,5 @@
 #pragma once
-// Single-thread kernels of ops/delta/delta_rule.h.
+// Single-thread kernels of the operations in ops/delta/delta_rule.h.
 
 #include <cstdint>
 
@@ -7,20 +7,21 @@
 
 namespace longhaul {
 
-inline constexpr int kDeltaRows = 64;  ///< rows that are computed together
+inline constexpr int kDeltaRows = 64;  ///< largest number of rows that chunk() computes together
 
-/// One value head. Decays and shares are those of the rows; the queries are scaled.
+/// Arguments of chunk() and step(), for one value head. `decay` and `beta` have one value per row.
+/// The queries are already scaled.
 struct DeltaHead {
   int rows = 0;  ///< at most kDeltaRows
   int key_dim = 0, value_dim = 0;
   const float *q = nullptr, *k = nullptr;  ///< [rows, key_dim], packed and normalised
   const float* v = nullptr;                ///< [rows, value_dim], `stride` floats apart
   int64_t stride = 0;
-  const float* decay = nullptr;  ///< [rows]: g
-  const float* beta = nullptr;   ///< [rows]
-  const float* before = nullptr;
-  float* after = nullptr;  ///< [key_dim, value_dim]
-  float* out = nullptr;    ///< [rows, value_dim], `out_stride` floats apart
+  const float* decay = nullptr;  ///< [rows], g of delta_rule(): logarithm of the decay of the state
+  const float* beta = nullptr;   ///< [rows], after the sigmoid: weight of the new value
+  const float* before = nullptr;  ///< state before the rows, [key_dim, value_dim]
+  float* after = nullptr;         ///< state after the rows, [key_dim, value_dim]
+  float* out = nullptr;           ///< [rows, value_dim], `out_stride` floats apart
   int64_t out_stride = 0;
   float* scratch = nullptr;  ///< delta_scratch() floats
 };
@@ -30,10 +31,10 @@ inline int64_t delta_scratch(int key_dim, int value_dim) {
 }
 
 struct DeltaTable {
-  /// Any number of rows by products of matrices, and one row.
+  /// chunk() processes up to kDeltaRows rows with matrix products. step() processes one row.
   void (*chunk)(const DeltaHead& head);
   void (*step)(const DeltaHead& head);
-  /// y[c] = silu(sum over j < taps of x[j][c] * weight[j, c]), for n channels.
+  /// Computes y[c] = silu(sum over j < taps of x[j][c] * weight[j, c]) for c below n.
   void (*convolve)(const float* const* x, const float* weight, int taps, int64_t n, float* y);
   /// y = x / sqrt(sum x^2 + 1e-6) * scale.
   void (*unit)(const float* x, int64_t n, float scale, float* y);

@@ -1,7 +1,7 @@
 #pragma once
-// The operations of a gated delta net (Yang et al. 2024, arXiv:2412.06464) on the rows of one
-// sequence, in f32. `before` and `after` are a layer's state (DeltaShape::state()) before the first
-// and after the last row; they may be the same memory. All rows are packed.
+// Operations of a gated delta net (Yang et al. 2024, arXiv:2412.06464) on the rows of one sequence,
+// in f32. `before` is the state of a layer (DeltaShape::state()) before the first row, and `after`
+// its state after the last row. Both may be the same memory. All rows are packed.
 
 #include <cstdint>
 
@@ -10,35 +10,35 @@
 namespace longhaul {
 
 /// Computes y[r, c] = silu(sum over j of weight[j, c] * x[r + j - kernel + 1, c]) for the channels
-/// of queries, keys and values. Rows before the first one are in `before`. x and y are [rows,
-/// channels] and must not overlap; weight is [kernel, channels].
+/// c of queries, keys and values. Rows before row 0 come from `before`. x and y are [rows,
+/// channels] and must not overlap. weight is [kernel, channels].
 void short_convolution(const DeltaShape& shape, const float* x, const float* weight, int64_t rows,
                        const float* before, float* after, float* y);
 
 /// Inputs of delta_rule() for `rows` rows.
 struct DeltaRows {
   int64_t rows = 0;
-  const float* qkv = nullptr;    ///< [rows, channels], output of short_convolution()
-  const float* beta = nullptr;   ///< [rows, value_heads], shares of new values, before the sigmoid
-  const float* alpha = nullptr;  ///< [rows, value_heads], inputs of the decay
-  int64_t stride = 0;            ///< floats between rows of beta and of alpha
+  const float* qkv = nullptr;   ///< [rows, channels], output of short_convolution()
+  const float* beta = nullptr;  ///< [rows, value_heads], weight of the new value before the sigmoid
+  const float* alpha = nullptr;    ///< [rows, value_heads], inputs of the decay
+  int64_t stride = 0;              ///< floats between the rows of beta, and of alpha
   const float* dt_bias = nullptr;  ///< [value_heads], added to alpha
   const float* rate = nullptr;     ///< [value_heads], negative factors of the decay
 };
 
-/// Computes for every row and value head, with q and k normalised to length 1 and q divided by
-/// sqrt(key_dim): S = exp(g) S; S += k (sigmoid(beta) (v - S^T k))^T; out = S^T q, where g = rate *
-/// log(1 + e^(alpha + dt_bias)). Many rows are computed 64 at a time as products of matrices. out
+/// For every row and value head, normalises q and k to length 1 and divides q by sqrt(key_dim).
+/// Then computes S = exp(g) S; S += k (sigmoid(beta) (v - S^T k))^T; out = S^T q, where g = rate *
+/// log(1 + e^(alpha + dt_bias)). Many rows are computed in groups of 64 with matrix products. out
 /// is [rows, value_heads * value_dim].
 void delta_rule(const DeltaShape& shape, const DeltaRows& in, const float* before, float* after,
                 float* out);
 
 /// Replaces every head of x by rms_norm(head) * weight * silu(gate). x and gate are [rows, heads *
-/// size], with rows of gate `stride` floats apart; weight is [size].
+/// size], and row r of gate begins at gate + r * stride. weight is [size].
 void gated_norm(float* x, const float* gate, int64_t stride, const float* weight, float eps,
                 int64_t rows, int64_t heads, int64_t size);
 
-/// Multiplies x[r, i] by sigmoid(gate[r, i]), `count` numbers in all.
+/// Multiplies x[i] by sigmoid(gate[i]) for i below `count`.
 void multiply_by_sigmoid(float* x, const float* gate, int64_t count);
 
 /// Adds sigmoid(gate[r]) * x[r, i] to y[r, i]. x and y are [rows, n].

@@ -1,6 +1,6 @@
 #pragma once
-// Computes the share of a query head's attention that a subset of the keys receives. The search of
-// MInference uses it (arXiv:2407.02490).
+// Computes how much of a query head's attention a subset of the keys receives. MInference uses this
+// share to select the pattern of a head (arXiv:2407.02490).
 
 #include <span>
 

@@ -1,13 +1,14 @@
 #pragma once
-// Keeps the best keys so far of a lane's two query rows, with scores in mma.sync fragments. Of keys
-// with equal scores the lower key wins.
+// Keeps the keys with the highest scores for the query rows of a kernel. In the fragments of
+// mma.sync, each lane holds scores of two rows. If two keys have equal scores, the lower key is
+// better.
 
 #include <cstdint>
 
 namespace longhaul::cuda {
 
 struct ScoredKey {
-  float score;
+  float score;  ///< -1: no key
   int32_t key;  ///< -1: none
 };
 inline constexpr ScoredKey kNoKeyYet = {-1e30f, -1};
@@ -16,8 +17,8 @@ __device__ __forceinline__ bool better(const ScoredKey& a, const ScoredKey& b) {
   return a.score > b.score || (a.score == b.score && a.key >= 0 && (b.key < 0 || a.key < b.key));
 }
 
-/// Returns the best of `lanes` lanes (a power of two) whose numbers differ by multiples of `apart`
-/// (also a power of two).
+/// Returns the best key among `lanes` lanes whose lane numbers differ by multiples of `apart`. Both
+/// numbers are powers of two.
 template <int lanes, int apart = 1>
 __device__ __forceinline__ ScoredKey best_of_lanes(ScoredKey x) {
 #pragma unroll
@@ -29,7 +30,7 @@ __device__ __forceinline__ ScoredKey best_of_lanes(ScoredKey x) {
   return x;
 }
 
-/// A list of K keys, best first. All indices are constants, so the list stays in registers.
+/// A list of K keys, best first. It is indexed by constants only, so it stays in registers.
 template <int K>
 struct BestList {
   ScoredKey at[K];
@@ -38,7 +39,8 @@ struct BestList {
 #pragma unroll
     for (int i = 0; i < K; ++i) at[i] = kNoKeyYet;
   }
-  /// Offers a key with a higher number than all keys in the list.
+  /// Inserts the key x if it is among the best K. Its key number must be higher than all in the
+  /// list.
   __device__ __forceinline__ void offer_next(const ScoredKey& x) {
     if (!(x.score > at[K - 1].score)) return;
 #pragma unroll
@@ -61,7 +63,8 @@ struct BestList {
       }
     }
   }
-  /// Removes the best key over the lists of `lanes` lanes from its list and returns it to all.
+  /// Finds the best key in the lists of `lanes` lanes, removes it from the list of the lane that
+  /// has it, and returns it to all of these lanes.
   template <int lanes, int apart = 1>
   __device__ __forceinline__ ScoredKey pop() {
     const ScoredKey best = best_of_lanes<lanes, apart>(at[0]);
@@ -74,13 +77,16 @@ struct BestList {
   }
 };
 
-/// The best keys of two rows. The keys of each row are distributed over `lanes` lanes.
+/// The best keys of the two rows of a lane. The keys of each row are distributed over `lanes`
+/// lanes.
 template <int K, int lanes, int apart>
 struct BestOfRows {
   BestList<K> best[2];
-  ScoredKey of_tile[2] = {kNoKeyYet, kNoKeyYet};  ///< best key of this lane, for TopRule::kTile
+  /// With TopRule::kTile: this lane's best key of the current tile, per row.
+  ScoredKey of_tile[2] = {kNoKeyYet, kNoKeyYet};
 
-  /// Offers a key with a higher number than all previous keys of this lane for row r.
+  /// Offers key x for row r. Its key number must be higher than that of all keys that this lane has
+  /// offered for the row. `of_tiles` is true for TopRule::kTile.
   __device__ __forceinline__ void offer_next(int r, const ScoredKey& x, bool of_tiles) {
     if (of_tiles) {
       if (x.score > of_tile[r].score) of_tile[r] = x;
@@ -88,7 +94,8 @@ struct BestOfRows {
       best[r].offer_next(x);
     }
   }
-  /// Ends a tile of TopRule::kTile. The best key of the tile becomes a candidate in all lanes.
+  /// Completes a tile if the rule is TopRule::kTile. The best key of the tile becomes a candidate
+  /// in all lanes of the row.
   __device__ __forceinline__ void end_tile() {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -96,8 +103,8 @@ struct BestOfRows {
       of_tile[r] = kNoKeyYet;
     }
   }
-  /// Removes the best key of row r from all lists. Lanes have equal lists of tiles' best keys, so
-  /// the key leaves all of them.
+  /// Returns the best key of row r and removes it from the lists of all lanes. With TopRule::kTile,
+  /// all lanes of the row have the same list, so the key is removed from each of them.
   __device__ __forceinline__ ScoredKey pop(int r) { return best[r].template pop<lanes, apart>(); }
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Keeps the best keys of query rows while the scores of one tile after another are offered. For
+// Keeps the best keys of query rows while the scores of one key tile after another are offered. For
 // *.isa.cc only.
 
 #include "ops/core/isa/simd.h"
@@ -15,8 +15,8 @@ static inline bool any_above(Vec v, float limit) {
 #endif
 }
 
-/// Lists [(row, head) rows, k], best first. Keys come in ascending order, so a later key with an
-/// equal score loses.
+/// Lists of the best keys, [(row, head) rows, k], best first. Keys are offered in ascending order,
+/// so the lower of two keys with equal scores is kept.
 struct BestKeys {
   const TopKeysUnit& unit;
 
@@ -27,8 +27,8 @@ struct BestKeys {
   /// Returns the threshold that a score must exceed to enter the list of row f.
   float worst(int f) const { return unit.scores[f * unit.k + unit.k - 1]; }
 
-  /// Offers scores of keys first, first + 1, ... for row f. There are `padded` scores, a multiple
-  /// of 32; entries without a key hold kNoScore.
+  /// Offers the scores of keys first, first + 1, ... for row f. `padded` is the number of scores, a
+  /// multiple of 32. Entries without a key hold kNoScore.
   void offer(int f, const float* scores, int padded, int64_t first) const {
     const float* worst = unit.scores + f * unit.k + unit.k - 1;
     const Vec top = lane_max(scores, padded);

@@ -1,6 +1,7 @@
 #pragma once
-// Shared parts of the block_mass() kernels. They compute sums of exponentials over blocks of keys,
-// relative to a row's largest logit in a tile of 128 keys, which is stored with the sums.
+// Shared parts of the block_mass() kernels. They sum exponentials over blocks of keys. Each
+// exponential is relative to the row's largest logit in a tile of 128 keys. This logit is stored
+// with the sums.
 
 #include "ops/maps/score_call.cuh"
 
@@ -21,20 +22,20 @@ LH_BOTH int32_t mass_tiles(const ScoreJob& job) {
   return (job.keys.count + kScoreKeys - 1) / kScoreKeys;
 }
 
-/// Returns the address of the largest logits of a (row, head) row per tile, [mass_tiles()], in base
-/// 2.
+/// Returns the address of the largest logits, in base 2, of a (row, head) row. There is one per
+/// tile of 128 keys (mass_tiles()).
 __device__ __forceinline__ float* tops_of(const MassArgs& a, const ScoreJob& job, int f) {
   return a.score.room + job.partial + static_cast<int64_t>(f) * mass_tiles(job);
 }
 
-/// Returns (row, head) row f of the job, in bf16.
+/// Returns the bf16 query of (row, head) row f of the job.
 __device__ __forceinline__ const uint16_t* flat_row(const MassArgs& a, const ScoreJob& job, int f) {
   const int64_t row = job.row_begin + f / job.head_count;
   return job.queries + (row * a.score.heads + job.head_begin + f % job.head_count) * a.width;
 }
 
-/// Returns whether any of 128 (row, head) rows from `flat` on sees any of `keys` keys. Offsets
-/// ascend, so it checks only the first and the last key.
+/// Returns whether any of the 128 (row, head) rows from `flat` on sees any of the `keys` keys.
+/// Offsets ascend, so it suffices to check the first and the last key.
 __device__ __forceinline__ bool any_seen(const ScoreJob& job, int flat, const int32_t* offsets,
                                          int keys) {
   const int first = flat / job.head_count;
@@ -42,9 +43,9 @@ __device__ __forceinline__ bool any_seen(const ScoreJob& job, int flat, const in
   return last - offsets[0] >= job.keys.nearest && first - offsets[keys - 1] < job.keys.furthest;
 }
 
-/// Writes the sums of a warp's rows over a tile's keys. `flat` is the thread block's first (row,
-/// head) row. at(g, i) is the logit of row lane / 4 + 8 * (i / 2) of the warp's 16 rows and key 8 *
-/// g + 2 * (lane % 4) + i % 2 of the tile. `offsets` are the offsets of the tile's keys.
+/// Writes the sums of a warp's rows over a tile's keys. `flat` is the first (row, head) row of the
+/// thread block. at(g, i) is the logit of row lane / 4 + 8 * (i / 2) of the warp's 16 rows and key
+/// 8 * g + 2 * (lane % 4) + i % 2 of the tile. `offsets` are the offsets of the tile's keys.
 template <class Logits>
 __device__ __forceinline__ void write_sums(const MassArgs& a, const ScoreJob& job, int flat,
                                            int tile, const int32_t* offsets, Logits&& at) {
@@ -89,17 +90,18 @@ __device__ __forceinline__ void write_sums(const MassArgs& a, const ScoreJob& jo
   }
 }
 
-// Hopper kernel: tiles of 256 keys, for long bf16 rows in multiples of 64 elements.
+// The Hopper kernel has tiles of 256 keys. It is for long bf16 rows whose length is a multiple of
+// 64.
 inline constexpr int kWideKeys = 256;
 LH_BOTH int32_t wide_tiles(const ScoreJob& job) {
   return (job.keys.count + kWideKeys - 1) / kWideKeys;
 }
-/// Returns whether the wgmma kernel runs the job. The kernel's start and end are slow, so it needs
-/// long rows.
+/// Returns whether the wgmma kernel can run the job. It starts and ends slowly, so it is used for
+/// long rows only.
 inline bool takes_sm90(const ScoreJob& job, int width) {
   return job.keys.key_type == PageType::kBF16 && width % 64 == 0 && width >= 512;
 }
-/// Jobs have wide_tiles() tiles.
+/// Launches the wgmma kernel. Jobs must have wide_tiles() tiles.
 void launch_block_mass_sm90(Stream stream, const MassArgs& args, int blocks);
 
 }  // namespace longhaul::cuda

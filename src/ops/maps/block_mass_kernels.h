@@ -1,18 +1,18 @@
 #pragma once
-// Interface between block_mass.cc and the kernels of an ISA level.
+// Interface between block_mass.cc and the kernels of an instruction-set level.
 
 #include "ops/attention/attention_kernels.h"
 
 namespace longhaul {
 
-/// Rows of a unit against keys [key_begin, key_begin + key_count) of its only segment; key_begin is
-/// a multiple of kTileKeys. `sums` and `tops` point to the block and the tile of the first key, for
-/// flat row 0.
+/// Rows of a task and keys [key_begin, key_begin + key_count) of its only segment. key_begin is a
+/// multiple of kTileKeys. For flat row 0, `sums` points to the block of the first key and `tops` to
+/// its tile.
 struct BlockMassUnit {
   AttendUnit rows;
   int block;
-  float* sums;  ///< sums of 2^(logit - top) over a block; flat rows are `sums_stride` apart
-  float* tops;  ///< largest logit of kTileKeys keys, base 2; flat rows are `tops_stride` apart
+  float* sums;  ///< sum of 2^(logit - top) over each block; flat rows are `sums_stride` apart
+  float* tops;  ///< largest logit of each kTileKeys keys, base 2; flat rows are `tops_stride` apart
   int64_t sums_stride, tops_stride;
 };
 

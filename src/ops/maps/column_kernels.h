@@ -1,22 +1,23 @@
 #pragma once
-// Interface between column_sums.cc and the kernels of an ISA level.
+// Interface between column_sums.cc and the kernels of an instruction-set level.
 
 #include "ops/attention/attention_kernels.h"
 
 namespace longhaul {
 
-/// Keys whose columns one thread sums: several packed blocks, which share one conversion of the
-/// query rows per tile of rows.
+/// Number of keys whose column sums one thread computes at a time. They are several packed blocks,
+/// so that each tile of query rows is converted once for all of them.
 inline constexpr int kColumnBlocks = 4;
 inline constexpr int kColumnKeys = kColumnBlocks * kTileKeys;
 
-/// Keys [key_begin, key_begin + key_count) of the unit's only segment, key_count <= kColumnKeys.
+/// Keys [key_begin, key_begin + key_count) of the unit's only segment. key_count is at most
+/// kColumnKeys.
 struct ColumnUnit {
   AttendUnit rows;
   float* sums;     ///< [key_count]
   float* squares;  ///< [key_count]; may be null
-  /// Sums by rows instead: probabilities summed over the unit's heads are added to map[row *
-  /// map_stride + key]. Null: columns are summed.
+  /// If not null, sums by rows are computed instead of column sums. The sum of the probabilities
+  /// over the unit's heads is added to map[row * map_stride + key].
   float* map;
   int64_t map_stride;
 };

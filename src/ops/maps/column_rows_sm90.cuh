@@ -1,6 +1,6 @@
 #pragma once
-// Loads query rows for the wgmma kernel of column sums. The (row, head) rows that see any of the
-// thread block's keys are loaded in steps of 128 to swizzled shared memory.
+// Loads query rows for the wgmma kernel of column sums. Only (row, head) rows that see some key of
+// the thread block are loaded, in steps of 128, into swizzled shared memory.
 
 #include "ops/maps/score_tile.cuh"
 
@@ -12,10 +12,10 @@ inline constexpr int kStepHalf = kSm90StepRows * 128;  ///< bytes of 64 columns 
 inline constexpr int kSm90Steps = 3;                   ///< steps in shared memory at a time
 static_assert(kSm90StepRows <= kScoreThreads);
 
-/// (row, head) rows of a thread block. Row f is row begin + f / heads and head head_begin + f %
-/// heads.
+/// The (row, head) rows of a thread block. (row, head) row f is row begin + f / heads with query
+/// head head_begin + f % heads.
 struct FlatStretch {
-  int32_t first, end;  ///< (row, head) rows
+  int32_t first, end;  ///< range of (row, head) rows
   int32_t begin;       ///< row of (row, head) row 0
   int32_t last;        ///< row of the last (row, head) row
   int32_t head_begin, heads;
@@ -24,8 +24,8 @@ struct FlatStretch {
   __device__ __forceinline__ int steps() const {
     return end > first ? (end - first + kSm90StepRows - 1) / kSm90StepRows : 0;
   }
-  /// Returns f / heads without a division, since every copy needs it. The error is below f / 2^31,
-  /// so the result is exact while f * heads < 2^31.
+  /// Returns f / heads without a division, because every copy needs it. The error is below f /
+  /// 2^31, so the result is exact while f * heads < 2^31.
   __device__ __forceinline__ uint32_t row(int f) const {
     return __umulhi(2 * static_cast<uint32_t>(f), per_head);
   }
@@ -35,10 +35,11 @@ template <int D>
 struct ColumnsSm90Shared {
   static constexpr int kStepBytes = D / 64 * kStepHalf;
   static_assert(kSm90Steps * kStepBytes >= kScoreKeys * kPitch<D>);
-  /// Steps in the 128-byte swizzle. The keys are stored here until they are in registers.
+  /// Steps of query rows with the 128-byte swizzle. Before, the keys are stored here until they are
+  /// in registers.
   alignas(1024) uint4 memory[kSm90Steps * kStepBytes / 16];
   float denominators[kSm90Steps][kSm90StepRows];
-  /// Row numbers in the job; past the end the last one.
+  /// Row numbers within the job. Entries past the end repeat the last row number.
   int32_t numbers[kSm90Steps][kSm90StepRows];
   const std::byte* rows[kScoreKeys];  ///< addresses of the keys
   int32_t offsets[kScoreKeys];
@@ -48,7 +49,7 @@ struct ColumnsSm90Shared {
   int32_t list, part, tile;
 };
 
-/// Returns the rows of the part that see any of the thread block's keys, in whole steps.
+/// Returns the rows of this part that see some key of the thread block, rounded to whole steps.
 template <class Shared>
 __device__ __forceinline__ FlatStretch stretch_of(const Shared& shared) {
   const ScoreJob& job = shared.job;
@@ -67,7 +68,7 @@ __device__ __forceinline__ FlatStretch stretch_of(const Shared& shared) {
   return flat;
 }
 
-/// Starts the loads of a step's rows. Missing (row, head) rows become zeros.
+/// Starts the loads of the rows of a step. (row, head) rows that do not exist become zeros.
 template <int D>
 __device__ __forceinline__ void ask_rows(const ScoreArgs& a, int step, int stage,
                                          ColumnsSm90Shared<D>& shared) {
@@ -83,11 +84,12 @@ __device__ __forceinline__ void ask_rows(const ScoreArgs& a, int step, int stage
       shared_address(shared.memory) +
       static_cast<uint32_t>(stage * ColumnsSm90Shared<D>::kStepBytes + chunk / 8 * kStepHalf +
                             n * 128 + ((chunk % 8) ^ (n % 8)) * 16);
-  // The copy is in registers because the compiler assumes that copies may change shared memory.
+  // The data is copied to registers, because the compiler assumes that copies may change shared
+  // memory.
   const FlatStretch own = flat;
   const int first = own.first + step * kSm90StepRows + n;
   const auto others = static_cast<uint32_t>(a.heads - own.heads);
-  // Forces one register; otherwise the address is recomputed for every copy.
+  // Forces the address into one register. Otherwise it is recomputed for every copy.
   asm volatile("" : "+l"(from));
 #pragma unroll
   for (int i = 0; i < kSm90StepRows / kAtOnce; ++i) {
@@ -98,7 +100,7 @@ __device__ __forceinline__ void ask_rows(const ScoreArgs& a, int step, int stage
   commit_copies();
 }
 
-/// The row of every step whose denominator a thread loads.
+/// In every step, a thread loads the lse of one row.
 struct RowOfStep {
   float lse = -INFINITY;
 
@@ -115,7 +117,8 @@ struct RowOfStep {
     const int64_t from = (int64_t{shared.job.row_begin} + flat.begin) * a.heads + flat.head_begin;
     lse = present ? __ldg(a.lse + from + f + int64_t{row} * (a.heads - flat.heads)) : -INFINITY;
   }
-  /// Missing rows get a denominator that makes their probabilities zero.
+  /// Stores the denominator. A row that does not exist gets a denominator that makes its
+  /// probabilities zero.
   template <class Shared>
   __device__ __forceinline__ void store(int stage, Shared& shared) const {
     const int n = static_cast<int>(threadIdx.x);

@@ -1,6 +1,6 @@
 #pragma once
-// Shared parts of the kernels that sum softmax maps over rows: where a thread block's sums are
-// stored.
+// Shared parts of the kernels that sum softmax maps over rows. They store the sums of a thread
+// block.
 
 #include "ops/maps/score_call.cuh"
 
@@ -11,15 +11,17 @@ __device__ __forceinline__ float over_lanes(float x) {
   return x + __shfl_xor_sync(~0u, x, 2);
 }
 
-/// Partial sums and squares of a part of a list: [lists][parts][1 or 2][keys].
+/// Returns the address of the partial sums, and squares, of a part of a list. The array is
+/// [lists][parts][1 or 2][keys].
 __device__ __forceinline__ float* partial_of(const ScoreArgs& a, const ScoreJob& job, int list,
                                              int part) {
   const int64_t each = static_cast<int64_t>(job.keys.count) * (job.more_out == nullptr ? 1 : 2);
   return a.room + job.partial + (static_cast<int64_t>(list) * job.parts + part) * each;
 }
 
-/// Writes the sums of the thread block's rows to its keys. Four consecutive lanes hold parts of the
-/// sums of the warp's keys lane / 4 and lane / 4 + 8. They are added, and the first lane writes.
+/// Writes the sums over the thread block's rows for each of its keys. Four consecutive lanes hold
+/// partial sums of the warp's keys lane / 4 and lane / 4 + 8. They are added, and the first of the
+/// four lanes writes.
 template <bool kSquares, class Shared>
 __device__ __forceinline__ void write_columns(const ScoreArgs& a, const Shared& shared,
                                               const float (&sums)[2], const float (&squares)[2]) {
@@ -43,7 +45,7 @@ __device__ __forceinline__ void write_columns(const ScoreArgs& a, const Shared& 
   }
 }
 
-/// Supports head dimensions 64 and 128, without squares.
+/// Launches the kernel for head dimensions 64 and 128. It computes no squares.
 void launch_column_sums_sm90(Stream stream, const ScoreArgs& args, int blocks, int head_dim);
 
 }  // namespace longhaul::cuda

@@ -1,8 +1,8 @@
 #pragma once
-// Attention maps of blocks (Ltri-LLM, arXiv:2412.04757, 3.2). A map has the attention of every
-// token of a block to the earlier tokens of the block. The remainder of a context is its last part,
-// which is not yet divided into spans. Rows of the map are stored while their block is in the
-// remainder.
+// Attention maps of blocks of tokens (Ltri-LLM, arXiv:2412.04757, section 3.2). The map of a block
+// holds the attention of each of its tokens to the earlier tokens of the block. The remainder is
+// the last part of the context, which is not yet divided into spans. Map rows are stored while
+// their block is in the remainder.
 
 #include "ops/attention/sliding_rows.h"
 #include "ops/attention/window_rows.h"
@@ -11,29 +11,29 @@
 
 namespace longhaul {
 
-/// Memory of maps, reused from call to call.
+/// Buffers that are reused between calls.
 struct MapMemory {
   std::vector<MapTile> tiles;
   std::vector<std::vector<KeySegment>> keys;  ///< per tile
   Array<float> map;
 };
 
-/// The maps of one layer, summed over the heads of all devices of a team.
+/// The maps of one layer, summed over the heads of all devices.
 class ContextMap {
  public:
   explicit ContextMap(const ContextSizes& sizes) : sizes_(sizes), map_(sizes.block) {}
 
-  /// Adds rows that follow the present ones.
+  /// Adds map rows for new rows of the context.
   void add(const WindowRows& rows, MapMemory& memory);
-  /// Returns the maps of `blocks` blocks from token `first` on, [blocks, block, block]. `tokens` is
-  /// the length of the context before the rows added last. Valid until drop().
+  /// Returns the maps [blocks, block, block] of `blocks` blocks from token `first` on. `tokens` is
+  /// the length of the context before the most recent add(). The result is valid until drop().
   View<const float> of(int64_t first, int64_t blocks, int64_t tokens);
-  /// Drops the blocks that leave the remainder when a context grows from `before` to `after`
+  /// Removes the blocks that leave the remainder when the context grows from `before` to `after`
   /// tokens.
   void drop(int64_t before, int64_t after);
 
   void archive(Archive& archive) { map_.archive(archive); }
-  /// Returns whether the map belongs to a context of `tokens` tokens.
+  /// Returns whether the stored map has the size for a context of `tokens` tokens.
   bool fits(int64_t tokens) const { return map_.numbers() == tokens_of(tokens) * sizes_.block; }
 
  private:
@@ -44,8 +44,8 @@ class ContextMap {
   SlidingRows map_;  ///< [tokens from first_token() on, block]
 };
 
-/// Returns the maps of the rows: the attention of each row to the rows of its block of `block`
-/// rows, [rows, block]. The result is stored in `memory`.
+/// Returns the attention of each row to the rows of its own block of `block` rows, as [rows,
+/// block]. The result is stored in `memory`.
 View<const float> maps_of_rows(const WindowRows& rows, int block, MapMemory& memory);
 
 }  // namespace longhaul

@@ -1,12 +1,12 @@
 #pragma once
-// CUDA implementation of ops/maps/expected_attention.h.
+// ops/maps/expected_attention.h on a CUDA device.
 
 #include "ops/maps/expected_attention.h"
 #include "ops/maps/score_scratch.gpu.h"
 
 namespace longhaul::cuda {
 
-/// All addresses are device addresses. Sums have a fixed order.
+/// All addresses are device addresses. Values are added in a fixed order.
 bool add_query_moments(Stream stream, View<const float> q, int64_t rows, int heads, int head_dim,
                        QueryMoments& moments);
 bool expected_attention(Stream stream, const ExpectedQueries& queries, const PagedRows& rows,

@@ -1,8 +1,8 @@
 #pragma once
-// Scores keys by the expected attention of future queries (Expected Attention, arXiv:2510.00636, as
-// in kvpress). Future queries are assumed to be normally distributed, with the mean and covariance
-// of the queries seen so far. For a query head with mean m and covariance C, both rotated by R, the
-// average rotation of the future positions:
+// Scores keys by the attention that future queries are expected to give them (Expected Attention,
+// arXiv:2510.00636, as in kvpress). Future queries are assumed to be normally distributed, with the
+// mean m and the covariance C of the queries seen so far. R is the average rotation of the future
+// positions. For a query head:
 //
 //   logit[j] = scale * <R m, key[j]> + scale^2 / 2 * key[j]^T (R C R^T) key[j]
 //   score[j] = (mean over the query heads of softmax(logit)[j] + epsilon) * |value[j]|
@@ -15,34 +15,36 @@
 
 namespace longhaul {
 
-/// Sums over the query rows of every head of a layer, before rotation, from which mean and
-/// covariance follow. The mean of the first rows is subtracted before rows are multiplied.
-/// Otherwise a covariance that is small compared with the mean would be lost to rounding.
+/// Sums over the unrotated query rows of every head of a layer. Mean and covariance are computed
+/// from them. `origin`, the mean of the first added rows, is subtracted from all rows before
+/// products are formed. Otherwise a covariance that is small compared with the mean would be lost
+/// to rounding.
 struct QueryMoments {
   int heads = 0;
   int head_dim = 0;
-  bool covariance = true;  ///< products are summed too
-  int64_t rows = 0;        ///< 0: the arrays hold nothing yet
+  bool covariance = true;  ///< whether products are summed
+  int64_t rows = 0;        ///< number of added rows; 0: the arrays are empty
   Array<float> origin;     ///< [heads, head_dim]: subtracted from every row
   Array<double> sums;      ///< [heads, head_dim]
-  Array<double> products;  ///< [heads, head_dim, head_dim]; empty without `covariance`
+  Array<double> products;  ///< [heads, head_dim, head_dim]; empty if `covariance` is false
 
   int64_t width() const { return int64_t{heads} * head_dim; }
-  /// Returns the bytes of the sums after rows have been added.
+  /// Returns the bytes of the arrays after rows have been added.
   size_t most_bytes() const {
     return static_cast<size_t>(width() * (covariance ? head_dim + 1 : 1)) * sizeof(double);
   }
 };
 
-/// Adds the rows of q [rows, heads, head_dim]. They must not be rotated.
+/// Adds the rows of q [rows, heads, head_dim], which must not be rotated.
 void add_query_moments(Queue& queue, View<const float> q, QueryMoments& moments);
-/// Adds to `moments`, whose arrays have room on the device, or initialises them if they have no
-/// rows yet. The caller counts rows.
+/// The device version of add_query_moments(). If `moments` has no rows yet, its arrays are
+/// initialised. The arrays must already be allocated on the device. The caller updates
+/// `moments.rows`.
 inline const DeviceOperation<bool(View<const float> q, int64_t rows, int heads, int head_dim,
                                   QueryMoments& moments)>
     kAddQueryMoments;
 
-/// The queries of a prompt, for every layer.
+/// The moments of the queries of a prompt, for all layers.
 class SeenQueries {
  public:
   void add_layer(int heads, int head_dim, bool covariance) {
@@ -54,7 +56,7 @@ class SeenQueries {
   void add(Queue& queue, int layer, View<const float> q) {
     add_query_moments(queue, q, nth(layers_, layer));
   }
-  /// Returns the bytes of the sums of all layers, after rows of every layer have been added.
+  /// Returns the bytes of the sums of all layers after each layer has added rows.
   size_t most_bytes() const {
     size_t bytes = 0;
     for (const QueryMoments& layer : layers_) bytes += layer.most_bytes();
@@ -66,36 +68,36 @@ class SeenQueries {
 };
 
 /// The average of the rotations at consecutive positions. It rotates and shrinks each pair (t, t +
-/// rotary_dim / 2) and leaves elements past rotary_dim unchanged.
+/// rotary_dim / 2). Elements from rotary_dim on do not change.
 struct AverageRotation {
   std::vector<double> cosine, sine;  ///< [rotary_dim / 2]
 
   AverageRotation(const RopeTable& table, int64_t first, int64_t positions);
 };
 
-/// Positions and weighting of the future queries.
+/// The distribution of the future queries, and the weights of the score.
 struct ExpectedQueries {
   const QueryMoments* moments = nullptr;
   const RopeTable* rope = nullptr;
   int64_t first = 0;      ///< position of the first future query
-  int64_t positions = 0;  ///< number of positions averaged over, at least 1
+  int64_t positions = 0;  ///< number of future positions, at least 1
   float scale = 0;        ///< factor of the logits
-  bool values = true;     ///< multiplies scores by the length of the values
-  double epsilon = 0;     ///< added to the probability if `values` is set
+  bool values = true;     ///< whether scores are multiplied by the length of the value
+  double epsilon = 0;     ///< epsilon of the formula, used if `values` is true
 };
 
-/// Scores stored rows [first_row, first_row + scores.size()) of the list of one KV head, for its
-/// query heads [head_begin, head_begin + head_count). Keys are used as stored, with their rotation.
-/// The softmax is over these rows. Sums are f32; the result does not depend on the number of
-/// threads.
+/// Scores the stored rows [first_row, first_row + scores.size()) of the list of one KV head, for
+/// query heads [head_begin, head_begin + head_count). Keys are used as stored, including their
+/// rotation. The softmax covers these rows only. Sums are f32, and the result does not depend on
+/// the number of threads.
 void expected_attention(Queue& queue, const ExpectedQueries& queries, const PagedRows& rows,
                         int64_t first_row, int head_begin, int head_count, View<float> scores);
 inline const DeviceOperation<bool(const ExpectedQueries&, const PagedRows&, int64_t first_row,
                                   int head_begin, int head_count, View<float> scores)>
     kExpectedAttention;
 
-/// Variant for all lists of a layer, to which the query heads are assigned in contiguous groups. It
-/// scores the rows from `first_row` on in scores[i] [rows of lists[i]].
+/// Scores the rows from `first_row` on of all lists of a layer. scores[i] has one value for each of
+/// these rows of lists[i]. Contiguous groups of query heads share a list.
 void expected_attention(Queue& queue, const ExpectedQueries& queries,
                         std::span<const PagedRows> lists, int64_t first_row,
                         std::span<const View<float>> scores);

@@ -1,16 +1,16 @@
 #pragma once
-// Interface between key_difference.cc and the kernels of an ISA level.
+// Interface between key_difference.cc and the kernels of an instruction-set level.
 
 #include "ops/attention/attention_kernels.h"
 
 namespace longhaul {
 
 struct KeyDifferenceKernels {
-  /// For stored keys [begin, begin + count): writes their lengths and adds the sum of their
-  /// directions to sum [head_dim]. A key of length 0 has no direction.
+  /// Writes the lengths of the stored keys [begin, begin + count) to `lengths`, and adds the sum of
+  /// their directions to sum [head_dim]. A key of length 0 has no direction.
   void (*add_directions)(const PagedRows& rows, int64_t begin, int64_t count, double* sum,
                          float* lengths);
-  /// products[i] = key[begin + i] . vector.
+  /// Computes products[i] = key[begin + i] . vector.
   void (*products)(const PagedRows& rows, int64_t begin, int64_t count, const float* vector,
                    float* products);
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Computes scores of decode queries with the keys of one tile on the matrix unit. Keys are read
-// directly from their pages. For *.isa.cc only.
+// Computes the dot products of decode queries and the keys of one tile on the matrix unit (AMX).
+// Keys are read directly from their pages. For *.isa.cc only.
 
 #include "ops/attention/decode/decode_rows.h"
 #include "ops/core/isa/amx_tiles.h"
@@ -22,7 +22,7 @@ class KeyScores {
   }
   static void end() { _tile_release(); }
 
-  /// Rounds queries [rows, dim] from f32 to bf16. They stay in the tile registers until end().
+  /// Converts f32 queries [rows, dim] to bf16. They stay in tile registers until end().
   void load_queries(const float* queries, int rows, int dim) {
     dim_ = dim;
     std::memset(queries_, 0, sizeof queries_);
@@ -39,7 +39,7 @@ class KeyScores {
     if (dim > 96) LH_LOAD_TILE(7, queries_ + 48 * 32, 64);
   }
 
-  /// Scores keys [at, at + count) of a segment. Returns the best score of each query.
+  /// Scores keys [at, at + count) of a segment. Lane m of the result is the best score of query m.
   __m512 score(const KeySegment& s, int stride, int64_t at, int count) {
     __m512 best = _mm512_set1_ps(kNoScore);
     for (int g = 0; g < count; g += 16) {
@@ -55,7 +55,7 @@ class KeyScores {
     return best;
   }
 
-  /// Writes the scores of query m with the first `count` keys of the tile.
+  /// Writes the scores of query m and the first `count` keys of the tile to `out`.
   void column(int m, int count, float* out) const {
     for (int i = 0; i < count; ++i) out[i] = scores_[16 * i + m];
   }
@@ -80,8 +80,8 @@ class KeyScores {
     }
   }
 
-  /// Returns 16 contiguous keys. They are read in place, or copied if a page or the list ends among
-  /// them.
+  /// Returns the address of 16 contiguous keys. If a page or the list ends among them, they are
+  /// copied.
   const std::byte* together(const KeySegment& s, int stride, int64_t at, int keys) {
     const int64_t row = row_of(s, at), page = s.rows.page_rows;
     const StoredRows stored = keys_of(s.rows);

@@ -1,7 +1,7 @@
 #pragma once
-// Computes the attention of the last rows of a pass, summed by key and by distance between row and
-// key. Sparse prefill methods select keys by these sums (MInference, arXiv:2407.02490; FlexPrefill,
-// arXiv:2502.20766).
+// Computes the attention of the last rows of a pass, summed per key and per distance between row
+// and key. Sparse prefill methods select keys by these sums (MInference, arXiv:2407.02490;
+// FlexPrefill, arXiv:2502.20766).
 
 #include <vector>
 
@@ -11,18 +11,18 @@ namespace longhaul {
 
 class LastRows {
  public:
-  /// Sums the attention of the tasks' rows over the rows. A task is the query heads of a KV head,
-  /// with one causal segment of `keys` keys that ends with the last row's own key. All tasks have
-  /// the same rows.
+  /// Computes the sums for the rows of the tasks. There is one task per KV head with its query
+  /// heads, and all tasks have the same rows. A task has one causal segment of `keys` keys that
+  /// ends with the key of the last row.
   void look(AttendCall call, std::span<const AttendTask> tasks, int64_t keys);
 
-  /// Returns the bytes used by look() for `rows` rows and `keys` keys.
+  /// Returns the bytes that look() needs for `rows` rows and `keys` keys.
   static size_t bytes_for(int heads, int64_t rows, int64_t keys);
 
   int rows() const { return rows_; }
-  /// Returns the sums by key [keys] of a query head.
+  /// Returns the sums per key of a query head, [keys].
   View<const float> columns(int head) const { return columns_.view().part(head * keys_, keys_); }
-  /// Returns the sums by distance between row and key [keys] of a query head.
+  /// Returns the sums per distance between row and key of a query head, [keys].
   View<const float> diagonals(int head) const {
     return diagonals_.view().part(head * keys_, keys_);
   }

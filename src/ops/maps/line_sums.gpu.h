@@ -1,5 +1,5 @@
 #pragma once
-// Column and diagonal sums of softmax maps: line_sums() of ops/maps/line_sums.h on a CUDA device.
+// line_sums() of ops/maps/line_sums.h on a CUDA device.
 
 #include <span>
 
@@ -8,8 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// Like column_sums() (column_sums.gpu.h), for line_sums(). Also returns false for more than 2,048
-/// rows.
+/// Computes line_sums() under the conditions of column_sums() (column_sums.gpu.h). Also returns
+/// false if there are more than 2,048 rows.
 bool line_sums(Stream stream, const AttendCall& call, std::span<const AttendTask> tasks,
                std::span<const LineSums> sums, ScoreScratch& scratch);
 

@@ -1,7 +1,7 @@
 #pragma once
-// Computes column sums and diagonal (slash) sums of the softmax map of a prompt's last rows, which
-// are their attention by key and by distance (MInference, arXiv:2407.02490; FlexPrefill,
-// arXiv:2502.20766). The map itself is never stored.
+// Computes column sums and diagonal (slash) sums of the softmax map of a prompt's last rows. A
+// column sum is their attention to one key, a diagonal sum their attention at one distance
+// (MInference, arXiv:2407.02490; FlexPrefill, arXiv:2502.20766). The map itself is never stored.
 //
 //   columns[h, j]   = sum over rows r of p[r, h, j],    p = exp(scale * q[r, h] . k[j] - lse[r, h])
 //   diagonals[h, o] = sum over rows r of p[r, h, position(r) - o]
@@ -14,19 +14,20 @@ namespace longhaul {
 
 struct LineSums {
   View<float> columns;    ///< [head_count, keys]
-  View<float> diagonals;  ///< [head_count, keys], by distance; distance 0 is a row's own key
+  View<float> diagonals;  ///< [head_count, keys] by distance; a row's own key has distance 0
 };
 
-/// Writes sums[i] for tasks[i]. A task has one causal range of keys that ends with the last row's
-/// own key. Reads `call.lse_in` [rows, heads]. `call.out` is not used. Accumulates in f32; the
-/// result does not depend on the number of threads.
+/// Writes the sums of tasks[i] to sums[i]. A task has one causal range of keys that ends with the
+/// key of its last row. Reads `call.lse_in` [rows, heads]. Does not use `call.out`. Sums are f32,
+/// and the result does not depend on the number of threads.
 void line_sums(const AttendCall& call, std::span<const AttendTask> tasks,
                std::span<const LineSums> sums);
 inline const DeviceOperation<bool(const AttendCall&, std::span<const AttendTask>,
                                   std::span<const LineSums>)>
     kLineSums;
 
-/// Returns the bytes of temporary memory for `rows` rows of `heads` query heads in total.
+/// Returns the bytes of temporary memory for `rows` rows. `heads` is the total number of query
+/// heads.
 size_t line_sums_bytes(int heads, int64_t rows, int64_t keys);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Interface between mean_keys.cc and the kernels of an ISA level.
+// Interface between mean_keys.cc and the kernels of an instruction-set level.
 
 #include "ops/attention/attention.h"
 #include "ops/core/isa/per_isa.h"
@@ -7,9 +7,9 @@
 namespace longhaul {
 
 struct MeanKernels {
-  /// out [head_dim] = mean of the stored keys [begin, end).
+  /// Writes the mean of the stored keys [begin, end) to out [head_dim].
   void (*keys)(const PagedRows& rows, int64_t begin, int64_t end, float* out);
-  /// scores[b] = scale * query . means[b].
+  /// Writes scale * query . means[b] to scores[b].
   void (*scores)(const float* query, const float* means, int64_t blocks, int head_dim, float scale,
                  float* scores);
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Computes mean vectors of key blocks and of query rows. Their products form a coarse attention
-// map, from which blocks are selected (MInference, arXiv:2407.02490; FlexPrefill,
+// Computes mean vectors of key blocks and of query rows. The dot products of these means form a
+// coarse attention map, from which blocks are selected (MInference, arXiv:2407.02490; FlexPrefill,
 // arXiv:2502.20766).
 
 #include <cstdint>
@@ -11,16 +11,17 @@
 
 namespace longhaul {
 
-/// Writes the means of stored keys [0, count), in blocks of `block` keys, to out [blocks,
-/// head_dim]. The last block may be shorter.
+/// Divides stored keys [0, count) into blocks of `block` keys and writes the mean of each block to
+/// out [blocks, head_dim]. The last block may be shorter.
 void mean_keys(Queue& queue, const PagedRows& rows, int64_t count, int block, View<float> out);
 inline const DeviceOperation<bool(const PagedRows&, int64_t count, int block, View<float> out)>
     kMeanKeys;
 
-/// Mean keys of every list, by the blocks of a grid.
+/// The mean keys of all lists, one for each block of a grid.
 class KeyMeans {
  public:
-  /// Averages the keys up to the grid's last row, for lists marked in `only` (empty: all).
+  /// Computes the means of the keys up to the last row of the grid. `only` marks the lists to
+  /// process; if it is empty, all are processed.
   void average(Queue& queue, std::span<const PagedRows> lists, std::span<const uint8_t> only,
                const TileGrid& grid);
   /// Returns the means of a list, [grid.blocks(), head_dim].
@@ -31,12 +32,12 @@ class KeyMeans {
   Array<float> means_;
 };
 
-/// Averages query head `head` of rows [begin, end) of q [rows, heads, head_dim] into out
+/// Writes the mean of query head `head` over rows [begin, end) of q [rows, heads, head_dim] to out
 /// [head_dim].
 void mean_query(Queue& queue, View<const float> q, int heads, int head_dim, int head, int64_t begin,
                 int64_t end, View<float> out);
 
-/// Computes scores[b] = scale * query . means[b] for b in [0, blocks).
+/// Writes scale * query . means[b] to scores[b] for each b below `blocks`.
 void mean_scores(Queue& queue, View<const float> query, View<const float> means, int64_t blocks,
                  int head_dim, float scale, View<float> scores);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Packs the keys of a column unit (the keys whose columns one thread sums) once for all tiles of
-// rows. For *.isa.cc only.
+// Packs the keys whose column sums one thread computes. They are packed once for all tiles of rows.
+// For *.isa.cc only.
 
 #include "ops/attention/flat_rows.h"
 #include "ops/maps/column_kernels.h"
@@ -9,13 +9,13 @@ namespace longhaul::LH_ISA {
 
 static constexpr TileCounts kColumnCounts = {kTileRows, kColumnBlocks, 1};
 
-/// The packed keys. Call Gemm::begin before and Gemm::end after calls of score().
+/// The packed keys. Calls of score() must be between Gemm::begin and Gemm::end.
 template <class Gemm>
 class PackedColumns {
  public:
   using Scratch = TileScratch<typename Gemm::Element>;
 
-  /// `unit` selects keys [key_begin, key_begin + key_count) of its only segment, at most
+  /// Packs keys [key_begin, key_begin + key_count) of the unit's only segment. key_count is at most
   /// kColumnKeys.
   PackedColumns(const AttendUnit& unit, const Scratch& scratch)
       : dim_(round_up(unit.call->head_dim, 32)), s_(scratch) {
@@ -36,8 +36,8 @@ class PackedColumns {
     rows.load_queries(form, f, f + kTileRows, dim_, s_.queries);
   }
 
-  /// Returns scores [kTileRows, kTileKeys] of the rows that were loaded last, which begin at flat
-  /// row f, with key block b. A score is kLowest if the row does not see the key.
+  /// Returns the scores [kTileRows, kTileKeys] of key block b for the rows that were loaded last. f
+  /// is their first flat row. A score is kLowest if the row does not see the key.
   const float* score(const FlatRows& rows, int f, int b) const {
     Gemm::run(kTileRows, blocks_[b].padded_keys, dim_, s_.queries, dim_, keys_of(b), kTileKeys,
               s_.scores, kTileKeys, false);

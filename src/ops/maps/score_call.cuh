@@ -1,5 +1,5 @@
 #pragma once
-// Launches of the kernels of operations on softmax maps.
+// Launches kernels of operations on softmax maps.
 
 #include <cuda_runtime.h>
 
@@ -12,7 +12,7 @@
 
 namespace longhaul::cuda {
 
-/// Assigns thread blocks to the jobs, uploads them, and returns the kernels' arguments.
+/// Assigns thread blocks to the jobs and uploads the jobs. Returns the arguments of the kernels.
 inline ScoreArgs prepare(Stream stream, const AttendCall& call, ScoreJobs& jobs, QueryRowForm form,
                          int64_t numbers, ScoreScratch& scratch) {
   jobs.number_blocks();
@@ -29,7 +29,7 @@ inline ScoreArgs prepare(Stream stream, const AttendCall& call, ScoreJobs& jobs,
   return args;
 }
 
-/// Calls f(std::integral_constant<int, head_dim>).
+/// Calls f with the head dimension as a compile-time constant.
 template <class F>
 void with_head_dim(int head_dim, F&& f) {
   switch (head_dim) {
@@ -48,7 +48,7 @@ void with_head_dim(int head_dim, F&& f) {
   }
 }
 
-/// Launches a kernel that waits for earlier ones itself.
+/// Launches a kernel that itself waits for earlier kernels (early_launch.cuh).
 template <class... Parameters, class... Arguments>
 void launch_scores(Stream stream, void (*kernel)(Parameters...), int blocks, int bytes,
                    const char* name, const Arguments&... arguments) {

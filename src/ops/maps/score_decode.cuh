@@ -1,23 +1,23 @@
 #pragma once
-// Computes softmax maps of few rows, as in decode. All (row, head) rows of a job are the columns of
-// one product with 128 keys. Keys are then read once for all heads that share them.
+// Computes softmax maps of few rows, as in decode. The (row, head) rows of a job are the columns of
+// one product with 128 keys. Keys are thus read once for all heads that share them.
 
 #include "ops/maps/score_call.cuh"
 
 namespace longhaul::cuda {
 
-/// Returns whether the task has few enough rows and heads.
+/// Returns whether the rows and heads of the task are few enough for this file.
 inline bool has_decode_rows(const AttendTask& task) {
   return int64_t{task.row_count} * task.head_count <= kStepRows;
 }
 
-/// Pitch of the map of a thread block. The probability of key k and (row, head) row f is at k *
-/// kMapPitch + f. Row f is row f / head_count and head f % head_count. The pitch is odd, so that
-/// keys lie in different banks.
+/// Distance between the keys in the map of a thread block. The probability of key k and (row, head)
+/// row f is at k * kMapPitch + f, where f is row f / head_count and head f % head_count. The
+/// distance is odd, so that keys are in different banks.
 inline constexpr int kMapPitch = kStepRows + 1;
 
-/// A thread's part of the job's queries as bf16, and of the lse that attend() wrote for them. It is
-/// loaded while the keys arrive, and moves to shared memory once the keys are in registers.
+/// A thread's share of the job's queries, as bf16, and of their lse. It is loaded into registers
+/// while the keys arrive. It is moved to shared memory once the keys are in registers.
 template <int D>
 class FlatRows {
  public:
@@ -60,7 +60,7 @@ class FlatRows {
   float lse_;
 };
 
-/// Computes this thread block's map in shared memory.
+/// Computes the map of this thread block in shared memory.
 template <int D>
 __device__ __forceinline__ const float* flat_map(const ScoreArgs& a, ScoreShared<D>& shared) {
   static_assert(sizeof(shared.memory) >= kScoreKeys * kMapPitch * sizeof(float));
@@ -92,7 +92,7 @@ __device__ __forceinline__ const float* flat_map(const ScoreArgs& a, ScoreShared
   return map;
 }
 
-/// Returns the attention of a row to a key, summed over all heads.
+/// Returns the attention of a row to a key, summed over all heads of the job.
 __device__ __forceinline__ float sum_of_heads(const float* map, const ScoreJob& job, int key,
                                               int row) {
   float sum = 0;

@@ -1,21 +1,20 @@
 #pragma once
-// Host code that runs before the kernels of operations on softmax maps: converts queries to bf16
-// and uploads jobs.
+// Prepares launches of operations on softmax maps. It converts queries to bf16 and uploads jobs.
 
 #include "ops/maps/score_plan.h"
 #include "ops/maps/score_scratch.gpu.h"
 
 namespace longhaul::cuda {
 
-/// Returns whether a whole key of this head dimension fits in a warp's registers.
+/// Returns whether a whole key of this head dimension fits in the registers of a warp.
 bool has_score_tile(int head_dim);
 
-/// The form in which the kernels read query rows.
+/// The type in which the kernels read query rows.
 enum class QueryRowForm : uint8_t { kBF16, kAsGiven };
 
-/// Sets the query rows of the jobs, in bf16 copies if the kernels need them. Uploads the jobs if
-/// they are too many for kernel arguments. The uploaded jobs stay at `jobs` until the next call
-/// uses the scratch. Also provides `numbers` floats of scratch.
+/// Sets the query rows of the jobs, and makes bf16 copies if the kernels need them. Uploads the
+/// jobs if they are too many for kernel arguments. They stay at `jobs` until the next call uses the
+/// scratch. Also reserves `numbers` floats of scratch.
 struct SentJobs {
   const ScoreJob* jobs;  ///< null: passed as kernel arguments
   float* room;

@@ -1,7 +1,7 @@
 #pragma once
-// Data that operations on softmax maps pass to their kernels: segments as in the attention kernels
-// (attend_records.h), and jobs that assign work to thread blocks. Both are uploaded in one block of
-// memory. Host code without CUDA.
+// Data that operations on softmax maps pass to their kernels. Segments are those of the attention
+// kernels (attend_records.h). Jobs assign work to thread blocks. Both are uploaded in one block of
+// memory. This is host code without CUDA.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,22 +15,24 @@
 
 namespace longhaul::cuda {
 
-/// Rows and heads of one task against the keys of one segment. Its thread blocks from first_block
-/// on are [lists][parts][tiles]. List l has the head_count query heads from head_begin + l *
-/// head_count on.
+/// The rows and heads of one task and the keys of one segment. The thread blocks of a job begin at
+/// first_block and form an array [lists][parts][tiles]. List l has the head_count query heads from
+/// head_begin + l * head_count on.
 struct ScoreJob {
   SegmentRecord keys;
-  const uint16_t* queries;  ///< bf16 [rows, heads, head_dim], from the call's first row on
-  int64_t row_position;     ///< position of row_begin
+  /// bf16 [rows, heads, head_dim] that begin with the first row of QueryRows.
+  const uint16_t* queries;
+  int64_t row_position;  ///< position of row `row_begin`
   int32_t row_begin, row_count;
   int32_t head_begin, head_count;
   int32_t lists, parts, tiles;
   int32_t first_block;
   int32_t page_shift;  ///< log2 of the rows per page
-  /// Number of jobs, from this one on, that the same thread blocks process in turn.
+  /// Number of consecutive jobs, beginning with this one, that the same thread blocks process one
+  /// after the other.
   int32_t segments;
-  int64_t partial;  ///< offset in the call's scratch, whose contents the operation defines
-  int64_t stride;   ///< distance of lists in the result, in values
+  int64_t partial;  ///< offset in the call's scratch, which each operation uses in its own way
+  int64_t stride;   ///< distance between lists in the result, in values
   float* out;
   float* more_out;
 
@@ -38,20 +40,20 @@ struct ScoreJob {
 };
 static_assert(sizeof(ScoreJob) == 152);
 
-/// Overhead of parts as shares of the time without division. There is an overhead if there are
-/// several parts, and an overhead for each part after the first.
+/// Cost of dividing work into parts, relative to the time without division. `once` is the cost of
+/// having several parts, and `each` the cost of every part after the first.
 struct PartCost {
   double once = 0, each = 0;
 };
 
-/// Returns the number of parts, at most `most`, into which each of `blocks` thread blocks is
-/// divided. It is chosen so that few processors are idle in the last wave of thread blocks.
+/// Returns the number of parts into which each of `blocks` thread blocks is divided, at most
+/// `most`. It is chosen so that few processors are idle during the last wave of thread blocks.
 int64_t parts_that_fill(int64_t blocks, int64_t processors, int64_t most, const PartCost& cost);
 
-/// Number of jobs that fit into a launch's arguments. All cards support 4 KiB.
+/// Number of jobs that fit into the arguments of a launch. All cards support 4 KiB of arguments.
 inline constexpr size_t kOwnJobs = 20;
 
-/// Query forms of rows [first, end) that a call uses, as consecutive bf16 arrays.
+/// The range of query rows [first, end) that the tasks of a call use. They are copied as bf16.
 struct QueryRows {
   int64_t first = std::numeric_limits<int64_t>::max(), end = 0;
 
@@ -63,13 +65,13 @@ struct QueryRows {
   int64_t count() const { return end > first ? end - first : 0; }
 };
 
-/// Returns whether the kernels can read these pages. The list of pages must be in device memory.
-/// Rows have multiples of 16 elements, of any type.
+/// Returns whether the kernels can read these pages. The list of pages must be in device memory,
+/// and rows must have a multiple of 16 elements. All types are supported.
 bool can_read(const PagedRows& rows);
 
-/// Converts a segment to a record. Addresses are device addresses, also `index` if it is in device
-/// memory. Returns false if the kernels do not support it (an unresolved count, positions beyond
-/// 2^29).
+/// Converts a segment to a record. All addresses are device addresses, except an index in host
+/// memory. Returns false if the kernels do not support the segment (unknown length, or positions
+/// beyond 2^29).
 bool write_segment(const KeySegment& segment, SegmentRecord& record);
 
 inline int log2_of(int x) {
@@ -78,7 +80,7 @@ inline int log2_of(int x) {
   return shift;
 }
 
-/// Host records and lists that are uploaded together.
+/// Collects host records and lists that are uploaded together.
 class PlanBytes {
  public:
   void clear() {
@@ -86,7 +88,8 @@ class PlanBytes {
     parts_.clear();
     last_list_ = kNone;
   }
-  /// Returns the offset in the upload. The numbers must stay valid until write().
+  /// Adds an array and returns its offset in the upload. The array must exist until write() is
+  /// called.
   template <class T>
   size_t add(const T* numbers, int64_t count) {
     const size_t at = bytes_, size = static_cast<size_t>(count) * sizeof(T);
@@ -94,8 +97,8 @@ class PlanBytes {
     bytes_ += (size + 15) / 16 * 16;
     return at;
   }
-  /// Like add(), for a list that records refer to. Consecutive heads mostly use one list, which is
-  /// then uploaded once.
+  /// Like add(), for lists that records refer to. Consecutive heads usually use the same list,
+  /// which is then added once.
   template <class T>
   size_t add_list(const T* numbers, int64_t count) {
     if (last_list_ != kNone) {
@@ -125,14 +128,14 @@ class PlanBytes {
   size_t last_list_ = kNone;  ///< index into parts_
 };
 
-/// The jobs of one call. The object is reused across calls.
+/// The jobs of one call. The object can be reused for further calls.
 class ScoreJobs {
  public:
   void clear();
-  /// Adds a job for a segment and notes its list of keys. Returns null if the kernels do not
-  /// support it.
+  /// Adds a job for a segment, and notes its list of keys. Returns null if the kernels do not
+  /// support the segment.
   ScoreJob* add(const AttendCall& call, const AttendTask& task, const KeySegment& segment);
-  /// Assigns a range of thread block numbers to each job. Call after all jobs are added.
+  /// Assigns a range of thread blocks to each job. Call it after all jobs have been added.
   void number_blocks();
 
   std::vector<ScoreJob>& all() { return jobs_; }
@@ -140,13 +143,13 @@ class ScoreJobs {
   const QueryRows& rows() const { return rows_; }
   int blocks() const { return blocks_; }
 
-  /// Sets the query rows of the jobs: the call's own, and their bf16 copies at `queries`, one form
-  /// after the other.
+  /// Sets the query rows of the jobs. `queries` are the bf16 copies, one query form after the
+  /// other. If it is null, the call's own queries are used.
   void name_queries(const AttendCall& call, const uint16_t* queries);
   /// Returns whether host lists must be uploaded with the jobs.
   bool have_lists() const;
-  /// Returns the bytes of the jobs and their lists. write() stores them at `host`; their addresses
-  /// are valid once they lie at `device`.
+  /// Returns the bytes of the jobs and their lists. write() stores them at `host`. Their addresses
+  /// are valid after the upload to `device`.
   size_t bytes();
   void write(std::byte* host, const std::byte* device);
 

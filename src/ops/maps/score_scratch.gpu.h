@@ -1,6 +1,6 @@
 #pragma once
-// State that operations on softmax maps and choices keep between calls: pinned memory for uploads
-// of plans, and device memory for plans and partial results.
+// Buffers that operations on softmax maps and selections keep between calls: pinned memory for
+// uploads of plans, and device memory for plans and partial results.
 
 #include <cstddef>
 #include <vector>
@@ -11,8 +11,8 @@ struct CUevent_st;
 
 namespace longhaul::cuda {
 
-/// Each stream has one, on the device that is current at construction. It must outlive the stream's
-/// pending work.
+/// Each stream needs its own ScoreScratch. It belongs to the device that is current at construction
+/// and must outlive the pending work of the stream.
 class ScoreScratch {
  public:
   ScoreScratch();
@@ -22,12 +22,14 @@ class ScoreScratch {
 
   int processors() const { return processors_; }
   int shared_per_processor() const { return shared_per_processor_; }  ///< bytes
-  /// sm_90 kernels are used. Tests clear allow_sm90 to cover the path of other cards.
+  /// Returns whether sm_90 kernels are used. Tests set allow_sm90 to false to test the kernels of
+  /// other cards.
   bool has_sm90() const { return hopper_ && allow_sm90; }
   bool allow_sm90 = true;
 
-  /// A plan of `bytes` bytes. Write it at `host`, then send it. It lies at `device` for the kernels
-  /// that are launched before the next begin(). An empty plan also has addresses.
+  /// The memory for a plan of `bytes` bytes. The caller writes the plan to `host` and then calls
+  /// send(). Kernels that are launched before the next begin() find it at `device`. An empty plan
+  /// also has valid addresses.
   struct Plan {
     std::byte* host;
     std::byte* device;
@@ -36,8 +38,8 @@ class ScoreScratch {
   Plan begin(size_t bytes);
   void send(Stream stream, const Plan& plan);
 
-  /// Returns `bytes` bytes of device memory, 256-byte aligned, for one call. The next room()
-  /// returns the same memory. Waits for the device if the memory must grow.
+  /// Returns `bytes` bytes of device memory for one call, aligned to 256 bytes. The next call of
+  /// room() returns the same memory. Waits for the device if the memory must grow.
   std::byte* room(size_t bytes);
 
  private:
@@ -50,7 +52,8 @@ class ScoreScratch {
 
   int processors_ = 1, shared_per_processor_ = 0;
   bool hopper_ = false;
-  /// Plans that may be in flight before the host waits: 4 to 64, as many as 4 MiB hold.
+  /// Pinned memory of the plans that may be in flight. The host waits if there are more. There are
+  /// 4 to 64 stages, as many as fit in 4 MiB.
   std::vector<Stage> stages_;
   size_t stage_ = 0, stage_bytes_ = 0;
   std::byte* pinned_ = nullptr;  ///< memory of all stages

@@ -1,7 +1,7 @@
 #pragma once
-// Probabilities of a softmax map with known denominators. A thread block holds 128 keys, 16 of them
-// in the registers of each warp. The query rows are loaded 32 rows of one head at a time and
-// multiplied by all keys. A lane holds keys lane / 4 and lane / 4 + 8 of its warp.
+// Computes probabilities of a softmax map whose denominators are known. A thread block has 128
+// keys, 16 in the registers of each warp. It loads 32 query rows of one head at a time and
+// multiplies them by all its keys. A lane holds keys lane / 4 and lane / 4 + 8 of its warp.
 
 #include "ops/attention/key_tile.cuh"
 #include "ops/core/gpu/early_launch.cuh"
@@ -10,8 +10,8 @@
 namespace longhaul::cuda {
 
 inline constexpr int kScoreKeys = 128;     ///< keys per thread block
-inline constexpr int kScoreThreads = 256;  ///< a warp per 16 keys
-inline constexpr int kStepRows = 32;       ///< rows per step, all of one head
+inline constexpr int kScoreThreads = 256;  ///< one warp for each 16 keys
+inline constexpr int kStepRows = 32;       ///< rows per step; they belong to one head
 inline constexpr int kSteps = 3;           ///< steps in shared memory at a time
 
 template <int D>
@@ -19,7 +19,8 @@ struct ScoreShared {
   static constexpr int kKeyBytes = kScoreKeys * kPitch<D>;
   static constexpr int kStepBytes = kStepRows * kPitch<D>;
   static constexpr int kBytes = kKeyBytes > kSteps* kStepBytes ? kKeyBytes : kSteps* kStepBytes;
-  uint4 memory[kBytes / 16];  ///< the keys until they are in registers, then steps
+  /// First holds the keys, until they are in registers, and then the steps.
+  uint4 memory[kBytes / 16];
   float lse[kSteps][kStepRows];
   const std::byte* rows[kScoreKeys];  ///< addresses of the keys
   int32_t offsets[kScoreKeys];
@@ -28,7 +29,7 @@ struct ScoreShared {
   int32_t list, part, tile;
 };
 
-/// Copies 4 bytes to shared memory, or zeros.
+/// Copies 4 bytes to shared memory, or zeros if `present` is false.
 __device__ __forceinline__ void copy_4(uint32_t to, const void* from, bool present) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from),
                "r"(present ? 4 : 0)
@@ -37,9 +38,9 @@ __device__ __forceinline__ void copy_4(uint32_t to, const void* from, bool prese
 
 /// Arguments that all thread blocks of a call share.
 struct ScoreArgs {
-  const ScoreJob* sent;  ///< jobs in device memory; null: `own`
+  const ScoreJob* sent;  ///< jobs in device memory; null: the jobs are in `own`
   const float* lse;      ///< [rows, heads]
-  float* room;           ///< the call's scratch
+  float* room;           ///< scratch of the call
   RotationTable rotations;
   int32_t job_count, heads;
   LogitForm logits;
@@ -48,7 +49,7 @@ struct ScoreArgs {
   __device__ __forceinline__ const ScoreJob* jobs() const { return sent == nullptr ? own : sent; }
 };
 
-/// Finds this thread block's job and its part of the job. A kernel must call this first.
+/// Finds the job of this thread block and its part of the job. Every kernel must call it first.
 template <class Shared>
 __device__ __forceinline__ void find_job(const ScoreArgs& a, Shared& shared) {
   await_turn();
@@ -72,8 +73,8 @@ __device__ __forceinline__ const std::byte* key_row(const SegmentRecord& s, int 
          static_cast<int64_t>(row & ((1 << page_shift) - 1)) * row_bytes;
 }
 
-/// Loads keys [first, first + 128) of a segment into shared memory, rotated if needed, and their
-/// offsets from row_position.
+/// Loads keys [first, first + 128) of a segment into shared memory, and rotates them if necessary.
+/// Also stores their positions relative to row_position.
 template <int D, class Shared>
 __device__ __forceinline__ void load_keys(const ScoreArgs& a, const SegmentRecord& s,
                                           int page_shift, int32_t first, int64_t row_position,
@@ -84,8 +85,8 @@ __device__ __forceinline__ void load_keys(const ScoreArgs& a, const SegmentRecor
   const PageType type = s.key_type;
   const int bytes = stored_bytes(type, D);
   const int32_t count = s.count - first;
-  // All addresses are looked up at once. If each copy of a piece looked up its address, each
-  // look-up would wait for the previous one.
+  // All addresses are looked up at once. If each copy looked up its own address, each look-up would
+  // wait for the previous one.
   if (thread < kScoreKeys) {
     shared.rows[thread] = key_row(s, page_shift, bytes, first + (thread < count ? thread : 0));
     shared.offsets[thread] = key_offset(s, s.shift + first + thread, row_position);
@@ -114,7 +115,7 @@ __device__ __forceinline__ void load_keys(const ScoreArgs& a, const SegmentRecor
   }
 }
 
-/// The 16 keys of this warp, loaded from shared memory.
+/// The 16 keys of this warp, in registers.
 template <int D>
 struct KeyFragments {
   uint32_t a[D / 16][4];
@@ -129,7 +130,7 @@ struct KeyFragments {
   }
 };
 
-/// Rows [begin, end) of a task for query heads [head_begin, head_begin + heads).
+/// Rows [begin, end) of a task and query heads [head_begin, head_begin + heads).
 struct RowsOfStep {
   int32_t begin, end;
   int32_t head_begin, heads;
@@ -139,7 +140,7 @@ struct RowsOfStep {
   }
 };
 
-/// Returns the rows of the job that see any of the first `present` keys. The offsets of the keys
+/// Returns the rows of the job that see some of the first `present` keys. The offsets of the keys
 /// ascend.
 __device__ __forceinline__ RowsOfStep seeing_rows(const ScoreJob& job, const int32_t* offsets,
                                                   int present) {
@@ -178,8 +179,8 @@ __device__ __forceinline__ void stage_step(const ScoreArgs& a, const ScoreJob& j
   }
 }
 
-/// Computes logits p[g][i] of a step, for key lane / 4 + 8 * (i / 2) of the warp and row 8 * g + 2
-/// * (lane % 4) + i % 2 of the step.
+/// Computes the logits p[g][i] of a step. p[g][i] belongs to key lane / 4 + 8 * (i / 2) of the warp
+/// and to row 8 * g + 2 * (lane % 4) + i % 2 of the step.
 template <int D>
 __device__ __forceinline__ void step_logits(const ScoreArgs& a, const KeyFragments<D>& keys,
                                             const ScoreShared<D>& shared, int stage,
@@ -206,9 +207,9 @@ __device__ __forceinline__ void step_logits(const ScoreArgs& a, const KeyFragmen
   bend_logits(p, a.logits.bend);
 }
 
-/// Returns the amount, in base 2, to subtract from the logits of a row with this log-sum-exp.
+/// Returns the number that is subtracted from the base-2 logits of a row with this lse.
 __device__ __forceinline__ float denominator_of(float lse) {
-  return lse > -1e30f ? lse * kLog2OfE : 1e30f;  // rows that saw no key get probabilities of zero
+  return lse > -1e30f ? lse * kLog2OfE : 1e30f;  // rows that see no key get probabilities of zero
 }
 
 /// Computes the probabilities of a step that begins at row `first`, in the layout of step_logits().
@@ -241,10 +242,10 @@ __device__ __forceinline__ void probabilities(const ScoreArgs& a, const ScoreJob
   }
 }
 
-/// Walks over the rows. It takes 32 rows at a time and processes all heads for them. Calls
-/// `ending.add(p, first row)` for every step and `ending.rows_done()` after the last head. The
-/// steps overwrite the keys in shared memory, so all warps must have loaded their fragments before
-/// the call.
+/// Processes all rows in steps. It processes 32 rows for one head after another. It calls
+/// `ending.add(p, first row)` after each step and `ending.rows_done()` after the last head of the
+/// rows. The steps overwrite the keys in shared memory, so all warps must have loaded their keys
+/// into registers before the call.
 template <int D, class Ending>
 __device__ __forceinline__ void over_rows(const ScoreArgs& a, const KeyFragments<D>& keys,
                                           const RowsOfStep& rows, ScoreShared<D>& shared,
@@ -270,7 +271,7 @@ __device__ __forceinline__ void over_rows(const ScoreArgs& a, const KeyFragments
   wait_copies<0>();
 }
 
-/// Returns the rows of part `part` of `parts`, in whole tiles of rows.
+/// Returns the rows of part `part` of `parts`. Parts consist of whole tiles of rows.
 __device__ __forceinline__ RowsOfStep part_of(RowsOfStep rows, int part, int parts) {
   const int64_t tiles = rows.tiles();
   const int begin = rows.begin + static_cast<int>(tiles * part / parts) * kStepRows;

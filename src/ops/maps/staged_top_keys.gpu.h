@@ -1,7 +1,8 @@
 #pragma once
-// top_keys() over keys that the copy engine of Hopper cards cannot read directly, such as Q8_0. The
-// keys are first gathered into bf16 pages, as for attention. reattention then takes about 85 s to
-// read 524,288 tokens on an H200. If each thread block gathers the keys itself, it takes 366 s.
+// Computes top_keys() over keys that the copy engine of Hopper cards cannot read directly, such as
+// Q8_0. The keys are first gathered into bf16 pages, as for attention. The method reattention then
+// takes about 85 s to read 524,288 tokens on an H200. If each thread block converts the keys
+// itself, it takes 366 s.
 
 #include <functional>
 #include <span>
@@ -11,12 +12,12 @@
 
 namespace longhaul::cuda {
 
-/// Returns whether gathering can help on a Hopper card. Only tiles of bf16 keys use the copy
-/// engine.
+/// Returns whether gathering may help, which is the case only on a Hopper card. The copy engine is
+/// used only for tiles of bf16 keys.
 bool can_stage_top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks);
 
-/// Passes all tasks to `search`, some at a time. Keys are gathered if that is faster, once for all
-/// tasks over equal keys. Returns false if a call of `search` returned false.
+/// Passes all tasks to `search`, possibly in several calls. Keys are gathered if that is faster,
+/// once for all tasks with the same keys. Returns false if a call of `search` returned false.
 bool stage_top_keys(StagedKeys& staged, const TopKeysCall& call, std::span<const TopKeysTask> tasks,
                     const std::function<bool(std::span<const TopKeysTask>)>& search);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Divides the shared memory of a processor among warps, for the search of decode rows over keys
-// that are not bf16 (top_keys_stored.cu). Host code without CUDA.
+// Divides the shared memory of a multiprocessor among warps. It is used for the search of decode
+// rows over keys that are not bf16 (top_keys_stored.cu). This is host code without CUDA.
 
 #include <algorithm>
 #include <cstddef>
@@ -9,45 +9,46 @@
 
 namespace longhaul::cuda {
 
-/// (row, head) rows per thread block. The first number is for block-type keys, which are multiplied
-/// as stored. The second number is for keys that are first converted to bf16.
+/// Number of (row, head) rows per thread block. kBlockFlatRows is for block-type keys, which are
+/// multiplied as stored. kExpandedFlatRows is for keys that are first converted to bf16.
 inline constexpr int kBlockFlatRows = kDecodeUnitRows, kExpandedFlatRows = 16;
 
 constexpr int stored_warps(int head_dim, int flat_rows) {
   return flat_rows == kExpandedFlatRows && head_dim > 128 ? 2 : 4;
 }
-/// Returns the bytes of a warp in addition to its ring of loads: 16 keys as bf16, or eight
-/// Hadamard-rotated queries.
+/// Returns the bytes that a warp needs in addition to its ring of loads. They hold 16 keys as bf16,
+/// or eight Hadamard-rotated queries.
 constexpr int stored_own_bytes(int head_dim, int flat_rows) {
   return flat_rows * (2 * head_dim + 16);
 }
 
-/// Header of a thread block's memory.
+/// The first part of a thread block's shared memory.
 struct alignas(16) JobOfBlock {
   ScoreJob job;
   int32_t index, list, part, tile;
 };
 
-/// A warp's memory.
+/// The shared memory of a warp.
 struct StoredShape {
   int32_t own_bytes;
-  int32_t stage_bytes;  ///< memory for 16 keys, the first of which may begin between two pieces
-  int32_t stages;       ///< stages of the warp's ring
+  int32_t stage_bytes;  ///< bytes for 16 keys; the first key may begin between two 16-byte pieces
+  int32_t stages;       ///< number of stages in the warp's ring
 };
 
-/// Most thread blocks per processor. With four, each thread has 128 registers. These are too few
-/// for wide heads, or for long lists of the best keys of sixteen rows.
+/// Returns the largest number of thread blocks per multiprocessor. With four, each thread has 128
+/// registers. They are too few for wide heads, or for long lists of the best keys of sixteen rows.
 constexpr int most_stored_blocks(int head_dim, int flat_rows, int k) {
   return head_dim > 128 || (flat_rows == kExpandedFlatRows && k > 4) ? 3 : 4;
 }
 
-/// Chooses as many thread blocks per processor as leave each warp three stages.
+/// Chooses the largest number of thread blocks per multiprocessor that leaves each warp three
+/// stages.
 struct StoredFit {
   int flat_rows, warps, blocks, block_bytes;
   StoredShape shape;
 
-  /// For the best `k` keys. `mixed`: some block-type keys are Hadamard-rotated. `key_bytes`: most
-  /// bytes per row.
+  /// `k` is the number of best keys. `mixed` is true if some block-type keys are Hadamard-rotated.
+  /// `key_bytes` is the largest number of bytes per key.
   StoredFit(int head_dim, int rows, int k, bool mixed, int key_bytes, int shared_per_processor)
       : flat_rows(rows),
         warps(stored_warps(head_dim, rows)),
@@ -62,7 +63,7 @@ struct StoredFit {
       const int of_ring = (share - kHead) / warps - shape.own_bytes;
       return std::min(kMostStages, of_ring / shape.stage_bytes);
     };
-    // Uses fewer blocks if that leaves more stages, up to three.
+    // Uses fewer thread blocks if that leaves more stages, up to three.
     while (blocks > 1 && stages_with(blocks) < std::min(3, stages_with(1))) --blocks;
     shape.stages = stages_with(blocks);
     block_bytes = kHead + warps * (shape.own_bytes + shape.stages * shape.stage_bytes);

@@ -1,5 +1,5 @@
 #pragma once
-// Access to single elements of stored keys and values of any type.
+// Reads single elements of stored keys and values of any type.
 
 #include <cuda_runtime.h>
 
@@ -10,7 +10,7 @@
 
 namespace longhaul::cuda {
 
-/// Location and format of the keys of a list, or of its values.
+/// The location and format of either the keys or the values of a list.
 struct StoredRows {
   const std::byte* const* pages;
   PageType type;
@@ -22,8 +22,8 @@ struct StoredRows {
     return pages[page] + in_page +
            (static_cast<int64_t>(i) - int64_t{page} * page_rows) * row_bytes;
   }
-  /// Returns element t of a row. Keys in Q4_0 are Hadamard-rotated, so all lanes of a warp must
-  /// request elements of the same block, lane i its element i.
+  /// Returns element t of a row. Keys in Q4_0 are Hadamard-rotated. All lanes of a warp must
+  /// therefore request elements of the same block at the same time, lane i element i of it.
   __device__ __forceinline__ float at(const std::byte* row, int t) const {
     switch (type) {
       case PageType::kF32:
@@ -49,7 +49,8 @@ struct StoredRows {
   }
 };
 
-/// Returns the keys of a list with this storage form. The pages may be set later.
+/// Returns the description of the keys of a list with this storage form. The pages may be set
+/// later.
 inline StoredRows keys_of(const KvForm& form, const std::byte* const* pages = nullptr) {
   const PageType type = page_type(form.type.k, true);
   return {pages, type, form.head_dim, form.page_rows, stored_bytes(type, form.head_dim), 0};

@@ -1,5 +1,4 @@
 #pragma once
-// Computes means of stored keys, and the distance of keys from the mean of their directions:
 // mean_keys() of ops/maps/mean_keys.h and key_difference() of ops/maps/key_difference.h on a CUDA
 // device.
 
@@ -8,11 +7,12 @@
 
 namespace longhaul::cuda {
 
-/// Writes the means to out [blocks, head_dim]. Returns false for pages without a list in device
+/// Writes the means to out [blocks, head_dim]. Returns false if the list of pages is not in device
 /// memory.
 bool mean_keys(Stream stream, const PagedRows& rows, int64_t count, int block, View<float> out);
 
-/// Returns false for pages without a list in device memory, and for head dimensions above 1,024.
+/// Returns false if the list of pages is not in device memory, or if the head dimension exceeds
+/// 1,024.
 bool key_difference(Stream stream, const PagedRows& rows, View<float> scores,
                     ScoreScratch& scratch);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Parts of softmax maps, summed over heads: tile_maps() of ops/maps/tile_map.h on a CUDA device.
+// tile_maps() of ops/maps/tile_map.h on a CUDA device.
 
 #include <span>
 
@@ -8,7 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// Like column_sums() (column_sums.gpu.h), for tile_maps(). Heads are summed in ascending order.
+/// Computes tile_maps() under the conditions of column_sums() (column_sums.gpu.h). Heads are added
+/// in ascending order.
 bool tile_maps(Stream stream, const AttendCall& call, std::span<const MapTile> tiles,
                ScoreScratch& scratch);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Shared parts of the top_keys() kernels. Thread blocks write lists of best keys, which a last
-// kernel merges.
+// Shared parts of the top_keys() kernels. Thread blocks write lists of best keys, and a final
+// kernel merges the lists.
 
 #include "ops/maps/best_keys.cuh"
 #include "ops/maps/score_call.cuh"
@@ -17,7 +17,7 @@ struct TopArgs {
   float* scores;  ///< may be null
 };
 
-/// Returns the address of list `list` of (row, head) row f in an array [(row, head)
+/// Returns the address of list `list` of (row, head) row f in the array [(row, head)
 /// rows][lists][k].
 __device__ __forceinline__ ScoredKey* part_of_row(const TopArgs& a, const ScoreJob& job, int f,
                                                   int list, int lists) {
@@ -25,7 +25,7 @@ __device__ __forceinline__ ScoredKey* part_of_row(const TopArgs& a, const ScoreJ
          (static_cast<int64_t>(f) * lists + list) * a.k;
 }
 
-/// The tiles of keys of a part.
+/// The range of key tiles that a part of a job has.
 struct TileStretch {
   int32_t begin, end;
 };
@@ -35,15 +35,16 @@ __device__ __forceinline__ TileStretch tiles_of(const ScoreJob& job, int part) {
           static_cast<int32_t>(tiles * (part + 1) / job.parts)};
 }
 
-/// Handles decode rows over keys of any type, in pages of kPageRows rows, with the parameters of
-/// `fit`.
+/// Launches the kernel for decode rows over keys of any type, in pages of kPageRows rows. `fit` is
+/// its configuration.
 void launch_top_keys_stored(Stream stream, const TopArgs& args, const StoredFit& fit, int blocks,
                             int head_dim);
 
 inline constexpr int kTopSm90Rows = 256;  ///< (row, head) rows per thread block of the wgmma kernel
 
-/// Computes TopRule::kTile over consecutive rows of bf16 pages, for heads of up to 128 elements.
-/// The first row of a segment within its page must be a multiple of `box_rows`.
+/// Launches the wgmma kernel for TopRule::kTile over consecutive rows of bf16 pages. It supports
+/// heads of up to 128 elements. The index of a segment's first row within its page must be a
+/// multiple of `box_rows`.
 void launch_top_keys_sm90(Stream stream, const TopArgs& args, const PageMap& pages, int box_rows,
                           int blocks, int head_dim);
 

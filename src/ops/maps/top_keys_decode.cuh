@@ -1,6 +1,6 @@
 #pragma once
-// top_keys() of few rows over bf16 keys. A thread block has sixteen (row, head) rows. Its warps
-// read different tiles of keys, a whole tile ahead.
+// Computes top_keys() of few rows over bf16 keys. A thread block has sixteen (row, head) rows. Its
+// warps read different tiles of keys, a whole tile ahead.
 
 #include "ops/maps/top_rows.cuh"
 
@@ -8,12 +8,13 @@ namespace longhaul::cuda {
 
 inline constexpr int kDecodeFlatRows = 16;
 inline constexpr int kDecodeWarps = 2, kDecodeStep = 16;
-/// Steps in flight. Wide heads have as many as fit on the smallest cards.
+/// Number of steps in flight. For wide heads, it is limited by the shared memory of the smallest
+/// cards.
 template <int D>
 inline constexpr int kDecodeStages = D > 128 ? 4 : 8;
 
-/// Addresses of keys lane, lane + 32, ... of a tile. They are looked up together, since a look-up
-/// takes as long as loading the keys.
+/// Addresses of keys lane, lane + 32, ... of a tile. They are looked up together, because a single
+/// look-up takes as long as loading the keys.
 struct TileRows {
   const std::byte* own[kTopTile / 32];
 
@@ -28,7 +29,8 @@ struct TileRows {
   /// Returns the address of key n of step `step` of the tile. All lanes must call it.
   __device__ __forceinline__ const std::byte* row(int step, int n) const {
     static_assert(kTopTile == 4 * 32 && kDecodeStep == 16);
-    // Selected by bits: with a variable index the compiler would put the addresses on a stack.
+    // The address is selected by bits. With a variable index, the compiler would put the addresses
+    // on a stack.
     const bool second = (step & 4) != 0;
     const std::byte* const even = second ? own[2] : own[0];
     const std::byte* const of_step = (step & 2) != 0 ? (second ? own[3] : own[1]) : even;
@@ -38,7 +40,7 @@ struct TileRows {
   }
 };
 
-/// Loads the keys of a step to shared memory. One warp calls it.
+/// Loads the keys of a step into shared memory. One warp calls it.
 template <int D>
 __device__ __forceinline__ void bring_step(const ScoreJob& job, const TileRows& rows, int step,
                                            int32_t first, uint32_t to) {
@@ -60,7 +62,7 @@ struct DecodeShared {
   int32_t index, list, part, tile;
 };
 
-/// Kernel for 16 (row, head) rows against a part of the keys. Each warp reads its own tiles.
+/// The kernel for 16 (row, head) rows and a part of the keys. Each warp reads tiles of its own.
 template <int D, int K>
 __global__ void __launch_bounds__(32 * kDecodeWarps, 2)
     top_keys_decode(const __grid_constant__ TopArgs a) {

@@ -1,6 +1,6 @@
 #pragma once
-// The kernel for the best keys of decode rows (top_keys_decode.isa.cc), listed in the table of
-// top_keys.isa.cc. For *.isa.cc only.
+// The kernel that finds the best keys of decode rows (top_keys_decode.isa.cc). It is listed in the
+// table of top_keys.isa.cc. For *.isa.cc only.
 
 #include "ops/maps/top_keys_kernels.h"
 

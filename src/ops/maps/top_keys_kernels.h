@@ -1,12 +1,12 @@
 #pragma once
-// Interface between top_keys.cc and the kernels of an ISA level.
+// Interface between top_keys.cc and the kernels of an instruction-set level.
 
 #include "ops/attention/attention_kernels.h"
 #include "ops/maps/top_keys.h"
 
 namespace longhaul {
 
-/// Keys [key_begin, +key_count) of a task for some of its rows; key_begin is a multiple of
+/// Some rows of a task and keys [key_begin, key_begin + key_count). key_begin is a multiple of
 /// kTopTile. `rows` has one segment with all keys of the task.
 struct TopKeysUnit {
   AttendUnit rows;

@@ -1,6 +1,6 @@
 #pragma once
-// Multiplies sixteen (row, head) rows of a warp by keys in shared memory and keeps the best keys of
-// each row.
+// Multiplies the sixteen (row, head) rows of a warp by keys in shared memory and keeps the best
+// keys of each row.
 
 #include "ops/maps/top_keys.cuh"
 
@@ -36,8 +36,8 @@ struct RowsAndBest {
     }
   }
 
-  /// Adds 16 keys in shared memory. The first is key number `first`; keys from `count` on are
-  /// ignored.
+  /// Offers 16 keys in shared memory. The first has key number `first`. Keys from number `count` on
+  /// are ignored.
   __device__ __forceinline__ void add_keys(uint32_t keys, int32_t first, int32_t count,
                                            bool of_tiles) {
     const int lane = threadIdx.x % 32;

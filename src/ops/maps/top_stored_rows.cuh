@@ -1,6 +1,6 @@
 #pragma once
-// Multiplies (row, head) rows of a warp by 16 stored keys in shared memory and keeps the best keys
-// of each row.
+// Multiplies the (row, head) rows of a warp by 16 stored keys in shared memory and keeps the best
+// keys of each row.
 
 #include "ops/attention/decode/block_products.cuh"
 #include "ops/maps/stored_fit.h"
@@ -8,7 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// Sixteen (row, head) rows. Keys of any type are first converted to bf16 in the warp's own memory.
+/// Sixteen (row, head) rows, for keys of any type. Keys are first converted to bf16 in memory of
+/// the warp.
 template <int D, int K>
 struct ExpandedRows {
   static constexpr int kFlatRows = kExpandedFlatRows;
@@ -34,14 +35,15 @@ struct ExpandedRows {
   }
   __device__ __forceinline__ void end_tile() { rows.end_tile(); }
   __device__ __forceinline__ ScoredKey pop(int r) { return rows.best.pop(r); }
-  /// Returns the (row, head) row of the thread block that pop(r) refers to. One lane of this row
-  /// writes the list.
+  /// Returns the (row, head) row, within the thread block, that pop(r) refers to. writes() is true
+  /// in the lane that writes the list of this row.
   __device__ __forceinline__ static int flat_row(int r) { return threadIdx.x % 32 / 4 + 8 * r; }
   __device__ __forceinline__ static bool writes() { return threadIdx.x % 4 == 0; }
 };
 
-/// Eight (row, head) rows. Block-type keys are multiplied as stored. For Hadamard-rotated keys,
-/// queries are rotated in the warp's own memory. A lane has keys lane / 4 and lane / 4 + 8.
+/// Eight (row, head) rows, for block-type keys, which are multiplied as stored. If keys are
+/// Hadamard-rotated, the queries are rotated in memory of the warp. A lane has keys lane / 4 and
+/// lane / 4 + 8.
 template <int D, int K>
 struct BlockRows {
   static constexpr int kFlatRows = kBlockFlatRows;

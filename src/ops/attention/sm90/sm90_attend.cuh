@@ -78,7 +78,7 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
   Rows64<D> rows;
 #pragma unroll
   for (int i = 0; i < D / 2; ++i) rows.o[i] = 0;
-  // Queries are loaded while the first keys are in flight. Usually this is the only query form.
+  // Queries are loaded while the first keys are in flight. Usually there is only this query form.
   if (unit.segment_count > 0) {
     loaded = a.segments[unit.first_segment].queries;
     store_queries<D, 8>(a, loaded, unit, group, all_queries);
