@@ -1,9 +1,9 @@
 #pragma once
-// InfLLM's index for looking up blocks (Xiao et al. 2024, 3.2). For each block and query head it
-// has vectors that represent the block's keys. Every token reads the index of the whole text. On
-// the host, a look-up therefore reads a 4-bit copy of the vectors first, and then the exact vectors
-// of the blocks with the best scores. It reads a quarter of the bytes and finds the same blocks as
-// the exact vectors alone.
+// InfLLM's index of blocks of old tokens (Xiao et al. 2024, section 3.2). For each block and query
+// head, it has vectors that represent the keys of the block. Each generated token searches the
+// vectors of all blocks. On the host, a search first scores all blocks with a 4-bit copy of the
+// vectors, and then scores the best of them with the exact vectors. This reads a quarter of the
+// bytes and finds the same blocks as a search of the exact vectors.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace longhaul {
 
-/// Memory of a look-up, reused from call to call.
+/// Buffers of a search, reused between calls.
 struct BlockSearch {
   Array<float> scores;          ///< per block
-  Array<float> dots;            ///< products of vectors with some heads' queries
-  Array<std::byte> candidates;  ///< vectors of the best blocks by the copy
-  Array<int32_t> blocks;        ///< the result
+  Array<float> dots;            ///< dot products of vectors with the queries of some heads
+  Array<std::byte> candidates;  ///< exact vectors of the blocks that score best with the 4-bit copy
+  Array<int32_t> blocks;        ///< result of the search
   RowSelection first, best;
   ActivationRows query;
 };
 
-/// Vectors that represent blocks, [blocks, heads, count, head_dim] of `type`.
+/// Vectors [blocks, heads, count, head_dim] of `type`, which represent blocks.
 struct BlockVectors {
   View<const uint8_t> vectors;
   DType type = DType::BF16;
@@ -33,7 +33,7 @@ struct BlockVectors {
   bool lies_on(Place place) const { return vectors.place() == place; }
 };
 
-/// Writes the score of every block to `scores`, of the same size.
+/// Writes the score of every block to `scores`, which has one element per block.
 inline const DeviceOperation<bool(const BlockVectors&, View<const float> query, View<float> scores)>
     kBlockScores;
 
@@ -41,16 +41,18 @@ class BlockIndex {
  public:
   BlockIndex(int64_t heads, int64_t vectors, int64_t head_dim);
 
-  /// Adds blocks [blocks, heads, vectors, head_dim], stored as `type` (KeyVectors), which must not
-  /// change.
+  /// Adds blocks with vectors [blocks, heads, vectors, head_dim], stored as `type` (KeyVectors).
+  /// All calls must pass the same type.
   void append(Queue& queue, View<const float> added, DType type);
   int64_t blocks() const { return vectors_.elements() / width(); }
-  /// Returns whether blocks of this type may be added.
+  /// Returns whether blocks with vectors of this type may be added.
   bool takes(DType type) const { return vectors_.takes(type); }
 
-  /// Returns the k blocks with the highest scores in ascending order, or all blocks if there are
-  /// fewer. Of equal scores the lower block wins. The score is the sum over heads of the largest
-  /// <query, vector>. query is [heads, head_dim]. The result is stored in `memory`.
+  /// Returns the numbers of the k blocks with the highest scores, in ascending order. If there are
+  /// fewer blocks, all are returned. If two blocks have equal scores, the lower number is
+  /// preferred. The score of a block is a sum over heads. Each head contributes the largest dot
+  /// product of its query and a vector of the block. query is [heads, head_dim]. The result is
+  /// stored in `memory`.
   RowList top(Queue& queue, View<const float> query, int64_t k, BlockSearch& memory);
   BlockVectors vectors() const {
     return {vectors_.stored(), vectors_.type(), heads_, count_, head_dim_};
@@ -74,11 +76,13 @@ class BlockIndex {
 
   int64_t heads_, count_, head_dim_;
   KeyVectors vectors_;  ///< [blocks, heads, count, head_dim]
-  bool has_copy_;       ///< on the host
-  /// vectors_ in Q4_0, minus the first block's first vector of each head. The subtraction shifts
-  /// all scores equally, and without it the part common to all keys would use most of the range.
+  bool has_copy_;       ///< whether there is a 4-bit copy, which only an index on the host has
+  /// A copy of vectors_ in Q4_0. Before rounding, the vector `common_` of the same head is
+  /// subtracted from each vector. This changes all scores equally. Without it, the part that all
+  /// keys have in common would use most of the 4-bit range.
   KeyVectors copy_;
-  std::vector<float> common_;  ///< the first block
+  /// Vectors of the first block, of which the first of each head is subtracted.
+  std::vector<float> common_;
 };
 
 }  // namespace longhaul

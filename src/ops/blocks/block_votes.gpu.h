@@ -8,7 +8,7 @@
 
 namespace longhaul::cuda {
 
-/// weights[chosen[i]] += weight. No index occurs twice in `chosen`.
+/// Adds `weight` to weights[chosen[i]] for each i below `count`. No index occurs twice in `chosen`.
 void add_weight(Stream stream, const int32_t* chosen, int64_t count, float weight, float* weights);
 
 /// All addresses are device addresses.

@@ -1,6 +1,6 @@
 #pragma once
-// Selects blocks by the votes of several heads (Ltri-LLM, arXiv:2412.04757, 3.5). Each head adds
-// its weight to the blocks with the best scores of this head.
+// Selects blocks by votes of several heads (Ltri-LLM, arXiv:2412.04757, section 3.5). Each head
+// adds its weight to the blocks that score best for this head.
 
 #include "ops/core/row_list.h"
 
@@ -11,37 +11,38 @@ void add_weight(Queue& queue, const RowList& chosen, float weight, View<float> w
 inline const DeviceOperation<bool(View<const int32_t> chosen, float, View<float> weights)>
     kAddWeight;
 
-/// Memory of a vote, reused from call to call.
+/// Buffers of a vote, reused between calls.
 struct BlockVote {
   Array<int32_t> order;
 };
 
-/// Returns the k blocks with the largest weight in ascending order, or all blocks if there are
-/// fewer. Of equal weights the higher score wins, then the lower block. The result is stored in
-/// `memory`.
+/// Returns the k blocks with the largest weights in ascending order, or all blocks if there are
+/// fewer. If weights are equal, the higher score is preferred, then the lower block. The result is
+/// stored in `memory`.
 RowList most_weighted(Queue& queue, View<const float> weights, View<const float> scores, int64_t k,
                       BlockVote& memory);
-/// There are more weights than rows.
+/// Writes the selected blocks to `rows`. There are more blocks than are selected.
 inline const DeviceOperation<bool(View<const float> weights, View<const float> scores,
                                   View<int32_t> rows)>
     kMostWeighted;
 
-/// The votes of the heads of one pass.
+/// The votes of the heads in one pass.
 class BlockVotes {
  public:
   /// Resets to no votes on `blocks` blocks.
   void clear(Queue& queue, int64_t blocks);
   bool any() const { return any_; }
-  /// Adds the vote of a head for `chosen`, with its scores of all blocks.
+  /// Adds the vote of a head for the blocks `chosen`. `scores` has this head's scores of all
+  /// blocks.
   void add(Queue& queue, const RowList& chosen, float weight, View<const float> scores);
-  /// Returns the k blocks with the largest weight. Of equal weights the higher score of the latest
-  /// head wins. The result is valid until the next call.
+  /// Returns the k blocks with the largest weights. If weights are equal, the block with the higher
+  /// score of the most recent head is preferred. The result is valid until the next call.
   RowList best(Queue& queue, int64_t k);
 
  private:
   bool any_ = false;
-  Array<float> weights_;  ///< per block: sum of weights of the heads that chose it
-  Array<float> latest_;   ///< per block: score by the latest head
+  Array<float> weights_;  ///< per block: sum of the weights of the heads that chose it
+  Array<float> latest_;   ///< per block: its score for the most recent head
   BlockVote memory_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Vectors of a key index (for looking up blocks), to be multiplied with queries.
+// Stores the vectors of an index of keys, which are multiplied by queries.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,30 +11,30 @@
 
 namespace longhaul {
 
-/// Stores the elements as `type`: BF16, F32 or Q4_0 (blocks of 32; NaN becomes 0, and values that
-/// are too large become KeyVectors::kLargestQ4_0).
+/// Converts elements to `type` and stores them: BF16, F32 or Q4_0 (blocks of 32). In Q4_0, NaN
+/// becomes 0, and values that are too large become KeyVectors::kLargestQ4_0.
 void store_vectors(Queue& queue, View<const float> elements, DType type, View<uint8_t> to);
 inline const DeviceOperation<bool(View<const float>, DType, View<uint8_t> to)> kStoreVectors;
 
-/// Stored as bf16 like most keys, as f32 for f32 products, or in Q4_0 (18 bytes for 32 elements) if
-/// every token reads many of them.
+/// Vectors in bf16 (as most keys), in f32 (for f32 products), or in Q4_0 (18 bytes for 32 elements,
+/// if every token reads many of them).
 class KeyVectors {
  public:
   /// Returns the index type for keys stored as `keys`.
   static DType type_for(DType keys) { return keys == DType::F32 ? DType::F32 : DType::BF16; }
 
-  /// Largest element that Q4_0 can hold; its scale is an f16.
+  /// Largest element that Q4_0 can represent. It is limited by the scale, which is an f16.
   static constexpr float kLargestQ4_0 = 4e5f;
 
-  /// Adds elements, in Q4_0 a multiple of 32. All elements of a list have one type: BF16, F32 or
-  /// Q4_0.
+  /// Appends elements. In Q4_0, their number must be a multiple of 32. All elements of a list must
+  /// have the same type.
   void append(Queue& queue, View<const float> elements, DType type);
-  /// Replaces all elements by stored ones.
+  /// Replaces all elements by elements that are already in stored form.
   void assign(Queue& queue, std::span<const uint8_t> stored, DType type) {
     type_ = type;
     bytes_.assign(queue, stored);
   }
-  /// Appends stored elements, on the host.
+  /// Appends elements that are already in stored form. Only on the host.
   void append_stored(std::span<const uint8_t> stored, DType type) {
     LH_ASSERT(takes(type));
     type_ = type;
@@ -46,14 +46,14 @@ class KeyVectors {
   int64_t elements() const;
   size_t bytes() const { return bytes_.bytes(); }
   void clear() { bytes_.clear(); }
-  /// Reads out.size() elements from `first` on, as f32. Not supported for Q4_0, nor on a device.
+  /// Reads elements [first, first + out.size()) as f32. Not supported for Q4_0, nor on a device.
   void read(int64_t first, std::span<float> out) const;
   DType type() const { return type_; }
   /// Returns whether elements of the type may be appended.
   bool takes(DType type) const { return bytes_.empty() || type == type_; }
-  /// The stored elements, in their present memory.
+  /// Returns the stored elements, on the device where they are.
   View<const uint8_t> stored() const { return bytes_.view(); }
-  /// Returns the elements as [elements() / width, width], on the host.
+  /// Returns the elements as a matrix [elements() / width, width]. Only on the host.
   TensorView rows(int64_t width) const;
 
   void archive(Archive& archive);  ///< throws UserError if the file is invalid

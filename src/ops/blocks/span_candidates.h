@@ -1,13 +1,14 @@
 #pragma once
-// Selects the spans of a block to keep, by one thread block in phases (block.h). Sums equal the
-// host's (ops/blocks/span_division.cc), in the host's order.
+// Selects the spans of a block of tokens to keep. One thread block runs the code in phases
+// (block.h). Sums are added in the order of the host code (ops/blocks/span_division.cc), so results
+// are equal.
 
 #include "ops/blocks/span_memory.h"
 
 namespace longhaul::cuda {
 
-/// A walk over the places at, at + step, at + 2 * step + growth, .... Each step is `growth` longer
-/// than the previous step.
+/// A sequence of places: at, at + step, at + 2 * step + growth, and so on. Each step is longer than
+/// the previous one by `growth`.
 struct Walk {
   int at, step, growth = 0;
 
@@ -15,8 +16,8 @@ struct Walk {
   LH_BOTH void pass(int k) { at = place(k), step += k * growth; }
 };
 
-/// Calls add(place, numbers[place]) for the first `count` places of a walk, in order. Eight values
-/// are loaded at once, since a load takes longer than an addition.
+/// Calls add(place, numbers[place]) for the first `count` places, in order. Eight values are loaded
+/// at once, because a load takes longer than an addition.
 template <class Add>
 LH_PHASES void in_order(int count, Walk walk, const float* numbers, Add&& add) {
   constexpr int kAtOnce = 8;
@@ -36,11 +37,11 @@ LH_PHASES void in_order(int count, Walk walk, const float* numbers, Add&& add) {
   }
 }
 
-/// Walks down column x of a triangle from the diagonal on.
+/// Returns the places of column x of a packed triangle, from the diagonal down.
 LH_BOTH Walk column_of(int x) { return {row_start(x) + x, x + 1, 1}; }
 
-/// Computes scores[x, y] = scores[x, y - 1] + sum of row y over columns [x, y], and stores it in
-/// `sums` at (y, x).
+/// Computes scores[x, y] = scores[x, y - 1] + the sum over columns j in [x, y] of row y of the map.
+/// Stores it in `sums` at (y, x).
 template <class Block>
 LH_PHASES void find_scores(const Block& block, int n, float threshold, const float* triangle,
                            float* sums) {
@@ -62,20 +63,21 @@ LH_PHASES void find_scores(const Block& block, int n, float threshold, const flo
   });
 }
 
-/// Returns whether a precedes b among the spans of a midpoint. Of equal spans the shortest comes
-/// first.
+/// Returns whether a is better than b among the spans of a midpoint. If scores are equal, the
+/// shorter span is better.
 LH_BOTH bool better_of_midpoint(const SpanRecord& a, const SpanRecord& b) {
   return b.end == 0 || a.score > b.score || (a.score == b.score && a.begin > b.begin);
 }
 
-/// Returns the number of threads that search the spans of a midpoint if there are `midpoints`.
+/// Returns the number of threads that search the spans of one midpoint.
 LH_BOTH int threads_of_midpoint(int midpoints) {
   constexpr int kMost = 8;  // one thread compares their results
   const int threads = kBlockThreads / midpoints;
   return threads < kMost ? threads : kMost;
 }
 
-/// Stores the best span of each midpoint and thread in s.candidates [threads, midpoints].
+/// Finds the best span of each midpoint and thread and stores it in s.candidates [threads,
+/// midpoints].
 template <class Block>
 LH_PHASES void find_candidates(const Block& block, SpanShared& s, int n, const float* scores) {
   const int midpoints = 2 * n - 1, threads = threads_of_midpoint(midpoints);
@@ -101,15 +103,14 @@ LH_BOTH float iou_of(const SpanRecord& a, const SpanRecord& b) {
   return static_cast<float>(both * both) / static_cast<float>(la * la + lb * lb - both * both);
 }
 
-/// Stores the candidates to keep in s.kept, from the best down. Returns their number to all
-/// threads.
+/// Stores the selected candidates in s.kept, best first. Returns their number to all threads.
 template <class Block>
 LH_PHASES int keep_spans(const Block& block, SpanShared& s, const SpanTask& task) {
   const int midpoints = 2 * task.n - 1, threads = threads_of_midpoint(midpoints);
   SpanRecord best{0, 0, 0};
   int at = 0;
   for (int round = 0;; ++round) {
-    // Upper half: the score. Lower half: prefers the lowest midpoint among equals.
+    // The upper half is the score. The lower half prefers the lowest midpoint if scores are equal.
     const uint64_t key = block.largest_key(s.largest, round % 2, [&](int t) -> uint64_t {
       if (t >= midpoints) return 0;
       SpanRecord& own = s.candidates[t];

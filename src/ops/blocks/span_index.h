@@ -1,6 +1,6 @@
 #pragma once
-// The index of the blocks of one layer (Ltri-LLM, arXiv:2412.04757, 3.3 and 3.4). A block is a list
-// of spans, and a span is a list of vectors.
+// The index of the blocks of one layer (Ltri-LLM, arXiv:2412.04757, sections 3.3 and 3.4). A block
+// is a list of spans, and a span is a list of vectors.
 
 #include <cstdint>
 #include <vector>
@@ -11,26 +11,27 @@
 
 namespace longhaul {
 
-/// One key per span, which is the mean of the keys of all tokens of the span. It is assigned to the
-/// span's first token. The memory is reused from call to call.
+/// One mean key per span: the mean of the keys of the tokens that represent it. It is assigned to
+/// the span's first token. The memory is reused between calls.
 struct SpanMeans {
-  SpanTokens tokens;  ///< one token per span
+  SpanTokens tokens;  ///< one token per span, the first one
   Array<float> keys;  ///< [blocks, spans, width], zeros after the last span
 };
 
-/// Computes means of `keys` in the layout of gather_span_keys() for `tokens`.
+/// Computes the mean of `keys` over each span of `tokens`. `keys` has the layout of
+/// gather_span_keys().
 void mean_of_spans(Queue& queue, const SpanTokens& tokens, View<const float> keys,
                    SpanMeans& means);
-/// Writes the contents of SpanMeans, whose sizes are set.
+/// Writes the contents of SpanMeans, whose arrays are already allocated.
 inline const DeviceOperation<bool(const SpanTokens&, View<const float> keys, SpanTokens& one,
                                   View<float> means)>
     kMeanOfSpans;
 
-/// Memory of a look-up, reused from call to call.
+/// Buffers of a search, reused between calls.
 struct SpanSearch {
-  Array<float> dots;          ///< products of an index's vectors with the queries
-  Array<float> products;      ///< on a rank: products, or their sums by span
-  std::vector<float> common;  ///< products of the queries with the common vector
+  Array<float> dots;          ///< dot products of the index's vectors and the queries
+  Array<float> products;      ///< with several ranks: products, or their sums per span
+  std::vector<float> common;  ///< dot products of the queries and the common vector
   std::vector<MatvecJob> jobs;
   ActivationRows decode;
   LinearInput many;
@@ -38,37 +39,42 @@ struct SpanSearch {
 
 class SpanIndex {
  public:
-  /// Limits: spans per block and vectors per span.
+  /// `spans` is the largest number of spans per block, and `most` the largest number of vectors per
+  /// span.
   SpanIndex(int spans, int most) : spans_(spans), most_(most) {}
 
   /// Adds blocks with the vectors of their spans (gather_span_keys()), stored as `type`
-  /// (KeyVectors). Q4_0 rounds scores, and needs a width that is a multiple of 32. Width and type
-  /// must not change between calls. May modify the vectors.
+  /// (KeyVectors). Q4_0 rounds the scores and requires a width that is a multiple of 32. All calls
+  /// must have the same width and type. The function may modify `vectors`.
   void add_blocks(Queue& queue, const SpanTokens& spans, View<float> vectors, DType type);
-  /// Variant of add_blocks() for single spans, on the host; vectors are [count, width].
+  /// Adds a single span with vectors [count, width] to the current block. Only on the host.
   void add_span(View<const float> vectors, int64_t width, DType type);
+  /// Ends the current block. The next span begins a new block.
   void end_block();
 
   int64_t blocks() const { return blocks_; }
-  int64_t vectors() const;  ///< only on the host
+  int64_t vectors() const;  ///< number of vectors; only on the host
   size_t bytes() const;     ///< bytes of the vectors
   /// Returns whether vectors of the type may be added.
   bool takes(DType type) const;
 
-  /// Writes to scores [blocks()] for every block the largest value over its spans and over the
-  /// queries. The value of a span is the sum or the largest of <query, vector> over its vectors.
+  /// Writes the score of every block to scores [blocks()]. A span's value for a query is the sum,
+  /// or the maximum, of the dot products of the query and its vectors. The score of a block is the
+  /// largest value over its spans and over the queries.
   void scores(Queue& queue, const VectorList& queries, SpanSimilarity rule, SpanSearch& memory,
               View<float> scores);
-  /// Variant for vectors that are divided over ranks: the vectors of the index and the queries are
-  /// this rank's part of the elements. Products are summed over the ranks before the maximum.
+  /// Computes scores() for vectors that are divided over ranks. The index and the queries hold this
+  /// rank's part of the elements of each vector. Dot products are summed over the ranks before the
+  /// maximum is formed.
   void scores_of_ranks(Queue& queue, const VectorList& queries, SpanSimilarity rule,
                        SpanSearch& memory, View<float> scores);
 
-  /// Throws UserError if the file is invalid.
+  /// Saves or restores the index. Throws UserError if the file is invalid.
   void archive(Archive& archive, int64_t width);
 
  private:
-  /// Blocks whose products with all queries stay in the caches until their scores are computed.
+  /// Some blocks. The dot products of their vectors and all queries stay in the caches until the
+  /// scores are computed.
   struct Group {
     KeyVectors vectors;               ///< [vectors, width]
     std::vector<int32_t> span_ends;   ///< per span: number of vectors up to its end
@@ -104,10 +110,10 @@ class SpanIndex {
 
   int spans_, most_;
   int64_t blocks_ = 0;
-  /// With Q4_0: the first vector, which is subtracted from all. Otherwise the part common to all
-  /// keys would use most of the range.
+  /// In Q4_0: the first vector, which is subtracted from all vectors. Without this, the part that
+  /// all keys have in common would use most of the 4-bit range.
   std::vector<float> common_;
-  std::vector<Group> groups_;  ///< kGroupBlocks blocks each, fewer in the last one
+  std::vector<Group> groups_;  ///< kGroupBlocks blocks each; the last group may have fewer
   SpanSlots slots_;            ///< on a device: all blocks
 };
 

@@ -1,21 +1,21 @@
 #pragma once
-// Data for the division of a block of tokens into spans (ops/blocks/span_phases.h).
+// Data structures for dividing a block of tokens into spans (ops/blocks/span_phases.h).
 
 #include "ops/choose/select_phases.h"
 
 namespace longhaul::cuda {
 
-inline constexpr int kMostSpanTokens = 512;  ///< per block: each midpoint has a thread
-/// Blocks up to this length keep their triangles in shared memory. They need 66 KB, beside 26 KB
-/// for SpanShared (the smallest card, sm_86, has 99 KB).
+inline constexpr int kMostSpanTokens = 512;  ///< per block, because each midpoint has a thread
+/// Blocks up to this length keep their triangles in shared memory. The triangles take 66 KB, and
+/// SpanShared takes 26 KB. The cards with the least shared memory (sm_86) have 99 KB.
 inline constexpr int kSharedSpanTokens = 128;
 
-/// Index of a row in a block's packed lower triangle: value (i, j) is at row_start(i) + j.
-/// Consecutive rows begin in different banks, so a warp reads columns, rows and diagonals without
-/// bank conflicts.
+/// Returns the index at which row i of a packed lower triangle begins: value (i, j) is at
+/// row_start(i) + j. Consecutive rows begin in different banks. A warp thus reads columns, rows and
+/// diagonals without bank conflicts.
 LH_BOTH constexpr int row_start(int i) { return i * (i + 1) / 2; }
 
-/// A candidate span: the best of its midpoint.
+/// A candidate: the best span of its midpoint.
 struct SpanRecord {
   int32_t begin, end;
   float score;
@@ -27,15 +27,17 @@ struct SpanTask {
   int n = 0, stride = 0;
   const float* votes = nullptr;  ///< [n, heads]; null: the votes are column sums of the map
   int heads = 0;
-  double level = 0;  ///< quantile of the map used as threshold
+  double level = 0;  ///< quantile of the map that is used as threshold
   float most_iou = 0, lambda = 0;
-  int most_spans = 0, most_tokens = 0;  ///< largest number of spans, and of tokens per span
-  bool before = true, after = false;    ///< whether neighbours before and after a span count
-  int32_t* out = nullptr;               ///< in the format of SpanTokens (ops/blocks/span_vectors.h)
-  std::byte* scratch = nullptr;         ///< span_scratch_bytes()
+  /// Largest number of spans, and of representative tokens per span.
+  int most_spans = 0, most_tokens = 0;
+  /// Whether tokens before, and after, a span count as neighbours.
+  bool before = true, after = false;
+  int32_t* out = nullptr;        ///< in the format of SpanTokens (ops/blocks/span_vectors.h)
+  std::byte* scratch = nullptr;  ///< span_scratch_bytes()
 };
 
-/// Consecutive parts of the scratch.
+/// The arrays in the scratch memory, one after the other.
 struct SpanScratch {
   float* triangle;   ///< [row_start(n)]
   float* sums;       ///< [row_start(n)]
@@ -52,12 +54,12 @@ LH_BOTH int64_t span_scratch_bytes(int n, int spans, int tokens) {
   return (bytes + 255) / 256 * 256;
 }
 
-/// Consecutive blocks of tokens: the first block, of `stride` tokens, and the total number of
-/// tokens.
+/// Tasks for consecutive blocks of tokens. `first` is the first block, with `stride` tokens.
+/// `tokens` is the total number of tokens.
 struct SpanTasks {
   SpanTask first;
   int64_t tokens = 0;
-  int64_t record = 0, scratch_bytes = 0;  ///< size of a block's record and of its scratch
+  int64_t record = 0, scratch_bytes = 0;  ///< size of a block's record in `out`, and of its scratch
 
   LH_BOTH int64_t blocks() const { return (tokens + first.stride - 1) / first.stride; }
   LH_BOTH SpanTask of(int64_t b) const {
@@ -72,28 +74,28 @@ struct SpanTasks {
   }
 };
 
-/// A search for one of many keys by three digits.
+/// State of a search for the key with a given rank. The search determines the key in three digits.
 struct QuantileShared {
   static constexpr int kDigit = 11;
   uint32_t bins[1 << kDigit];
   ScanShared scan;
-  uint32_t prefix;  ///< known digits of the key
-  uint32_t rank;    ///< rank of the key among the keys with the prefix
-  uint32_t same;    ///< number of keys with the prefix
+  uint32_t prefix;  ///< digits of the key that are already known
+  uint32_t rank;    ///< rank of the key among the keys with this prefix
+  uint32_t same;    ///< number of keys with this prefix
 };
 
 struct SpanShared {
-  union {  // candidates are stored after the threshold is found
+  union {  // the candidates are stored after the threshold has been found
     QuantileShared quantile;
     SpanRecord candidates[2 * kMostSpanTokens];
   };
   LargestKeyShared largest;
-  SumShared<2> sums;                 ///< per warp: attention of a span, and of its neighbours
+  SumShared<2> sums;  ///< per warp: attention within a span, and between it and its neighbours
   uint32_t votes[kMostSpanTokens];   ///< order_key() of each token's votes
-  SpanRecord kept[kMostSpanTokens];  ///< from the best down
+  SpanRecord kept[kMostSpanTokens];  ///< selected spans, best first
   int16_t counts[kMostSpanTokens];   ///< number of representative tokens per span
   int32_t ends[kMostSpanTokens];     ///< prefix sums of counts
-  bool out[2 * kMostSpanTokens];     ///< candidates that were kept or are ruled out
+  bool out[2 * kMostSpanTokens];     ///< candidates that are selected or excluded
 };
 
 }  // namespace longhaul::cuda

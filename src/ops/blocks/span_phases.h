@@ -1,9 +1,9 @@
 #pragma once
 // Divides a block of tokens into spans and chooses the tokens that represent them
-// (ops/blocks/span_division.h, ops/blocks/span_vectors.h), by one thread block in phases (block.h).
-// Sums equal the host's in the host's order, except those of span_ratio(). A layer's pass waits for
-// few thread blocks here, so latency matters. For 128 tokens and four spans there are 23 barriers,
-// and no thread adds more than 128 values between two of them.
+// (ops/blocks/span_division.h, ops/blocks/span_vectors.h). One thread block runs the code in phases
+// (block.h). Sums are added in the order of the host code, except those of span_ratio(). There are
+// only few thread blocks per layer, so latency matters. For 128 tokens and four spans, there are 23
+// barriers, and no thread adds more than 128 values between two of them.
 
 #include <cmath>
 
@@ -12,7 +12,7 @@
 
 namespace longhaul::cuda {
 
-/// Distance between tokens in the staged votes. It is odd, since a warp reads the votes of 32
+/// Distance between tokens in the staged votes. It is odd, because a warp reads the votes of 32
 /// tokens at once.
 LH_BOTH int votes_pitch(int heads) { return heads | 1; }
 LH_BOTH bool stages_votes(const SpanTask& task) {
@@ -20,7 +20,8 @@ LH_BOTH bool stages_votes(const SpanTask& task) {
          int64_t{task.n} * votes_pitch(task.heads) <= int64_t{row_start(task.n)};
 }
 
-/// Copies the lower triangle of the map to `triangle`, and the votes to `staged` if they fit.
+/// Copies the lower triangle of the map to `triangle`. Also copies the votes to `staged` if they
+/// fit.
 template <class Block>
 LH_PHASES void read_block(const Block& block, SpanShared& s, const SpanTask& task, float* triangle,
                           float* staged) {
@@ -46,7 +47,7 @@ LH_PHASES void read_block(const Block& block, SpanShared& s, const SpanTask& tas
   });
 }
 
-/// Sums the votes of the thread's token into s.votes.
+/// Stores the sum of the votes of token t in s.votes.
 LH_BOTH void add_votes(SpanShared& s, const SpanTask& task, const float* triangle,
                        const float* staged, int t) {
   const int j = t - (kBlockThreads - kMostSpanTokens);
@@ -63,8 +64,9 @@ LH_BOTH void add_votes(SpanShared& s, const SpanTask& task, const float* triangl
   s.votes[j] = order_key(sum);
 }
 
-/// Adds thread t's part of a span's own attention and of the attention between it and its
-/// neighbours. It covers columns t, t + 32, ... of the span's rows `first`, first + step, ...
+/// Adds thread t's share of the attention within a span, and of the attention between the span and
+/// its neighbours. The share covers columns t, t + 32, ... of rows `first`, first + step, ... of
+/// the span.
 LH_BOTH void add_attention(const SpanTask& task, const SpanRecord& span, const float* triangle,
                            int first, int step, int t, double (&sums)[2]) {
   constexpr int kAtOnce = 4;
@@ -101,8 +103,8 @@ LH_BOTH int tokens_of_span(const SpanTask& task, const SpanRecord& span, double 
   return count > 1 ? count : 1;
 }
 
-/// Stores the number of tokens of each of `spans` spans in s.counts. All warps are shared out among
-/// the spans.
+/// Stores the number of representative tokens of each span in s.counts. The warps are distributed
+/// over the spans.
 template <class Block>
 LH_PHASES void count_tokens(const Block& block, SpanShared& s, const SpanTask& task, int spans,
                             const float* triangle) {
@@ -130,7 +132,7 @@ LH_PHASES void count_tokens(const Block& block, SpanShared& s, const SpanTask& t
 }
 
 /// Returns the rank of token i in its span: the number of tokens with more votes, or with as many
-/// and a lower index.
+/// votes and a lower index.
 LH_BOTH int rank_in_span(const SpanShared& s, const SpanRecord& span, int i) {
   const uint32_t own = s.votes[i];  // positive, as all keys are
   int before = 0;
@@ -139,7 +141,7 @@ LH_BOTH int rank_in_span(const SpanShared& s, const SpanRecord& span, int i) {
   return before;
 }
 
-/// Takes the tokens of the lowest ranks of every span, in ascending order. by_rank [spans,
+/// Writes the tokens with the lowest ranks of every span, in ascending order. by_rank [spans,
 /// most_tokens] is scratch.
 template <class Block>
 LH_PHASES void take_tokens(const Block& block, SpanShared& s, const SpanTask& task, int spans,
@@ -182,7 +184,8 @@ LH_PHASES void take_tokens(const Block& block, SpanShared& s, const SpanTask& ta
   });
 }
 
-/// `triangle` and `sums` have row_start(n) values each, in shared memory if they fit.
+/// Divides a block into spans and chooses their tokens. `triangle` and `sums` have row_start(n)
+/// values each, in shared memory if they fit.
 template <class Block>
 LH_PHASES void choose_span_tokens(const Block& block, SpanShared& s, const SpanTask& task,
                                   float* triangle, float* sums) {

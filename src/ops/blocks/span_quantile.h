@@ -1,11 +1,11 @@
 #pragma once
-// The quantile of a block's map, by one thread block in phases (block.h).
+// Computes a quantile of a block's map. One thread block runs the code in phases (block.h).
 
 #include "ops/blocks/span_memory.h"
 
 namespace longhaul::cuda {
 
-/// a + b * c with two roundings.
+/// Returns a + b * c with two roundings.
 LH_BOTH float sum_of_product(float a, float b, float c) {
 #ifdef __CUDA_ARCH__
   return __fadd_rn(a, __fmul_rn(b, c));
@@ -14,19 +14,19 @@ LH_BOTH float sum_of_product(float a, float b, float c) {
 #endif
 }
 
-/// Thread t clears its share of the bins of find_rank(). A barrier must follow before find_rank()
-/// is called.
+/// Clears thread t's share of the bins of find_rank(). A barrier must follow before find_rank() is
+/// called.
 LH_BOTH void clear_bins(QuantileShared& s, int t) {
   LH_UNROLL(1)
   for (int i = t; i < 1 << QuantileShared::kDigit; i += kBlockThreads) s.bins[i] = 0;
   if (t == 0) s.prefix = 0;
 }
 
-/// Finds the key of rank `rank` (0: the lowest) among n numbers. s.prefix gets its order_key(),
-/// s.rank its place among its equals, s.same their number. Each digit takes three barriers. Digits
-/// have 11, 11 and 10 bits: they spread over more bins than bytes would, since most numbers have
-/// equal exponents. clear_bins() must have run. Thread t also calls beside(t) while the first digit
-/// is counted.
+/// Finds the key of rank `rank` (0: the lowest) among n numbers. s.prefix receives its order_key(),
+/// s.rank its rank among equal keys, and s.same the number of equal keys. Each digit takes three
+/// barriers. Digits have 11, 11 and 10 bits. Most numbers have equal exponents, and such digits
+/// spread over more bins than bytes would. clear_bins() must have run. Thread t also calls
+/// beside(t) while the first digit is counted.
 template <class Block, class Beside>
 LH_PHASES void find_rank(const Block& block, QuantileShared& s, const float* numbers, int n,
                          uint32_t rank, Beside&& beside) {
@@ -64,7 +64,7 @@ LH_PHASES void find_rank(const Block& block, QuantileShared& s, const float* num
   }
 }
 
-/// Returns the quantile of n numbers, interpolated linearly, to all threads.
+/// Returns the quantile `level` of n numbers to all threads. It is interpolated linearly.
 template <class Block, class Beside>
 LH_PHASES float quantile_of(const Block& block, QuantileShared& s, LargestKeyShared& largest,
                             const float* numbers, int n, double level, Beside&& beside) {
@@ -74,7 +74,8 @@ LH_PHASES float quantile_of(const Block& block, QuantileShared& s, LargestKeySha
   const uint32_t low = s.prefix;
   const bool last = below + 1 == static_cast<uint32_t>(n), same = s.rank + 1 < s.same;
   if (last || same) return float_of_key(low);  // all threads agree
-  // Finds the lowest key above. Its complement is the largest; keys that are not above count as 0.
+  // Finds the lowest key above `low`. Its complement is the largest, and keys that are not above
+  // `low` count as 0.
   const uint64_t next = block.largest_key(largest, 1, [&](int t) {
     uint32_t most = 0;
     LH_UNROLL(1)

@@ -1,6 +1,6 @@
 #pragma once
-// Converts the arguments of ops/blocks/span_vectors.h and ops/blocks/span_slots.h for the kernels.
-// Host code without CUDA.
+// Converts arguments of ops/blocks/span_vectors.h and ops/blocks/span_slots.h to kernel arguments.
+// This is host code without CUDA.
 
 #include "ops/blocks/span_scores.gpu.h"
 #include "ops/blocks/span_slots.h"
@@ -8,8 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// Returns tasks for the blocks, which write to `tokens`. The caller must still set the first
-/// block's scratch.
+/// Returns tasks for the blocks, which write to `tokens`. The caller must still set the scratch
+/// memory of the first block.
 SpanTasks span_tasks(const DividedTokens& blocks, const SpanTokenRule& rule, int32_t* tokens);
 
 inline TokenRecords token_records(const SpanTokens& tokens) {

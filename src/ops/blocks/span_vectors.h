@@ -1,12 +1,12 @@
 #pragma once
-// The vectors that represent a span of tokens in Ltri-LLM's look-ups (arXiv:2412.04757, 3.3 and
-// 3.4). A block is divided into spans by its attention map (ops/blocks/span_division.h). The n
-// tokens of a span s with most votes represent it. n grows as its neighbours hold less information
-// on it:
+// The vectors that represent a span of tokens in Ltri-LLM's searches (arXiv:2412.04757, sections
+// 3.3 and 3.4). A block is divided into spans by its attention map (ops/blocks/span_division.h). A
+// span s is represented by its n tokens with the most votes. n is larger if the neighbours of s
+// contain less information about it:
 //
-//   n = ceil(|s| * exp(-lambda * (1 - ratio(s)))), from 1 to `most` and |s|
+// n = ceil(|s| * exp(-lambda * (1 - ratio(s)))), at least 1 and at most `most` and |s|
 //
-// The vectors are the keys of these tokens in the index, and their queries in rows that look up.
+// The index holds the keys of these tokens. Rows that search the index use their queries.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,7 +18,8 @@
 
 namespace longhaul {
 
-/// Vectors whose number is known only to the operations. Reused from call to call.
+/// A list of vectors whose number is known only to operations on its device. The memory is reused
+/// between calls.
 class VectorList {
  public:
   /// Reserves room for `most` vectors of `width` values.
@@ -29,15 +30,15 @@ class VectorList {
   }
   int64_t width() const { return width_; }
   int64_t most() const { return numbers_.size() / width_; }
-  /// [most, width], of which the first count() are valid
+  /// Returns all vectors [most, width], of which the first count() are valid.
   View<float> numbers() { return numbers_.view(); }
   View<const float> numbers() const { return numbers_.view(); }
-  View<int32_t> counted() { return count_.view(); }  ///< [1]
+  View<int32_t> counted() { return count_.view(); }  ///< [1]: number of valid vectors
   View<const int32_t> counted() const { return count_.view(); }
 
-  VectorList on_host(Queue& queue) const;  ///< a copy; waits
+  VectorList on_host(Queue& queue) const;  ///< returns a copy in host memory; waits for the queue
 
-  // On the host:
+  // The following functions require that the list is on the host.
   int64_t count() const { return host(counted())[0]; }
   std::span<const float> vectors() const {
     return host(numbers()).first(static_cast<size_t>(count() * width_));
@@ -49,23 +50,26 @@ class VectorList {
   Array<int32_t> count_;
 };
 
-/// Rule for the division of a block and the number of representative tokens per span.
+/// The rule by which a block is divided, and by which the number of representative tokens per span
+/// is computed.
 struct SpanTokenRule {
-  float theta = 0;  ///< quantile of the block's map that is subtracted from it
-  float phi = 0;    ///< largest overlap of two spans
-  int spans = 1;    ///< most spans of the block
-  int most = 1;     ///< most tokens of a span
+  float theta = 0;  ///< quantile of the block's map that is used as threshold
+  float phi = 0;    ///< largest IoU of two spans
+  int spans = 1;    ///< largest number of spans of a block
+  int most = 1;     ///< largest number of tokens of a span
   SpanNeighbours neighbours = SpanNeighbours::kRow;
-  float lambda = 0;  ///< rate at which the number of tokens decreases
+  float lambda = 0;  ///< the larger, the fewer tokens represent a span
 };
 
-/// Tokens of consecutive blocks of `block` each; the last block may have fewer.
+/// Tokens of consecutive blocks of `block` tokens each. The last block may have fewer.
 struct DividedTokens {
   int64_t tokens = 0;
   int block = 0;
-  /// [tokens, block]: below the diagonal, attention to tokens of the same block
+  /// [tokens, block]: the attention of each token to the tokens of its block. Only entries up to
+  /// the diagonal are used.
   View<const float> maps;
-  View<const float> votes;  ///< [tokens, heads]; empty: use the attention received within the block
+  /// [tokens, heads]; empty: the attention received within the block is used.
+  View<const float> votes;
 
   int64_t blocks() const { return (tokens + block - 1) / block; }
   bool lies_on(Place place) const {
@@ -76,19 +80,19 @@ struct DividedTokens {
   }
 };
 
-/// Blocks [first, first + count).
+/// A range of blocks: [first, first + count).
 struct SomeBlocks {
   int64_t first = 0, count = 0;
 };
 
-/// The tokens that represent the spans of some blocks. Their number is known only to the
-/// operations. Reused from call to call.
+/// The tokens that represent the spans of several blocks. Their number is known only to operations
+/// on their device. The memory is reused between calls.
 class SpanTokens {
  public:
   /// The tokens of one block, on the host.
   struct Block {
     std::span<const int32_t> ends;    ///< per span: number of tokens up to its end
-    std::span<const int32_t> tokens;  ///< span after span, numbered within the block
+    std::span<const int32_t> tokens;  ///< span after span; token numbers within the block
   };
 
   void resize(Queue& queue, int64_t blocks, int spans, int most_tokens_of_a_span) {
@@ -96,9 +100,9 @@ class SpanTokens {
     most_ = most_tokens_of_a_span;
     numbers_.resize(queue, blocks * record());
   }
-  int spans() const { return spans_; }                      ///< most spans of a block
-  int64_t most() const { return int64_t{spans_} * most_; }  ///< most tokens of a block
-  /// Values per block: its number of spans; `spans()` ends; `most()` tokens.
+  int spans() const { return spans_; }                      ///< largest number of spans of a block
+  int64_t most() const { return int64_t{spans_} * most_; }  ///< largest number of tokens of a block
+  /// Returns the number of values per block: its number of spans, spans() ends, and most() tokens.
   int64_t record() const { return 1 + spans_ + most(); }
   int64_t blocks() const { return numbers_.size() / record(); }
   View<int32_t> numbers() { return numbers_.view(); }
@@ -117,44 +121,46 @@ class SpanTokens {
   Array<int32_t> numbers_;
 };
 
-/// Divides blocks of tokens by their maps. A token has the sum of the votes of all query heads.
+/// Divides blocks of tokens by their maps and chooses the tokens that represent the spans. The
+/// votes of all query heads for a token are summed.
 void choose_span_tokens(Queue& queue, const DividedTokens& blocks, const SpanTokenRule& rule,
                         SpanTokens& tokens);
-/// Writes the numbers of SpanTokens.
+/// Writes the values of SpanTokens.
 inline const DeviceOperation<bool(const DividedTokens&, const SpanTokenRule&, View<int32_t> tokens)>
     kChooseSpanTokens;
 
-/// Gathers the stored keys of all tokens, concatenated over `lists`. In block b, a token's row is
-/// first + b * block + token. `memory` gets [blocks, tokens.most(), width], with zeros after the
-/// last token.
+/// Gathers the stored keys of all tokens. The keys of one token in all `lists` are concatenated. A
+/// token of block b is stored in row first + b * block + token. The result [blocks, tokens.most(),
+/// width] is stored in `memory`. Rows after a block's last token are zeros.
 View<float> gather_span_keys(Queue& queue, std::span<const PagedRows> lists, int64_t first,
                              int block, const SpanTokens& tokens, Array<float>& memory);
 inline const DeviceOperation<bool(std::span<const PagedRows>, int64_t first, int block,
                                   const SpanTokens&, View<float> keys)>
     kGatherSpanKeys;
 
-/// Queries of look-ups. The query of a row is the query of one head, or the sums of the queries of
-/// each KV head's query heads, concatenated over KV heads. <query, key> is then the score of the
-/// head without scale, or the sum of the scores of all heads.
+/// Queries with which the index is searched. If `head` is set, the query vector of a row is the
+/// query of this head, and its dot product with a key is the unscaled attention score. Otherwise
+/// the queries of each KV head's query heads are summed, and the sums are concatenated over KV
+/// heads. The dot product is then the sum of the scores of all heads.
 struct SpanQueries {
   View<const float> q;  ///< [rows, heads, head_dim]
   int heads = 0, kv_heads = 0;
   int head_dim = 0;
-  int head = -1;             ///< query head; below 0: all
-  bool sum_of_span = false;  ///< sum a span's queries
+  int head = -1;             ///< index of the query head; negative: all heads
+  bool sum_of_span = false;  ///< whether the queries of the tokens of a span are summed
 
   int64_t width() const { return int64_t{head >= 0 ? 1 : kv_heads} * head_dim; }
   bool lies_on(Place place) const { return q.place() == place; }
 };
 
-/// Sets the queries of the tokens of some blocks with `block` rows each. Row 0 is the first row of
-/// the first of these blocks.
+/// Sets `to` to the query vectors of the tokens of some blocks, which have `block` rows each. Row 0
+/// of the queries is the first row of the first of these blocks.
 void set_span_queries(Queue& queue, const SpanQueries& queries, int block, const SpanTokens& tokens,
                       const SomeBlocks& blocks, VectorList& to);
 inline const DeviceOperation<bool(const SpanQueries&, int block, const SpanTokens&,
                                   const SomeBlocks&, VectorList&)>
     kSpanQueries;
-/// Sets the queries of each of the rows [begin, end).
+/// Sets `to` to the query vectors of rows [begin, end).
 void set_row_queries(Queue& queue, const SpanQueries& queries, int64_t begin, int64_t end,
                      VectorList& to);
 inline const DeviceOperation<bool(const SpanQueries&, int64_t begin, int64_t end, VectorList&)>

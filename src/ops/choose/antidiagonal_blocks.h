@@ -1,9 +1,10 @@
 #pragma once
-// Selects key blocks as XAttention does (arXiv:2503.16428), which scores blocks by their
-// antidiagonals. The product of S concatenated queries, in reverse order, and S concatenated keys
-// is the sum of S products on an antidiagonal. A block's score is the softmax over such groups of
-// keys, summed over the block. Every tile of rows then takes the best blocks until they hold a
-// share of its scores. Blocks are as long as tiles.
+// Selects key blocks as XAttention does (arXiv:2503.16428). A group is S consecutive rows, or S
+// consecutive keys. The dot product of the S concatenated queries of a group, in reverse order, and
+// the S concatenated keys of another is the sum of S scores on an antidiagonal. The softmax over
+// groups of keys, summed over a block, is the score of the block. Each tile of rows then selects
+// the best blocks until they hold a given share of its scores. A block has as many keys as a tile
+// has rows.
 
 #include <span>
 #include <vector>
@@ -14,35 +15,36 @@
 
 namespace longhaul {
 
-/// Most elements of S concatenated keys.
+/// Largest number of elements of S concatenated keys.
 inline constexpr int kMostGroupElements = 2048;
-/// Number of rows whose scores exist at a time.
+/// Number of rows whose scores are held in memory at a time.
 inline constexpr int64_t kAntidiagonalRows = 4096;
 
 struct AntidiagonalRule {
-  int stride = 8;   ///< S: divides a tile, and a page of the keys
+  int stride = 8;   ///< S: a divisor of the tile size and of the page size
   double norm = 1;  ///< divides the scores before their softmax
 };
 
-/// The query heads of a KV head.
+/// The query heads of one KV head.
 struct AntidiagonalHeads {
   int head_begin = 0, head_count = 0;
   PagedRows keys;  ///< row i is token i; covers all keys of the grid
-  /// [head_count]: share of a tile's scores that its blocks must hold
+  /// [head_count]: share of a tile's scores that its selected blocks must hold.
   std::span<const double> shares;
   View<uint8_t> seen;  ///< [head_count, grid.tiles(), grid.blocks()]: 1 if a tile sees a block
 };
 
-/// Attention of the row groups [first, end), counted from the context's first token, to blocks of
-/// keys.
+/// The attention of row groups [first, end) to blocks of keys. Groups are counted from the
+/// context's first token.
 struct GroupMasses {
   const TileGrid& grid;
-  int per_block = 0;  ///< groups
+  int per_block = 0;  ///< groups per block
   int64_t first = 0, end = 0;
-  std::span<const View<float>> masses;  ///< per KV head: [groups, head_count, blocks up to `end`]
+  /// Per KV head: [groups, head_count, blocks], where blocks reach up to `end`.
+  std::span<const View<float>> masses;
 };
 
-/// Memory of the selection, reused from call to call.
+/// Buffers that are reused between calls.
 struct AntidiagonalMemory {
   struct Worker {
     Array<float> scores, sorted;
@@ -55,24 +57,24 @@ struct AntidiagonalMemory {
   std::vector<View<float>> masses;
   std::vector<Worker> workers;
 
-  /// Returns the bytes held for passes of `rows` rows over `keys` keys, with `heads` query heads.
+  /// Returns the bytes of the buffers for passes of `rows` rows over `keys` keys.
   static size_t bytes_for(const AntidiagonalRule& rule, int tile, int heads, int head_dim,
                           int64_t rows, int64_t keys);
 };
 
-/// Writes `seen` of every head for the grid's rows, which are the queries of the call (rotated, one
-/// form). Groups of S rows are counted from the context's first token. A group that is only partly
-/// in the grid does not contribute to the scores. A tile without a whole group sees every block up
-/// to its own. Returns false without writing if the grid contains no whole group.
+/// Writes `seen` of every head for the rows of the grid. The queries of `call` are these rows,
+/// rotated, in one form. Groups of S rows are counted from the context's first token. A group that
+/// is only partly in the grid does not contribute to the scores. A tile without a whole group sees
+/// every block up to its own. Returns false and writes nothing if the grid contains no whole group.
 bool choose_antidiagonal_blocks(const AttendCall& call, const TileGrid& grid,
                                 const AntidiagonalRule& rule,
                                 std::span<const AntidiagonalHeads> heads,
                                 AntidiagonalMemory& memory);
 
-// The steps of choose_antidiagonal_blocks() besides block_mass(). A device implements all of them
-// or none.
-/// Writes the rows of each group of q [groups * stride, heads, head_dim], the group's last row
-/// first, to `rounded` [groups, heads, stride, head_dim] in bf16.
+// The steps of choose_antidiagonal_blocks() other than block_mass(). A device implements all of
+// them or none.
+/// Writes the rows of each group of q [groups * stride, heads, head_dim] in reverse order to
+/// `rounded` [groups, heads, stride, head_dim], in bf16.
 inline const DeviceOperation<bool(View<const float> q, int64_t groups, int stride, int heads,
                                   int head_dim, View<uint8_t> rounded)>
     kLayOutGroups;

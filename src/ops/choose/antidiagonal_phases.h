@@ -1,6 +1,6 @@
 #pragma once
-// Phase code (block.h) that chooses blocks of keys for a tile by the scores of their antidiagonals
-// (ops/choose/antidiagonal_blocks.h).
+// Chooses blocks of keys for a tile by the scores of their antidiagonals
+// (ops/choose/antidiagonal_blocks.h). One thread block runs the code in phases (block.h).
 
 #include <cmath>
 
@@ -8,7 +8,7 @@
 
 namespace longhaul::cuda {
 
-/// The query heads of one KV head. Each tile chooses blocks by the attention of its groups of rows.
+/// The query heads of one KV head. Each tile chooses blocks by the attention of its row groups.
 struct AntidiagonalTask {
   const float* masses;   ///< [groups, head_count, blocks]
   const double* shares;  ///< [head_count]
@@ -16,10 +16,12 @@ struct AntidiagonalTask {
   float* scores;         ///< [head_count, tiles, grid blocks] scratch
   int32_t* chosen;       ///< [head_count, tiles, grid blocks] scratch
   int32_t head_count;
-  int32_t per_block;                   ///< groups per block
-  int64_t first_group, end_group;      ///< existing groups, counted from the context's first
-  int64_t blocks;                      ///< blocks in a row of masses
-  int64_t first_tile, tiles, columns;  ///< tiles and columns (blocks) of the grid
+  int32_t per_block;  ///< groups per block
+  /// Range of existing groups, counted from the context's first token.
+  int64_t first_group, end_group;
+  int64_t blocks;  ///< number of blocks for which `masses` has values
+  /// First tile, number of tiles and number of blocks (columns) of the grid.
+  int64_t first_tile, tiles, columns;
 
   LH_BOTH int64_t first() const { return first_group / per_block; }
   LH_BOTH int64_t count() const { return (end_group - 1) / per_block - first() + 1; }
@@ -32,7 +34,8 @@ struct AntidiagonalShared {
   };
 };
 
-/// Chooses for query head `head` and tile number `at` among the tiles that have groups.
+/// Chooses blocks for query head `head` and the tile with number `at` among the tiles that have
+/// groups.
 template <class Block>
 LH_PHASES void choose_antidiagonals(const Block& block, AntidiagonalShared& s,
                                     const AntidiagonalTask& task, int head, int64_t at) {
@@ -51,7 +54,7 @@ LH_PHASES void choose_antidiagonals(const Block& block, AntidiagonalShared& s,
       scores[b] = sum;
     }
   });
-  // Takes the first and the last block. Then adds the best others until they hold `wanted`.
+  // Selects the first and the last block, and then the best other blocks until they hold `wanted`.
   const double share = task.shares[head];
   const double wanted = share >= 1 ? INFINITY : share * static_cast<double>(to - from);
   const double forced = static_cast<double>(scores[0] + (tile > 0 ? scores[tile] : 0.0f));

@@ -1,6 +1,6 @@
 #pragma once
-// Device parts of choose_antidiagonal_blocks() of ops/choose/antidiagonal_blocks.h that are not
-// block_mass().
+// The steps of choose_antidiagonal_blocks() (ops/choose/antidiagonal_blocks.h) other than
+// block_mass(), on a CUDA device.
 
 #include <span>
 
@@ -9,12 +9,13 @@
 
 namespace longhaul::cuda {
 
-/// Writes to out [groups, heads, stride, head_dim] in bf16 the rows of each group of q [groups *
-/// stride, heads, head_dim], the group's last row first. head_dim is a multiple of 8.
+/// Writes the rows of each group of q [groups * stride, heads, head_dim] in reverse order to out
+/// [groups, heads, stride, head_dim], in bf16. head_dim is a multiple of 8.
 void lay_out_groups(Stream stream, const float* q, int64_t groups, int stride, int heads,
                     int head_dim, uint16_t* out);
 
-/// All tasks have equal groups and grids. Scratch need not be initialised. `shares` is host memory.
+/// Chooses blocks for all tasks, which must have equal groups and grids. The scratch arrays of a
+/// task need not be initialised. `shares` is host memory.
 void choose_antidiagonals(Stream stream, std::span<AntidiagonalTask> tasks, ScoreScratch& scratch);
 
 }  // namespace longhaul::cuda

@@ -1,5 +1,5 @@
 #pragma once
-// Lists of set bits, by one thread block in phases (block.h).
+// Lists the numbers of set bits. One thread block runs the code in phases (block.h).
 
 #include "ops/core/gpu/block.h"
 
@@ -21,7 +21,7 @@ LH_BOTH int count_bits(uint32_t word) {
 #endif
 }
 
-/// `word` must not be zero.
+/// Returns the number of the lowest set bit. `word` must not be zero.
 LH_BOTH int lowest_bit(uint32_t word) {
 #ifdef __CUDA_ARCH__
   return __ffs(static_cast<int>(word)) - 1;
@@ -30,8 +30,8 @@ LH_BOTH int lowest_bit(uint32_t word) {
 #endif
 }
 
-/// Returns the mask of the bits with numbers in [begin, end), in the word whose lowest bit is
-/// number `first`.
+/// Returns the mask of the bits with numbers in [begin, end). The lowest bit of the word has number
+/// `first`.
 LH_BOTH uint32_t bits_between(int64_t first, int64_t begin, int64_t end) {
   const int64_t low = begin > first ? begin - first : 0;
   const int64_t high = end < first + 32 ? end - first : 32;
@@ -40,8 +40,8 @@ LH_BOTH uint32_t bits_between(int64_t first, int64_t begin, int64_t end) {
 }
 
 /// Writes the numbers of the set bits of `words` words to `out` in ascending order, and their count
-/// to s.written. words_of(first, to) gives a thread the words [first, first + kEach). It must write
-/// zeros for words past the end.
+/// to s.written. A thread calls words_of(first, to) to get words [first, first + kEach). words_of()
+/// must write zeros for words past the end.
 template <class Block, class WordsOf>
 LH_PHASES void list_bits(const Block& block, BitShared& s, int64_t words, WordsOf&& words_of,
                          int32_t* out) {

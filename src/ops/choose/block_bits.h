@@ -1,5 +1,5 @@
 #pragma once
-// Unpacking of quantized blocks in device code, 16 bytes at a time.
+// Unpacks quantized blocks in device code, 16 values at a time.
 
 #include "ops/core/gpu/numbers.h"
 #include "ops/matmul/block_layout.h"
@@ -8,7 +8,7 @@ namespace longhaul::cuda {
 
 struct Weights16 {
   uint32_t q[4];
-  float step, offset = -0.0f;  // x + -0.0f is x, also for x = -0.0f
+  float step, offset = -0.0f;  // added to each value; -0.0f changes no value, not even -0
 };
 
 /// The planes of a matrix and its code book.
@@ -17,8 +17,9 @@ struct Planes {
   const uint32_t* book;
 };
 
-/// Defaults for most types. kZero: zero point of the quants (block_units.h). kOffset: the type has
-/// a minimum. kBook: number of code book entries (code_books.h).
+/// Default constants of a block type. kZero is the zero point of the quants (block_units.h),
+/// kOffset is true if the type has a minimum, and kBook is the number of code book entries
+/// (code_books.h).
 struct BlockForm {
   static constexpr int kZero = 0, kBook = 0;
   static constexpr bool kOffset = false;
@@ -27,13 +28,13 @@ struct BlockForm {
 template <class... Units>
 struct UnitsList {};
 
-/// Calls f(Units{}) for the list entry that reads `type`. Returns false if there is none.
+/// Calls f(Units{}) for the list entry that reads `type`. Returns false if no entry does.
 template <class... Units, class F>
 bool with_one_of(UnitsList<Units...>, DType type, F&& f) {
   return ((type == Units::kType && (f(Units{}), true)) || ...);
 }
 
-/// Group `group` (16 elements) of a block is group `k` of the block's unit `u`.
+/// The location of a group of 16 elements: group `k` of unit `u` of the block.
 struct GroupPlace {
   int u, k;
 };
@@ -49,17 +50,18 @@ LH_EVERYWHERE const uint16_t* halves(const uint8_t* p) {
   return reinterpret_cast<const uint16_t*>(p);
 }
 
-/// Takes the low or high 4 bits of 16 bytes.
+/// Writes the low (k = 0) or high (k = 1) nibbles of 16 bytes to q.
 LH_EVERYWHERE void take_nibbles(const Word4& packed, int k, uint32_t* q) {
   for (int i = 0; i < 4; ++i) q[i] = packed.w[i] >> (4 * k) & 0x0f0f0f0fu;
 }
 
-/// Returns bit pair k of each byte.
+/// Writes bit pair k of each of 16 bytes to q.
 LH_EVERYWHERE void take_pairs(const Word4& packed, int k, uint32_t* q) {
   for (int i = 0; i < 4; ++i) q[i] = packed.w[i] >> (2 * k) & 0x03030303u;
 }
 
-/// Returns digit n (0 to 4) of four bytes. A byte b stands for the fraction b / 256 in base 3.
+/// Returns digit n (0 to 4) of each of four bytes. A byte b encodes five digits as the fraction b /
+/// 256 in base 3.
 LH_EVERYWHERE uint32_t base3_digits(uint32_t bytes, int n) {
   const uint32_t power = ((n & 1) != 0 ? 3u : 1u) * ((n & 2) != 0 ? 9u : 1u) * (n > 3 ? 81u : 1u);
   const uint32_t even = (bytes & 0x00ff00ffu) * power & 0x00ff00ffu;
@@ -67,13 +69,12 @@ LH_EVERYWHERE uint32_t base3_digits(uint32_t bytes, int n) {
   return (3 * even >> 8 & 0x00030003u) | (3 * odd & 0x03000300u);
 }
 
-/// Moves bit `bit` of each byte, and the bits above it, to bit `to`. ORs the bits that are in
-/// `mask` into q.
+/// Shifts each byte so that bit `bit` becomes bit `to`, and ORs the bits in `mask` into q.
 LH_EVERYWHERE void add_bits(const Word4& high, int bit, int to, uint32_t mask, uint32_t* q) {
   for (int i = 0; i < 4; ++i) q[i] |= rotated_left(high.w[i], (to - bit) & 31) & mask;
 }
 
-/// Moves bits 0 to 15 of `bits` to bit 4 of 16 bytes. A multiplication spreads four bits over a
+/// ORs bits 0 to 15 of `bits` into bit 4 of 16 bytes. A multiplication spreads four bits over a
 /// word.
 LH_EVERYWHERE void add_fifth_bits(uint32_t bits, uint32_t* q) {
   for (int i = 0; i < 4; ++i) {
@@ -81,19 +82,19 @@ LH_EVERYWHERE void add_fifth_bits(uint32_t bits, uint32_t* q) {
   }
 }
 
-/// The levels of the 16 values of a nibble as signed bytes, four per word.
+/// The values (levels) that the 16 nibbles represent, as signed bytes, four per word.
 struct Levels {
   uint32_t of[4];
 };
 /// Levels of IQ4_NL and IQ4_XS.
 LH_EVERYWHERE Levels iq4_levels() { return {{0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u}}; }
-/// The 4-bit floats (E2M1) of MXFP4 and NVFP4, multiplied by two: 0 to 12, then the negative
-/// numbers.
+/// Levels of the 4-bit floats (E2M1) of MXFP4 and NVFP4. They are twice the values: 0 to 12, then
+/// the negative numbers.
 LH_EVERYWHERE Levels fp4_levels() { return {{0x03020100u, 0x0c080604u, 0xfdfeff00u, 0xf4f8fafcu}}; }
 
-/// Returns the levels of the low (k = 0) or high nibbles of four bytes. The nibbles serve directly
-/// as selector digits. Each step selects levels for two bytes from the lower and the upper table,
-/// then picks between the two.
+/// Returns the levels of the low (k = 0) or high nibbles of four bytes. Nibbles are used directly
+/// as selector digits. Each step selects levels for two bytes from the lower and from the upper
+/// half of the table, and then picks one of the two.
 LH_EVERYWHERE uint32_t levels_of_word(const Levels& levels, uint32_t packed, int k) {
   const uint32_t in_half = packed & 0x77777777u;
   const uint32_t which = (packed & 0x88888888u) >> 1 | 0x32103210u;
@@ -110,8 +111,8 @@ LH_EVERYWHERE void take_levels(const Levels& levels, const Word4& packed, int k,
   for (int i = 0; i < 4; ++i) q[i] = levels_of_word(levels, packed.w[i], k);
 }
 
-/// Returns half of the scale of NVFP4, which is an unsigned E4M3. It is halved because the levels
-/// are twice the values.
+/// Returns half of an NVFP4 scale, which is an unsigned E4M3. The scale is halved because the
+/// levels are twice the values.
 LH_EVERYWHERE float half_of_e4m3(uint32_t x) {
   if (x == 0x7f) return 0.0f;
   const uint32_t exponent = x >> 3 & 15u;
@@ -120,8 +121,8 @@ LH_EVERYWHERE float half_of_e4m3(uint32_t x) {
   return (1.0f + mantissa / 8.0f) * float_of((exponent + 119u) << 23);
 }
 
-/// Returns factors (in bits 0 to 7 and 8 to 15) and minima of sub-blocks 2 * pair and 2 * pair + 1
-/// of Q4_K and Q5_K.
+/// Factors (in bits 0 to 7 and 8 to 15) and minima of sub-blocks 2 * pair and 2 * pair + 1 of Q4_K
+/// and Q5_K.
 struct PairScales {
   uint32_t factors, minima;
 };
@@ -133,13 +134,14 @@ LH_EVERYWHERE PairScales pair_scales(const Word4& head, int pair) {
           (c >> shift >> 4 & 0x0f0fu) | (b >> shift >> 2 & 0x3030u)};
 }
 
-/// The word has d in its low 16 bits and a minimum or dmin in its high 16 bits.
+/// Sets step and offset from a word with d in its low 16 bits and a minimum or dmin in its high 16
+/// bits.
 LH_EVERYWHERE void step_and_offset(uint32_t head, Weights16& out) {
   out.step = half_value(head & 0xffffu);
   out.offset = half_value(head >> 16);
 }
 
-/// The first word of the head holds d and dmin.
+/// Sets step and offset of a sub-block of Q4_K or Q5_K. The first word of `head` holds d and dmin.
 LH_EVERYWHERE void scale_with_minimum(const Word4& head, int pair, int k, Weights16& out) {
   const PairScales s = pair_scales(head, pair);
   out.step = half_value(head.w[0] & 0xffffu) * static_cast<float>(s.factors >> (8 * k) & 255u);

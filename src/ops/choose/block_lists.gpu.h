@@ -1,7 +1,6 @@
 #pragma once
-// Rows and keys of blocks of old tokens on a CUDA device: block_rows() of ops/blocks/block_rows.h
-// and block_representatives() of ops/blocks/block_representatives.h. All addresses are device
-// addresses.
+// block_rows() of ops/blocks/block_rows.h and block_representatives() of
+// ops/blocks/block_representatives.h on a CUDA device. All addresses are device addresses.
 
 #include <cstdint>
 
@@ -9,7 +8,7 @@
 
 namespace longhaul::cuda {
 
-/// Writes rows [first + count * block]: 0 to first - 1, then the rows of each block.
+/// Writes first + count * block row numbers: 0 to first - 1, then the rows of each block.
 void block_rows(Stream stream, int64_t first, const int32_t* blocks, int64_t count, int64_t block,
                 int64_t begin, int32_t* rows);
 

@@ -1,14 +1,15 @@
 #pragma once
-// The best rows of a list as a threshold that any thread can test. Combines find_cut() of
-// select_phases.h with the last row that is kept among equals of the lowest key.
+// Represents the best rows of a list by a threshold that each thread can test. It combines
+// find_cut() of select_phases.h with the last row that is kept among rows with the lowest kept key.
 
 #include "ops/choose/select_phases.h"
 
 namespace longhaul::cuda {
 
-/// Keys above `key` are kept, and equal keys up to row `last`.
+/// The threshold. A row is kept if its key is higher than `key`, or if its key equals `key` and its
+/// number is at most `last`.
 struct KeyCut {
-  uint32_t key = ~0u;  ///< above the key of any number: nothing is kept
+  uint32_t key = ~0u;  ///< higher than the key of any number, so nothing is kept
   int64_t last = -1;
 
   LH_BOTH bool holds(uint32_t of, int64_t row) const {
@@ -16,7 +17,7 @@ struct KeyCut {
   }
 };
 
-/// Stores the row of the k-th key that equals s.prefix in s.row.
+/// Finds the k-th row whose key equals s.prefix, and stores its number in s.row.
 template <class Block, class KeyOf>
 LH_PHASES void find_equal(const Block& block, SelectShared& s, int64_t n, uint32_t k,
                           KeyOf&& key_of) {
@@ -49,7 +50,8 @@ LH_PHASES void find_equal(const Block& block, SelectShared& s, int64_t n, uint32
   }
 }
 
-/// The threshold that keeps the best k of n keys. Of equal keys the lower rows are kept.
+/// Returns the threshold that keeps the best k of n keys. If keys are equal, the lower rows are
+/// kept.
 template <class Block, class KeyOf>
 LH_PHASES KeyCut cut_after(const Block& block, SelectShared& s, int64_t n, int64_t k,
                            KeyOf&& key_of) {
@@ -67,8 +69,8 @@ LH_PHASES KeyCut cut_after(const Block& block, SelectShared& s, int64_t n, int64
   return {key, last};
 }
 
-/// Writes first + i in ascending order for each of the n rows i with stays(i). Stores their number
-/// in s.more.
+/// Writes first + i for each of the n rows i for which stays(i) is true, in ascending order. Stores
+/// their number in s.more.
 template <class Block, class Stays>
 LH_PHASES void write_staying(const Block& block, SelectShared& s, int64_t n, int64_t first,
                              int32_t* out, Stays&& stays) {

@@ -8,7 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// All addresses are device addresses. Scratch in `heads` need not be initialised.
+/// Chooses blocks for all heads. All addresses are device addresses. The scratch arrays in `heads`
+/// need not be initialised.
 void choose_flex_blocks(Stream stream, const FlexCall& call, std::span<FlexHeadTask> heads,
                         ScoreScratch& scratch);
 

@@ -1,9 +1,10 @@
 #pragma once
 // Selects key blocks as FlexPrefill does (arXiv:2502.20766). For some query heads, mean vectors
-// predict the attention to the columns well (the Jensen-Shannon distance is small). Such a head
-// selects pairs of a tile and a block by the product of their means, from the best pair of all its
-// tiles on, until the pairs hold a share of the attention. Other heads select columns and diagonals
-// of the last rows' attention until these hold the share. Blocks are as long as tiles.
+// predict the attention to the columns well: the Jensen-Shannon distance is small. Such a head
+// selects pairs of a tile and a block in the order of the dot product of their means. It takes the
+// best pairs over all its tiles until they hold a given share of the attention. Other heads select
+// columns and diagonals of the last rows' attention until these hold the share. A block has as many
+// keys as a tile has rows.
 
 #include <span>
 #include <vector>
@@ -13,23 +14,25 @@
 namespace longhaul {
 
 struct FlexRule {
-  double mass = 0;      ///< share of the attention; infinity takes all of it despite rounding
-  double distance = 0;  ///< a head below it takes pairs
-  int64_t least = 0;    ///< least number of blocks of columns, and of diagonals, per head
+  double mass = 0;  ///< share of the attention; infinity selects everything regardless of rounding
+  double distance = 0;  ///< heads with a smaller distance select pairs
+  int64_t least = 0;    ///< minimum number of blocks for columns, and for diagonals, per head
   float scale = 0;      ///< factor of the logits
-  int last_rows = 0;    ///< last rows of the grid, from whose attention the lines are summed
+  /// Number of last rows of the grid whose attention is summed to columns and diagonals.
+  int last_rows = 0;
 };
 
-/// A query head. The lines are [keys] each, sums over the last rows (ops/maps/line_sums.h).
+/// A query head. `columns` and `diagonals` are [keys] each: sums of attention over the last rows
+/// (ops/maps/line_sums.h).
 struct FlexHead {
   int head = 0;
   View<const float> columns, diagonals;
-  /// [grid.blocks(), head_dim]: means of the KV head's keys (ops/maps/mean_keys.h)
+  /// [grid.blocks(), head_dim]: mean keys of the KV head (ops/maps/mean_keys.h).
   View<const float> means;
   View<uint8_t> seen;  ///< [grid.tiles(), grid.blocks()]: 1 if a tile sees a block
 };
 
-/// Memory of the selection for every thread, reused from call to call.
+/// Buffers of every thread, reused between calls.
 struct FlexMemory {
   struct Worker {
     Array<float> columns, diagonals;  ///< [keys]
@@ -39,11 +42,12 @@ struct FlexMemory {
   };
   std::vector<Worker> workers;
 
-  /// Returns the bytes of lines over `keys` keys, which are the largest part of this memory.
+  /// Returns the bytes of columns and diagonals over `keys` keys, which are the largest part of the
+  /// buffers.
   static size_t bytes_for(int64_t keys);
 };
 
-/// Writes `seen` of every head.
+/// Selects blocks for every head and writes `seen` of the head.
 void choose_flex_blocks(Queue& queue, const TiledRows& rows, const FlexRule& rule,
                         std::span<const FlexHead> heads, FlexMemory& memory);
 inline const DeviceOperation<bool(const TiledRows&, const FlexRule&, std::span<const FlexHead>)>

@@ -1,7 +1,8 @@
 #pragma once
-// FlexPrefill's choice of key blocks (ops/choose/flex_blocks.h) in phases (block.h). First, one
-// thread block per query head decides between the patterns and chooses lines. Then one per tile of
-// a head that takes pairs computes the attention between means. Last, one per head chooses pairs.
+// FlexPrefill's selection of key blocks (ops/choose/flex_blocks.h) in phases (block.h). First, one
+// thread block per query head decides whether the head selects pairs, and chooses columns and
+// diagonals. Then, for heads that select pairs, one thread block per tile computes the attention
+// between means. Finally, one thread block per head chooses pairs.
 
 #include <cmath>
 
@@ -9,7 +10,7 @@
 
 namespace longhaul::cuda {
 
-/// Data shared by all heads: the rows of a grid (ops/choose/tile_grid.h) and the rule.
+/// Data that all heads share: the rows of a grid (ops/choose/tile_grid.h) and the rule.
 struct FlexCall {
   const float* queries;  ///< [rows, heads, head_dim]
   int32_t heads, head_dim;
@@ -32,9 +33,9 @@ struct FlexHeadTask {
   const float* means;                ///< [blocks, head_dim], aligned to 16 bytes
   uint8_t* seen;                     ///< [tiles, blocks]: the result
   float* bins;                       ///< [blocks] scratch
-  float* map;       ///< [tiles, blocks] scratch: attention from means of tiles to blocks
+  float* map;       ///< [tiles, blocks] scratch: attention of tiles to blocks, computed from means
   int32_t* chosen;  ///< [tiles * blocks] scratch
-  int32_t* pairs;   ///< [1]: whether the head takes pairs
+  int32_t* pairs;   ///< [1]: nonzero if the head selects pairs
 };
 
 inline constexpr int kMostFlexDim = 256;  ///< elements of a head
@@ -56,8 +57,8 @@ class FlexPhases {
                        const FlexHeadTask& head)
       : block_(block), s_(shared), call_(call), head_(head) {}
 
-  /// Decides whether the head takes pairs. Chooses lines in any case; a head with pairs gets the
-  /// minimum.
+  /// Decides whether the head selects pairs. Chooses columns and diagonals in any case, for a head
+  /// with pairs only the minimum number.
   LH_PHASES void take_lines() const {
     const int64_t blocks = call_.blocks();
     block_.each([&](int t) {
@@ -79,8 +80,8 @@ class FlexPhases {
     });
   }
 
-  /// Computes the attention from tile number `at` of the grid to the blocks up to its own. Later
-  /// blocks get zeros.
+  /// Computes the attention of tile `at` of the grid to the blocks up to its own, from their means.
+  /// Later blocks get zeros.
   LH_PHASES void pay_tile(int64_t at) const {
     const int64_t blocks = call_.blocks(), tile = call_.first_tile() + at;
     const int64_t first = tile * call_.tile - call_.begin, end = first + call_.tile;
@@ -111,7 +112,8 @@ class FlexPhases {
  private:
   LH_BOTH static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-  /// Sums lines per bin: columns from the first key on, diagonals from the farthest on.
+  /// Sums `lines` per bin of one block each. Columns are binned from the first key on, and
+  /// diagonals from the largest distance on.
   LH_PHASES void all_reduce(const float* lines, bool from_the_end) const {
     const int64_t keys = call_.keys();
     const auto rows = static_cast<float>(call_.last_rows);
@@ -126,8 +128,8 @@ class FlexPhases {
     });
   }
 
-  /// Square root of the Jensen-Shannon divergence between the attention of the last rows' mean and
-  /// the columns.
+  /// Returns the Jensen-Shannon distance (the square root of the divergence) between the attention
+  /// of the last rows' mean query and the columns.
   LH_PHASES double distance() const {
     block_.template sums<1>(s_.sum, [&](int t, double* sum) {
       for (int64_t b = t; b < call_.blocks(); b += kBlockThreads) {
@@ -141,8 +143,8 @@ class FlexPhases {
     return sum > 0 ? sqrt(sum) : 0;
   }
 
-  /// Returns the number of blocks filled by the lines that hold the share of the attention, plus
-  /// one.
+  /// Returns one plus the number of blocks that the best lines fill. Lines are taken until they
+  /// hold the share of the attention.
   LH_PHASES int64_t budget(const float* lines) const {
     const auto rows = static_cast<float>(call_.last_rows);
     count_within_mass(block_, s_.mass, call_.keys(), call_.mass,
@@ -152,8 +154,8 @@ class FlexPhases {
     return (1 + taken) / call_.tile + 1;
   }
 
-  /// Computes the attention from the mean of rows [from, to) to the means of the first `count`
-  /// blocks.
+  /// Computes the attention of the mean query of rows [from, to) to the mean keys of the first
+  /// `count` blocks.
   LH_PHASES void pay_means(int64_t from, int64_t to, int64_t count, float* paid) const {
     const int dim = call_.head_dim;
     block_.each([&](int t) {
@@ -169,8 +171,8 @@ class FlexPhases {
         const float* mean = head_.means + b * dim;
         float sum = 0;
         int i = 0;
-        // Each thread reads its own row, so each load of a warp touches 32 cache lines. With 16
-        // bytes per load, a quarter as many loads suffice.
+        // Each thread reads its own row, so a load of a warp touches 32 cache lines. Loads of 16
+        // bytes reduce their number to a quarter.
         for (; dim % 4 == 0 && i < dim; i += 4) {
           const Word4 four = *reinterpret_cast<const Word4*>(mean + i);
           for (int k = 0; k < 4; ++k) sum += s_.query[i + k] * float_of(four.w[k]);
@@ -198,14 +200,14 @@ class FlexPhases {
     });
   }
 
-  /// Returns the number of selected rows.
+  /// Selects rows and returns their number.
   LH_PHASES int64_t select(const SelectTask& task) const {
     select_rows(block_, s_.select, task);
     return task.rows < task.count ? task.rows : task.count;
   }
 
-  /// Marks block block_of(tile, number) as seen by every tile, for each of `count` chosen numbers.
-  /// A negative result marks nothing.
+  /// For each of `count` chosen numbers, marks block block_of(tile, number) as seen by every tile.
+  /// A negative block is not marked.
   template <class BlockOf>
   LH_PHASES void mark(int64_t count, BlockOf&& block_of) const {
     const int64_t tiles = call_.tiles(), blocks = call_.blocks();

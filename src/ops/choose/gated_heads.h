@@ -1,5 +1,6 @@
 #pragma once
-// Selects the KV heads that keep all keys by trained gates (DuoAttention, arXiv:2410.10819, 2.3).
+// Selects the KV heads that keep all keys, by trained gates (DuoAttention, arXiv:2410.10819,
+// section 2.3).
 
 #include <cstdint>
 #include <span>
@@ -7,21 +8,22 @@
 
 namespace longhaul {
 
-/// One gate per (layer, KV head), within [0, 1].
+/// One gate per layer and KV head, from 0 to 1.
 using HeadGates = std::vector<std::vector<double>>;
-/// Per layer and KV head: 1 keeps everything (a retrieval head), 0 streams.
+/// One flag per layer and KV head. 1 means that the head keeps all keys (a retrieval head). 0 means
+/// that it keeps only the first and the last keys (a streaming head).
 using FullHeads = std::vector<std::vector<uint8_t>>;
 
 /// Selects all heads of the model except the share `sparsity` with the lowest gates. The number of
-/// selected heads is the number of heads at or above the linear quantile of distinct gates. Among
-/// equal gates the lower layer comes first, then the lower head. A sparsity of 0 selects all heads,
-/// 1 selects none.
+/// selected heads is the number of gates at or above the quantile `sparsity`, which is interpolated
+/// linearly. If gates are equal, the lower layer comes first, then the lower head. Sparsity 0
+/// selects all heads, and 1 selects none.
 FullHeads full_by_sparsity(const HeadGates& gates, double sparsity);
 
 /// Selects heads with a gate of at least `threshold`.
 FullHeads full_by_threshold(const HeadGates& gates, double threshold);
 
-/// All heads of one kind.
+/// Returns flags with the value `full` for all heads.
 FullHeads all_heads(std::span<const int> kv_heads, bool full);
 
 }  // namespace longhaul

@@ -1,7 +1,7 @@
 #pragma once
 // The sparse patterns of query heads (MInference, arXiv:2407.02490), and the search for the best
-// pattern of each head. Among six candidates a head takes the one that captures most of its
-// attention, measured by its rows' softmax denominators.
+// pattern of each head. The search compares six candidates. A head gets the one that captures most
+// of its attention, which is computed from softmax denominators.
 
 #include <cstdint>
 #include <functional>
@@ -15,9 +15,10 @@ enum class PatternKind : uint8_t { kAShape, kVerticalSlash, kBlocks };
 
 struct HeadPattern {
   PatternKind kind = PatternKind::kVerticalSlash;
-  int64_t vertical = 1000;  ///< columns; kAShape: sinks; kBlocks: key blocks per row block
-  int64_t slash = 6096;     ///< diagonals; kAShape: window
-  double score = 0;         ///< share of the attention captured in the search
+  /// Number of columns; kAShape: number of sinks; kBlocks: key blocks per row block.
+  int64_t vertical = 1000;
+  int64_t slash = 6096;  ///< number of diagonals; kAShape: size of the window
+  double score = 0;      ///< share of the attention that the pattern captured in the search
 
   static constexpr int64_t kMost = 1 << 24;
   bool in_range() const {
@@ -26,18 +27,20 @@ struct HeadPattern {
   }
 };
 
-/// The rows of a layer used for a search.
+/// The rows of a layer for which patterns are searched.
 struct SearchedRows {
   Queue& queue;
   int64_t begin = 0;          ///< position of row 0
-  View<const float> all_lse;  ///< [rows, heads]: lse with every key visible
+  View<const float> all_lse;  ///< [rows, heads]: lse of attention over all visible keys
 };
 
-/// Attends the rows with all heads under one candidate. Returns their lse, [rows, heads].
+/// Computes the attention of the rows with one candidate pattern for all heads. Returns the lse,
+/// [rows, heads].
 using AttendByPattern = std::function<View<const float>(const HeadPattern& candidate)>;
 
-/// Writes the best candidate of every head. Its `score` is the share of attention that it captures,
-/// averaged over the rows from token 2,500 on (at least the last row).
+/// Writes the best candidate of every head to `best`. Its `score` is the share of attention that it
+/// captures, averaged over the rows from token 2,500 on. If there are none, only the last row
+/// counts.
 void search_patterns(const SearchedRows& rows, const AttendByPattern& attend,
                      std::span<HeadPattern> best);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Number of the best scores that hold a share of the mass (ops/choose/mass_cut.h), in phases
-// (block.h). Sums are in double precision and in a fixed order.
+// Determines how many of the best scores hold a given share of the total (ops/choose/mass_cut.h),
+// in phases (block.h). Sums are in double precision and in a fixed order.
 
 #include "ops/choose/select_phases.h"
 
@@ -9,22 +9,23 @@ namespace longhaul::cuda {
 struct MassShared {
   static constexpr int kBits = 3, kDigits = 1 << kBits;  ///< per step of the search
   SumShared<kDigits> sums;
-  uint64_t low, high;  ///< keys [low, high) are searched; keys from `high` on are taken
-  double taken_mass;   ///< sum of the taken scores
-  int64_t taken;       ///< the result
-  bool all;            ///< the scores in [low, high) are taken, too
+  /// The search continues in keys [low, high); keys from `high` on are counted.
+  uint64_t low, high;
+  double taken_mass;  ///< sum of the counted scores
+  int64_t taken;      ///< number of counted scores: the result
+  bool all;           ///< true if the scores in [low, high) are counted, too
 };
 
-/// Negative scores and NaN count as zero.
+/// Returns the score, or zero if it is negative or NaN.
 LH_BOTH float mass_of(float score) { return score > 0 ? score : 0.0f; }
 
-/// Inverse of order_key() for scores that are not negative.
+/// Returns the score of an order_key(). It inverts order_key() for scores that are not negative.
 LH_BOTH float score_of_key(uint64_t key) {
   return float_of(static_cast<uint32_t>(key) & 0x7fffffffu);
 }
 
-/// Takes scores score_of(0), ..., score_of(n - 1) from the highest down while their sum is at most
-/// `mass`. Stores their number in s.taken.
+/// Counts the scores score_of(0), ..., score_of(n - 1) from the highest down while their sum is at
+/// most `mass`. Stores their number in s.taken.
 template <class Block, class ScoreOf>
 LH_PHASES void count_within_mass(const Block& block, MassShared& s, int64_t n, double mass,
                                  ScoreOf&& score_of) {
@@ -61,8 +62,8 @@ LH_PHASES void count_within_mass(const Block& block, MassShared& s, int64_t n, d
       }
     });
   }
-  // Keys from `high` on are taken. Unless these are all, `tie` is the key of equal scores of which
-  // only some may be taken.
+  // Keys from `high` on are counted. If further scores are counted, `tie` is the key of equal
+  // scores, of which only some may fit.
   const uint64_t high = s.high, tie = s.low;
   const bool all = s.all;
   block.template sums<kDigits>(s.sums, [&](int t, double* sums) {
@@ -76,7 +77,7 @@ LH_PHASES void count_within_mass(const Block& block, MassShared& s, int64_t n, d
   block.each([&](int t) {
     if (t != 0) return;
     const double equals = s.sums.all[1], each = static_cast<double>(score_of_key(tie));
-    // Infinite or NaN for scores of zero, which are never reached.
+    // The quotient is infinite or NaN for scores of zero, which are never reached.
     const double room = (mass - s.taken_mass) / each;
     const double more = room > 0 ? (room < equals ? room : equals) : 0;
     s.taken = static_cast<int64_t>(s.sums.all[0]) + static_cast<int64_t>(more);

@@ -1,5 +1,5 @@
 #pragma once
-// CUDA implementation of choose_mean_blocks() of ops/choose/mean_blocks.h. All addresses are device
+// choose_mean_blocks() of ops/choose/mean_blocks.h on a CUDA device. All addresses are device
 // addresses.
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct MeanBlocksTask {
   int head = 0;
 };
 
-/// Covers the tiles from `first_tile` on of all tasks.
+/// Arguments for all tasks and their tiles from `first_tile` on.
 struct MeanBlocksCall {
   const float* queries = nullptr;  ///< [grid.rows, heads, head_dim]
   int heads = 0, head_dim = 0;     ///< at most kMostMeanDim

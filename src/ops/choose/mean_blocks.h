@@ -1,6 +1,6 @@
 #pragma once
-// Selects the key blocks whose mean has the largest product with a tile's mean query (MInference's
-// block-sparse pattern, arXiv:2407.02490).
+// Selects the key blocks whose mean key has the largest dot product with the mean query of a tile
+// (MInference's block-sparse pattern, arXiv:2407.02490).
 
 #include <span>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace longhaul {
 
-/// Rows whose tiles select blocks.
+/// Rows of a prompt that are divided into tiles.
 struct TiledRows {
   View<const float> queries;  ///< [grid.rows, heads, head_dim], rotated
   int heads = 0;
@@ -22,15 +22,15 @@ struct TiledRows {
 
 struct MeanBlocks {
   int head = 0;
-  int64_t count = 0;  ///< blocks per tile
-  /// [grid.blocks(), head_dim]: means of the KV head's keys (ops/maps/mean_keys.h)
+  int64_t count = 0;  ///< number of blocks per tile
+  /// [grid.blocks(), head_dim]: mean keys of the KV head (ops/maps/mean_keys.h).
   View<const float> means;
   View<uint8_t> seen;  ///< [grid.tiles(), grid.blocks()]: 1 if a tile sees a block
 
   bool lies_on(Place place) const { return means.place() == place && seen.place() == place; }
 };
 
-/// Memory of the selection for every thread, reused from call to call.
+/// Buffers of every thread, reused between calls.
 struct MeanBlockMemory {
   struct Worker {
     Array<float> query, scores;
@@ -39,8 +39,8 @@ struct MeanBlockMemory {
   std::vector<Worker> workers;
 };
 
-/// Writes the tasks' `seen` for tiles from that of row `first` on. Among the blocks up to a tile's
-/// own, it marks the `count` with the largest product of means.
+/// Writes the tasks' `seen` for the tiles from that of row `first` on. A tile sees the `count`
+/// blocks with the largest dot products among the blocks up to its own.
 void choose_mean_blocks(Queue& queue, const TiledRows& rows, int64_t first,
                         std::span<const MeanBlocks> tasks, MeanBlockMemory& memory);
 inline const DeviceOperation<bool(const TiledRows&, int64_t first, std::span<const MeanBlocks>)>

@@ -1,8 +1,9 @@
 #pragma once
-// Lists the pages in which two tiles of 64 rows see rows by lines (ops/choose/tile_lists.h), in
-// phases (block.h). Covers the same rows as list_tile_keys() of tile_phases.h, plus the tiles' own
-// rows. A column far from all runs is read from a gathered copy of all columns, since a page for
-// this column alone would cost as much as 64 columns.
+// Lists the pages in which two tiles of 64 rows see keys by columns and diagonals
+// (ops/choose/tile_lists.h), in phases (block.h). The result covers the same keys as
+// list_tile_keys() of tile_phases.h, plus the tiles' own keys. A column that is far from all runs
+// is read from a gathered copy of all columns. A page for this column alone would cost as much as
+// 64 columns.
 
 #include "ops/choose/tile_phases.h"
 
@@ -16,7 +17,7 @@ LH_BOTH void for_both(F&& f) {
   f(1);
 }
 
-/// Pages and the mask of each tile in them.
+/// The listed pages, and for each page the masks of the rows that each of the two tiles sees.
 struct SeenPages {
   int32_t* pages;   ///< ascending
   uint64_t* masks;  ///< [pages][2]
@@ -29,25 +30,27 @@ struct PageTask {
   const int32_t* run_count;  ///< [1]
   int64_t position;          ///< position of the first tile's first row
   int32_t column_count;
-  int32_t rows[2];         ///< number of rows of each tile
-  SeenPages text, copies;  ///< without a list of copies all columns are seen in the text
-  int64_t* pairs;          ///< [1]: number of visible (row, key) pairs
+  int32_t rows[2];  ///< number of rows of each tile
+  /// Pages of the text and of the copied columns; without `copies`, all columns are read in the
+  /// text.
+  SeenPages text, copies;
+  int64_t* pairs;  ///< [1]: number of visible (row, key) pairs
 };
 
 struct PageShared {
-  /// Pages per thread and stretch.
+  /// Number of pages that a thread processes per stretch.
   static constexpr int kPages = BitShared::kEach * 32 / kPageRows;
   union {
     uint64_t masks[kBlockThreads][kPages][2];
-    uint32_t columns[2][kBlockThreads / 32];  ///< columns of a stretch that are seen in copies
+    uint32_t columns[2][kBlockThreads / 32];  ///< columns of a stretch that are read from copies
   };
   ScanShared scan;
   uint32_t written;
-  uint32_t keys[2];  ///< keys before the tiles' own rows
+  uint32_t keys[2];  ///< per tile: number of visible keys before the tile's own rows
   int32_t first_run[2];
 };
 
-/// Both tiles of a task.
+/// The two tiles of a task.
 struct MaskedTiles {
   TileTask tiles[2];
   const int32_t* first_run;  ///< [2]
@@ -80,8 +83,8 @@ struct MaskedTiles {
   }
 };
 
-/// Computes the masks of both tiles for the pages of one thread, whose words begin at `word`, and
-/// the number of keys that each tile sees before its own rows.
+/// Computes the masks of both tiles for the pages of one thread, whose words begin at `word`. Also
+/// computes the number of keys that each tile sees before its own rows.
 LH_BOTH void find_masks(const PageTask& task, const MaskedTiles& pair, int64_t word,
                         uint64_t (&masks)[PageShared::kPages][2], uint32_t (&before)[2]) {
   constexpr int kEach = BitShared::kEach;
@@ -111,8 +114,8 @@ LH_BOTH void find_masks(const PageTask& task, const MaskedTiles& pair, int64_t w
   }
 }
 
-/// Lists the pages in which some tile sees a row. Pages are numbered from `first`, with `each`
-/// pages per thread. mask_of(t, p, g) is the mask of tile g in page p of thread t.
+/// Lists the pages in which a tile sees a row. Page numbers begin at `first`, and each thread has
+/// `each` pages. mask_of(t, p, g) returns the mask of tile g in page p of thread t.
 template <class Block, class MaskOf>
 LH_PHASES void list_pages(const Block& block, PageShared& s, int32_t first, int each,
                           MaskOf&& mask_of, const SeenPages& to) {
@@ -143,7 +146,7 @@ LH_PHASES void end_list(const Block& block, PageShared& s, const SeenPages& list
   });
 }
 
-/// Lists the columns that no run of either tile is near.
+/// Lists the columns that are not near any run of either tile.
 template <class Block>
 LH_PHASES void list_copies(const Block& block, PageShared& s, const PageTask& task,
                            const MaskedTiles& pair) {

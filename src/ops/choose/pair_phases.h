@@ -1,6 +1,6 @@
 #pragma once
-// Selects the rows with the largest weights, and among equal weights the rows with the higher score
-// (ops/blocks/block_votes.h), by one thread block in phases (block.h).
+// Selects the rows with the largest weights. Among equal weights, rows with higher scores are
+// preferred (ops/blocks/block_votes.h). One thread block runs the code in phases (block.h).
 
 #include "ops/choose/select_phases.h"
 
@@ -13,7 +13,7 @@ struct PairTask {
   int32_t* out = nullptr;                             ///< [count], ascending
 };
 
-/// Copies the scores of rows with weight `weight`, in order.
+/// Copies the scores of the rows whose weight is `weight`, in the order of the rows.
 template <class Block>
 LH_PHASES void copy_equals(const Block& block, SelectShared& s, const PairTask& task,
                            uint32_t weight) {
@@ -34,7 +34,7 @@ LH_PHASES void copy_equals(const Block& block, SelectShared& s, const PairTask& 
   }
 }
 
-/// Writes the rows above the cuts, and as many rows equal to the cuts as fit.
+/// Writes the rows above the thresholds, and as many rows equal to the thresholds as fit.
 template <class Block>
 LH_PHASES void write_pairs(const Block& block, SelectShared& s, const PairTask& task,
                            uint32_t weight, uint32_t score, uint32_t equals) {
@@ -42,7 +42,7 @@ LH_PHASES void write_pairs(const Block& block, SelectShared& s, const PairTask& 
     if (t == 0) s.more = s.ties = 0;
   });
   for (int64_t begin = 0; begin < task.rows; begin += kBlockThreads) {
-    // The upper half counts rows above the cut, the lower half equals.
+    // The upper half counts rows above the threshold, the lower half equal ones.
     const auto count = [&](int t) {
       if (begin + t >= task.rows) return 0u;
       const uint32_t w = order_key(task.weights[begin + t]);

@@ -1,5 +1,5 @@
 #pragma once
-// Pools scores along the keys (SnapKV, arXiv:2404.14469).
+// Pools the scores of neighbouring keys (SnapKV, arXiv:2404.14469).
 
 #include "base/array.h"
 
@@ -7,8 +7,8 @@ namespace longhaul {
 
 enum class Pooling : uint8_t { kAverage, kMax };
 
-/// Writes the average or the maximum of the `width` (odd) scores around i to out[i]. The average
-/// counts positions past the ends as zeros, the maximum ignores them. `out` has the size of
+/// Writes the average or the maximum of the `width` (odd) scores around i to out[i]. Beyond the
+/// ends, an average counts zeros, and a maximum ignores the positions. `out` has the size of
 /// `scores` and must not alias it.
 void pool_scores(Queue& queue, View<const float> scores, int width, Pooling pooling,
                  View<float> out);

@@ -1,5 +1,5 @@
 #pragma once
-// Scores that rank rows at random, as a baseline of methods that evict.
+// Random scores, as a baseline for eviction methods.
 
 #include <cstdint>
 
@@ -8,8 +8,8 @@
 
 namespace longhaul {
 
-/// Fills `scores` with numbers from 0 to 1. A row's score depends on `seed` and its index alone, so
-/// it is the same on every machine, and when the list grows.
+/// Fills `scores` with numbers from 0 to 1. A row's score depends only on `seed` and the row's
+/// index. It is therefore the same on every machine, and does not change when the list grows.
 void random_scores(Queue& queue, uint64_t seed, View<float> scores);
 
 }  // namespace longhaul

@@ -1,5 +1,6 @@
 #pragma once
-// The regions of N tokens that ReAttention always sees and from which it selects
+// ReAttention divides a context into three regions. The first tokens (global) and the last tokens
+// (local) are always visible. Tokens of the middle region are visible if they are selected
 // (docs/methods/reattention.md).
 
 #include <cstdint>
@@ -7,27 +8,31 @@
 namespace longhaul {
 
 struct ReattentionRegions {
-  int64_t global = 32;      ///< first tokens, always visible
-  int64_t local = 4096;     ///< last tokens, always visible
-  bool whole_tiles = true;  ///< published code: the middle is whole tiles, reducing the local part
+  int64_t global = 32;   ///< number of first tokens
+  int64_t local = 4096;  ///< number of last tokens
+  /// True: the middle region is rounded up to whole tiles, and the local region is smaller (as in
+  /// the published code).
+  bool whole_tiles = true;
 
   static constexpr int64_t kTile = 128;
 
-  /// Returns the number of last tokens that are always visible if N > global + local.
+  /// Returns the size of the local region in a context of `tokens` tokens. `tokens` must exceed
+  /// global + local.
   int64_t local_at(int64_t tokens) const {
     return whole_tiles ? local - (kTile - (tokens - global - local) % kTile) : local;
   }
+  /// Returns a lower bound of local_at().
   int64_t least_local() const { return whole_tiles ? local - kTile : local; }
 
-  /// Returns the number of candidate tokens, which begin with token `global`. 0 means that
-  /// everything is visible.
+  /// Returns the size of the middle region, whose first token is `global`. 0 means that all tokens
+  /// are visible.
   int64_t middle_at(int64_t tokens) const {
     return tokens <= global + local ? 0 : tokens - global - local_at(tokens);
   }
 
-  /// Returns the number of first tokens that see all earlier tokens, in a prompt that ends at
-  /// `tokens`. The last token of the prompt is read separately. With whole tiles, the number of
-  /// tokens in between is a multiple of a tile.
+  /// Returns how many tokens at the start of a prompt see all earlier tokens. The prompt ends at
+  /// `tokens`, and its last token is read separately. If whole_tiles is true, the result is chosen
+  /// with the aim that the number of tokens in between is a multiple of a tile.
   int64_t dense_tokens(int64_t tokens) const {
     if (tokens - 1 <= global + local) return tokens - 1;
     if (!whole_tiles) return global + local;

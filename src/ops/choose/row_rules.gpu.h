@@ -1,5 +1,5 @@
 #pragma once
-// Rules that judge rows (rule_phases.h) on a CUDA device. Addresses in tasks are device addresses.
+// Launches the rules of rule_phases.h on a CUDA device. Addresses in tasks are device addresses.
 
 #include <span>
 
@@ -8,10 +8,10 @@
 
 namespace longhaul::cuda {
 
-/// Uses one thread block per list.
+/// Starts one thread block per list.
 void steady_scores(Stream stream, std::span<const SteadyTask> lists, ScoreScratch& scratch);
 void judge_rules(Stream stream, std::span<const RuleTask> lists, ScoreScratch& scratch);
-/// Uses one thread block for all lists; sets task.lists.
+/// Starts one thread block for all lists. The function sets task.lists.
 void deal_rows(Stream stream, DealTask task, std::span<const DealtList> lists,
                ScoreScratch& scratch);
 

@@ -1,22 +1,22 @@
 #pragma once
-// Token numbers of a list's rows, after evictions.
+// The token numbers of a list's rows. After evictions, they differ from the row numbers.
 
 #include "base/host_stage.h"
 
 namespace longhaul {
 
-/// Row i is token listed[i]; rows after the listed ones are token i + behind.
+/// Row i holds token listed[i]. A row after the listed ones holds token i + behind.
 struct RowTokens {
   View<const int32_t> listed;
   int64_t behind = 0;
 };
 
-/// Returns a copy that the host can read.
+/// Returns the numbers in host memory.
 inline RowTokens on_host(HostStage& stage, const RowTokens& tokens) {
   return {stage(tokens.listed), tokens.behind};
 }
 
-/// For tokens in host memory.
+/// Returns the token of a row. The numbers must be in host memory.
 inline int64_t token_of(const RowTokens& tokens, int64_t row) {
   return row < tokens.listed.size() ? host(tokens.listed)[static_cast<size_t>(row)]
                                     : row + tokens.behind;

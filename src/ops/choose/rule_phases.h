@@ -1,7 +1,8 @@
 #pragma once
-// Rules that judge the rows of a list, each by one thread block in phases (block.h): RoCo's
-// steadiest rows (ops/choose/steady_scores.h), FastGen's rules (ops/choose/hybrid_rules.h), and a
-// budget shared by the lists of a layer (ops/choose/select_rows.h).
+// Rules that judge the rows of a list. One thread block runs each of them in phases (block.h).
+// There are RoCo's steadiest rows (ops/choose/steady_scores.h), FastGen's rules
+// (ops/choose/hybrid_rules.h), and a budget that the lists of a layer share
+// (ops/choose/select_rows.h).
 
 #include <cmath>
 
@@ -17,13 +18,14 @@ struct SteadyTask {
 
 LH_BOTH double square_of(double x) {
 #ifdef __CUDA_ARCH__
-  return __dmul_rn(x, x);  // rounds the product separately (no fma), as the host does
+  return __dmul_rn(x, x);  // rounds the product separately (no fma), as the host code does
 #else
   return x * x;
 #endif
 }
 
-/// Variances below the rounding error count as zero; see ops/choose/steady_scores.cc.
+/// Returns the variance of the attention that a row received. A variance below the rounding error
+/// counts as zero (ops/choose/steady_scores.cc).
 LH_BOTH float steadiness_of(float sum, float square, float seen) {
   const double mean = static_cast<double>(sum / seen);
   const double variance = static_cast<double>(square / seen) - square_of(mean);
@@ -56,16 +58,19 @@ LH_PHASES void steady_scores(const Block& block, SelectShared& s, const SteadyTa
 
 struct RuleTask {
   const float *attention, *recent;  ///< [rows]
-  const int32_t* tokens;  ///< token of each of the first `listed` rows; later: row + behind
+  const int32_t* tokens;  ///< tokens of the first `listed` rows; a later row has token row + behind
   int64_t listed, behind;
-  const uint8_t* classes;  ///< per token below `known`: 0 ordinary, 1 special, 2 punctuation
+  /// Class of each token below `known`: 0 ordinary, 1 special, 2 punctuation.
+  const uint8_t* classes;
   int64_t known;
   int64_t rows, begin, end, global;
-  int64_t heavy, window;  ///< rows that the third rule adds; last rows that the fourth rule adds
-  double enough;          ///< share that a rule must hold
-  int32_t rule;      ///< 0 to 3; below 0: the cheapest rule that holds enough, or 4 if none does
-  int32_t* verdict;  ///< [2]: the rule and its number of rows; null: the rows are written
-  int32_t* out;      ///< the rows that the given rule keeps
+  /// Number of rows that rule kHeavy adds, and number of last rows that kWindow adds.
+  int64_t heavy, window;
+  double enough;  ///< attention that the rows of a rule must have received
+  int32_t rule;   ///< 0 to 3; negative: the first rule that holds `enough`, or 4 if there is none
+  /// [2]: receives the rule and its number of rows; null: the rows are written to `out`.
+  int32_t* verdict;
+  int32_t* out;  ///< the rows that the given rule keeps
 };
 
 struct RuleShared {
@@ -103,13 +108,13 @@ class RuleJudgement {
   LH_PHASES int64_t token_of(int64_t row) const {
     return row < task_.listed ? task_.tokens[row] : row + task_.behind;
   }
-  /// Returns whether a rule keeps the row because of its token's class.
+  /// Returns whether the rule keeps the row because of its token's class.
   LH_PHASES bool named(int64_t row, bool punctuation) const {
     const int64_t token = token_of(row);
     const int is = token < task_.known ? task_.classes[token] : 0;
     return token < task_.global || is == 1 || (punctuation && is == 2);
   }
-  /// Key of the average attention over the rows that could see the key.
+  /// Returns the key of the average attention that a row received from the rows that could see it.
   LH_PHASES uint32_t average_key(int64_t row) const {
     if (named(row, true)) return order_key(-1.0f);
     const int64_t token = token_of(row), from = token > task_.begin ? token : task_.begin;
@@ -160,7 +165,7 @@ class RuleJudgement {
   KeyCut heavy_;
 };
 
-/// A list that shares a budget with others.
+/// A list that shares a budget with other lists.
 struct DealtList {
   const float* scores;
   int64_t rows;
@@ -171,9 +176,10 @@ struct DealtList {
 struct DealTask {
   const DealtList* lists;
   int32_t list_count;
-  int64_t first, last, sure;  ///< rows that every list keeps: first ones, last ones, best ones
-  int64_t left;     ///< budget for the best remaining rows over all lists; less than their number
-  uint32_t* ranks;  ///< scratch: ranks of the rows between the ends, over all lists
+  int64_t first, last, sure;  ///< numbers of first, last and best rows that every list keeps
+  /// Number of further rows to keep over all lists; less than the number of remaining rows.
+  int64_t left;
+  uint32_t* ranks;  ///< scratch: order keys of the rows between the ends, over all lists
 };
 
 LH_BOTH int64_t between_ends(const DealTask& task, const DealtList& list) {
@@ -181,7 +187,8 @@ LH_BOTH int64_t between_ends(const DealTask& task, const DealtList& list) {
   return between > 0 ? between : 0;
 }
 
-/// Rows that a list keeps anyway get rank 0, which no number's key has.
+/// Distributes the budget. Rows that a list keeps in any case get rank 0, which is not the key of
+/// any number.
 template <class Block>
 LH_PHASES void deal_rows(const Block& block, SelectShared& s, const DealTask& task) {
   int64_t between = 0;

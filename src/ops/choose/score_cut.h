@@ -1,7 +1,7 @@
 #pragma once
-// Finds the threshold between the best k of a list of scores and the rest, and the indices of the
-// best scores in ascending order. Of equal scores the lower index wins. NaN, which damaged weights
-// or keys cause, counts as minus infinity.
+// Finds the threshold between the best k of a list of scores and the rest, and lists the indices of
+// the best scores in ascending order. If scores are equal, the lower index is better. NaN counts as
+// minus infinity; damaged weights or keys can cause it.
 
 #include <algorithm>
 #include <cmath>
@@ -14,8 +14,8 @@
 
 namespace longhaul {
 
-/// A threshold. The best scores are all scores above `score`, and the first `equal` scores that
-/// equal `score`.
+/// A threshold. The best scores are all scores above `score`, and the first `equal` scores that are
+/// equal to `score`.
 template <class T>
 struct ScoreCut {
   T score{};
@@ -27,7 +27,8 @@ inline float ordered_score(float x) {
 }
 inline int32_t ordered_score(int32_t x) { return x; }
 
-/// Returns the threshold after the best k of `scores`. They must contain no NaN, and are reordered.
+/// Returns the threshold below the best k of `scores`. `scores` must not contain NaN and is
+/// reordered.
 template <class T>
 ScoreCut<T> cut_reordering(std::span<T> scores, int64_t k) {
   using Limits = std::numeric_limits<T>;
@@ -41,8 +42,8 @@ ScoreCut<T> cut_reordering(std::span<T> scores, int64_t k) {
   return {*last, std::count(scores.begin(), last + 1, *last)};
 }
 
-/// Variant for a small k: a heap of the best scores so far changes rarely, so that most scores cost
-/// one comparison. `heap` [k] is scratch; 0 < k <= scores.size().
+/// Like cut_reordering(), for a small k. A heap holds the best scores so far and rarely changes, so
+/// most scores cost one comparison. `heap` [k] is scratch, and 0 < k <= scores.size().
 template <class T>
 ScoreCut<T> cut_by_heap(std::span<const T> scores, std::span<T> heap) {
   const auto first = scores.first(heap.size());
@@ -57,10 +58,10 @@ ScoreCut<T> cut_by_heap(std::span<const T> scores, std::span<T> heap) {
   return {heap.front(), std::count(heap.begin(), heap.end(), heap.front())};
 }
 
-/// Returns the threshold after the best k of `scores`. `scratch` is reused from call to call.
+/// Returns the threshold below the best k of `scores`. `scratch` is reused between calls.
 template <class T>
 ScoreCut<T> cut_after(std::span<const T> scores, int64_t k, Array<T>& scratch) {
-  // a heap is faster if there are more than 16 times as many scores as are selected
+  // A heap is faster if there are more than 16 times as many scores as are selected.
   constexpr int64_t kDecode = 16;
   const int64_t count = std::ssize(scores);
   const bool decode = k > 0 && k < count / kDecode;
@@ -71,9 +72,9 @@ ScoreCut<T> cut_after(std::span<const T> scores, int64_t k, Array<T>& scratch) {
   return cut_reordering(memory, k);
 }
 
-/// Writes the indices of the best scores, each plus `first`, ascending, and returns their number.
-/// It has no branches, because they would be unpredictable. `out` needs room for one more than the
-/// result.
+/// Writes first + i for the index i of each of the best scores, in ascending order. Returns their
+/// number. The loop has no branches, because they would be unpredictable. `out` must have room for
+/// one more element than the result.
 template <class T>
 int64_t write_best(std::span<const T> scores, ScoreCut<T> cut, int64_t first, int32_t* out) {
   int64_t count = 0;

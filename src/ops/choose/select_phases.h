@@ -1,15 +1,16 @@
 #pragma once
-// Selects the rows of a list with the highest scores, by one thread block in phases (block.h). A
-// radix search finds the lowest score that is kept. Then the rows above this score are written, and
-// as many rows with this score as fit. ops/choose/score_cut.h defines the order and ties.
+// Selects the rows of a list with the highest scores. One thread block runs the code in phases
+// (block.h). A radix search finds the lowest score that is kept. Then the rows above this score are
+// written, and as many rows with this score as fit. ops/choose/score_cut.h defines the order and
+// the treatment of equal scores.
 
 #include "ops/core/gpu/block.h"
 #include "ops/core/gpu/numbers.h"
 
 namespace longhaul::cuda {
 
-/// One list. Selects rows [0, first), the last `last` rows, and the best rows between them; `count`
-/// in all.
+/// A selection from one list. Rows [0, first), the last `last` rows and the best rows between them
+/// are kept, `count` rows in total.
 struct SelectTask {
   const float* scores = nullptr;
   int64_t rows = 0;
@@ -19,16 +20,17 @@ struct SelectTask {
 
 struct SelectShared {
   static constexpr int kBins = 256, kCopies = 8;
-  uint32_t bins[kCopies][kBins + 1];  ///< several copies, since most scores fall into few bins
+  uint32_t bins[kCopies][kBins + 1];  ///< several copies, because most scores fall into few bins
   ScanShared scan;
-  uint64_t prefix;      ///< prefix of the keys that are still searched
-  uint32_t left;        ///< number of searched keys that are kept
-  uint32_t same;        ///< number of searched keys
-  uint32_t more, ties;  ///< numbers written and equals found so far
-  int64_t row;          ///< result of the search for an equal
+  uint64_t prefix;      ///< prefix of the keys among which the search continues
+  uint32_t left;        ///< number of keys with this prefix that are kept
+  uint32_t same;        ///< number of keys with this prefix
+  uint32_t more, ties;  ///< numbers of rows written, and of equal keys found so far
+  int64_t row;          ///< result of find_equal()
 };
 
-/// Larger floats have larger keys. -0 equals 0; NaN equals minus infinity.
+/// Returns a key that orders floats: larger floats have larger keys. -0 counts as 0, and NaN as
+/// minus infinity.
 LH_BOTH uint32_t order_key(float x) {
   constexpr uint32_t kSign = 0x80000000u, kMinusInfinity = ~0xff800000u;
   const uint32_t u = bits_of(x + 0.0f);  // -0 becomes 0
@@ -36,15 +38,15 @@ LH_BOTH uint32_t order_key(float x) {
   return x != x ? kMinusInfinity : key;
 }
 
-/// Inverse of order_key().
+/// Returns the float of an order_key().
 LH_BOTH float float_of_key(uint32_t key) {
   constexpr uint32_t kSign = 0x80000000u;
   return float_of((key & kSign) != 0 ? key & ~kSign : ~key);
 }
 
-/// Finds the k-th highest of n keys of `bits` bits (whole bytes), with 0 < k <= n. s.prefix gets
-/// the key, s.left the number of its equals among the k, and s.same the number of all its equals.
-/// key_of(i) is key number i, an unsigned integer.
+/// Finds the k-th highest of n keys, with 0 < k <= n. A key has `bits` bits, a multiple of 8, and
+/// key_of(i) returns key i. s.prefix receives the result, s.left the number of keys equal to it
+/// among the k highest, and s.same the number of all keys equal to it.
 template <class Block, class KeyOf>
 LH_PHASES void find_cut(const Block& block, SelectShared& s, int64_t n, uint32_t k, int bits,
                         KeyOf&& key_of) {
@@ -89,14 +91,14 @@ LH_PHASES void find_cut(const Block& block, SelectShared& s, int64_t n, uint32_t
   }
 }
 
-/// Like above for n scores: s.prefix is the order_key() of the k-th highest.
+/// Finds the k-th highest of n scores. s.prefix receives its order_key().
 template <class Block>
 LH_PHASES void find_cut(const Block& block, SelectShared& s, const float* scores, int64_t n,
                         uint32_t k) {
   find_cut(block, s, n, k, 32, [&](int64_t i) { return order_key(scores[i]); });
 }
 
-/// Writes the selected rows in ascending order.
+/// Writes the selected rows in ascending order to task.out.
 template <class Block>
 LH_PHASES void select_rows(const Block& block, SelectShared& s, const SelectTask& task) {
   const bool all = task.rows <= task.count;
@@ -118,8 +120,8 @@ LH_PHASES void select_rows(const Block& block, SelectShared& s, const SelectTask
   });
   const auto cut = static_cast<uint32_t>(s.prefix);
   const uint32_t equals = s.left;
-  // Four scores per thread and stretch. The upper half counts rows above the cut, the lower half
-  // equals.
+  // Each thread processes four scores per stretch. The upper half counts rows above the threshold,
+  // the lower half equal ones.
   constexpr int kEach = 4;
   for (int64_t begin = 0; begin < n; begin += int64_t{kEach} * kBlockThreads) {
     const auto count = [&](int t) {

@@ -1,5 +1,5 @@
 #pragma once
-// The rows of lists to keep: select_rows() of ops/choose/select_rows.h on a CUDA device.
+// select_rows() of ops/choose/select_rows.h on a CUDA device.
 
 #include <span>
 
@@ -8,7 +8,7 @@
 
 namespace longhaul::cuda {
 
-/// Queues all lists on `stream` with one thread block per list. All addresses are device addresses.
+/// Queues the selections, with one thread block per list. All addresses are device addresses.
 void select_rows(Stream stream, std::span<const SelectTask> tasks);
 
 }  // namespace longhaul::cuda

@@ -1,7 +1,7 @@
 #pragma once
-// Computes RoCo's scores of a list (arXiv:2402.06262). Steady rows are the rows whose received
-// attention varies least between the rows of the text. The steady rows with the least attention on
-// average are evicted. All other rows are kept.
+// Computes RoCo's scores (arXiv:2402.06262). A row is steady if the attention that it receives
+// varies little between the rows of the text. Among the steady rows, those with the least average
+// attention are evicted. All other rows are kept.
 
 #include <span>
 
@@ -9,22 +9,23 @@
 
 namespace longhaul {
 
-/// Adds to column[i] of every list the number of the list's last `rows` rows that see row i: `rows`
-/// for earlier rows, and one less for each later row.
+/// Adds to column[i] of each list how many of the list's last `rows` rows see row i. This is `rows`
+/// for rows before them, and one less for each further row.
 void add_seen(Queue& queue, int64_t rows, std::span<const View<float>> columns);
 inline const DeviceOperation<bool(int64_t rows, std::span<const View<float>> columns)> kAddSeen;
 
-/// Attention that each row of a list received so far from rows of the text, and the number of rows
-/// that saw it: [rows] each.
+/// The attention that each row of a list has received so far: sum, sum of squares, and the number
+/// of rows that saw it. Each array is [rows].
 struct AttentionSoFar {
   View<const float> sums, squares, seen;
 };
 
 struct SteadyRule {
-  int64_t sink = 0;      ///< first rows, not scored
-  int64_t settling = 0;  ///< last rows: seen by too few rows to be scored
+  int64_t sink = 0;  ///< number of first rows that are not scored
+  /// Number of last rows that are not scored, because too few rows have seen them.
+  int64_t settling = 0;
   int64_t feasible =
-      0;  ///< largest number of scored rows; rows with the smallest variance are scored
+      0;  ///< largest number of scored rows, which are those with the smallest variance
 };
 
 struct SteadyList {
@@ -35,9 +36,9 @@ struct SteadyList {
   bool lies_on(Place place) const { return scores.place() == place; }
 };
 
-/// Scores every list. The `feasible` rows with the smallest variance between the ends get their
-/// mean attention as score, and all other rows get infinity. The lowest scores are evicted.
-/// Variance that rounding alone causes for equal numbers counts as zero.
+/// Computes the scores of every list. Among the rows between the ends, the `feasible` rows with the
+/// smallest variance get their mean attention as score. All other rows get infinity. The lowest
+/// scores are evicted. A variance that rounding alone can cause counts as zero.
 void steady_scores(Queue& queue, std::span<const SteadyList> lists, Array<float>& scratch);
 inline const DeviceOperation<bool(std::span<const SteadyList>)> kSteadyScores;
 

@@ -1,7 +1,7 @@
 #pragma once
-// Rows of a prompt in tiles that select their keys together. Tile boundaries are multiples of
-// `tile` tokens of the context, so they do not depend on the start of a pass. Keys are counted in
-// blocks of the same size.
+// Divides the rows of a prompt into tiles. The rows of a tile select their keys together. Tile
+// boundaries are multiples of `tile` tokens of the context, so they do not depend on where a pass
+// begins. Keys are divided into blocks of the same size.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,11 +15,12 @@ struct TileGrid {
 
   constexpr int64_t keys() const { return begin + rows; }
   constexpr int64_t first_tile() const { return begin / tile; }
-  /// Number of tiles that contain rows; the first and the last one may be partial.
+  /// Returns the number of tiles that contain rows. The first and the last one may be incomplete.
   constexpr int64_t tiles() const { return blocks() - first_tile(); }
   constexpr int64_t blocks() const { return (keys() + tile - 1) / tile; }
   constexpr int64_t tile_of(int64_t row) const { return (begin + row) / tile; }
-  /// Rows [row_begin, row_end) of a tile, numbered from the context's first token.
+  /// row_begin() and row_end() return the rows [begin, end) of a tile. Tiles are numbered from the
+  /// context's first token.
   constexpr int64_t row_begin(int64_t at) const { return std::max<int64_t>(0, at * tile - begin); }
   constexpr int64_t row_end(int64_t at) const { return std::min(rows, (at + 1) * tile - begin); }
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Lines of attention maps and the keys that tiles of rows see: choose_lines() of
-// ops/choose/line_choice.h and the lists of ops/choose/tile_lists.h on a CUDA device.
+// choose_lines() of ops/choose/line_choice.h and the lists of ops/choose/tile_lists.h on a CUDA
+// device.
 
 #include <span>
 
@@ -10,8 +10,8 @@
 
 namespace longhaul::cuda {
 
-/// The lines of a query head: columns, and diagonals from which runs are made. All addresses are
-/// device addresses.
+/// The selection of the lines of a query head: columns, and diagonals, from which runs are formed.
+/// All addresses are device addresses.
 struct LinesTask {
   SelectTask columns, diagonals;
   RunTask runs;

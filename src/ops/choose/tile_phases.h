@@ -1,18 +1,20 @@
 #pragma once
-// The choice of lines, and lists of the keys that tiles of rows see by lines or blocks
-// (ops/choose/line_choice.h, ops/choose/tile_lists.h), in phases (block.h).
+// Chooses columns and diagonals (ops/choose/line_choice.h), and lists the keys that tiles of rows
+// see by lines or blocks (ops/choose/tile_lists.h), in phases (block.h).
 
 #include "ops/choose/bit_phases.h"
 #include "ops/choose/select_phases.h"
 
 namespace longhaul::cuda {
 
-/// Merges diagonals into runs.
+/// Merges neighbouring diagonals into runs.
 struct RunTask {
   const int32_t* distances;  ///< ascending
   int32_t count;
-  int32_t tile;      ///< largest distance of neighbours in one run
-  int32_t* runs;     ///< [2 * count]: far and near end of each run, far runs first
+  /// Two diagonals belong to one run if their distances differ by at most this number.
+  int32_t tile;
+  /// [2 * count]: far and near end of each run; runs with larger distances come first.
+  int32_t* runs;
   int32_t* written;  ///< [1]: number of runs
 };
 
@@ -49,18 +51,19 @@ LH_PHASES void merge_runs(const Block& block, RunShared& s, const RunTask& task)
   });
 }
 
-/// The rows of block `own`; the first has position `position`.
+/// The tile of rows in block `own`. Its first row has position `position`.
 struct TileTask {
   const int32_t* columns;  ///< ascending; set if there are runs
   const int32_t* runs;
   const int32_t* run_count;  ///< [1]
-  const uint8_t* blocks;     ///< [own + 1] flags; null if there are lines
+  const uint8_t* blocks;     ///< [own + 1] flags; null if the tile sees columns and diagonals
   int64_t own, position;
   int32_t column_count;
   int32_t tile, pages;  ///< keys and pages per block
-  int32_t own_keys;     ///< own keys from the block's first on, if the block is seen
-  int32_t* index;       ///< listed rows or pages before the tile's own
-  int32_t* counts;      ///< [2]: number of listed keys, and of the block's own keys
+  /// Number of own keys, from the first key of the block on, if the block is visible.
+  int32_t own_keys;
+  int32_t* index;   ///< receives the listed rows or pages before the tile
+  int32_t* counts;  ///< [2]: receives the number of listed keys, and of the tile's own keys
 };
 
 struct TileShared {
@@ -72,7 +75,7 @@ struct TileShared {
 struct LineKeys {
   const TileTask& task;
   int64_t end;    ///< end of the tile
-  int32_t first;  ///< first run to search: earlier ones begin after the tile
+  int32_t first;  ///< first run to search; earlier runs begin after the tile
 
   LH_BOTH explicit LineKeys(const TileTask& of, int32_t first_run = 0)
       : task(of), end((of.own + 1) * of.tile), first(first_run) {}
@@ -85,7 +88,7 @@ struct LineKeys {
     const int64_t near = task.runs[2 * run + 1];
     return end - near > task.tile ? end - near : task.tile;
   }
-  /// Returns the first run that reaches a row of the tile.
+  /// Returns the first run that contains a key at or before a row of the tile.
   LH_BOTH int32_t find_first() const {
     int32_t low = 0, high = *task.run_count;
     while (low < high) {
@@ -98,7 +101,7 @@ struct LineKeys {
     }
     return low;
   }
-  LH_BOTH int32_t run_behind(int64_t key) const {  // first run that ends after `key`
+  LH_BOTH int32_t run_behind(int64_t key) const {  // returns the first run that ends after `key`
     int32_t low = first, high = *task.run_count;
     while (low < high) {
       const int32_t middle = low + (high - low) / 2;
@@ -123,13 +126,13 @@ struct LineKeys {
     return low;
   }
 
-  /// Returns whether a run has a key in [begin, behind).
+  /// Returns whether a run contains a key in [begin, behind).
   LH_BOTH bool reaches(int64_t begin, int64_t behind) const {
     const int32_t run = run_behind(begin);
     return begin < behind && run < *task.run_count && begin_of(run) < behind;
   }
 
-  /// Sets the bits of keys in runs before the tile, in the words from `word` on.
+  /// Sets the bits of keys before the tile that are in runs. The words begin at number `word`.
   LH_BOTH void add_runs(int64_t word, uint32_t* to) const {
     const int64_t low = word * 32, high = end_of_words(word);
     if (low >= high) return;
@@ -140,13 +143,13 @@ struct LineKeys {
       }
     }
   }
-  /// Sets the bits of keys in columns before the tile, in the words from `word` on.
+  /// Sets the bits of keys before the tile that are in columns. The words begin at number `word`.
   LH_BOTH void add_columns(int64_t word, uint32_t* to) const {
     const int64_t low = word * 32, high = end_of_words(word);
     if (low >= high) return;
     for (int32_t c = column_from(low); c < task.column_count && task.columns[c] < high; ++c) {
       const int64_t key = task.columns[c];
-      // Constant indices, so that words can stay in registers.
+      // The indices are constants, so that the words can stay in registers.
       for (int w = 0; w < BitShared::kEach; ++w) to[w] |= bits_between(low + 32 * w, key, key + 1);
     }
   }
@@ -164,7 +167,8 @@ struct LineKeys {
   }
 };
 
-/// Writes the pages of flagged blocks before the tile's own block. One thread handles one block.
+/// Writes the pages of the flagged blocks before the tile's own block. Each thread handles one
+/// block.
 template <class Block>
 LH_PHASES void list_flagged(const Block& block, BitShared& s, const TileTask& task) {
   block.each([&](int t) {
@@ -188,7 +192,7 @@ LH_PHASES void list_flagged(const Block& block, BitShared& s, const TileTask& ta
   }
 }
 
-/// Writes the rows or pages before the tile's own, in ascending order, and the counts.
+/// Writes the visible rows or pages before the tile in ascending order, and their counts.
 template <class Block>
 LH_PHASES void list_tile_keys(const Block& block, TileShared& s, const TileTask& task) {
   const bool lines = task.blocks == nullptr;

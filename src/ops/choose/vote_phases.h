@@ -1,6 +1,6 @@
 #pragma once
-// Votes of many rows on few keys, and the spans around the chosen keys (ops/choose/votes.h), in
-// phases (block.h).
+// Counts the votes of many rows for few keys, and lists the spans around the chosen keys
+// (ops/choose/votes.h), in phases (block.h).
 
 #include "ops/choose/bit_phases.h"
 #include "ops/choose/select_phases.h"
@@ -11,10 +11,10 @@ struct VoteTask {
   const int32_t* votes;  ///< [cast]
   int64_t cast;
   int64_t numbers, k;
-  uint32_t* counters;  ///< [numbers] zeros before and after
-  uint32_t* marks;     ///< [numbers / 32, rounded up] zeros before and after
-  uint32_t* voted;     ///< [1] zero before and after
-  int32_t* found;      ///< [min(numbers, cast)]: numbers with votes, unordered
+  uint32_t* counters;  ///< [numbers], zeros before and after
+  uint32_t* marks;     ///< [numbers / 32, rounded up], zeros before and after
+  uint32_t* voted;     ///< [1], zero before and after
+  int32_t* found;      ///< [min(numbers, cast)]: numbers with votes, in any order
   int32_t* rows;       ///< the result
   int32_t* count;      ///< [1]
 };
@@ -44,11 +44,11 @@ struct ChoiceShared {
   };
 };
 
-/// Chooses the counted numbers with the most votes.
+/// Chooses the numbers with the most votes.
 template <class Block>
 LH_PHASES void choose_voted(const Block& block, ChoiceShared& s, const VoteTask& task) {
   const int64_t voted = *task.voted, chosen = task.k < voted ? task.k : voted;
-  // Keys order by more votes, then by lower number. No two keys are equal.
+  // Keys are ordered by more votes, then by lower number. No two keys are equal.
   const int low = bits_of(static_cast<uint64_t>(task.numbers));
   const auto key_of = [&](int64_t i) {
     const int32_t number = task.found[i];
@@ -84,7 +84,7 @@ LH_PHASES void choose_voted(const Block& block, ChoiceShared& s, const VoteTask&
 
 struct ExpandTask {
   const int32_t* chosen;        ///< ascending
-  const int32_t* chosen_count;  ///< null: `most`
+  const int32_t* chosen_count;  ///< number of chosen rows; null: `most`
   int64_t most;
   int64_t span, end, first;
   int32_t* rows;
@@ -96,15 +96,16 @@ struct ExpandShared {
   int32_t written;
 };
 
-/// Writes the rows of all spans, each once.
+/// Writes the rows of all spans. Each row is written once.
 template <class Block>
 LH_PHASES void expand_spans(const Block& block, ExpandShared& s, const ExpandTask& task) {
   const int64_t chosen = task.chosen_count == nullptr ? task.most : *task.chosen_count;
-  const auto stop_of = [&](int64_t i) {  // end of span i
+  const auto stop_of = [&](int64_t i) {  // returns the end of span i
     const int64_t stop = task.chosen[i] - task.span / 2 + task.span;
     return stop < task.end ? stop : task.end;
   };
-  const auto begin_of = [&](int64_t i) {  // begin of span i after the previous span
+  // Returns where span i begins after the end of the previous span.
+  const auto begin_of = [&](int64_t i) {
     const int64_t low = task.chosen[i] - task.span / 2, before = i > 0 ? stop_of(i - 1) : 0;
     return low > before ? low : before;
   };

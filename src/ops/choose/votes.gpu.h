@@ -1,5 +1,5 @@
 #pragma once
-// Votes and spans: most_voted() and expand_spans() of ops/choose/votes.h on a CUDA device.
+// most_voted() and expand_spans() of ops/choose/votes.h on a CUDA device.
 
 #include <span>
 
@@ -8,8 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// All addresses are device addresses. Both process their items together; one thread block chooses
-/// for each.
+/// All addresses are device addresses. Each function processes all its items together and uses one
+/// thread block to choose or expand each item.
 void most_voted(Stream stream, std::span<const VoteTask> votes, ScoreScratch& scratch);
 void expand_spans(Stream stream, std::span<const ExpandTask> spans, ScoreScratch& scratch);
 

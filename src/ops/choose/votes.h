@@ -1,6 +1,6 @@
 #pragma once
-// The vote of many rows on keys, and the neighbours of selected keys (ReAttention,
-// arXiv:2407.15176).
+// Counts the votes of many rows for keys, and adds the neighbours of the selected keys
+// (ReAttention, arXiv:2407.15176).
 
 #include <span>
 
@@ -8,33 +8,35 @@
 
 namespace longhaul {
 
-/// Memory of a vote, reused from call to call, and its result.
+/// The result of a vote, and its buffers, which are reused between calls.
 struct VoteCount {
   RowList chosen;  ///< views of `rows` and `count`
   Array<int32_t> rows;
   Array<int32_t> count;     ///< [1]
-  Array<int32_t> counters;  ///< [numbers] or more, zero between calls
+  Array<int32_t> counters;  ///< [numbers] or more; zeros between calls
   Array<int32_t> numbers;   ///< numbers with votes, ascending
-  Array<int32_t> votes;     ///< votes per number; on a device the count of numbers with votes
-  /// scratch for the search; on a device marks of numbers, zero between calls
+  /// Number of votes of each of `numbers`; on a device, how many numbers have votes.
+  Array<int32_t> votes;
+  /// Scratch for the search. On a device, marks of numbers, which are zeros between calls.
   Array<int32_t> scratch;
 };
 
-/// Votes on numbers from 0 to numbers - 1; negative ones are ignored.
+/// Votes for numbers from 0 to numbers - 1. Negative votes are ignored.
 struct Vote {
   View<const int32_t> votes;
   int64_t numbers = 0;
   VoteCount* memory = nullptr;  ///< separate for each vote
 };
 
-/// Returns for every vote the k most frequent numbers in ascending order, without duplicates. Of
-/// equally frequent numbers the lower wins. If fewer than k numbers have votes, the result is
-/// shorter (RowList::count).
+/// Returns for every vote the k most frequent numbers in ascending order, without duplicates. If
+/// numbers are equally frequent, the lower one is preferred. If fewer than k numbers have votes,
+/// the result is shorter (RowList::count).
 void most_voted(Queue& queue, std::span<const Vote> votes, int64_t k);
 RowList most_voted(Queue& queue, View<const int32_t> votes, int64_t numbers, int64_t k,
                    VoteCount& memory);
 
-/// A vote on a device. Counters must be zeros and are zeros again afterwards.
+/// The arguments of a vote on a device. `counters`, `marks` and `voted` must be zeros and are zeros
+/// again afterwards.
 struct DeviceVote {
   View<const int32_t> votes;
   int64_t numbers = 0, k = 0;
@@ -49,32 +51,33 @@ struct DeviceVote {
 };
 inline const DeviceOperation<bool(std::span<const DeviceVote>)> kMostVoted;
 
-/// Memory of expanded spans, and the result.
+/// The result of expand_spans(), and its buffers.
 struct SpanRows {
   RowList list;  ///< views of `rows` and `count`
   Array<int32_t> rows;
   Array<int32_t> count;  ///< [1]
 };
 
-/// Selected rows with neighbours in [0, end).
+/// Selected rows, to which neighbours in [0, end) are added.
 struct Spans {
   RowList chosen;
   int64_t end = 0;
   SpanRows* memory = nullptr;  ///< separate for each element
 };
 
-/// For each of `spans` the rows from span / 2 before each selected row to span - span / 2 - 1 after
-/// it, within [0, end), ascending, without duplicates, plus `first`. RowList::count holds their
-/// number.
+/// For each element of `spans`, lists the selected rows with their neighbours: from span / 2 rows
+/// before a selected row to span - span / 2 - 1 rows after it, within [0, end). `first` is added to
+/// each listed row. The list is ascending, without duplicates. RowList::count holds the number of
+/// rows.
 void expand_spans(Queue& queue, std::span<const Spans> spans, int64_t span, int64_t first);
 RowList expand_spans(Queue& queue, const RowList& chosen, int64_t span, int64_t end, int64_t first,
                      SpanRows& memory);
 
-/// Spans around rows on a device.
+/// The arguments of expand_spans() on a device.
 struct DeviceSpans {
   RowList chosen;
   int64_t end = 0;
-  View<int32_t> rows;   ///< [min(end, chosen * span)]: result
+  View<int32_t> rows;   ///< [min(end, number of chosen rows * span)]: result
   View<int32_t> count;  ///< [1]: length of the result
 
   bool lies_on(Place place) const { return chosen.rows.place() == place; }

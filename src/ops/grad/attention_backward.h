@@ -1,7 +1,7 @@
 #pragma once
-// The gradient of attention over a whole text with row i at position i, and other quantities from
-// the same products. Softmax weights are recomputed tile by tile from the lse of the forward pass
-// (Dao et al. 2022, arXiv:2205.14135, appendix B.4).
+// Computes the gradient of attention over a whole text, in which row i has position i. Also
+// computes other quantities from the same products. The softmax weights are recomputed tile by tile
+// from the lse of the forward pass (Dao et al. 2022, arXiv:2205.14135, appendix B.4).
 
 #include <cstdint>
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace longhaul {
 
-/// Row i sees key j <= i if j < sink or i - j < window. Query heads share KV heads in contiguous
-/// groups.
+/// The shape and visibility of the attention. Row i sees key j <= i if j < sink or i - j < window.
+/// Contiguous groups of query heads share a KV head.
 struct TextAttention {
   int64_t tokens = 0;
   int heads = 0, kv_heads = 0, head_dim = 0;
@@ -22,33 +22,35 @@ struct TextAttention {
   int64_t key_width() const { return int64_t{kv_heads} * head_dim; }
 };
 
-/// Inputs and outputs of the forward pass, and the gradient of its output: q, out and d_out
-/// [tokens, heads, head_dim], k and v [tokens, kv_heads, head_dim], lse [tokens, heads]. Queries
-/// and keys are rotated.
+/// Inputs and outputs of the forward pass, and the gradient of its output. q, out and d_out are
+/// [tokens, heads, head_dim]; k and v are [tokens, kv_heads, head_dim]; lse is [tokens, heads].
+/// Queries and keys are rotated.
 struct AttentionTrace {
   View<const float> q, k, v, out, lse, d_out;
 };
 
-/// With P the softmax weights, dP = d_out v and D = d_out . out row by row:
+/// Adds the gradients to dq, dk and dv, which have the shapes of q, k and v. P are the softmax
+/// weights, dP = d_out v^T, and D is the dot product of d_out and out in each row:
 ///   dv = P^T d_out,  dS = scale P (dP - D),  dq = dS k,  dk = dS^T q
-/// The results have the shapes of q, k and v and are added to their targets. Rows with zero d_out
-/// cost nothing on the host. The result is bit-identical for any number of threads.
+/// On the host, rows with zero d_out cost nothing. The result is bitwise the same for any number of
+/// threads.
 void attention_backward(Queue& queue, const TextAttention& shape, const AttentionTrace& trace,
                         View<float> dq, View<float> dk, View<float> dv);
 inline const DeviceOperation<bool(const TextAttention&, const AttentionTrace&, View<float> dq,
                                   View<float> dk, View<float> dv)>
     kAttentionBackward;
 
-/// Contribution of a set of (row, key) pairs to the quantity whose gradient is d_out. `sum` is the
-/// sum of P_ij * (d_out_i . v_j) over the pairs and all query heads. It is the derivative with
-/// respect to a common factor of these weights. `magnitude` is the sum of the absolute values.
+/// The contribution of a set of (row, key) pairs to the quantity whose gradient is d_out. `sum` is
+/// the sum of P_ij * (d_out_i . v_j) over the pairs and all query heads. It is the derivative with
+/// respect to a common factor of the weights of these pairs. `magnitude` is the sum of the absolute
+/// values of the terms.
 struct PairSums {
   double sum = 0, magnitude = 0;
 };
 
-/// The regions into which TriangleMix (2025, section 3) divides the causal pairs. The first region
-/// has the pairs with j <= sink or i - j <= window. The second region has the other pairs of the
-/// last `last` rows. The third region has the remaining pairs.
+/// TriangleMix (2025, section 3) divides the causal pairs into three regions. The first (streaming)
+/// has the pairs with j <= sink or i - j <= window. The second (last) has the other pairs of the
+/// last `last` rows. The third (middle) has the remaining pairs.
 struct ProbedRegions {
   int64_t sink = 64, window = 128, last = 128;
 };
@@ -56,8 +58,8 @@ struct RegionSums {
   PairSums streaming, last, middle;
 };
 
-/// `shape` must be causal with a window that excludes nothing (window >= tokens). `trace.out` is
-/// not read.
+/// Returns the contributions of the three regions. `shape` must be causal, with a window that
+/// excludes nothing (window >= tokens). `trace.out` is not read.
 RegionSums attention_regions(Queue& queue, const TextAttention& shape, const AttentionTrace& trace,
                              const ProbedRegions& regions);
 inline const DeviceOperation<std::optional<RegionSums>(const TextAttention&, const AttentionTrace&,

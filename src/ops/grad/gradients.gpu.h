@@ -1,5 +1,5 @@
 #pragma once
-// Gradient kernels in device memory (ops/grad/attention_backward.h, rms_norm_backward.h,
+// Gradient kernels on a CUDA device (ops/grad/attention_backward.h, rms_norm_backward.h,
 // swiglu_backward.h, gate_mix.h).
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace longhaul::cuda {
 
-/// Regroups x [tokens, heads, head_dim] by KV heads in bf16: [kv_heads, room, group, head_dim], of
-/// which the first `tokens` are written. Unless `out` is null, means [tokens, heads] = the sums of
-/// x * out over each head.
+/// Converts x [tokens, heads, head_dim] to bf16 and groups it by KV head: packed is [kv_heads,
+/// room, group, head_dim], of which the first `tokens` tokens are written. Unless `out` is null,
+/// also writes the dot product of x and `out` in each head to means [tokens, heads].
 void pack_heads(Stream stream, const TextAttention& shape, int64_t room, const float* x,
                 const float* out, uint16_t* packed, float* means);
 /// Adds packed [kv_heads, count, group, head_dim] to tokens [begin, begin + count) of x [tokens,
@@ -20,18 +20,19 @@ void pack_heads(Stream stream, const TextAttention& shape, int64_t room, const f
 void add_unpacked(Stream stream, const TextAttention& shape, const float* packed, int64_t begin,
                   int64_t count, float* x);
 
-/// Products of all heads between rows [token, token + tokens) of a text and keys [key, key + keys).
-/// Each array is [kv_heads, tokens, group, stride]; `stride` is a multiple of 8.
+/// Products of rows [token, token + tokens) of a text and keys [key, key + keys), for all heads.
+/// Each array is [kv_heads, tokens, group, stride]. `stride` is a multiple of 8.
 struct PairTile {
   int64_t token = 0, tokens = 0, key = 0, keys = 0, stride = 0;
-  const float *scores = nullptr, *d_weights = nullptr;  ///< queries . keys, d_out . values
-  const float *lse = nullptr, *means = nullptr;         ///< [all tokens, heads]
+  /// Dot products of queries and keys, and of d_out and values.
+  const float *scores = nullptr, *d_weights = nullptr;
+  const float *lse = nullptr, *means = nullptr;  ///< [all tokens, heads]
 };
-/// Computes softmax weights and the gradients of scores. Pairs that are not visible get zeros.
+/// Computes the softmax weights and the gradients of scores. Pairs that are not visible get zeros.
 void pair_gradients(Stream stream, const TextAttention& shape, const PairTile& tile,
                     uint16_t* weights, uint16_t* d_scores);
-/// of_rows [kv_heads * tokens * group, 6] gets each row's contribution to the regions, whose keys
-/// begin at 0. sums [6] += the sum over all rows.
+/// Adds the contributions of all rows to the regions to sums [6]. The keys of the tile must begin
+/// at 0. of_rows [kv_heads * tokens * group, 6] is scratch for the contribution of each row.
 void add_regions(Stream stream, const TextAttention& shape, const PairTile& tile,
                  const ProbedRegions& regions, double* of_rows, double* sums);
 
@@ -44,7 +45,7 @@ void mix_gated(Stream stream, const GatedRows& shape, const float* gates, const 
                const float* near, float* out);
 void scale_heads(Stream stream, const GatedRows& shape, const float* factors, const float* x,
                  float* out);
-/// The sum of each KV head is divided into this many parts of its rows: sums [kGateParts,
+/// Number of partial sums of gate_gradients(). Each covers a part of the rows: sums is [kGateParts,
 /// kv_heads].
 inline constexpr int kGateParts = 32;
 void gate_gradients(Stream stream, const GatedRows& shape, const float* d_mixed, const float* full,

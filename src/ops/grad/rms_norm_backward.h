@@ -1,5 +1,5 @@
 #pragma once
-// The gradient of root-mean-square normalisation (rms_norm.h) with frozen weights.
+// The gradient of root-mean-square normalisation (ops/core/rms_norm.h) with constant weights.
 
 #include <cstdint>
 
@@ -7,11 +7,12 @@
 
 namespace longhaul {
 
-/// Computes dx from dy, the gradients with respect to x and y = rms_norm(x). With r = 1 / sqrt(mean
-/// over i of x[i]^2 + eps), row by row:
+/// Computes dx from dy: the gradients with respect to x and to y = rms_norm(x). In each row, with r
+/// = 1 / sqrt(mean over i of x[i]^2 + eps):
 ///   dx[i] = r * (weight[i] dy[i] - x[i] r^2 / n * sum over j of weight[j] x[j] dy[j])
-/// All are [rows, n] packed, weight [n]. With `add`, dx += instead of dx =; otherwise dx may alias
-/// dy. For the norm of each query or key head, use rows = tokens * heads.
+/// x, dy and dx are [rows, n], packed, and weight is [n]. If `add` is true, the gradient is added
+/// to dx. Otherwise dx may alias dy. For the norm of each query or key head, pass rows = tokens *
+/// heads.
 void rms_norm_backward(Queue& queue, View<const float> x, View<const float> weight, float eps,
                        View<const float> dy, int64_t rows, int64_t n, View<float> dx, bool add);
 inline const DeviceOperation<bool(View<const float> x, View<const float> weight, float eps,

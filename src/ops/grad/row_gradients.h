@@ -1,6 +1,6 @@
 #pragma once
-// Single-thread gradient kernels over one row, which rms_norm_backward.cc, swiglu_backward.cc and
-// attention_backward.cc run in parallel.
+// Gradient kernels that process one row on one thread. rms_norm_backward.cc, swiglu_backward.cc and
+// attention_backward.cc run them in parallel.
 
 #include <cstdint>
 
@@ -14,13 +14,14 @@ struct RowGradients {
                    float* dx, float keep);
   void (*swiglu)(const float* gate, const float* up, const float* dy, int64_t n, float* d_gate,
                  float* d_up);
-  /// Replaces scores[j] by e^(scale * scores[j] - lse), which are the softmax weights for the row's
-  /// known lse.
+  /// Replaces scores[j] by e^(scale * scores[j] - lse), the softmax weight. `lse` is that of the
+  /// row.
   void (*weights)(float* scores, int64_t n, float scale, float lse);
-  /// Replaces d_weights[j] by scale * weights[j] * (d_weights[j] - mean), which is the gradient of
-  /// the scores.
+  /// Replaces d_weights[j] by scale * weights[j] * (d_weights[j] - mean), the gradient of the
+  /// score.
   void (*scores)(const float* weights, int64_t n, float scale, float mean, float* d_weights);
-  /// Returns the sum of weights[j] * d_weights[j], and the sum of the magnitudes of these products.
+  /// Computes the sum of weights[j] * d_weights[j], and the sum of the magnitudes of these
+  /// products.
   void (*products)(const float* weights, const float* d_weights, int64_t n, float* sum,
                    float* magnitudes);
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Divides a text's pairs of rows and keys for products: some tokens at a time, with the keys that
-// they see.
+// Divides the pairs of rows and keys of a text for matrix products. A chunk is a range of tokens
+// together with the keys that they see.
 
 #include <algorithm>
 #include <array>
@@ -11,18 +11,18 @@
 
 namespace longhaul::cuda {
 
-/// Keys [begin, end).
+/// A range of keys: [begin, end).
 struct KeyRange {
   int64_t begin = 0, end = 0;
   int64_t count() const { return end - begin; }
 };
 
-/// Stride between rows of pair values.
+/// Returns the stride between rows of values per pair.
 inline int64_t pair_stride(int64_t keys) { return (keys + 7) / 8 * 8; }
 
-/// Returns the keys that tokens [token, token + count) see, in one or two ranges. The ranges
-/// include further keys, so that there are few different lengths, because each length is a new
-/// shape of five products for the library.
+/// Returns the keys that tokens [token, token + count) see, as one or two ranges. The ranges are
+/// extended to few different lengths, because each new length is a new shape of five products for
+/// the GEMM library.
 inline std::array<KeyRange, 2> seen_keys(const TextAttention& shape, int64_t token, int64_t count) {
   const int64_t near = token - shape.window + 1;
   if (near > shape.sink) {
@@ -37,9 +37,10 @@ inline std::array<KeyRange, 2> seen_keys(const TextAttention& shape, int64_t tok
 inline constexpr int64_t kPairBytes = 12;
 inline constexpr int64_t kMostPairBytes = int64_t{1} << 30;
 
-/// Tokens per chunk: as many as fit with their pairs of all heads in kMostPairBytes, at least 8.
+/// Returns the number of tokens per chunk, at least 8. The pairs of all heads of a chunk fit in
+/// kMostPairBytes.
 inline int64_t chunk_tokens(const TextAttention& shape) {
-  // Larger chunks would include many keys that most of their tokens do not see.
+  // In larger chunks, most tokens would not see many of the chunk's keys.
   constexpr int64_t kMost = 512;
   int64_t count = kMost;
   const auto keys = [&] {

@@ -1,7 +1,7 @@
 #pragma once
-// Backward pass of a whole text's attention on a GPU (ops/grad/attention_backward.h). cuBLASLt
-// computes products of rows and keys for one chunk of tokens (text_chunks.h) and all heads at a
-// time. A kernel runs between the products.
+// The backward pass of the attention of a whole text on a GPU (ops/grad/attention_backward.h).
+// cuBLASLt computes the products of rows and keys for one chunk of tokens (text_chunks.h) and all
+// heads at a time. Kernels compute the steps between the products.
 
 #include "ops/grad/gradients.gpu.h"
 #include "ops/matmul/products.gpu.h"

@@ -20,7 +20,8 @@ namespace longhaul::cuda {
 /// head_begin + l * head_count on.
 struct ScoreJob {
   SegmentRecord keys;
-  /// bf16 [rows, heads, head_dim] that begin with the first row of QueryRows.
+  /// Address of row 0 in the bf16 copy [rows, heads, head_dim]. The copy may begin with a later
+  /// row.
   const uint16_t* queries;
   int64_t row_position;  ///< position of row `row_begin`
   int32_t row_begin, row_count;
@@ -143,8 +144,8 @@ class ScoreJobs {
   const QueryRows& rows() const { return rows_; }
   int blocks() const { return blocks_; }
 
-  /// Sets the query rows of the jobs. `queries` are the bf16 copies, one query form after the
-  /// other. If it is null, the call's own queries are used.
+  /// Sets the queries of the jobs: the call's own in f32, and their bf16 copies. `queries` holds
+  /// the copies of rows(), one query form after the other.
   void name_queries(const AttendCall& call, const uint16_t* queries);
   /// Returns whether host lists must be uploaded with the jobs.
   bool have_lists() const;

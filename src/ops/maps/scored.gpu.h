@@ -7,8 +7,8 @@
 
 namespace longhaul::cuda {
 
-/// Returns from implement()'s function: calls the launcher with the stream and scratch of the
-/// queue.
+/// Calls the launcher with the stream and the scratch of the queue. Pass it to
+/// GpuQueue::implement().
 template <auto launch>
 constexpr auto scored = [](GpuQueue& queue, auto&&... arguments) {
   return launch(queue.handle(), arguments..., queue.own<ScoreScratch>());
