@@ -1,7 +1,8 @@
 #pragma once
-// Rows of a block type against int8 activations: integer dot products of 16 or 32, then
-// sum += d * scale * dot + m * sum_x in f32 (see weight_blocks.h for d and m). With AVX-512 the K
-// types use factored_dots_avx512.h.
+// Multiplies weight rows of a block type by int8 activations. Integer dot products of 16 or 32
+// elements are added in f32: sum += d * scale * dot + m * sum_x. Here d and m are those of the
+// weight block (weight_blocks.h), and scale and sum_x those of the activations (matvec.h). With
+// AVX-512, the K types (Q2_K to Q6_K) use factored_dots_avx512.h instead.
 
 #include "ops/core/isa/prefetch.h"
 #include "ops/matmul/matvec_kernels.h"
@@ -22,13 +23,15 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// A product reads 384 bytes of each group of x. kGroupsInCache groups stay in a first-level cache
-/// of 32 KiB, beside the weights that pass through it. If x has more groups, it is divided into
-/// parts of kGroupsOfPart groups.
+/// A group is 256 consecutive activations of a row of x. A dot product reads 384 bytes for each
+/// group. kGroupsInCache groups fit in an L1 cache of 32 KiB, together with the weights that are
+/// read once. If all rows of x together have more groups, each row is split so that a part of x has
+/// at most kGroupsOfPart groups.
 inline constexpr int64_t kGroupsInCache = 64, kGroupsOfPart = 40;
 inline constexpr int kRowsOfPart = 16;
 
-/// Multiplies `rows` rows of x (an int or Rows), from `first` on, by all weight rows.
+/// Multiplies all weight rows by `rows` rows of x that begin with row `first`. `rows` is an int or
+/// a Rows constant.
 template <class Type, class Sums>
 void block_rows_of(const MatvecRows& a, int64_t first, auto rows) {
   const int64_t groups = a.cols / 256;
@@ -57,8 +60,8 @@ void block_rows_of(const MatvecRows& a, int64_t first, auto rows) {
     }
     return;
   }
-  // Each part of x is multiplied by several weight rows while it stays in the first-level cache.
-  // The order of additions is the same as without parts.
+  // Each part of x is multiplied by several weight rows while it is in the L1 cache. The order of
+  // additions is the same as without parts.
   const int64_t part = kGroupsOfPart / rows;
   const size_t ahead = kRowsOfPart * a.row_bytes;
   for (int64_t r = 0; r < a.rows; r += kRowsOfPart) {
@@ -92,7 +95,7 @@ void plain_block_rows(const MatvecRows& a) {
   }
 }
 
-/// Sums for types of small_blocks.h, which plain loops unpack.
+/// The product for types of small_blocks.h. Loops without intrinsics unpack their blocks.
 template <class Type>
 constexpr auto* unpacked_rows = plain_block_rows<Unpacked<Type>>;
 
@@ -110,7 +113,8 @@ template <class Type>
 constexpr auto* block_rows = plain_block_rows<Type>;
 #endif
 
-/// Sums for the K types, and for types of small_blocks.h that have a register version.
+/// k_rows is the product for the K types. small_rows is the product for those types of
+/// small_blocks.h that have an implementation with intrinsics.
 #if defined(__AVX512VNNI__)
 template <class Type>
 constexpr auto* small_rows = block_rows<WeightColumns<Type>>;

@@ -1,5 +1,5 @@
 #pragma once
-// Sums of one weight row with AVX2: 32 weights a step.
+// Dot products of one weight row with AVX2, 32 weights per step.
 
 #include "ops/matmul/matvec_kernels.h"
 #include "ops/matmul/plain_row_sums.h"
@@ -8,9 +8,9 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Multiplies unsigned by signed bytes and returns 8 sums of 4 products. Pairs of products are
-/// added in 16 bits. With weights above 127 such a pair could overflow, so the product of the top
-/// bit is computed separately.
+/// Multiplies unsigned bytes by signed bytes and returns 8 sums of 4 products each. The instruction
+/// adds pairs of products in 16 bits. With weights above 127, such a pair could overflow, so the
+/// product of the top bit is computed separately.
 template <bool kAbove127>
 inline __m256i dot_lanes(__m256i u, __m256i q) {
   const __m256i ones = _mm256_set1_epi16(1);
@@ -44,7 +44,7 @@ class RowSums {
     }
   }
 
-  /// Adds a last group of fewer than 8 blocks of 32.
+  /// Processes the last group if it has fewer than 8 blocks of 32.
   [[gnu::always_inline]] void add_tail(const uint8_t* p, int blocks,
                                        const ActivationGroup* const* x, int64_t g) {
     if constexpr (Type::kWeights == 32) {

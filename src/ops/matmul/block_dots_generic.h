@@ -1,5 +1,5 @@
 #pragma once
-// The block types in plain loops.
+// The unpacking of block types without intrinsics, in plain loops.
 
 #include "ops/matmul/small_blocks.h"
 #include "ops/matmul/weight_blocks.h"

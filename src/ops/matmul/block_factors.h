@@ -9,16 +9,16 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Returns the first four bytes of block `block` of `blocks`: an f16 factor and, for some types, an
-/// f16 minimum. Past the last block it reads nothing and returns zeros.
+/// Returns the first four bytes of block `block` of `blocks`. They hold an f16 factor and, for some
+/// types, an f16 minimum. For a block past the last one, reads nothing and returns zeros.
 template <class Type>
 [[gnu::always_inline]] inline int block_head(const uint8_t* p, int block, int blocks) {
   return block < blocks ? static_cast<int>(load_u32(p + block * Type::kBytes)) : 0;
 }
 
 /// Returns the first four bytes of four blocks from `first` on. Plain loads are faster than a
-/// gather, especially if the CPU's gather is microcoded. The values are inserted one by one. For a
-/// list of values the compiler would emit narrow stores and a wide load, which stalls.
+/// gather, especially if the CPU's gather is microcoded. The values are inserted one by one. From a
+/// list of values, the compiler would emit narrow stores and a wide load, which stalls.
 template <class Type>
 [[gnu::always_inline]] inline __m128i four_heads(const uint8_t* p, int first, int blocks) {
   __m128i heads = _mm_cvtsi32_si128(block_head<Type>(p, first, blocks));
@@ -28,7 +28,7 @@ template <class Type>
 }
 
 /// Returns the factors of up to 8 blocks of MXFP4 (see MXFP4::half_of_power). Blocks past the last
-/// one are not read. Their entries may have any value, because the activations are zero there.
+/// one are not read. Their entries have arbitrary values, because the activations are zero there.
 inline __m256 mxfp4_factors(const uint8_t* p, int blocks) {
   uint64_t exponents = 0;
   for (int b = 0; b < blocks; ++b) exponents |= uint64_t{p[b * MXFP4::kBytes]} << (8 * b);

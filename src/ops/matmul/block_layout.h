@@ -1,7 +1,8 @@
 #pragma once
-// Layout of a quantized matrix in device memory. Each field of a block (quants, high bits, scales)
-// has a plane of its own, so that threads can load 16 aligned bytes. Blocks in files are aligned to
-// 2 bytes only. No value changes. The only extra bytes are up to 255 between planes.
+// Layout of a quantized matrix in device memory. Blocks in files are aligned to 2 bytes only. On
+// the device, each field of a block (quants, high bits, scales) therefore has its own plane, so
+// that threads can load 16 aligned bytes. Values do not change. The layout adds at most 255 bytes
+// between two planes.
 
 #include <array>
 #include <cstddef>
@@ -12,7 +13,7 @@
 
 namespace longhaul::cuda {
 
-/// A field: bytes [offset, offset + bytes) of each block.
+/// A field of a block: bytes [offset, offset + bytes).
 struct BlockField {
   int offset;
   int bytes;
@@ -20,16 +21,16 @@ struct BlockField {
 
 inline constexpr int kMostPlanes = 4;
 
-/// Returns the fields of a block in the order of the planes. The quants are the first. The result
+/// Returns the fields of a block in the order of the planes, beginning with the quants. The result
 /// is empty for plain types and for types that device code does not support.
 std::span<const BlockField> block_fields(DType type);
 
-/// Returns whether device code reads `type`.
+/// Returns whether device code can read `type`.
 bool on_device(DType type);
 
-/// Places of the planes of a [rows, cols] matrix, in bytes from the begin of the first plane. Plain
-/// types have one plane with rows `row_stride` bytes apart. The stride is a multiple of 16, padded
-/// with zeros.
+/// The byte offsets of the planes of a [rows, cols] matrix from the start of the first plane. Plain
+/// types have one plane, whose rows are `row_stride` bytes apart. The stride is a multiple of 16,
+/// and the padding is zeros.
 struct PlaneLayout {
   std::array<size_t, kMostPlanes> offset{};
   int planes = 0;

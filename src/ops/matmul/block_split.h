@@ -1,6 +1,6 @@
 #pragma once
-// Splits blocks of a file into planes (block_layout.h): by pairs of bytes, or by single bytes for
-// types with fields of odd size.
+// Splits the blocks of a file into planes (block_layout.h). It processes pairs of bytes, or single
+// bytes if the type has fields of odd size.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace longhaul::cuda {
 
-/// Destinations of the pieces of blocks; a piece is a T.
+/// Source and destinations of a split. A piece is one T (one or two bytes).
 template <class T>
 struct BlockSplit {
   const T* raw;    ///< blocks as in the file
-  uint32_t count;  ///< pieces in all blocks
+  uint32_t count;  ///< number of pieces in all blocks
   uint32_t per_block;
   int fields;
-  /// position and size of each field in a block, in pieces
+  /// Position and size of each field in a block, in pieces.
   uint32_t begin[kMostPlanes], size[kMostPlanes];
   T* plane[kMostPlanes];
 };
 
-/// Copies piece i to its plane. i is below s.count.
+/// Copies piece i, which is below s.count, to its plane.
 template <class T>
 LH_EVERYWHERE void split_piece(const BlockSplit<T>& s, uint32_t i) {
   const uint32_t block = i / s.per_block, at = i - block * s.per_block;
@@ -35,7 +35,7 @@ LH_EVERYWHERE void split_piece(const BlockSplit<T>& s, uint32_t i) {
 
 inline bool splits_by_pairs(DType type) { return traits(type).block_bytes % 2 == 0; }
 
-/// Describes the split of `bytes` bytes of blocks at `raw`. The first of them is block
+/// Returns the split of `bytes` bytes of blocks at `raw`. The first of these blocks becomes block
 /// `first_block` of the planes.
 template <class T>
 BlockSplit<T> block_split(DType type, const void* raw, size_t bytes, int64_t first_block,

@@ -1,10 +1,10 @@
 #pragma once
-// The quantized types as device code reads them from planes (block_layout.h). A unit consists of 16
-// bytes of quants and of the scales and high bits that belong to them. It holds kGroups groups of
+// Quantized types as device code reads them from planes (block_layout.h). A unit consists of 16
+// bytes of quants, and of the scales and high bits that belong to them. It holds kGroups groups of
 // 16 weights:
 //   weight = step * (q - kZero) + offset
-// The signed bytes q are in the order of the row. Only types with kOffset have an offset. Products
-// of step and q are exact in f32. Layouts: GGUF, ggml-common.h.
+// The signed bytes q are in the order of the row. Only types with kOffset have an offset. The
+// product of step and q is exact in f32. Layouts are those of GGUF (ggml-common.h).
 
 #include "base/dtype.h"
 #include "ops/matmul/block_units256.h"
@@ -20,7 +20,7 @@ bool with_units(DType type, F&& f) {
          with_one_of(UnitsOfBooks{}, type, f);
 }
 
-/// Returns group k of unit u. Only types with a code book read `book`.
+/// Returns group k of unit u. Only types with a code book use `book`.
 template <class Units>
 LH_EVERYWHERE Weights16 weights_of(const typename Units::Unit& x, int u, int k,
                                    const uint32_t* book) {
@@ -38,8 +38,9 @@ LH_EVERYWHERE float weight_of(const Weights16& w, int i) {
   return w.step * static_cast<float>(q) + w.offset;
 }
 
-/// Returns `total` plus a weight group's contribution to y. x holds the group's activations in
-/// int8, with their scale and the sum of scale * q (ops/matmul/matvec.h).
+/// Returns `total` plus the contribution of a group of weights to y. x holds the group's
+/// activations in int8. `scale` and `sum` are their scale and the sum of scale * q
+/// (ops/matmul/matvec.h).
 template <class Units>
 LH_EVERYWHERE float group_product(const Weights16& w, const Word4& x, float scale, float sum,
                                   float total) {

@@ -30,8 +30,9 @@ struct UnitsIQ4_XS : BlockForm {
   }
 };
 
-/// Q4_K and Q5_K. Unit 2 * j + c (c is 0 or 1) has elements 16 * c to 16 * c + 15 of two
-/// sub-blocks: the low nibbles belong to sub-block 2 * j, the high nibbles to sub-block 2 * j + 1.
+/// Common part of Q4_K and Q5_K. Unit 2 * j + c (c is 0 or 1) has elements 16 * c to 16 * c + 15 of
+/// two sub-blocks. The low nibbles belong to sub-block 2 * j, the high nibbles to sub-block 2 * j +
+/// 1.
 struct HalvesOfPairs : BlockForm {
   static constexpr int kBlock = 256, kUnits = 8, kGroups = 2;
   static constexpr bool kOffset = true;
@@ -79,7 +80,7 @@ struct UnitsQ5_K : HalvesOfPairs {
   }
 };
 
-/// Q2_K, Q3_K, Q6_K and TQ2_0. A block has two halves of 128 elements. Each half is a matrix of
+/// In Q2_K, Q3_K, Q6_K and TQ2_0, a block has two halves of 128 elements. Each half is a matrix of
 /// four rows and 32 columns. A byte holds four pairs of bits, one for each row.
 struct UnitsQ6_K : BlockForm {
   // Unit 4 * half + 2 * row + c (row and c are 0 or 1) has the 16 columns from 16 * c on. The low
@@ -115,8 +116,8 @@ struct UnitsQ6_K : BlockForm {
   }
 };
 
-/// Q2_K, Q3_K and TQ2_0. Unit 2 * half + c has columns 16 * c to 16 * c + 15 of the four rows of
-/// the half.
+/// Common part of Q2_K, Q3_K and TQ2_0. Unit 2 * half + c has columns 16 * c to 16 * c + 15 of the
+/// four rows of the half.
 struct RowsOfHalves : BlockForm {
   static constexpr int kBlock = 256, kUnits = 4, kGroups = 4;
   LH_EVERYWHERE static int group(int u, int k) { return (u >> 1) * 8 + 2 * k + (u & 1); }
@@ -199,11 +200,11 @@ struct UnitsTQ2_0 : RowsOfHalves {
   }
 };
 
-/// TQ1_0. A byte holds digits in base 3, one per element. Bytes 0 to 31 have five digits each, and
-/// digit n of byte b is element 32 * n + b. Bytes 32 to 47 hold the elements from 160 on, also in
-/// five digits. Bytes 48 to 51 hold the elements from 240 on, in four digits. Unit u (0 or 1) has
-/// all digits of the 16 bytes from 16 * u on. In addition, unit 0 has the first three digits of
-/// bytes 32 to 47, and unit 1 has all other digits.
+/// In TQ1_0, a byte holds several digits in base 3, one per element. Bytes 0 to 31 have five digits
+/// each, and digit n of byte b is element 32 * n + b. Bytes 32 to 47 hold the elements from 160 on,
+/// also in five digits. Bytes 48 to 51 hold the elements from 240 on, in four digits. Unit u (0 or
+/// 1) has all digits of the 16 bytes from 16 * u on. In addition, unit 0 has the first three digits
+/// of bytes 32 to 47, and unit 1 has all other digits.
 struct UnitsTQ1_0 : BlockForm {
   static constexpr DType kType = DType::TQ1_0;
   static constexpr BlockField kFields[] = {{0, 48}, {48, 4}, {52, 2}};

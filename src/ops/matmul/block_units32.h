@@ -5,8 +5,8 @@
 
 namespace longhaul::cuda {
 
-/// Types with 32 weights in 16 bytes. Low nibbles are elements 0 to 15, and high nibbles are
-/// elements 16 to 31.
+/// Common part of types with 32 weights in 16 bytes. Low nibbles are elements 0 to 15, and high
+/// nibbles are elements 16 to 31.
 struct HalvesOf32 : BlockForm {
   static constexpr int kBlock = 32, kUnits = 1, kGroups = 2;
   LH_EVERYWHERE static int group(int, int k) { return k; }
@@ -139,7 +139,7 @@ struct UnitsMXFP4 : HalvesOf32 {
   LH_EVERYWHERE static Weights16 weights(const Unit& x, int, int k) {
     Weights16 out;
     unit::take_levels(unit::fp4_levels(), x.quants, k, out.q);
-    // Half of 2^(e - 127), since the levels are twice the values.
+    // Half of 2^(e - 127), because the levels are twice the values.
     out.step = float_of(x.exponent < 2 ? 0x00200000u << x.exponent : (x.exponent - 1) << 23);
     return out;
   }

@@ -7,28 +7,28 @@ namespace longhaul::cuda {
 
 namespace unit {
 
-/// Moves bits 0 to 7 to bit 0 of eight nibbles. The higher bits must be zero.
+/// Moves bits 0 to 7 to bit 0 of eight nibbles. The higher bits of `bits` must be zero.
 LH_EVERYWHERE uint32_t spread_to_halves(uint32_t bits) {
   bits = (bits | bits << 12) & 0x000f000fu;
   bits = (bits | bits << 6) & 0x03030303u;
   return (bits | bits << 3) & 0x11111111u;
 }
 
-/// Adds the eighth sign to seven signs in nibbles, so that the number of negative signs is even.
+/// Appends the eighth sign to seven signs in nibbles. It makes the number of negative signs even.
 /// The highest nibble of the product is the sum of the seven signs.
 LH_EVERYWHERE uint32_t with_eighth_sign(uint32_t halves) {
   return halves | (halves * 0x11111111u & 0x10000000u);
 }
 
-/// Looks up the level for each nibble of an entry. Nibbles 0 to 2 select a level in `first`,
-/// nibbles 4 to 6 one in `second`.
+/// Looks up the level for each nibble of an entry. Nibbles 0 to 2 select a level from `first`, and
+/// nibbles 4 to 6 select one from `second`.
 LH_EVERYWHERE void take_entry(uint32_t first, uint32_t second, uint32_t entry, uint32_t* q) {
   q[0] = pick_bytes(first, second, entry);
   q[1] = pick_bytes(first, second, entry >> 16);
 }
 
-/// Decodes an IQ2 entry with signs in eight nibbles. The levels are 8, 25 and 43, and their
-/// negatives.
+/// Decodes an IQ2 entry. The levels are 8, 25 and 43, and their negatives. `signs` has one sign in
+/// each of eight nibbles.
 LH_EVERYWHERE void take_signed_entry(uint32_t entry, uint32_t signs, uint32_t* q) {
   take_entry(0x002b1908u, 0x00d5e7f8u, entry + 4 * signs, q);
 }
@@ -36,19 +36,20 @@ LH_EVERYWHERE void take_entry_of_seven_signs(uint32_t entry, uint32_t signs, uin
   take_signed_entry(entry, with_eighth_sign(spread_to_halves(signs & 127u)), q);
 }
 
-/// Decodes an IQ1 entry to multiples of an eighth of the step. The values -1, 0 and 1 are moved up
-/// or down by an eighth.
+/// Decodes an IQ1 entry. The values -1, 0 and 1 are shifted up or down by an eighth. Results are
+/// multiples of an eighth of the step.
 LH_EVERYWHERE void take_moved_entry(uint32_t entry, bool down, uint32_t* q) {
   take_entry(0x000901f9u, 0x0007fff7u, entry | (down ? 0x44444444u : 0u), q);
 }
 
-/// Applies the signs in bits 0 to 3 to four bytes, none of which is 0.
+/// Negates each of four bytes whose sign in bits 0 to 3 is set. No byte may be 0.
 LH_EVERYWHERE uint32_t with_signs(uint32_t bytes, uint32_t signs) {
   const uint32_t ones = (signs & 15u) * 0x00204081u & 0x01010101u;
   return (bytes ^ ones * 255u) + ones;
 }
 
-/// Decodes the signs of 8 weights from 7 bits. The number of negative signs is even.
+/// Decodes the signs of 8 weights from 7 bits. The eighth sign makes the number of negative signs
+/// even.
 LH_EVERYWHERE uint32_t eight_signs(uint32_t seven) {
   seven &= 127u;
   return seven | (count_ones(seven) & 1u) << 7;
@@ -56,7 +57,7 @@ LH_EVERYWHERE uint32_t eight_signs(uint32_t seven) {
 
 }  // namespace unit
 
-/// Types with a code book. Unit u has elements 64 * u to 64 * u + 63.
+/// Common part of types with a code book. Unit u has elements 64 * u to 64 * u + 63.
 struct BookForm : BlockForm {
   static constexpr int kBlock = 256, kUnits = 4, kGroups = 4;
   LH_EVERYWHERE static int group(int u, int k) { return 4 * u + k; }

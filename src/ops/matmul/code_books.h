@@ -1,7 +1,7 @@
 #pragma once
-// The code books of the IQ types (ops/matmul/iq_grids.h) as device code reads them, one word per
-// entry. Entries of IQ1 and IQ2 are eight level numbers of four bits, the first in the low bits.
-// Entries of IQ3 are four magnitudes of one byte each.
+// The code books of the IQ types (ops/matmul/iq_grids.h) in the format that device code reads: one
+// word per entry. An entry of IQ1 or IQ2 is eight level numbers of four bits, the first in the low
+// bits. An entry of IQ3 is four magnitudes of one byte each.
 
 #include <cstdint>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace longhaul::cuda {
 
-/// Returns the entries of the type's code book, or nothing for types without one.
+/// Returns the entries of the type's code book. The result is empty if the type has none.
 std::vector<uint32_t> code_book(DType type);
 
 }  // namespace longhaul::cuda

@@ -1,5 +1,5 @@
 #pragma once
-// Prefill products in bf16 or in 8-bit floats through cuBLASLt, with f32 sums.
+// Matrix products for prefill through cuBLASLt, in bf16 or in 8-bit floats with f32 sums.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,34 +12,34 @@
 
 namespace longhaul::cuda {
 
-/// A product y[r, o] = sum over i of x[r, i] * w[o, i]. With `add` it is added to y.
+/// A product y[r, o] = sum over i of x[r, i] * w[o, i]. It is added to y if `add` is true.
 struct GemmCall {
   int64_t rows = 0, outputs = 0, cols = 0;
-  const void* x = nullptr;  ///< [rows, cols] bf16, rows x_stride elements apart
+  const void* x = nullptr;  ///< [rows, cols] bf16; rows are x_stride elements apart
   int64_t x_stride = 0;     ///< 0: cols
-  const void* w = nullptr;  ///< [outputs, cols] bf16, rows w_stride elements apart
+  const void* w = nullptr;  ///< [outputs, cols] bf16; rows are w_stride elements apart
   int64_t w_stride = 0;     ///< 0: cols
   bool x_turned = false;    ///< x is stored as [cols, rows]
   bool w_turned = false;    ///< w is stored as [cols, outputs]
-  void* y = nullptr;        ///< [rows, outputs], rows y_stride elements apart
+  void* y = nullptr;        ///< [rows, outputs]; rows are y_stride elements apart
   int64_t y_stride = 0;     ///< 0: outputs
-  bool bf16_out = false;    ///< y is bf16, else f32
-  bool add = false;         ///< y += instead of y =
-  /// Scales [rows] and [outputs]. If set, x and w are e4m3 floats, and these scales multiply their
-  /// rows (fp8_rows.gpu.h). Columns and outputs are then multiples of 16, and neither matrix is
-  /// turned. Either both scales are set or none.
+  bool bf16_out = false;    ///< y is bf16 if true, otherwise f32
+  bool add = false;         ///< the product is added to y
+  /// Scales [rows] and [outputs]. Either both are set or none. If they are set, x and w are e4m3
+  /// floats whose rows are multiplied by these scales (fp8_rows.gpu.h). In this case, `cols` and
+  /// `outputs` must be multiples of 16, and x_turned and w_turned must be false.
   const float *x_scales = nullptr, *w_scales = nullptr;
-  /// Number of products in the call. Operands of successive products lie x_batch, w_batch and
+  /// Number of products in the call. The operands of successive products are x_batch, w_batch and
   /// y_batch elements apart.
   int batch = 1;
   int64_t x_batch = 0, w_batch = 0, y_batch = 0;
 };
 
-/// Runs products. Each queue has its own object, because concurrent calls must not share the
+/// Computes products. Each queue needs its own object, because concurrent calls must not share the
 /// workspace.
 class Gemm {
  public:
-  /// Uses the current device. Throws UserError if the library cannot start.
+  /// Uses the current device. Throws UserError if the library cannot be initialised.
   explicit Gemm(const CublasLibrary& library, size_t workspace_bytes = kProductWorkspace);
   ~Gemm();
   Gemm(const Gemm&) = delete;

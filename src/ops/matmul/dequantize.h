@@ -1,7 +1,8 @@
 #pragma once
-// Expands stored weights to f32 or bf16. Block formats are those of ggml (gguf package, quants).
-// Every product of a scale and a quant is exact in f32, and only the final sum rounds. The bits are
-// therefore the same at every instruction-set level. bf16 is the f32 value rounded to nearest even.
+// Expands stored weights to f32 or bf16. Block formats are those of ggml (quants.py of the gguf
+// package). Every product of a scale and a quant is exact in f32, and only the final addition
+// rounds. The bits are therefore the same at every instruction-set level. bf16 is the f32 value
+// rounded to nearest even.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +13,9 @@
 
 namespace longhaul {
 
-/// Expands `count` elements (a multiple of the type's block size) from `src`, of any alignment, to
-/// dst [count]. Runs on one thread. Any contiguous rows can be expanded in one call.
+/// Expands `count` elements at `src` to dst [count], on the calling thread. `count` is a multiple
+/// of the type's block size, and `src` may have any alignment. Contiguous rows can be expanded in
+/// one call.
 void dequantize_row(DType type, const std::byte* src, int64_t count, float* dst);
 void dequantize_row_bf16(DType type, const std::byte* src, int64_t count, bf16_t* dst);
 

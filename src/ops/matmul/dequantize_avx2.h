@@ -1,9 +1,9 @@
 #pragma once
-// Converts blocks to bf16 with AVX2 (higher levels have their own version). The 16 possible values
-// of a 4-bit quant within a sub-block are computed once and looked up by byte shuffles, low and
-// high bytes separately. Wider quants are converted one by one. dequantize.isa.cc includes this
-// file after quant_blocks.h. Its functions have the name of the plain template and take precedence
-// over it.
+// Converts blocks to bf16 with AVX2. Higher levels have their own version. The 16 possible values
+// of a 4-bit quant within a sub-block are computed once. They are then looked up by byte shuffles,
+// low and high bytes separately. Wider quants are converted one by one. dequantize.isa.cc includes
+// this file after quant_blocks.h. Its functions are overloads of the plain templates and take
+// precedence over them.
 
 #if defined(__AVX2__) && !defined(__AVX512BW__)
 #include <immintrin.h>
@@ -11,7 +11,7 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Converts 16 f32 to bf16.
+/// Converts 16 f32 values to bf16.
 inline __m256i round_16(__m256 low, __m256 high) {
   const auto round = [](__m256 x) {
     const __m256i u = _mm256_castps_si256(x);
@@ -39,7 +39,7 @@ inline __m256 line(float scale, __m256 x, float offset) {
   return _mm256_add_ps(_mm256_mul_ps(_mm256_set1_ps(scale), x), _mm256_set1_ps(offset));
 }
 
-/// The bf16 values of quants 0 to 15, as low bytes and high bytes.
+/// A table of the bf16 values of quants 0 to 15, as low bytes and high bytes.
 struct NibbleTable {
   __m256i low, high;
   NibbleTable(__m256 first_8, __m256 last_8) {
@@ -53,7 +53,7 @@ struct NibbleTable {
   NibbleTable(float scale, float offset)
       : NibbleTable(line(scale, from_0_to_7(), offset), line(scale, from_8_to_15(), offset)) {}
 
-  /// Converts 32 quants, one per byte.
+  /// Writes the values of 32 quants, one per byte, to `out`.
   void look_up(__m256i quants, bf16_t* out) const {
     const __m256i low_bytes = _mm256_shuffle_epi8(low, quants);
     const __m256i high_bytes = _mm256_shuffle_epi8(high, quants);
@@ -114,7 +114,7 @@ inline void expand_bf16(Q4_K, const uint8_t* b, bf16_t* out) {
   }
 }
 
-/// Converts 16 signed bytes to step * byte + offset.
+/// Writes step * byte + offset for each of 16 signed bytes, as bf16.
 inline void line_of_bytes(__m128i bytes, float step, float offset, bf16_t* out) {
   const auto floats = [](__m128i x) { return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(x)); };
   store(out, round_16(line(step, floats(bytes), offset),
@@ -128,7 +128,7 @@ inline void line_of_32_bytes(__m256i bytes, float step, float offset, bf16_t* ou
 
 constexpr float kNoOffset = -0.0f;  // x + -0.0f is x, also for both zeros
 
-/// Converts 32 signed bytes, with one scale for bytes 0 to 15 and another one for bytes 16 to 31.
+/// Converts 32 signed bytes. Bytes 0 to 15 and bytes 16 to 31 have different scales.
 inline void scale_bytes(__m256i bytes, float low_scale, float high_scale, bf16_t* out) {
   line_of_bytes(_mm256_castsi256_si128(bytes), low_scale, kNoOffset, out);
   line_of_bytes(_mm256_extracti128_si256(bytes, 1), high_scale, kNoOffset, out + 16);
@@ -138,7 +138,7 @@ inline void expand_bf16(Q8_0, const uint8_t* b, bf16_t* out) {
   line_of_32_bytes(load_32(b + 2), load_half(b), kNoOffset, out);
 }
 
-/// Returns bytes with value 16 where the bit is set.
+/// Returns 32 bytes. A byte is 16 if its bit is set, and otherwise 0.
 inline __m256i fifth_bits(uint32_t bits) {
   const __m256i spread =
       _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)),

@@ -1,8 +1,8 @@
 #pragma once
 // Converts blocks to bf16 with AVX-512. A 4- or 5-bit quant has at most 32 values within a
-// sub-block. They are computed once and rounded to bf16, and one vpermw looks up 32 elements.
-// dequantize.isa.cc includes this file after quant_blocks.h. Its functions have the name of the
-// plain template and take precedence over it.
+// sub-block. These values are computed once and rounded to bf16, and one vpermw looks up 32
+// elements. dequantize.isa.cc includes this file after quant_blocks.h. Its functions are overloads
+// of the plain templates and take precedence over them.
 
 #ifdef __AVX512BW__
 #include <immintrin.h>
@@ -12,8 +12,8 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Converts 32 f32 to bf16. Inputs must not be subnormal f32, which the instruction treats as zero.
-/// Block types and f16 produce none, as every value is a multiple of 2^-24.
+/// Converts 32 f32 values to bf16. The instruction treats subnormal inputs as zero. Block types and
+/// f16 produce no subnormal f32, because each value is a multiple of 2^-24.
 inline __m512i pack_bf16(__m512 low, __m512 high) {
 #ifdef __AVX512BF16__
   return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
@@ -50,14 +50,15 @@ inline __m512 line(float scale, __m512 x, float offset) {
   return _mm512_add_ps(_mm512_mul_ps(_mm512_set1_ps(scale), x), _mm512_set1_ps(offset));
 }
 
-/// Returns the 16 bytes of a 32-element block as 16-bit words: the bytes, then the bytes >> 4.
+/// Returns the 16 bytes of a block of 32 elements as 32 words of 16 bits: first the bytes, then the
+/// bytes >> 4.
 inline __m512i nibble_words(const uint8_t* qs) {
   const __m256i bytes = _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(qs)));
   return _mm512_inserti64x4(_mm512_castsi256_si512(bytes), _mm256_srli_epi16(bytes, 4), 1);
 }
 
-/// Converts 32 elements with 16 possible values. The table holds the values twice, so bit 4 of an
-/// index does not matter.
+/// Converts 32 elements with 16 possible values. The table holds each value twice, so bit 4 of an
+/// index has no influence.
 inline void look_up_nibbles(const uint8_t* qs, __m512 values, bf16_t* out) {
   const __m512i table = pack_bf16(values, values);
   _mm512_storeu_si512(out, _mm512_permutexvar_epi16(nibble_words(qs), table));
@@ -109,7 +110,7 @@ inline void expand_bf16(Q5_1, const uint8_t* b, bf16_t* out) {
                  out);
 }
 
-/// Steps and offsets (negated minima) of the 8 sub-blocks.
+/// Steps and offsets (negated minima) of the 8 sub-blocks of a block.
 struct SubBlockLines {
   alignas(32) float step[8];
   alignas(32) float offset[8];
@@ -162,8 +163,9 @@ inline void expand_bf16(Q5_K, const uint8_t* b, bf16_t* out) {
   }
 }
 
-/// Each of the 16 values of a block is a power of two times at most four bits. It is exact in bf16,
-/// even if it is subnormal; pack_bf16() would lose subnormal values.
+/// Converts a block of MXFP4. Each of its 16 values is a power of two times at most four bits. Such
+/// a value is exact in bf16, even if it is subnormal. pack_bf16() would replace subnormal values by
+/// zero.
 inline void expand_bf16(Expanded<MXFP4>, const uint8_t* b, bf16_t* out) {
   const __m128i levels = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kFp4Levels));
   const __m512 centred = _mm512_sub_ps(floats_of(levels), _mm512_set1_ps(MXFP4::kOffset));
@@ -173,7 +175,8 @@ inline void expand_bf16(Expanded<MXFP4>, const uint8_t* b, bf16_t* out) {
   _mm512_storeu_si512(out, _mm512_permutexvar_epi16(nibble_words(b + 1), table));
 }
 
-/// Expands the types of small_blocks.h that have a register version. The products are the same.
+/// Converts types of small_blocks.h that have an implementation with intrinsics. The results are
+/// the same as those of the plain version.
 template <class Type>
 requires requires(const uint8_t* p) { SmallRegisters<Type>::quarter(p, 0); }
 inline void expand_bf16(Expanded<Type>, const uint8_t* b, bf16_t* out) {
@@ -199,7 +202,7 @@ inline void expand_bf16(Expanded<Type>, const uint8_t* b, bf16_t* out) {
   }
 }
 
-/// Converts 32 signed bytes, with one scale for bytes 0 to 15 and another one for bytes 16 to 31.
+/// Converts 32 signed bytes. Bytes 0 to 15 and bytes 16 to 31 have different scales.
 inline void scale_bytes(__m256i bytes, float low_scale, float high_scale, bf16_t* out) {
   const __m512 low = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_castsi256_si128(bytes)));
   const __m512 high = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_extracti128_si256(bytes, 1)));

@@ -1,5 +1,5 @@
 #pragma once
-// Dequantization of one type at one instruction-set level.
+// The dequantization functions of one instruction-set level.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// Chooses the experts of a mixture that process a row.
+// Chooses the experts that process a row in a mixture of experts.
 
 #include <cstdint>
 
@@ -12,25 +12,27 @@ struct ExpertChoice {
 
 /// Rule that converts a router's logits to choices.
 struct ExpertRule {
-  /// Weights add up to 1: they are divided by their sum.
+  /// If true, the weights of a row are divided by their sum, so that they add up to 1.
   bool among_chosen = true;
   /// If true, each score is the sigmoid of a logit (DeepSeek-V3, arXiv:2412.19437, section 2.1.2).
   /// Otherwise scores are the softmax over all experts.
   bool sigmoid = false;
-  /// [experts] or null. Added to the scores when experts are chosen, but not to the weights.
+  /// [experts] or null. It is added to the scores when experts are chosen, but does not affect the
+  /// weights.
   const float* choice_bias = nullptr;
   float scale = 1;  ///< factor of all weights
-  /// Experts are in `groups` groups of equal size, and a row uses experts of the best `groups_used`
-  /// of them only (DeepSeek-V2, arXiv:2405.04434, section 2.2.2).
+  /// Experts are divided into `groups` groups of equal size. A row uses only experts of the best
+  /// `groups_used` groups (DeepSeek-V2, arXiv:2405.04434, section 2.2.2).
   int groups = 1, groups_used = 1;
-  bool best_of_group =
-      false;  ///< a group counts by its best score, else by the sum of its two best
+  /// The score of a group is its best score if true, otherwise the sum of its two best scores.
+  bool best_of_group = false;
   const float* expert_scales = nullptr;  ///< [experts] or null: factors of the experts' weights
 };
 
-/// Chooses the `used` experts with the largest scores for each row of `logits` [rows, experts].
-/// Among equal scores the lower expert number wins. `chosen` is [rows, used]. The choices of a row
-/// are in ascending order of the expert numbers. Weights are the scores.
+/// Chooses the `used` experts with the largest scores for each row of `logits` [rows, experts]. If
+/// scores are equal, the lower expert number is preferred. `chosen` is [rows, used]. The choices of
+/// a row are in ascending order of expert numbers. The weight of a choice is its score, modified by
+/// the rule.
 void choose_experts(const float* logits, int64_t rows, int experts, int used,
                     const ExpertRule& rule, ExpertChoice* chosen);
 

@@ -1,9 +1,10 @@
 #pragma once
-// The feed-forward part of a mixture of experts on a GPU. Up to some hundreds of rows read their
-// experts' matrices in the stored form, by expert numbers that stay on the device. With more rows,
-// the rows of some experts at a time are gathered and multiplied by expanded matrices. They share
-// one launch if the products of a single expert would leave the card idle. The host must then read
-// the number of rows per expert, which costs one wait per layer.
+// The feed-forward part of a mixture of experts on a GPU. Up to some hundreds of rows are
+// multiplied by the stored matrices of their experts. The expert numbers then stay on the device.
+// With more rows, the rows of some experts at a time are gathered and multiplied by expanded
+// matrices. If the products of a single expert would not occupy the card, several experts share one
+// launch. This way requires that the host reads the number of rows per expert, which costs one wait
+// per layer.
 
 #include <memory>
 
@@ -17,15 +18,15 @@ class ExpertMix {
  public:
   explicit ExpertMix(GpuQueue& queue) : queue_(queue), products_(queue.own<Products>()) {}
 
-  /// See DeviceOps::mix_experts.
+  /// Implements DeviceOps::mix_experts().
   void run(const OwnInput& x, const float* logits, const DeviceExperts& experts, float* y,
            bool add);
 
-  /// Returns whether this number of rows reads stored matrices.
+  /// Returns whether `rows` rows are multiplied by stored matrices.
   static bool reads_stored(int64_t rows, const DeviceExperts& experts);
 
  private:
-  /// Experts [first, end) and their sorted choices [row, row + rows).
+  /// Experts [first, end), and their choices [row, row + rows) in sorted order.
   struct ExpertRange {
     int first, end;
     int64_t row, rows;
@@ -36,7 +37,8 @@ class ExpertMix {
   void expanded(const OwnInput& x, const DeviceExperts& experts, float* y, bool add);
   ExpertRange next_after(const ExpertRange& before, const DeviceExperts& experts) const;
   void run_some(const OwnInput& x, const DeviceExperts& experts, const ExpertRange& some);
-  /// bf16 matrices of `some`: the stored ones, or expanded to slot `at` of expanded_.
+  /// Returns the bf16 matrices of the experts `some`. They are the stored ones, or are expanded to
+  /// slot `at` of expanded_.
   const uint16_t* expand(const DeviceExperts::Role& role, const DeviceExperts& experts,
                          const ExpertRange& some, size_t at);
   void list_products(const uint16_t* w, int64_t outputs, int64_t w_stride, const ExpertRange& some,
@@ -53,9 +55,11 @@ class ExpertMix {
   GpuQueue& queue_;
   Products& products_;
   bool looked_for_grouped_ = false;
-  std::unique_ptr<GroupedGemm> grouped_;  ///< null: not needed yet, or not in the library
+  /// Null if not needed yet or not available in the library.
+  std::unique_ptr<GroupedGemm> grouped_;
   Room chosen_{queue_};
-  /// The sorted choices, the place of each choice, and the begin of each expert's choices.
+  /// Memory for the sorted choices, the place of each choice, and the start of each expert's
+  /// choices.
   Room order_{queue_};
   int32_t *sorted_ = nullptr, *places_ = nullptr, *begins_there_ = nullptr;
   Room int8_{queue_}, expanded_{queue_}, gathered_{queue_}, gate_{queue_}, up_{queue_},

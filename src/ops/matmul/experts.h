@@ -1,7 +1,8 @@
 #pragma once
-// The feed-forward layer of a mixture of experts (Shazeer et al. 2017, arXiv:1701.06538). A router
-// assigns each row to a few of many gated networks, and their results are summed with its weights.
-// Only the matrices of assigned experts are read.
+// The feed-forward layer of a mixture of experts (Shazeer et al. 2017, arXiv:1701.06538). An expert
+// is a gated network. A router assigns each row to a few of many experts and gives each a weight.
+// The result of a row is the weighted sum of its experts' results. Only the matrices of assigned
+// experts are read.
 
 #include <cstdint>
 #include <span>
@@ -12,7 +13,7 @@
 
 namespace longhaul {
 
-/// One gated network; biases may be empty.
+/// The matrices and biases of one expert. Biases may be empty.
 struct ExpertWeights {
   TensorView gate, up;                    ///< [ffn, hidden]
   TensorView down;                        ///< [hidden, ffn]
@@ -21,22 +22,22 @@ struct ExpertWeights {
 };
 
 /// Computes y[r] = sum over the experts e chosen for row r of weight(r, e) * down_e gated(gate_e
-/// x[r], up_e x[r]). With few rows, the weights of each chosen expert are streamed once per row.
-/// With many rows, rows with the same expert are gathered and multiplied together. The object keeps
-/// its memory from call to call.
+/// x[r], up_e x[r]). With few rows, the weights of each chosen expert are read once per row. With
+/// many rows, rows with the same expert are gathered and multiplied together. An object reuses its
+/// memory between calls.
 class ExpertMix {
  public:
-  /// x, y: [rows, hidden]; chosen: [rows, used]. `add`: y += instead of y =. The result of a decode
-  /// row (ops/matmul/linear.h) does not depend on the number of rows.
+  /// x and y are [rows, hidden], and chosen is [rows, used]. If `add` is true, the result is added
+  /// to y. The result of a decode row (ops/matmul/linear.h) does not depend on the number of rows.
   void run(const float* x, int64_t rows, std::span<const ExpertWeights> experts,
            std::span<const ExpertChoice> chosen, const Gating& gating, Compute compute, float* y,
            bool add = false, RowKind kind = RowKind::kPrefill);
 
-  /// Returns the bytes used for `rows` rows, without the panels of linear().
+  /// Returns the bytes of memory used for `rows` rows, without the panels of linear().
   static size_t bytes_for(int64_t rows, int64_t used, int64_t hidden, int64_t ffn);
 
  private:
-  // Both add to y.
+  // Both functions add their results to y.
   void run_row(const float* x, std::span<const ExpertWeights> experts,
                std::span<const ExpertChoice> chosen, const Gating& gating, float* y);
   void run_gathered(const float* x, int64_t rows, std::span<const ExpertWeights> experts,

@@ -1,6 +1,6 @@
 #pragma once
-// Converts f32 activations to FactoredGroups. For *.isa.cc only. NaN and infinity (from corrupt
-// weights) give unspecified results.
+// Converts f32 activations to FactoredGroups. If an activation is NaN or infinite (because weights
+// are corrupt), the results are unspecified. For *.isa.cc only.
 
 #include <immintrin.h>
 
@@ -26,8 +26,8 @@ inline __m128 largest_of_runs(const float* x) {
   return _mm_max_ps(_mm_max_ps(of[0], of[1]), _mm_max_ps(of[2], of[3]));
 }
 
-/// Sets scale and factors. Returns the factor by which each group of 32 is multiplied before
-/// rounding.
+/// Sets the scale and the factors of g. Returns the number by which each group of 32 activations is
+/// multiplied before rounding.
 inline __m256 choose_factors(const float* x, FactoredGroup& g) {
   const __m256 largest = _mm256_set_m128(largest_of_runs(x + 128), largest_of_runs(x));
   const float most = _mm512_reduce_max_ps(_mm512_zextps256_ps512(largest));
@@ -47,7 +47,7 @@ inline __m256 choose_factors(const float* x, FactoredGroup& g) {
                              _mm256_set1_ps(1.0f), step);
 }
 
-/// Computes sums of 4, 16 and 32 elements of q.
+/// Computes the sums over 4, 16 and 32 elements of q.
 inline void add_up(FactoredGroup& g) {
   __m512i of_4[4];
   for (int j = 0; j < 4; ++j) {
@@ -58,7 +58,7 @@ inline void add_up(FactoredGroup& g) {
   const auto pairs = [](__m512i a, __m512i b) {
     return _mm512_madd_epi16(_mm512_packs_epi32(a, b), _mm512_set1_epi16(1));
   };
-  // Element j of lane l sums the 16 elements from 64 * j + 16 * l on.
+  // Element j of lane l is the sum of the 16 elements from 64 * j + 16 * l on.
   const __m512i of_16 = pairs(pairs(of_4[0], of_4[1]), pairs(of_4[2], of_4[3]));
   const __m256i in_order = _mm512_cvtepi32_epi16(_mm512_permutexvar_epi32(
       _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), of_16));
@@ -67,7 +67,7 @@ inline void add_up(FactoredGroup& g) {
                   _mm256_cvtepi32_epi16(_mm256_madd_epi16(in_order, _mm256_set1_epi16(1))));
 }
 
-/// Interleaves two quarters of 64, which lie 128 apart, for dot products of 8 (see
+/// Interleaves two quarters of 64 elements that are 128 apart, for dot products of 8 elements (see
 /// FactoredGroup::q_of_8).
 inline void interleave_quarters(const int8_t* from, int8_t* to) {
   const __m512i a = _mm512_load_si512(from), b = _mm512_load_si512(from + 128);
@@ -86,7 +86,7 @@ inline void arrange_for_dots_of_8(FactoredGroup& g) {
   }
 }
 
-/// x: [256 * groups].
+/// Converts x [256 * groups].
 inline void factor_groups(const float* x, int64_t groups, FactoredGroup* out) {
   for (FactoredGroup* g = out; g < out + groups; ++g, x += 256) {
     alignas(32) float inverse[8];

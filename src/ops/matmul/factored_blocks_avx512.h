@@ -1,7 +1,7 @@
 #pragma once
-// Unpacks the types with integer factors (the K types) for factored_dots_avx512.h. It gives the
-// factors of four rows, one row per 128-bit lane, and the weights of a row as unsigned bytes. See
-// weight_blocks.h and small_blocks.h for the layouts.
+// Unpacks the types with integer factors (the K types) for factored_dots_avx512.h. It yields the
+// factors of four rows, one row per 128-bit lane, and the weights of a row as unsigned bytes.
+// weight_blocks.h and small_blocks.h describe the layouts.
 
 #include <immintrin.h>
 
@@ -23,7 +23,7 @@ namespace {
   return _mm512_inserti32x4(v, lane(3), 3);
 }
 
-/// Broadcasts the f16 at `at` of each row within its lane.
+/// Broadcasts the f16 at offset `at` of each row within the row's lane.
 [[gnu::always_inline]] inline __m512 halves_of_rows(const uint8_t* const* p, int at) {
   const auto half = [&](int r) __attribute__((always_inline)) {
     return uint64_t{load_u16(p[r] + at)} << (16 * r);
@@ -39,22 +39,22 @@ inline __m512i in_each_lane(int a, int b, int c, int d) {
 }
 
 /// Moves bytes 0 to 7 or 8 to 15 of each lane to the upper bytes of 16-bit words. The upper 16 bits
-/// of a product of two such words are the product of the bytes.
+/// of the product of two such words are then the product of the bytes.
 inline __m512i upper_bytes(__m512i bytes, int half) {
   const __m512i zero = _mm512_setzero_si512();
   return half == 0 ? _mm512_unpacklo_epi8(zero, bytes) : _mm512_unpackhi_epi8(zero, bytes);
 }
 
-/// Factors of Q4_K and Q5_K, which have a factor and a minimum for each 32 weights. Factors have
-/// the format of upper_bytes(). One vector holds the factors of both halves of a block.
+/// Factors of Q4_K and Q5_K, which have a factor and a minimum for each 32 weights. They have the
+/// format of upper_bytes(). One vector holds the factors of both halves of a block.
 struct FactorsOf32 {
   static constexpr bool kOf32 = true, kHasMinima = true;
   __m512i factors[1], minima[1];
   __m512 d, dmin;
 
-  /// The first 16 bytes of a block are four words. The first has f16 d and dmin. Word a has the 6
-  /// bits of factors 0 to 3 and the high 2 bits of factors 4 to 7. Word b has the same bits of the
-  /// minima. Word c has the low 4 bits of factors 4 to 7 and of minima 4 to 7.
+  /// The first 16 bytes of a block are four words. The first has f16 d and dmin. The second (a) has
+  /// the 6 bits of factors 0 to 3 and the high 2 bits of factors 4 to 7. The third (b) has the same
+  /// bits of the minima. The fourth (c) has the low 4 bits of factors 4 to 7 and of minima 4 to 7.
   [[gnu::always_inline]] explicit FactorsOf32(const uint8_t* const* p) {
     const __m512i head = lanes_of_rows(p, 0);
     const __m512i acbc = _mm512_shuffle_epi32(head, static_cast<_MM_PERM_ENUM>(0b11'10'11'01));
@@ -79,7 +79,8 @@ struct FactorsOf32 {
   }
 };
 
-/// Factors of types with a factor for each 16 weights. A weight is u - 32.
+/// Factors of types with one factor for each 16 weights. A weight is u - 32, where u is the
+/// unpacked byte.
 struct SignedFactorsOf16 {
   static constexpr bool kOf32 = false, kHasMinima = false;
   __m512i factors[2];
@@ -94,7 +95,8 @@ struct FactorsQ6_K : SignedFactorsOf16 {
       : SignedFactorsOf16(lanes_of_rows(p, 192), halves_of_rows(p, 208)) {}
 };
 
-/// The weights are unpacked as 8 * u. The offset of 4 then becomes 32, as in the other types.
+/// Factors of Q3_K. The weights are unpacked as 8 * u. The offset of 4 thus becomes 32, as in the
+/// other types.
 struct FactorsQ3_K : SignedFactorsOf16 {
   [[gnu::always_inline]] explicit FactorsQ3_K(const uint8_t* const* p)
       : SignedFactorsOf16(six_bits(lanes_of_rows(p, 94)),
@@ -131,9 +133,9 @@ struct FactorsQ2_K {
   }
 };
 
-/// unpack() returns four quarters of 64 weights: in the order of FactoredGroup::pairs if factors
-/// cover 32 weights, otherwise in natural order. unpack_for_dots_of_8() returns them in the order
-/// of pairs_of_8 or q_of_8.
+/// unpack() returns four quarters of 64 weights. If factors cover 32 weights, they are in the order
+/// of FactoredGroup::pairs, otherwise in natural order. unpack_for_dots_of_8() returns them in the
+/// order of pairs_of_8 or q_of_8, respectively.
 template <class Type>
 struct Factored;
 
@@ -228,7 +230,7 @@ struct Factored<Q2_K> : Q2_K {
   }
 };
 
-/// Rearranges the bytes before it unpacks them, which takes half as many steps.
+/// Unpacks Q4_K. The bytes are rearranged before they are unpacked, which takes half as many steps.
 template <>
 [[gnu::always_inline]] inline void unpack_for_dots_of_8<Q4_K>(const uint8_t* p, __m512i u[4]) {
   const __m512i a = _mm512_loadu_si512(p + 16), b = _mm512_loadu_si512(p + 80);

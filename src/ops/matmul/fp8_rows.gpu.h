@@ -1,7 +1,7 @@
 #pragma once
-// Rows of 8-bit floats for prefill products. The format is e4m3, with four bits of exponent and
-// three of fraction (Micikevicius et al. 2022, arXiv:2209.05433). Each row has a scale that maps
-// its largest magnitude to the format's largest, 448.
+// Rows of 8-bit floats for prefill products. The format is e4m3, which has four bits of exponent
+// and three bits of fraction (Micikevicius et al. 2022, arXiv:2209.05433). Each row has a scale
+// that maps its largest magnitude to 448, the largest value of the format.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,15 +11,14 @@
 namespace longhaul::cuda {
 
 struct Fp8Rows {
-  uint8_t* numbers = nullptr;  ///< [rows, cols], packed; null: absent
+  uint8_t* numbers = nullptr;  ///< [rows, cols], packed; null: there are none
   float* scales = nullptr;     ///< [rows]: factors of the rows' values
 };
 
-/// The numbers of columns and of outputs of a product must be multiples of this.
+/// The numbers of columns and of outputs of a product must be multiples of this number.
 inline constexpr int64_t kFp8Multiple = 16;
 
-/// Returns the memory size of rows in bytes. The next function returns the rows that lie in such
-/// memory.
+/// Returns the bytes of memory for the rows. fp8_rows_in() returns the rows in such memory.
 inline size_t fp8_bytes(int64_t rows, int64_t cols) {
   return static_cast<size_t>((rows * cols + 255) / 256 * 256) +
          static_cast<size_t>(rows) * sizeof(float);
@@ -29,8 +28,8 @@ inline Fp8Rows fp8_rows_in(void* memory, int64_t rows, int64_t cols) {
   return {numbers, reinterpret_cast<float*>(numbers + (rows * cols + 255) / 256 * 256)};
 }
 
-/// Rounds x [rows, cols] in bf16, with rows x_stride elements apart. cols and x_stride are
-/// multiples of 8. NaN stays NaN. Needs compute capability 8.9 or later.
+/// Rounds x [rows, cols], which is bf16 with rows x_stride elements apart, to 8-bit floats. cols
+/// and x_stride are multiples of 8. NaN stays NaN. This requires compute capability 8.9 or later.
 void round_to_fp8(Stream stream, const uint16_t* x, int64_t x_stride, int64_t rows, int64_t cols,
                   const Fp8Rows& to);
 

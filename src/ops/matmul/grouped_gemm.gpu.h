@@ -1,6 +1,6 @@
 #pragma once
-// Products of many matrices of one shape in one launch through cuBLAS, each with its own rows, as a
-// mixture of experts needs.
+// Computes products with many matrices of one shape in one launch, through cuBLAS. Each matrix has
+// its own rows, as in a mixture of experts.
 
 #include <cstdint>
 #include <span>
@@ -12,8 +12,8 @@
 
 namespace longhaul::cuda {
 
-/// A product y[r, o] = sum over i of x[r, i] * w[o, i] in bf16 with f32 sums. x and y are packed;
-/// rows of w are `w_stride` elements apart.
+/// A product y[r, o] = sum over i of x[r, i] * w[o, i] in bf16 with f32 sums. x and y are packed,
+/// and rows of w are `w_stride` elements apart.
 struct GroupedProduct {
   const uint16_t* w = nullptr;
   const uint16_t* x = nullptr;
@@ -21,16 +21,16 @@ struct GroupedProduct {
   int64_t rows = 0;
 };
 
-/// One per queue, like Gemm.
+/// Computes grouped products. Each queue needs its own object, as for Gemm.
 class GroupedGemm {
  public:
-  /// Throws UserError if the library is missing or cannot start.
+  /// Throws UserError if the library is missing or cannot be initialised.
   explicit GroupedGemm(GpuQueue& queue);
   ~GroupedGemm();
   GroupedGemm(const GroupedGemm&) = delete;
   GroupedGemm& operator=(const GroupedGemm&) = delete;
 
-  /// Multiplies by matrices [outputs, cols]. Products without rows are skipped.
+  /// Multiplies rows by matrices [outputs, cols]. Products without rows are skipped.
   void run(std::span<const GroupedProduct> products, int64_t outputs, int64_t cols,
            int64_t w_stride);
 

@@ -1,6 +1,6 @@
 #pragma once
-// The code books of the IQ block types: entries of 8 (IQ3: 4) magnitudes, one byte each, with the
-// first in the low bits. IQ1's bytes are 1, 9 and 17 for the levels -1, 0 and 1.
+// The code books of the IQ block types. An entry has 8 magnitudes (IQ3: 4) of one byte each, the
+// first in the low bits. In IQ1, bytes 1, 9 and 17 represent the levels -1, 0 and 1.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-// linear() for up to kMatvecMaxRows rows and for any number of decode rows: the stored weights are
-// streamed, and an adapter's weights beside them. For ops/matmul/linear.cc.
+// linear() for up to kMatvecMaxRows rows, and for any number of decode rows. The stored weights are
+// read directly, and an adapter's weights with them. Used by ops/matmul/linear.cc.
 
 #include <span>
 
@@ -8,7 +8,7 @@
 
 namespace longhaul {
 
-/// y = x W^T + bias + the products of the jobs' adapters. Ignores `add`.
+/// Computes y = x W^T + bias plus the products of the jobs' adapters. Ignores `add` of the jobs.
 void linear_decode(LinearInput& x, std::span<const LinearJob> jobs);
 
 }  // namespace longhaul

@@ -9,13 +9,13 @@
 
 namespace longhaul {
 
-/// Adds (scale * (x A^T)) B^T to y = x W^T. Several adapters of one matrix are concatenated: their
-/// rows of A, columns of B and scales.
+/// An adapter that adds (scale * (x A^T)) B^T to y = x W^T. Several adapters of one matrix are
+/// concatenated: the rows of A, the columns of B, and the scales.
 struct LowRank {
   TensorView a;              ///< [rank, cols]
   TensorView b;              ///< [outputs, rank]
   std::vector<float> scale;  ///< [rank]; empty: no adapter
-  PackedOutputs packed_b;    ///< copy of b for decode
+  PackedOutputs packed_b;    ///< copy of b in the format for decode
 
   bool empty() const { return scale.empty(); }
   int64_t rank() const { return static_cast<int64_t>(scale.size()); }

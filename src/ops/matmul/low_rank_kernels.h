@@ -1,5 +1,5 @@
 #pragma once
-// Interface between packed_outputs.cc and the kernels of an ISA level.
+// Interface between packed_outputs.cc and the kernels of an instruction-set level.
 
 #include <cstdint>
 
@@ -9,8 +9,8 @@
 namespace longhaul {
 
 struct LowRankKernels {
-  /// y[0 .. outputs) += B t for up to 16 outputs. `blocks` (packed_outputs.h) has one block for
-  /// each 32 elements of the rank; `groups` is t in int8.
+  /// Adds B t to y for up to 16 outputs. `blocks` (packed_outputs.h) has one block for each 32
+  /// elements of the rank. `groups` is t in int8.
   void (*add)(const uint8_t* blocks, int64_t rank_blocks, const ActivationGroup* groups, float* y,
               int outputs);
 };

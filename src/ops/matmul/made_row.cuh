@@ -1,8 +1,8 @@
 #pragma once
-// Normalisation of one f32 row within the matvec kernel that multiplies it, by each thread block
-// separately. A separate kernel would take 3 to 5 us on one processor. Here it adds about 1 us of
-// reads from the second-level cache, while weights are loaded. The row and the factors of the norm
-// lie in shared memory after the product's own data.
+// Normalises one f32 row inside the matvec kernel that multiplies it. Each thread block does this
+// separately. A separate kernel would take 3 to 5 us on one processor. Here, the row is read from
+// the L2 cache in about 1 us, while weights are loaded. The row and the weights of the norm are in
+// shared memory, after the product's own data.
 
 #include "ops/core/gpu/block_sum.cuh"
 #include "ops/matmul/matvec_kernel.cuh"
@@ -21,15 +21,15 @@ __device__ __forceinline__ void finish_copies() { asm volatile("cp.async.wait_al
 
 class MadeRow {
  public:
-  /// `shared`: the thread block's shared memory.
+  /// `shared` is the shared memory of the thread block.
   __device__ __forceinline__ MadeRow(const MatvecArgs& a, void* shared)
       : x_(reinterpret_cast<float4*>(static_cast<char*>(shared) + a.made_at)),
         norm_(x_ + a.cols / 4),
         sums_(reinterpret_cast<float*>(norm_ + a.cols / 4)),  // used if there is a norm
         words_(a.cols / 4) {}
 
-  /// Starts the loads of the norm's factors before earlier kernels have ended, since these do not
-  /// write them.
+  /// Starts the loads of the norm's weights before earlier kernels have ended. This is safe,
+  /// because they do not write the weights.
   template <int kThreads>
   __device__ __forceinline__ void begin(const MatvecArgs& a) const {
     if (a.norm == nullptr) return;
@@ -38,13 +38,15 @@ class MadeRow {
       begin_copy(norm_ + i, a.norm + 4 * i, true);
   }
 
-  /// Calls f(i, elements 4 * i to 4 * i + 3, whether they exist) with all lanes of a warp at once.
+  /// Calls f(i, elements 4 * i to 4 * i + 3, whether they exist). All lanes of a warp call it at
+  /// once.
   template <int kThreads, class Function>
   __device__ __forceinline__ void make(const MatvecArgs& a, Function&& f) const {
     const auto* const x = static_cast<const float*>(a.x);
-#pragma unroll 1  // no unrolling: registers are scarce, and an iteration takes a few clocks
+// No unrolling, because registers are scarce and an iteration takes only a few clocks.
+#pragma unroll 1
     for (int i = threadIdx.x; i < words_; i += kThreads) begin_copy(x_ + i, x + 4 * i, true);
-    finish_copies();  // no barrier: each thread reads only what it copied itself
+    finish_copies();  // no barrier, because each thread reads only what it copied itself
     float scale = 1;
     if (a.norm != nullptr) {
       float sum = 0;
@@ -70,7 +72,8 @@ class MadeRow {
 
  private:
   float4 *x_, *norm_;
-  float* sums_;  // in dynamic memory: a kernel that may use all shared memory has no static part
+  // In dynamic memory, because a kernel that may use all shared memory can have no static part.
+  float* sums_;
   int words_;
 };
 

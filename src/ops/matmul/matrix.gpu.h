@@ -13,30 +13,31 @@
 
 namespace longhaul::cuda {
 
-/// A matrix [rows, cols], or some rows of one, as kernels read it. The view does not own the
-/// memory.
+/// A matrix [rows, cols], or some of its rows, in the form that kernels read. The view does not own
+/// the memory.
 struct MatrixView {
   DType type = DType::F32;
   int64_t rows = 0, cols = 0;
   size_t row_stride = 0;                      ///< bytes between rows of the first plane
   const std::byte* planes[kMostPlanes] = {};  ///< block_layout.h
   const uint32_t* book = nullptr;             ///< code_books.h; null: the type has no code book
-  const uint16_t* bf16 = nullptr;             ///< [rows, bf16_stride]; null: no copy kept
+  const uint16_t* bf16 = nullptr;             ///< copy [rows, bf16_stride]; null: there is none
   int64_t bf16_stride = 0;
-  Fp8Rows fp8;  ///< a copy of all rows, or empty
+  Fp8Rows fp8;  ///< copy of all rows; empty: there is none
 
   /// Returns rows [begin, begin + count).
   MatrixView slice_rows(int64_t begin, int64_t count) const;
 };
 
-/// Columns of a matrix's bf16 form. They are rounded up with zeros, so that rows are aligned.
+/// Returns the number of columns of a matrix's bf16 form. Columns of zeros are added, so that rows
+/// are aligned.
 inline int64_t bf16_stride_of(int64_t cols) { return (cols + 7) / 8 * 8; }
 
 class Matrix {
  public:
   Matrix() = default;
-  /// Allocates [rows, cols] of a type that is on_device(). Uploader::put() fills it. Throws
-  /// std::bad_alloc.
+  /// Allocates a matrix [rows, cols]. on_device() must be true for the type. Uploader::put() fills
+  /// the matrix. Throws std::bad_alloc.
   Matrix(DType type, int64_t rows, int64_t cols);
 
   MatrixView view() const { return view_; }
@@ -45,10 +46,9 @@ class Matrix {
   size_t bytes() const { return planes_.bytes() + book_.bytes() + copy_bytes(); }
   size_t copy_bytes() const { return bf16_.bytes() + fp8_.bytes(); }  ///< bytes of the copies
 
-  /// Keeps a bf16 copy beside the uploaded weights for prefill products. For bf16 weights no copy
-  /// is made.
+  /// Makes a bf16 copy of the uploaded weights for prefill products. Does nothing for bf16 weights.
   void keep_bf16(Stream stream);
-  /// Keeps a copy in 8-bit floats, made from the bf16 weights with rows `stride` elements apart.
+  /// Makes a copy in 8-bit floats from the bf16 weights, whose rows are `stride` elements apart.
   void keep_fp8(Stream stream, const uint16_t* bf16, int64_t stride);
   void drop_copies();
 
@@ -57,22 +57,22 @@ class Matrix {
   MatrixView view_;
 };
 
-/// Copies weights to the device through two pinned buffers. While one is transferred, all threads
-/// fill the other from the mapped file. Only one thread may use it at a time.
+/// Copies weights to the device through two pinned buffers. While one buffer is transferred, all
+/// threads fill the other from the mapped file. Only one thread may call it at a time.
 class Uploader {
  public:
   static constexpr size_t kChunkBytes = size_t{32} << 20;
-  /// Queues work on `stream`, which must outlive this object.
+  /// Queues copies on `stream`, which must outlive this object.
   explicit Uploader(Stream stream, size_t chunk_bytes = kChunkBytes);
   ~Uploader();
 
-  /// Copies the rows of `weight` to rows [first_row, ...) of `to`, which has the same type and
-  /// columns. Several tensors may be stacked in one matrix. Returns when the bytes of `weight` have
-  /// been read.
+  /// Copies the rows of `weight` to `to`, beginning at row first_row. Both have the same type and
+  /// number of columns. A matrix may receive the rows of several tensors. Returns as soon as the
+  /// bytes of `weight` have been read.
   void put(const TensorView& weight, Matrix& to, int64_t first_row = 0);
-  /// Copies any bytes to device memory.
+  /// Copies `bytes` bytes from host memory to device memory.
   void put(const void* from, size_t bytes, void* to);
-  /// Returns when all copies have arrived.
+  /// Waits until all copies have arrived.
   void finish();
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
-// Multiplies quantized weights by x in int8. Shared memory holds the code book, if any, and each
-// group of 16 elements of x as one 16-byte word with (scale, scale * sum). Groups lie in the order
-// in which lanes read them: group k of unit u at k * units + u. Neighbouring lanes then read
-// neighbouring words.
+// Multiplies quantized weights by x in int8. Shared memory holds the code book, if there is one,
+// and the groups of 16 elements of x. A group is one 16-byte word and its factors (scale, scale *
+// sum). Group k of unit u is at index k * units + u. Neighbouring lanes then read neighbouring
+// words.
 
 #include "ops/matmul/made_row.cuh"
 #include "ops/matmul/product_rows.cuh"
@@ -121,13 +121,14 @@ __global__ void __launch_bounds__(Form::kThreads, Form::kLeastBlocks)
   walk_rows<Form>(a, batches, BlockMatvec<Units, Form>::in(shared, a.chunk_cols));
 }
 
-/// Whether a type has a gated kernel. The kernel holds a unit of each of two rows in registers. For
-/// other types it would spill 4 to 320 bytes, and would be slower than two products and an
-/// activation.
+/// Whether there is a gated kernel for the type. The kernel holds a unit of each of two rows in
+/// registers. For other types it would spill 4 to 320 bytes, and would be slower than two products
+/// and an activation.
 template <class Units>
 inline constexpr bool kGates = Units::kBlock <= 32;
 
-/// Returns the kernel for a type of the list. The result is empty for other types.
+/// Returns the kernel for a type of the list. The result is empty for types that are not in the
+/// list.
 template <class List>
 MatvecLaunch launch_among(List list, DType type, const MatvecWanted& wanted) {
   MatvecLaunch launch{};

@@ -1,9 +1,9 @@
 #pragma once
 // The common part of the matvec kernels. A thread block holds x in shared memory, in the form that
-// the weights need, and walks over batches of weight rows. kLanes lanes read kRows rows side by
-// side, 16 bytes each at a time. Loads run ahead of the products, across the ends of rows, and
-// begin while the previous kernel still computes x. If x does not fit into shared memory, all rows
-// are walked once per chunk of columns.
+// the weights need, and processes batches of weight rows. kLanes lanes read kRows rows in parallel,
+// 16 bytes each at a time. Loads run ahead of the products, across the ends of rows. They begin
+// while the previous kernel still computes x. If x does not fit into shared memory, all rows are
+// processed once per chunk of columns.
 
 #include <cuda_runtime.h>
 
@@ -31,53 +31,55 @@ struct MatvecArgs {
   Job jobs[kMostMatvecJobs];
   const void* x;
   int64_t x_stride;
-  int x_rows, x_bf16, x_aligned;  // aligned: four values can be loaded at once
+  int x_rows, x_bf16, x_aligned;  // x_aligned: four values can be loaded at once
   Int8Rows int8;                  // x in int8
-  int made_at;                    // offset of a made row in shared memory (made_row.cuh); 0: none
-  const float* norm;              // norm of a made row; may be null
+  int made_at;  // offset in shared memory of a row that the kernel converts (made_row.cuh); 0: none
+  const float* norm;  // norm of that row; may be null
   float eps;
   int cols, chunk_cols;
-  int beside;   // the previous kernel writes nothing that this one reads
-  Gated gated;  // gated forms: combines jobs 0 and 1 into job 0's y
-  // Chosen forms: a thread block handles one choice. The y of choices are y_stride apart. A job's
-  // rows are those of one of the matrices that are concatenated by rows.
+  int beside;   // the previous kernel writes nothing that this kernel reads
+  Gated gated;  // gated forms: combines the results of jobs 0 and 1 into y of job 0
+  // Chosen forms: a thread block processes one choice. The results of choices are y_stride apart.
+  // The rows of a job are those of one of the matrices that are concatenated by rows.
   const ExpertChoice* chosen;
-  const int32_t* order;  // null: choice blockIdx.y, else order[blockIdx.y]
+  const int32_t* order;  // choice blockIdx.y is order[blockIdx.y]; null: blockIdx.y
   int choices_per_row;   // choices per row of x
 };
 
-/// Returns the bytes of shared memory for a made row of `cols` elements (made_row.cuh): the
-/// elements, the factors of the norm, and a sum per warp.
+/// Returns the bytes of shared memory for a row of `cols` elements that the kernel converts
+/// (made_row.cuh): its elements, the weights of the norm, and a sum per warp.
 inline size_t made_row_bytes(int64_t cols, bool with_norm) {
   return static_cast<size_t>(cols + (with_norm ? cols + kMostWarps : 0)) * sizeof(float);
 }
 
 enum class MatvecKind : uint8_t {
-  kRows,    ///< rows of x and whole weights
-  kChosen,  ///< a thread block for the row and matrix of one choice
-  kGated    ///< one row; equal rows of two matrices at a time
+  kRows,    ///< all rows of x and whole matrices
+  kChosen,  ///< a thread block processes the row and the matrix of one choice
+  kGated    ///< one row of x; rows with equal numbers of two matrices are processed together
 };
 
-/// The form of a kernel: kRowsOfX rows of x (missing ones are zeros). kLanes lanes read each row of
-/// weights.
+/// The form of a kernel. It processes kRowsOfX rows of x, and missing rows are zeros. kLanes lanes
+/// read each row of weights.
 template <int kM, int kL, MatvecKind kind = MatvecKind::kRows>
 struct MatvecForm {
   static constexpr int kRowsOfX = kM, kLanes = kL;
   static constexpr bool kChosen = kind == MatvecKind::kChosen;
   static constexpr bool kGated = kind == MatvecKind::kGated;
   static_assert(kind == MatvecKind::kRows || kRowsOfX == 1);
-  static constexpr bool kMakesRow = kM == 1 && !kChosen;  ///< if the call requests it
+  /// Whether the kernel can convert a row itself (made_row.cuh).
+  static constexpr bool kMakesRow = kM == 1 && !kChosen;
   static constexpr int kThreads = 512;
-  static constexpr int kRows = kM == 1 && !kGated ? 1 : 2;  ///< rows of weights at a time
+  /// Rows of weights that are read together.
+  static constexpr int kRows = kM == 1 && !kGated ? 1 : 2;
   static constexpr int kLeastBlocks = kM == 1 ? 2 : 1;
   static constexpr int kOutputs = kGated ? 1 : kRows;
   static constexpr int kBatch = kThreads / kLanes * kOutputs;
 };
 
-// Data that earlier kernels wrote is read past the first-level cache (ld.global.cg). A kernel that
-// overlaps with others could find stale data there.
+// Data that earlier kernels wrote is read past the L1 cache (ld.global.cg). A kernel that overlaps
+// with earlier kernels could find stale data there.
 
-/// Loads four values of row m from column `col` on. Values past the last row or column are zeros.
+/// Loads four values of row m from column `col` on. Values beyond the last row or column are zeros.
 __device__ inline float4 load_x4(const MatvecArgs& a, int m, int col) {
   float4 v = {0, 0, 0, 0};
   if (m >= a.x_rows) return v;
@@ -122,8 +124,8 @@ __device__ __forceinline__ float sum_of_lanes(float sum) {
   return sum;
 }
 
-/// Sums over the lanes of a row. One lane writes the sum to y, or adds it to y if `more`. `above`
-/// is the number of weight rows before the job's rows. `choice` is the number of the choice in
+/// Sums over the lanes of a row. One lane writes the sum to y, or adds it to y if `more` is true.
+/// `above` is the number of weight rows of earlier jobs. `choice` is the number of the choice in
 /// chosen forms.
 template <class Form>
 __device__ __forceinline__ void write_sums(const MatvecArgs::Job& job, int64_t first_row,
@@ -156,9 +158,10 @@ __device__ __forceinline__ void write_gated(const MatvecArgs& a, int64_t row,
   sums[0][0] = sums[1][0] = 0;
 }
 
-/// Walk of a group of lanes over the batches of its thread block, for one chunk of columns. Product
-/// has Unit (16 bytes of weights and the data that belongs to them), kAhead (number of units loaded
-/// ahead), and Row (the begin of a weight row) with row_of(), load() and add().
+/// Iterates with a group of lanes over the batches of its thread block, for one chunk of columns.
+/// Product must define Unit (16 bytes of weights and the data that belongs to them), kAhead (number
+/// of units loaded ahead), Row (the start of a weight row), and the functions row_of(), load() and
+/// add().
 template <class Form, class Product>
 class RowWalk {
  public:
@@ -169,7 +172,7 @@ class RowWalk {
     }
   }
 
-  /// Starts loading.
+  /// Starts the first loads.
   __device__ void begin(int first, int cols) {
     first_ = first;
     units_ = Product::units(cols);
@@ -182,7 +185,7 @@ class RowWalk {
     for (int i = 0; i < Product::kAhead; ++i) load(loaded_[i]);
   }
 
-  /// Adds up everything that begin() started, with x in shared memory.
+  /// Processes everything that begin() started. x must be in shared memory.
   __device__ void finish(const Product& product) {
     Sums sums = {};
     while (add_ahead(product, sums, std::make_integer_sequence<int, Product::kAhead>())) {
@@ -192,14 +195,15 @@ class RowWalk {
  private:
   using Sums = float[Form::kRows][Form::kRowsOfX];
 
-  /// Each loaded unit has its own registers. The compiler would not unroll such a large loop.
+  /// Processes kAhead units. Each loaded unit has its own registers. The compiler would not unroll
+  /// such a large loop, so it is written with an index sequence.
   template <int... I>
   __device__ __forceinline__ bool add_ahead(const Product& product, Sums& sums,
                                             std::integer_sequence<int, I...>) {
     return (add_one(product, loaded_[I], sums) && ...);
   }
-  /// Adds units and loads the following ones in their place. Returns false when everything is
-  /// added.
+  /// Adds the loaded units and loads the next ones in their place. Returns false after the last
+  /// unit.
   __device__ __forceinline__ bool add_one(const Product& product,
                                           typename Product::Unit (&loaded)[Form::kRows],
                                           Sums& sums) {
@@ -222,7 +226,7 @@ class RowWalk {
   }
 
   struct Place {
-    int batch, unit;  // unit: the unit of the group's first lane
+    int batch, unit;  // unit of the group's first lane
     int job, job_begin;
   };
 
@@ -237,7 +241,7 @@ class RowWalk {
   __device__ int64_t above(const MatvecArgs::Job& job) const {
     return Form::kChosen ? expert_ * job.rows : 0;
   }
-  /// Returns the job of row r of the rows that are being loaded.
+  /// Returns the job of row r among the rows that are being loaded.
   __device__ __forceinline__ const MatvecArgs::Job& job_of(int r) const {
     return a.jobs[Form::kGated ? r : ahead_.job];
   }
@@ -275,8 +279,8 @@ class RowWalk {
   typename Product::Unit loaded_[Product::kAhead][Form::kRows];
 };
 
-/// The kernel. product.begin(args) starts loads of data that earlier kernels do not write.
-/// product.stage(args, first column, columns) stores x in shared memory.
+/// The body of the kernel. product.begin(args) starts loads of data that earlier kernels do not
+/// write. product.stage(args, first column, columns) stores x in shared memory.
 template <class Form, class Product>
 __device__ __forceinline__ void walk_rows(const MatvecArgs& a, int batches,
                                           const Product& product) {
@@ -299,30 +303,32 @@ __device__ __forceinline__ void walk_rows(const MatvecArgs& a, int batches,
   if (a.beside) wait_for_earlier_kernels();
 }
 
-/// Returns the number of thread blocks with `shared` bytes each that the device runs at the same
-/// time. If necessary, allows the kernel more than 48 KiB of shared memory. The result is cached.
+/// Returns the number of thread blocks with `shared` bytes each that the device can run at the same
+/// time. If necessary, permits the kernel to use more than 48 KiB of shared memory. The result is
+/// cached.
 int resident_blocks(const void* kernel, int threads, size_t shared);
 
-/// Returns the shared memory that a block may use on the current device.
+/// Returns the shared memory that a thread block may use on the current device.
 size_t most_shared_memory();
 
 using MatvecKernel = void (*)(MatvecArgs args, int batches);
 
 struct MatvecLaunch {
   MatvecKernel kernel;
-  int threads, batch;    // batch: weight rows per thread block at a time
+  int threads, batch;    // weight rows that a thread block processes at a time
   size_t bytes_per_256;  // shared memory per 256 columns
-  size_t bytes_beside;   // shared memory independent of columns
+  size_t bytes_beside;   // shared memory that does not depend on the columns
 };
 
-/// Selects a kernel of a type. `rows` of x; `lanes` is 32, or 8 for one row.
+/// The requested form of a kernel: the number of rows of x, and the number of lanes (32, or 8 for
+/// one row).
 struct MatvecWanted {
   MatvecKind kind = MatvecKind::kRows;
   int64_t rows = 1;
   int lanes = 32;
 };
 
-/// Calls f with the requested MatvecForm.
+/// Calls f with the requested MatvecForm as a type.
 template <class Function>
 auto with_form(const MatvecWanted& wanted, Function&& f) {
   if (wanted.kind == MatvecKind::kChosen) return f(MatvecForm<1, 32, MatvecKind::kChosen>());
@@ -332,8 +338,8 @@ auto with_form(const MatvecWanted& wanted, Function&& f) {
   return wanted.rows <= 4 ? f(MatvecForm<4, 32>()) : f(MatvecForm<8, 32>());
 }
 
-/// Return the kernel for a type. Functions for block types (one list of block_units.h each) return
-/// no kernel for other types.
+/// Each function returns the kernel for a type. The functions for block types cover one list of
+/// block_units.h each, and return no kernel for other types.
 MatvecLaunch plain_matvec(DType type, const MatvecWanted& wanted);
 MatvecLaunch matvec_of_32(DType type, const MatvecWanted& wanted);
 MatvecLaunch matvec_of_256(DType type, const MatvecWanted& wanted);

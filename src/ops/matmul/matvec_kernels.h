@@ -1,5 +1,5 @@
 #pragma once
-// The arguments that matvec.cc passes to the kernels of one instruction-set level.
+// The arguments that matvec.cc passes to the kernels of an instruction-set level.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace longhaul {
 
-/// A range of weight rows against `x_rows` rows of activations. Block types read `groups` or, if
-/// reads_factored(), `factored`; plain types read `x`. The pointers point to the first row of each.
+/// A range of weight rows and `x_rows` rows of activations. Block types read `groups`, or
+/// `factored` if reads_factored() is true for the type. Plain types read `x`. The pointers point to
+/// the first row of each.
 struct MatvecRows {
   const uint8_t* weight;
   size_t row_bytes;
@@ -28,11 +29,11 @@ struct MatvecRows {
 struct MatvecTable {
   void (*run[kDTypeCount])(const MatvecRows&);  ///< by DType
   void (*quantize)(const float* x, int64_t cols, ActivationGroup* groups);
-  /// Null if no type uses this form.
+  /// Converts activations to FactoredGroups. Null if no type uses this form.
   void (*factor)(const float* x, int64_t groups, FactoredGroup* factored);
 };
 
-// Levels above avx512 add nothing here: bf16 products would round x, and tiles need many rows.
+// Levels above avx512 would gain nothing: bf16 products would round x, and tiles need many rows.
 namespace generic {
 extern const MatvecTable kMatvec;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The second factor of an adapter in the format for decode: int8, with a scale for every output and
-// each 32 elements of the rank. Its rows are too short to be read one by one.
+// The second matrix (B) of an adapter in the format for decode: int8, with a scale for every output
+// and each 32 elements of the rank. Rows of B are too short to be read one by one.
 
 #include <cstdint>
 #include <span>
@@ -12,14 +12,14 @@ namespace longhaul {
 
 class ActivationRows;
 
-/// Bytes of a block of 16 outputs by 32 elements of the rank. The block holds eight pieces of [16
+/// Bytes of a block of 16 outputs and 32 elements of the rank. The block holds eight pieces of [16
 /// outputs][4 elements of the rank] as q + 128, and then 16 scales in f32.
 inline constexpr int64_t kPackedBlockBytes = 512 + 64;
 
 class PackedOutputs {
  public:
   PackedOutputs() = default;
-  /// b: [outputs, rank], any type. Q8_0 is converted without rounding.
+  /// Packs b [outputs, rank], which may have any type. Q8_0 is converted without rounding.
   explicit PackedOutputs(const TensorView& b);
 
   int64_t outputs() const { return outputs_; }
@@ -42,7 +42,7 @@ struct PackedJob {
   float* y;                 ///< [outputs]
 };
 
-/// y += B t of all jobs, in one parallel region.
+/// Adds B t to y for all jobs, in one parallel region.
 void add_packed(std::span<const PackedJob> jobs);
 
 }  // namespace longhaul

@@ -1,18 +1,18 @@
 #pragma once
-// Interleaves two quarters of 64 elements, so that two dot products of 4 bytes add up to a dot
-// product of 8 bytes for each quarter (FactoredGroup::q_of_8). For *.isa.cc only.
+// Interleaves two quarters of 64 elements. Two dot products of 4 bytes then add up to a dot product
+// of 8 bytes for each quarter (FactoredGroup::q_of_8). For *.isa.cc only.
 
 #include <immintrin.h>
 
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Returns the first dword of each 8 bytes, in turn from a and b.
+/// Returns the first dword of each 8 bytes, alternately from a and b.
 [[gnu::always_inline]] inline __m512i first_of_each_8(__m512i a, __m512i b) {
   return _mm512_mask_shuffle_epi32(a, 0xaaaa, b, static_cast<_MM_PERM_ENUM>(0b10'10'00'00));
 }
 
-/// Returns the second dword of each 8 bytes, in turn from a and b.
+/// Returns the second dword of each 8 bytes, alternately from a and b.
 [[gnu::always_inline]] inline __m512i second_of_each_8(__m512i a, __m512i b) {
   return _mm512_mask_shuffle_epi32(b, 0x5555, a, static_cast<_MM_PERM_ENUM>(0b11'11'01'01));
 }

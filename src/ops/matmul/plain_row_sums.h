@@ -1,18 +1,19 @@
 #pragma once
-// Sums of one weight row in plain loops, for any type with scales() and unpack() (weight_blocks.h).
-// The number of rows of x is not a template argument, unlike in RowSums. Unpacking dominates the
-// time, and one template instance per type compiles four times as fast as four instances. For
-// *.isa.cc only.
+// Dot products of one weight row in plain loops, for any type with scales() and unpack()
+// (weight_blocks.h). Unlike in RowSums, the number of rows of x is not a template argument.
+// Unpacking dominates the time, and one template instance per type compiles four times as fast as
+// four instances. For *.isa.cc only.
 
 #include "ops/matmul/matvec_kernels.h"
 
 namespace longhaul::LH_ISA {
 namespace {
 
-inline constexpr int kMostRowsOfX = 8;  // most rows of x multiplied with a row of weights at once
+// Largest number of rows of x that are multiplied by a weight row together.
+inline constexpr int kMostRowsOfX = 8;
 
-/// Computes a * b + c with fixed rounding. Otherwise the compiler may fuse the operations in one
-/// copy of a loop and not in another one, and the last bits of a row would depend on the number of
+/// Computes a * b + c with fixed rounding. Otherwise the compiler could fuse the operations in one
+/// copy of a loop and not in another. The last bits of a row would then depend on the number of
 /// rows.
 [[gnu::always_inline]] inline float fixed_multiply_add(float a, float b, float c) {
 #ifdef __FMA__
@@ -22,7 +23,7 @@ inline constexpr int kMostRowsOfX = 8;  // most rows of x multiplied with a row 
 #endif
 }
 
-/// A number of rows known at compile time.
+/// A number of rows that is known at compile time.
 template <int n>
 struct Rows {
   constexpr operator int() const { return n; }
@@ -32,7 +33,7 @@ template <class Type>
 class PlainRowSums {
  public:
   PlainRowSums() = default;
-  /// For 1 to kMostRowsOfX rows.
+  /// `rows` is 1 to kMostRowsOfX.
   explicit PlainRowSums(int rows) : rows_(rows) {}
 
   void add_group(const uint8_t* p, const ActivationGroup* const* x, int64_t g) {

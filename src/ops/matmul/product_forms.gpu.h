@@ -25,15 +25,16 @@ class OwnMatrix : public DeviceMatrix {
   int64_t cols() const override { return matrix_.cols(); }
   size_t bytes() const override { return matrix_.bytes(); }
   MatrixView view() const { return matrix_.view(); }
-  /// Returns the view for prefill products. Makes a bf16 copy if memory suffices.
+  /// Returns the view for prefill products. May first make a bf16 copy, if memory suffices.
   MatrixView view_for_many(GpuQueue& queue) const {
     if (matrix_.view().bf16 == nullptr && wants_copy(WeightCopies::kPassesBefore)) {
       copies_->make_bf16(queue.handle(), matrix_, queue.memory_left());
     }
     return matrix_.view();
   }
-  /// Returns the kept copy in 8-bit floats. Makes it from the bf16 weights, whose rows are `stride`
-  /// elements apart. Empty while too few passes have requested one, or if memory does not suffice.
+  /// Returns the copy in 8-bit floats. It is made from the bf16 weights, whose rows are `stride`
+  /// elements apart. The result is empty if too few passes have requested a copy, or if memory does
+  /// not suffice.
   Fp8Rows kept_fp8(GpuQueue& queue, const uint16_t* bf16, int64_t stride) const {
     if (wants_copy(WeightCopies::kFp8PassesBefore)) {
       copies_->make_fp8(queue.handle(), matrix_, bf16, stride, queue.memory_left());
@@ -42,12 +43,12 @@ class OwnMatrix : public DeviceMatrix {
   }
 
  private:
-  /// Counts a pass that would gain by a copy. Returns whether there have been enough of them.
+  /// Counts a pass that would gain from a copy. Returns whether there have been enough of them.
   bool wants_copy(int passes_before) const {
     return copies_->wanted() && ++passes_ > passes_before;
   }
 
-  mutable Matrix matrix_;  ///< mutable since a copy does not change the weights
+  mutable Matrix matrix_;  ///< mutable, because a copy does not change the weights
   std::shared_ptr<WeightCopies> copies_;
   mutable int passes_ = 0;
 };
@@ -56,9 +57,9 @@ inline MatrixView view_of(const DeviceMatrix& matrix) {
   return static_cast<const OwnMatrix&>(matrix).view();
 }
 
-/// An input in bf16. Rows that are multiplied by stored weights are also kept in int8. Products can
-/// make the forms of a single row themselves; the row is converted when another user needs the
-/// forms.
+/// An input in bf16. Rows that are multiplied by stored weights are also kept in int8. Some
+/// products can convert a single row themselves. The row is therefore converted only when another
+/// operation needs the converted forms.
 class OwnInput : public DeviceInput {
  public:
   explicit OwnInput(GpuQueue& queue, bool fp8 = false)
@@ -78,14 +79,14 @@ class OwnInput : public DeviceInput {
     bf16_.at_least(static_cast<size_t>(rows * cols) * sizeof(uint16_t));
     if (both_) int8_.at_least(int8_bytes(rows, cols));
   }
-  /// Sets the rows [rows, cols] at x, which must stay until their last product. They are normalised
-  /// if `norm` [cols] is set.
+  /// Sets the rows to x [rows, cols], which must stay unchanged until their last product. If `norm`
+  /// [cols] is not null, the rows are normalised.
   void make(const float* x, const float* norm, float eps, int64_t rows, int64_t cols);
 
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
-  /// Returns whether the int8 form exists beside bf16. It does not for prefill rows that use
-  /// expanded weights, or if cols fits no block type.
+  /// Returns whether the int8 form exists in addition to bf16. It does not exist for prefill rows
+  /// that use expanded weights, or if cols is not a multiple of 32.
   bool both() const { return both_; }
   uint16_t* bf16() const {
     make_forms();
@@ -93,7 +94,7 @@ class OwnInput : public DeviceInput {
   }
   /// Returns whether prefill products use 8-bit floats.
   bool multiplies_fp8() const { return multiplies_fp8_; }
-  /// Made once for all products.
+  /// Returns the rows in 8-bit floats. They are converted once for all products.
   Fp8Rows fp8() const;
   ProductRows forms() const {
     return {bf16(), both_ ? int8_rows_in(int8_.data, rows_, cols_) : Int8Rows{}};
@@ -101,12 +102,12 @@ class OwnInput : public DeviceInput {
   MatvecInput for_matvec() const {
     return {.x = bf16(), .bf16 = true, .rows = rows_, .cols = cols_, .int8 = forms().int8};
   }
-  /// Returns the input in the form for products that may convert it themselves.
+  /// Returns the input for products that can convert a single row themselves.
   MatvecInput for_products() const;
 
  private:
   struct MadeOf {
-    const float* x = nullptr;  ///< null: the forms are there
+    const float* x = nullptr;  ///< null: the converted forms exist
     const float* norm = nullptr;
     float eps = 0;
   };

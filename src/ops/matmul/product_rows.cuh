@@ -1,5 +1,5 @@
 #pragma once
-// Writes rows in the formats that products read. Eight neighbouring lanes hold a block of 32
+// Writes rows in the formats that matrix products read. Eight neighbouring lanes hold a block of 32
 // values, four values each.
 
 #include <cuda_runtime.h>
@@ -34,8 +34,8 @@ __device__ __forceinline__ RoundedFour round_four(float4 v) {
   return {static_cast<uint32_t>(word), {scale, __fmul_rn(scale, static_cast<float>(sum))}};
 }
 
-/// Writes columns col to col + 3 of `row`; col is a multiple of 4. All lanes of the warp must call
-/// it, with zeros and `present` false where nothing is to be written.
+/// Writes columns col to col + 3 of `row`. col is a multiple of 4. All lanes of the warp must call
+/// it. A lane that has nothing to write passes zeros and `present` = false.
 __device__ __forceinline__ void write_int8(const Int8Rows& to, int64_t row, int col, float4 v,
                                            bool present) {
   const RoundedFour four = round_four(v);
@@ -45,7 +45,7 @@ __device__ __forceinline__ void write_int8(const Int8Rows& to, int64_t row, int 
   if (col % 16 == 0) to.factors[at] = four.group;
 }
 
-/// Like write_int8(), for all forms in `to`.
+/// Like write_int8(), for all formats in `to`.
 __device__ __forceinline__ void write_rows(const ProductRows& to, int64_t row, int col, float4 v,
                                            bool present) {
   if (present) {

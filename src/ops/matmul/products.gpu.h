@@ -1,6 +1,6 @@
 #pragma once
-// Products with stored weights. Decode rows read the weights as stored. Prefill rows use weights
-// expanded to bf16, one matrix at a time, or rounded to 8-bit floats.
+// Multiplies rows by stored weights. For decode rows, the weights are read as stored. For prefill
+// rows, one matrix at a time is expanded to bf16 or rounded to 8-bit floats.
 
 #include <memory>
 #include <span>
@@ -16,12 +16,13 @@ class Products {
       : queue_(queue), expanded_(queue), rounded_(queue), partial_(queue), counters_(queue) {}
 
   void linear(const OwnInput& x, std::span<const DeviceLinear> products);
-  /// Computes y [rows, outputs] = x w^T for bf16 rows, or adds x w^T to y. All arrays are packed.
+  /// Computes y [rows, outputs] = x w^T for bf16 rows. If `add` is true, the product is added to y.
+  /// All arrays are packed.
   void many(const uint16_t* x, int64_t rows, const MatrixView& w, float* y, bool add = false);
   /// Computes y [rows, outputs] = x w^T in bf16, packed.
   void many_bf16(const OwnInput& x, const OwnMatrix& weight, uint16_t* y);
-  /// Computes dx [rows, cols] = dy w for the rows [rows, outputs] of `dy`, or adds dy w to dx. All
-  /// arrays are packed.
+  /// Computes dx [rows, cols] = dy w, where dy has the shape [rows, outputs]. If `add` is true, the
+  /// product is added to dx. All arrays are packed.
   void back(const OwnInput& dy, const OwnMatrix& weight, float* dx, bool add);
 
   Gemm& gemm();
@@ -29,7 +30,7 @@ class Products {
   void require_fp8();
 
  private:
-  /// Weights in bf16, with rows `stride` elements apart.
+  /// Weights in bf16. Rows are `stride` elements apart.
   struct Bf16Rows {
     const uint16_t* numbers;
     int64_t stride;
@@ -46,7 +47,7 @@ class Products {
   GpuQueue& queue_;
   std::unique_ptr<Gemm> gemm_;
   Room expanded_, rounded_;
-  Room partial_, counters_;  ///< for products in tiles
+  Room partial_, counters_;  ///< for products in tiles (row_tiles.gpu.h)
 };
 
 }  // namespace longhaul::cuda

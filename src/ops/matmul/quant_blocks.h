@@ -1,7 +1,7 @@
 #pragma once
 // Expands each block type to f32 in plain loops, which compilers vectorise. Faster kernels must
-// give the same bits. Layouts are those of ggml (ggml-common.h) and the gguf package (quants.py).
-// For *.isa.cc only: everything lives in the namespace of the instruction-set level.
+// produce bitwise equal results. Layouts are those of ggml (ggml-common.h) and of the gguf package
+// (quants.py). For *.isa.cc only; all names are in the namespace of the instruction-set level.
 
 #include <cstdint>
 
@@ -29,7 +29,7 @@ inline void expand_nibbles(const uint8_t* qs, float scale, int zero, float offse
   }
 }
 
-/// Expands 32 elements with a fifth bit each, in `high`.
+/// Expands 32 elements of 5 bits. `high` holds the fifth bit of each element.
 inline void expand_5_bits(const uint8_t* qs, uint32_t high, float scale, int zero, float offset,
                           float* out) {
   for (int i = 0; i < 16; ++i) {
@@ -40,7 +40,7 @@ inline void expand_5_bits(const uint8_t* qs, uint32_t high, float scale, int zer
   }
 }
 
-// The zero-point types add -0.0f, because x + -0.0f is x even for x = -0.0f.
+// Types with a zero point add -0.0f, because x + -0.0f is x even for x = -0.0f.
 struct Q4_0 {  // f16 d, 16 bytes
   static constexpr int kElements = 32, kBytes = 18;
   static void expand(const uint8_t* b, float* out) {

@@ -9,8 +9,9 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Quantizes block `b` of 32 of a group: `count` values followed by zeros. Rounding is to nearest
-/// even at every level: adding 1.5 * 2^23 leaves the integer in the low bits.
+/// Quantizes block `b` of 32 elements of a group. It has `count` values, followed by zeros. Values
+/// are rounded to nearest even at every instruction-set level, because adding 1.5 * 2^23 leaves the
+/// integer in the low bits.
 inline void quantize_block(const float* x, int count, int b, ActivationGroup& g) {
   float padded[32] = {};
   if (count < 32) {
@@ -23,7 +24,7 @@ inline void quantize_block(const float* x, int count, int b, ActivationGroup& g)
     const float a = __builtin_fabsf(x[i]);
     amax = a > amax ? a : amax;
   }
-  // smaller values would overflow the inverse
+  // The inverse of smaller values would overflow.
   const float inverse = amax > 1e-36f ? 127.0f / amax : 0.0f;
   uint32_t rounded[32];  // NaN or infinity (corrupt weights) may give any value and wrap around
 #pragma omp simd

@@ -1,10 +1,10 @@
 #pragma once
-// The kernel of row_tiles.gpu.h. A thread block multiplies 256 rows of weights by all rows of x,
-// and each of its 16 warps 16 of them. Weights go from memory to the registers of the lane that
-// multiplies them: lane l reads units of 16 or more weights of rows l / 4 and l / 4 + 8, one chunk
-// of columns ahead. Tensor cores sum over columns, so columns may have any order, as long as that
-// of x is the same. If the columns are divided among several thread blocks, the last one that ends
-// adds their sums in order.
+// The kernel of row_tiles.gpu.h. A thread block multiplies 256 weight rows by all rows of x, and
+// each of its 16 warps has 16 of the weight rows. Weights are loaded from memory into registers of
+// the lane that multiplies them. Lane l reads units of 16 or more weights of rows l / 4 and l / 4 +
+// 8, one chunk of columns ahead. Tensor cores sum over columns, so columns may be in any order that
+// is the same in x. If the columns are divided among several thread blocks, the block that ends
+// last adds their sums in order.
 
 #include <cuda_runtime.h>
 
@@ -42,31 +42,32 @@ struct TileForm {
   void (*kernel)(TileArgs) = nullptr;
   int chunk_cols = 0;
 };
-/// The kernel for up to `rows` rows, without a kernel if the list has no such type.
+/// Returns the kernel for up to `rows` rows. The result has no kernel if the list does not contain
+/// the type.
 TileForm tile_form_of_32(DType type, int64_t rows);
 TileForm tile_form_of_256(DType type, int64_t rows);
 inline int row_groups_of(int64_t rows) { return rows <= 16 ? 2 : rows <= 32 ? 4 : 8; }
 
-/// Bytes of a row of x in shared memory, 16 more than its contents, so that reads of neighbouring
-/// rows lie in different banks.
+/// Returns the bytes of a row of x in shared memory. They are 16 more than its contents, so that
+/// neighbouring rows are in different banks.
 constexpr int tile_pitch(int chunk_cols) { return 2 * chunk_cols + 16; }
 inline size_t tile_bytes(int64_t rows, int chunk_cols) {
   return static_cast<size_t>(kTileStages * 8 * row_groups_of(rows) * tile_pitch(chunk_cols));
 }
 
-/// a * b + c of two pairs in bf16, each rounded once.
+/// Returns a * b + c for two pairs of bf16. Each result is rounded once.
 __device__ __forceinline__ uint32_t fma_pairs(uint32_t a, uint32_t b, uint32_t c) {
   uint32_t r;
   asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
   return r;
 }
-/// (x & mask) | bits, as one instruction.
+/// Returns (x & mask) | bits, computed in one instruction.
 __device__ __forceinline__ uint32_t masked_or(uint32_t x, uint32_t mask, uint32_t bits) {
   uint32_t r;
   asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(r) : "r"(x), "r"(mask), "r"(bits));
   return r;
 }
-/// Both halves hold the value, which is exact in bf16.
+/// Returns a word whose halves both hold `value`, which must be exact in bf16.
 constexpr uint32_t bf16_pair_of(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value) >> 16;
   return bits << 16 | bits;
@@ -114,7 +115,7 @@ class RowTile {
     for (int chunk = first; chunk < end; ++chunk) {
       load(min(chunk + 1, end - 1), next);
       wait_copies<kTileStages - 2>();
-      __syncthreads();  // the chunk has arrived, and no warp reads the one before any more
+      __syncthreads();  // the chunk has arrived, and no warp reads the previous one any more
       copy_x(chunk + kTileStages - 1, end, free);
       free = stage;
 #pragma unroll
@@ -136,8 +137,8 @@ class RowTile {
   __device__ static int lane() { return static_cast<int>(threadIdx.x % 32); }
   __device__ static int warp() { return static_cast<int>(threadIdx.x / 32); }
 
-  /// Loads the lane's units of a chunk. Rows and columns past the end repeat others; x is 0 in such
-  /// columns, and such rows are not written.
+  /// Loads this lane's units of a chunk. Rows and columns past the end repeat other ones. x is 0 in
+  /// such columns, and the results of such rows are not written.
   __device__ __forceinline__ void load(int chunk, Unit (&to)[kSteps][kRowsOfLane]) const {
     const int blocks = a.cols / Units::kBlock;
 #pragma unroll
@@ -151,7 +152,8 @@ class RowTile {
     }
   }
 
-  /// Begins to copy a chunk of x. Always makes a group of copies, so that groups can be counted.
+  /// Starts the copy of a chunk of x. It always creates a group of copies, so that groups can be
+  /// counted.
   __device__ __forceinline__ void copy_x(int chunk, int end, int stage) const {
     constexpr int kWords = kChunkCols / 8, kAll = 8 * N * kWords;
     if (chunk < end) {
@@ -168,12 +170,12 @@ class RowTile {
     commit_copies();
   }
 
-  /// Step and offset of a unit's group as pairs in bf16.
+  /// Step and offset of a group of a unit, each as a pair of equal bf16 values.
   struct Factors {
     uint32_t step, offset;
   };
   __device__ __forceinline__ static Factors factors_of(const Weights16& w) {
-    // An offset of -0 leaves every product as it is.
+    // An offset of -0 does not change any product.
     return {bf16_pair(w.step, w.step),
             Units::kOffset ? bf16_pair(w.offset, w.offset) : 0x80008000u};
   }
@@ -187,7 +189,7 @@ class RowTile {
       base = __byte_perm(word, 0x43434343u, 0x4040u | static_cast<uint32_t>(i | (i + 1) << 8));
       less = bf16_pair_of(-(128.0f + Units::kZero));
     } else {
-      // A signed byte is its low 7 bits less 128 times its sign.
+      // A signed byte is its low 7 bits minus 128 times its sign bit.
       const uint32_t bytes =
           __byte_perm(word, 0, 0x4040u | static_cast<uint32_t>(i | (i + 1) << 8));
       base = masked_or(bytes, 0x007f007fu, 0x43004300u);
@@ -197,7 +199,7 @@ class RowTile {
   }
 
   /// Multiplies the four units of each row in step `s` of a chunk. Products k of four units cover
-  /// 64 columns: lane l multiplies columns of its own group with l % 4 in both operands.
+  /// 64 columns. In both operands, lane l multiplies columns of the group with number l % 4.
   __device__ __forceinline__ void multiply_step(int chunk, int s, const Unit (&units)[kRowsOfLane],
                                                 uint32_t x) {
     const int u = (chunk * kSteps + s) * kStepUnits + lane() % 4;
@@ -235,7 +237,8 @@ class RowTile {
     }
   }
 
-  /// Writes the sums, or adds those of all parts if this is the last part.
+  /// Writes the sums. If the columns are divided into parts, the last part adds the sums of all
+  /// parts.
   __device__ void finish() {
     const int parts = static_cast<int>(gridDim.y);
     if (parts > 1) {
@@ -309,7 +312,8 @@ __global__ void __launch_bounds__(kTileThreads, 1)
   RowTile<Units, N>(a, shared_address(shared)).run();
 }
 
-/// Returns the form of a type among those of a list.
+/// Returns the form of the type. The list must contain the type, otherwise the result has no
+/// kernel.
 template <class List>
 TileForm tile_form_among(List list, DType type, int64_t rows) {
   TileForm form;

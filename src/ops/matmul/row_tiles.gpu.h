@@ -1,8 +1,8 @@
 #pragma once
-// y = W x for 5 to 64 rows of x, which read the stored weights once. As in products of prefill, x
-// and weights are rounded to bf16 and sums are f32. A block's scale and offset are rounded to bf16
-// as well. The order of the sums depends on the matrices and the device, not on the number of rows,
-// so a row gives the same bits in any such batch.
+// Computes y = W x for 5 to 64 rows of x. The stored weights are read once for all rows. As in
+// prefill products, x and weights are rounded to bf16, and sums are f32. The scale and offset of a
+// block are rounded to bf16 as well. The order of additions depends on the matrices and the device,
+// but not on the number of rows. A row therefore gets bitwise the same result in any such batch.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace longhaul::cuda {
 inline constexpr int64_t kLeastTileRows = 5;
 inline constexpr int64_t kMostTileRows = 64;
 
-/// Returns whether the type has such a product (blocks of 32 with a scale, and K types) and the
-/// current device has the shared memory for it.
+/// Returns whether the type has such a product and the current device has enough shared memory for
+/// it. Blocks of 32 with a scale and the K types have such a product.
 bool multiplies_in_tiles(DType type, int64_t rows);
 
-/// Memory of a call whose columns are divided among thread blocks.
+/// The memory that a call needs if its columns are divided among thread blocks.
 struct TileRoom {
-  size_t floats = 0;    ///< partial results
-  size_t counters = 0;  ///< zeros before and after the call
+  size_t floats = 0;    ///< number of floats for partial results
+  size_t counters = 0;  ///< number of counters, which are zeros before and after the call
 };
 TileRoom tile_room(const MatvecInput& x, std::span<const MatvecJob> jobs);
 
