@@ -1,5 +1,5 @@
 #pragma once
-// Counters in Prometheus' text form. They contain no text of a user.
+// Counters and histograms in Prometheus' text format. They contain no text of a user.
 
 #include <map>
 #include <mutex>
@@ -11,14 +11,15 @@ namespace longhaul::serve {
 
 class Metrics {
  public:
-  /// `labels`: "path=\"/v1/models\",code=\"200\"", or empty.
+  /// Adds to a counter. `labels` is a text such as "path=\"/v1/models\",code=\"200\"", or empty.
   void add(std::string_view name, const std::string& labels, double value = 1);
   void set(std::string_view name, const std::string& labels, double value);
-  /// Adds to a histogram of seconds, or of rows for names that end in _rows.
+  /// Adds a value to a histogram. It counts seconds, or rows if the name ends in _rows.
   void observe(std::string_view name, double value);
 
   double value(std::string_view name, const std::string& labels = "") const;
-  /// `vllm`, `llamacpp`: the value is also listed under the names that those servers use.
+  /// Returns all values as text. If `vllm` or `llamacpp` is true, values are also listed under the
+  /// names that these servers use.
   std::string text(bool vllm, bool llamacpp) const;
 
  private:

@@ -1,7 +1,8 @@
 #pragma once
-// Replies that outlive the connection of their client. A request with X-Conversation-Id is computed
-// to its end even if its client leaves, and any client with the same key can read its events again,
-// from any byte on. The paths and their JSON are those of llama-server.
+// Keeps replies available after the connection of their client is closed. A request with
+// X-Conversation-Id is computed to its end even if the client disconnects. Any client with the same
+// API key can then read its events again, from any byte on. The paths and their JSON are those of
+// llama-server.
 
 #include <functional>
 #include <map>
@@ -22,21 +23,21 @@ class KeptReply {
   KeptReply(size_t most_bytes, double now, int64_t started_at)
       : most_(most_bytes), now_(now), started_at_(started_at) {}
 
-  // For the producer.
+  // The following functions are for the producer of the reply.
   void append(std::string_view bytes);
-  /// Ends the reply. Later events are dropped.
+  /// Ends the reply. Later events are ignored.
   void end(double now, int64_t at);
   void on_cancel(std::function<void()> cancel);
   void cancel();
 
-  /// Sends everything from byte `from` on, and then what comes. Returns false if that byte is
-  /// gone.
+  /// Sends all bytes from byte `from` on, and then all further bytes as they arrive. Returns false
+  /// if this byte is no longer kept.
   bool attach(std::shared_ptr<http::EventStream> client, size_t from);
 
   struct State {
     bool done = false;
-    size_t first = 0, total = 0;  ///< the bytes [first, total) are kept
-    double ended = 0;             ///< on the clock of the owner
+    size_t first = 0, total = 0;  ///< bytes [first, total) are kept
+    double ended = 0;             ///< time at which it ended, by the clock of the owner
     int64_t started_at = 0, completed_at = 0;
   };
   State state() const;
@@ -52,8 +53,8 @@ class KeptReply {
   const double now_;
   const int64_t started_at_;
   mutable std::mutex mutex_;
-  std::string bytes_;   ///< the last ones
-  size_t dropped_ = 0;  ///< how many came before them
+  std::string bytes_;   ///< the most recent bytes
+  size_t dropped_ = 0;  ///< number of bytes before them
   bool done_ = false;
   double ended_ = 0;
   int64_t completed_at_ = 0;
@@ -64,27 +65,28 @@ class KeptReply {
 class ReplyStreams {
  public:
   struct Limits {
-    size_t bytes = 1 << 20;  ///< bytes of one reply that are kept: the last ones
-    double seconds = 300;    ///< for which a complete reply is kept
-    size_t complete = 64;    ///< most complete replies
-    size_t name = 200;       ///< longest id
+    size_t bytes = 1 << 20;  ///< number of bytes of a reply that are kept: the last ones
+    double seconds = 300;    ///< time for which a complete reply is kept
+    size_t complete = 64;    ///< largest number of complete replies
+    size_t name = 200;       ///< largest length of an id
   };
 
   ReplyStreams() : ReplyStreams(Limits()) {}
   explicit ReplyStreams(Limits limits, std::function<double()> clock = {});
 
-  /// Returns an exchange whose answer is kept under `key` and the request's X-Conversation-Id and
-  /// also goes to `client`; `client` itself if the request has no such field or is Ollama's. An
-  /// earlier reply with this id ends. Throws ApiError for an id that is too long or not printable.
+  /// Returns an exchange whose response is stored under `key` and the request's X-Conversation-Id,
+  /// and is also sent to `client`. If the request has no such header or is Ollama's, returns
+  /// `client` itself. An earlier reply with this id is ended. Throws ApiError if the id is too long
+  /// or not printable.
   std::shared_ptr<http::Exchange> keep(const std::shared_ptr<http::Exchange>& client,
                                        const std::string& key);
 
-  /// Answers with the events of the reply `id` from byte `from` on (GET).
+  /// Sends the events of the reply `id` from byte `from` on to the client (GET).
   void send(const std::shared_ptr<http::Exchange>& client, const std::string& key,
             const std::string& id);
-  /// Stops the reply and forgets it (DELETE).
+  /// Stops and removes the reply (DELETE).
   http::HttpResponse remove(const std::string& key, const std::string& id);
-  /// Lists the replies of `key` whose id is in `ids`, or all.
+  /// Returns the list of the replies of `key`. If `ids` is set, lists only those.
   http::HttpResponse list(const std::string& key,
                           const std::optional<std::vector<std::string>>& ids);
 
@@ -93,7 +95,7 @@ class ReplyStreams {
                   std::function<std::string(const http::HttpRequest&)> key_of);
 
  private:
-  using Name = std::pair<std::string, std::string>;  ///< key and id
+  using Name = std::pair<std::string, std::string>;  ///< API key and id
 
   void add(const Name& name, const std::shared_ptr<KeptReply>& reply);
   std::shared_ptr<KeptReply> find(const Name& name);

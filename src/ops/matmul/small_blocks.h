@@ -1,8 +1,9 @@
 #pragma once
-// Block types that are read element by element, most of them with few bits. A block's elements are
-// unsigned bytes u with a factor d for every 16: weight = d * (u - kOffset), or d * u - min if
-// kHasMin. Every product is exact in f32, so one reader serves expansion and products. Layouts are
-// those of ggml (ggml-common.h) and the gguf package (quants.py). For *.isa.cc only.
+// Block types that are read element by element; most of them have few bits. The elements of a block
+// are unsigned bytes u, and every 16 elements have a factor d. A weight is d * (u - kOffset), or d
+// * u - min if kHasMin is true. Every product is exact in f32, so expansion and dot products use
+// the same reader. Layouts are those of ggml (ggml-common.h) and the gguf package (quants.py). For
+// *.isa.cc only.
 
 #include <cstdint>
 #include <cstring>
@@ -55,7 +56,7 @@ struct TQ1_0 {  // 48 + 4 bytes of five base-3 digits (the last 4: four digits),
   }
 
  private:
-  /// Unpacks digit n of all bytes, for n = 0, 1, .... A byte b stands for the fraction b / 256,
+  /// Unpacks digit n of all bytes, for n = 0, 1, and so on. A byte b encodes the fraction b / 256,
   /// whose digits in base 3 are the values.
   template <int kBytesOfRun>
   static uint8_t* digits(const uint8_t* p, int count, uint8_t* u) {
@@ -70,7 +71,7 @@ struct TQ1_0 {  // 48 + 4 bytes of five base-3 digits (the last 4: four digits),
   }
 };
 
-/// Twice the levels of 4-bit floats (E2M1), from -12 on.
+/// Twice the values (levels) of 4-bit floats (E2M1), plus 12.
 inline constexpr uint8_t kFp4Levels[16] = {12, 13, 14, 15, 16, 18, 20, 24,
                                            12, 11, 10, 9,  8,  6,  4,  0};
 
@@ -110,7 +111,7 @@ struct NVFP4 {  // 4 factors of 8 bits (unsigned E4M3), 32 bytes
   }
 };
 
-/// Applies signs to the bytes of a code book's entry and adds an offset of 128.
+/// Applies signs to the bytes of an entry of a code book and adds an offset of 128.
 template <class Entry>
 inline void signed_entry(Entry entry, uint32_t signs, uint8_t* u) {
   for (size_t i = 0; i < sizeof(Entry); ++i) {
@@ -127,7 +128,8 @@ inline uint32_t eight_signs(uint32_t seven) {
 
 inline int nibble_of(const uint8_t* p, int i) { return p[i / 2] >> (i % 2 * 4) & 15; }
 
-/// Signed IQ types: scales are f16 d times an odd number for every 32 or 16 values.
+/// Common part of the signed IQ types. A scale is the f16 d times an odd number, for every 32 or 16
+/// values.
 struct SignedIq {
   static constexpr int kWeights = 256, kOffset = 128;
   static constexpr bool kHasMin = false;
@@ -218,8 +220,8 @@ struct IQ3_S : SignedIq {  // f16 d, 64 entries, their high bits, 32 bytes of si
   }
 };
 
-/// Decodes an entry of IQ1's code book to multiples of an eighth. Each value is moved up or down by
-/// one eighth.
+/// Decodes an entry of IQ1's code book to multiples of an eighth. Each value is shifted up or down
+/// by one eighth.
 inline void moved_entry(uint32_t index, bool down, uint8_t* u) {
   const uint64_t entry = kGridIQ1_S.entry[index];
   for (int i = 0; i < 8; ++i) {
@@ -245,7 +247,7 @@ struct IQ1_S {  // f16 d, 32 entries; per 32 values their high bits, a scale, a 
   }
 };
 
-// 32 entries; for each a direction and 3 high bits; 16 scales of 3 bits and an f16 d
+// Layout: 32 entries; for each entry a direction and 3 high bits; 16 scales of 3 bits and an f16 d.
 struct IQ1_M {
   static constexpr int kWeights = 256, kBytes = 56, kOffset = 9;
   static constexpr bool kHasMin = false;
@@ -285,8 +287,7 @@ struct Expanded {
   }
 };
 
-/// Adapts a type of this file to the interface of weight_blocks.h, for products: weight = d * u +
-/// m.
+/// Adapts a type of this file to the interface of weight_blocks.h, in which a weight is d * u + m.
 template <class Type>
 struct Unpacked {
   static constexpr int kWeights = Type::kWeights, kBytes = Type::kBytes;

@@ -1,7 +1,8 @@
 #pragma once
-// Register version of small_blocks.h, with the interface of weight_blocks_avx512.h. scales()
+// The AVX-512 version of small_blocks.h, with the interface of weight_blocks_avx512.h. scales()
 // returns the 16 factors and constants of a block. quarter(p, j) returns values 64 * j to 64 * j +
-// 63 as unsigned bytes. Every product is exact in f32. NVFP4 is read by plain loops.
+// 63 as unsigned bytes. Every product is exact in f32. NVFP4 has no version here and is read by
+// plain loops.
 
 #ifdef __AVX512BW__
 #include <immintrin.h>
@@ -11,8 +12,8 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Shifts the lower half of the register right by `low` bits and the upper half by `high`; bits
-/// cross bytes.
+/// Shifts the lower half of the register right by `low` bits and the upper half by `high` bits. The
+/// shift is within 16 bits, so bits cross bytes.
 inline __m512i shift_halves(__m512i v, int low, int high) {
   return _mm512_srlv_epi64(v, _mm512_set_epi64(high, high, high, high, low, low, low, low));
 }
@@ -30,12 +31,12 @@ inline uint64_t load_u64(const uint8_t* p) {
 inline __m512 floats_of(__m128i unsigned_bytes) {
   return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(unsigned_bytes));
 }
-/// Repeats each of 8 values.
+/// Repeats each of 8 values once.
 inline __m512 each_twice(__m256i numbers) {
   const __m512i lanes = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
   return _mm512_cvtepi32_ps(_mm512_permutexvar_epi32(lanes, _mm512_castsi256_si512(numbers)));
 }
-/// Returns the nibbles of 8 bytes in order, the low nibble of a byte first.
+/// Returns the 16 nibbles of 8 bytes in order. The low nibble of a byte comes first.
 inline __m128i sixteen_nibbles(const uint8_t* p) {
   const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
   const __m128i both = _mm_unpacklo_epi8(bytes, _mm_srli_epi16(bytes, 4));
@@ -55,8 +56,8 @@ inline __m512i two_bits(const uint8_t* qs, int j) {
   return _mm512_and_si512(v, _mm512_set1_epi8(3));
 }
 
-/// Base of types with a factor for each 16 values. The constant is the factor times -kOffset.
-/// `Registers` is the derived class.
+/// Base of types with a factor for each 16 values. The constant of such a group is its factor times
+/// -kOffset. `Registers` is the derived class.
 template <class Type, class Registers>
 struct WithOffset : Type {
   static void scales(const uint8_t* p, int, __m512& d, __m512& m) {
@@ -113,8 +114,8 @@ struct SmallRegisters<TQ1_0> : WithOffset<TQ1_0, SmallRegisters<TQ1_0>> {
     const __m256i high = _mm256_setr_m128i(_mm_set1_epi16(c), _mm_set1_epi16(d));
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
   }
-  /// Returns the leading digits of the bytes after multiplication by powers of 3. The digit of byte
-  /// x is 3 * x / 256, rounded down: 1 from x = 86 on, 2 from x = 171 on.
+  /// Returns the leading base-3 digit of each byte after multiplication by a power of 3. The digit
+  /// of byte x is 3 * x / 256, rounded down: 1 from x = 86 on, and 2 from x = 171 on.
   static __m512i digits(__m512i bytes, __m512i powers) {
     const __m512i low = _mm512_set1_epi16(255);
     const __m512i even = _mm512_and_si512(_mm512_mullo_epi16(bytes, powers), low);
@@ -133,14 +134,14 @@ inline __m512i with_signs(__m512i magnitudes, uint64_t signs) {
   return _mm512_xor_si512(v, _mm512_set1_epi8(-128));
 }
 
-/// Expands bytes of 7 bits to 8 signs each, as eight_signs() does.
+/// Expands each byte of 7 bits to 8 signs, as eight_signs() does.
 inline uint64_t eight_signs_of_each(uint64_t sevens) {
   uint64_t odd = sevens ^ (sevens >> 4 & 0x0f0f0f0f0f0f0f0fu);
   odd ^= odd >> 2 & 0x3f3f3f3f3f3f3f3fu;
   odd ^= odd >> 1 & 0x7f7f7f7f7f7f7f7fu;
   return sevens | (odd & 0x0101010101010101u) << 7;
 }
-/// Expands four times 7 bits to bytes.
+/// Expands four groups of 7 bits to four bytes.
 inline uint32_t four_sevens(uint32_t bits) {
   const uint32_t two = (bits & 0x3fffu) | (bits << 2 & 0x3fff0000u);
   return (two & 0x007f007fu) | (two << 1 & 0x7f007f00u);
@@ -150,7 +151,7 @@ inline uint64_t signs_of_two_words(uint32_t first, uint32_t second) {
 }
 
 /// Loads eight entries of eight values one by one, because a gather is slower. All functions must
-/// be inlined, since a call would spill every register.
+/// be inlined, because a call would spill every register.
 template <class IndexOf>
 [[gnu::always_inline]] inline __m512i eight_entries(const uint64_t* book, IndexOf&& index) {
   const auto entry = [&](int i) __attribute__((always_inline)) {
@@ -250,7 +251,8 @@ struct SmallRegisters<IQ3_S> : WithOffset<IQ3_S, SmallRegisters<IQ3_S>> {
   }
 };
 
-/// Computes moved_entry() for eight entries. `down` has a bit for each value that moves down.
+/// Computes moved_entry() for eight entries. `down` has a bit for each value, which is set if the
+/// value is shifted down.
 inline __m512i moved_entries(__m512i entries, uint64_t down) {
   const __m512i one = _mm512_set1_epi8(1);
   return _mm512_mask_sub_epi8(_mm512_add_epi8(entries, one), down, entries, one);

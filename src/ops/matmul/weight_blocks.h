@@ -1,8 +1,8 @@
 #pragma once
 // Unpacks all block types to one format: 256 weights (8 blocks of 32, or one block of 256) as
 // unsigned bytes u, with a factor d and a constant m for every 16 weights. A weight is d * u + m.
-// Signed types include their offset in m. Layouts: GGUF, ggml-common.h. This file has plain loops;
-// weight_blocks_avx512.h is the register version.
+// For signed types, m includes the offset. Layouts are those of GGUF (ggml-common.h). This file has
+// plain loops, and weight_blocks_avx512.h has a version with intrinsics.
 
 #include <cstdint>
 #include <cstring>
@@ -33,8 +33,8 @@ inline void map_iq4(uint8_t* u, int count) {
   for (int i = 0; i < count; ++i) u[i] = static_cast<uint8_t>(kIq4Values[u[i]] + 128);
 }
 
-/// The types with 32 weights per block. With `kHasMin` an f16 minimum follows the f16 factor,
-/// otherwise the weights are u - kOffset.
+/// Types with 32 weights per block. If `kHasMin` is true, an f16 minimum follows the f16 factor.
+/// Otherwise a weight is the factor times u - kOffset.
 template <class Type>
 struct Blocks32 {
   static constexpr int kWeights = 32;

@@ -1,7 +1,7 @@
 #pragma once
-// AVX2 version of weight_blocks.h. block(p, j) returns weights 32 * j to 32 * j + 31 of a group of
-// 256 as unsigned bytes, and factors(p, blocks) returns their factors. All values stay in
-// registers, because a vector load of values just stored one by one would stall.
+// The AVX2 version of weight_blocks.h. block(p, j) returns weights 32 * j to 32 * j + 31 of a group
+// of 256 as unsigned bytes. factors(p, blocks) returns their factors. All values stay in registers,
+// because a vector load of values that were just stored one by one would stall.
 
 #include <immintrin.h>
 
@@ -14,12 +14,13 @@ inline __m256i bytes32(const uint8_t* p) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
 }
 
-/// Shifts the bytes right (within 16 bits, so bits cross bytes) and keeps the bits of `mask`.
+/// Shifts the bytes right and keeps the bits of `mask`. The shift is within 16 bits, so bits cross
+/// bytes.
 [[gnu::always_inline]] inline __m256i bits_at(__m256i v, int shift, char mask) {
   return _mm256_and_si256(shift == 0 ? v : _mm256_srli_epi16(v, shift), _mm256_set1_epi8(mask));
 }
 
-/// Factor and constant of 16 groups of 16 weights (weight = d * u + m).
+/// The factor and constant of each of 16 groups of 16 weights (weight = d * u + m).
 struct Factors {
   __m256 d[2], m[2];
 };
@@ -28,7 +29,7 @@ inline __m256 floats_of_signed(__m128i bytes) {
   return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
 }
 
-/// Computes d = factor * (16 signed bytes) and m = d * offset.
+/// Computes d = factor * byte and m = d * offset for 16 signed bytes.
 inline Factors factors_of_16(__m128i bytes, float factor, float offset) {
   Factors f;
   f.d[0] = _mm256_mul_ps(floats_of_signed(bytes), _mm256_set1_ps(factor));
@@ -38,7 +39,7 @@ inline Factors factors_of_16(__m128i bytes, float factor, float offset) {
   return f;
 }
 
-/// Repeats each of eight values.
+/// Repeats each of eight values once.
 inline void twice(__m256 x, __m256 out[2]) {
   out[0] = _mm256_permutevar8x32_ps(x, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
   out[1] = _mm256_permutevar8x32_ps(x, _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7));
@@ -48,8 +49,8 @@ inline __m128i two_words(uint32_t low, uint32_t high) {
   return _mm_cvtsi64_si128(static_cast<int64_t>(uint64_t{high} << 32 | low));
 }
 
-/// Types with 32 weights per block, whose first four bytes are an f16 factor and, for some, an f16
-/// minimum.
+/// Types with 32 weights per block. The first four bytes of a block are an f16 factor and, for some
+/// types, an f16 minimum.
 template <class Type>
 struct Factors32 : Type {
   [[gnu::always_inline]] static Factors factors(const uint8_t* p, int blocks) {
@@ -78,14 +79,14 @@ inline Factors factors_with_minima(const uint8_t* p) {
   return f;
 }
 
-/// Returns the nibbles of 16 bytes: the low nibbles, then the high nibbles.
+/// Returns the nibbles of 16 bytes: first the low nibbles, then the high nibbles.
 inline __m256i halves(const uint8_t* p) {
   const __m128i packed = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   const __m256i both = _mm256_set_m128i(_mm_srli_epi16(packed, 4), packed);
   return _mm256_and_si256(both, _mm256_set1_epi8(15));
 }
 
-/// Returns bytes: byte i is 16 if bit i of the word is set, and 0 otherwise.
+/// Returns 32 bytes. Byte i is 16 if bit i of the word is set, and otherwise 0.
 inline __m256i fifth_bits(const uint8_t* p) {
   const __m256i word = _mm256_set1_epi32(static_cast<int>(load_u32(p)));
   const __m256i spread = _mm256_shuffle_epi8(

@@ -1,6 +1,7 @@
 #pragma once
-// Register version of weight_blocks.h. scales() returns the 16 factors and constants of a group of
-// 256. quarter(p, j) returns weights 64 * j to 64 * j + 63 of the group as unsigned bytes.
+// The AVX-512 version of weight_blocks.h. scales() returns the 16 factors and constants of a group
+// of 256 weights. quarter(p, j) returns weights 64 * j to 64 * j + 63 of the group as unsigned
+// bytes.
 
 #include <immintrin.h>
 
@@ -12,8 +13,8 @@ namespace {
 
 inline __m512i nibbles() { return _mm512_set1_epi8(15); }
 
-/// Unpacks the nibbles of two groups of 16 bytes to 64 bytes: low nibbles of a, high nibbles of a,
-/// low nibbles of b, high nibbles of b.
+/// Unpacks the nibbles of two groups of 16 bytes to 64 bytes: the low and high nibbles of a, then
+/// the low and high nibbles of b.
 inline __m512i halves_of_two(const uint8_t* a, const uint8_t* b) {
   const __m512i first =
       _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a)));
@@ -35,7 +36,8 @@ inline __m512i add_fifth_bits(__m512i u, uint32_t first, uint32_t second) {
   return _mm512_mask_add_epi8(u, bits, u, _mm512_set1_epi8(16));
 }
 
-/// Loads the first four bytes of up to 8 blocks: an f16 factor and, for some types, an f16 minimum.
+/// Types with 32 weights per block. The first four bytes of up to 8 blocks are loaded: an f16
+/// factor and, for some types, an f16 minimum.
 template <class Type>
 struct Registers32 : Type {
   [[gnu::always_inline]] static void scales(const uint8_t* p, int blocks, __m512& d, __m512& m) {

@@ -1,8 +1,8 @@
 #pragma once
 // Unpacks 256 weights to four columns of unsigned bytes, for block types other than the K types.
-// The 256 weights are 16 runs of 16. Column k holds weights 4 * k to 4 * k + 3 of each run, run by
-// run. Four dot products of 4 bytes, one for each column, then add up to one number for each run,
-// in the order of ActivationGroup::scale.
+// The 256 weights are 16 runs of 16. Column k holds weights 4 * k to 4 * k + 3 of each run, in the
+// order of the runs. Four dot products of 4 bytes, one per column, then add up to one number per
+// run, in the order of ActivationGroup::scale.
 //
 // Each type has:
 //   kHasConstant            whether weight = d * u + constant; otherwise weight = d * (u - 128)
@@ -33,8 +33,8 @@ inline __m512i plus(__m512i numbers, int k) {
   return k == 0 ? numbers : _mm512_add_epi32(numbers, _mm512_set1_epi32(k));
 }
 
-/// Returns elements 4 * k to 4 * k + 3 of 16 pieces of 16 bytes. `first` has the index of the dword
-/// at which each piece begins. Indices below 16 refer to `a`, indices from 16 on refer to `b`.
+/// Returns elements 4 * k to 4 * k + 3 of 16 pieces of 16 bytes. `first` has, for each piece, the
+/// index of its first dword. Indices below 16 refer to `a`, and indices from 16 on refer to `b`.
 [[gnu::always_inline]] inline __m512i column_of(__m512i a, __m512i b, __m512i first, int k) {
   return _mm512_permutex2var_epi32(a, plus(first, k), b);
 }
@@ -53,12 +53,12 @@ inline __m512i plus(__m512i numbers, int k) {
   return _mm512_inserti32x4(v, piece(3), 3);
 }
 
-/// First dwords of the runs in eight blocks of 16 bytes. The low nibbles of a block are its first
-/// run, and the high nibbles are its second run.
+/// Index of the first dword of each run in eight blocks of 16 bytes. The low nibbles of a block are
+/// its first run, and the high nibbles are its second run.
 inline constexpr RunNumbers kPieceOfBlocks([](int r) { return r / 2 * 4; });
 
-/// Columns of the nibbles of eight pieces. A column is rotated and then masked. The rotation to the
-/// left is kRotation bits for runs in low nibbles, and kRotation - 4 bits for runs in high nibbles.
+/// Columns of the nibbles of eight pieces. A column is rotated and then masked. It is rotated left
+/// by kRotation bits for runs in low nibbles, and by kRotation - 4 bits for runs in high nibbles.
 template <int kRotation, int kMask>
 struct BlockHalves {
   __m512i a, b;
@@ -72,8 +72,8 @@ struct BlockHalves {
   static constexpr RunNumbers kRotations{[](int r) { return (kRotation - r % 2 * 4) & 31; }};
 };
 
-/// Computes the factor of each block of 32, and its constant if the type has one, both times
-/// `unit`.
+/// Computes the factor of each block of 32 times `unit`, and the constant times `unit` if the type
+/// has one.
 template <class Type>
 struct ColumnsOf32 : Registers32<Type> {
   static constexpr bool kHasConstant = Type::kHasMin;
@@ -85,7 +85,7 @@ struct ColumnsOf32 : Registers32<Type> {
   }
 };
 
-/// Converts four quarters of 64 weights in the order of the row to columns.
+/// Converts four quarters of 64 weights, which are in the order of the row, to columns.
 [[gnu::always_inline]] inline void transpose_quarters(const __m512i q[4], __m512i u[4]) {
   // Selects two columns of runs 0 to 7, or of runs 8 to 15.
   static constexpr RunNumbers kTwo{[](int i) { return i % 8 * 4 + i / 8; }};
@@ -122,7 +122,7 @@ struct WeightColumns<Q4_0> : ColumnsOf32<Q4_0> {
   }
 };
 
-/// Weights in high nibbles stay there, as 16 * u.
+/// Weights in high nibbles are not shifted, so they are 16 * u.
 template <>
 struct WeightColumns<Q4_1> : ColumnsOf32<Q4_1> {
   [[gnu::always_inline]] static void columns(const uint8_t* p, __m512i u[4]) {
@@ -140,7 +140,7 @@ struct WeightColumns<Q4_1> : ColumnsOf32<Q4_1> {
   }
 };
 
-/// The fifth bits of eight blocks, a word of 32 bits each.
+/// The fifth bits of eight blocks. Each block has a word of 32 bits.
 struct FifthBits {
   __m512i words;  // for each run, the word of its block
 
@@ -159,8 +159,8 @@ struct FifthBits {
                                      _mm512_castsi256_si512(_mm256_setr_m128i(low, high)))};
   }
 
-  /// Returns the bits of column k. Byte i of run r has bit 16 * (r % 2) + 4 * k + i of the run's
-  /// word.
+  /// Returns the bits of column k. Byte i of run r has bit 16 * (r % 2) + 4 * k + i of the word of
+  /// the run's block.
   [[gnu::always_inline]] __mmask64 of_column(int k) const {
     const int first = k / 2, second = 2 + k / 2;  // index of the byte within the word, by run
     const __m128i lane = _mm_setr_epi8(
@@ -218,7 +218,7 @@ struct WeightColumns<Q8_0> : ColumnsOf32<Q8_0> {
   }
 };
 
-/// Looks up the levels of nibbles. The 16 levels are given as level + 128.
+/// Looks up the levels of nibbles. `levels` has the 16 levels plus 128.
 [[gnu::always_inline]] inline void columns_of_levels(__m512i a, __m512i b, __m128i levels,
                                                      __m512i u[4]) {
   const BlockHalves<0, 0x0f> halves{a, b};

@@ -1,7 +1,8 @@
 #pragma once
-// Copies of weights for prefill products, in bf16 or 8-bit floats. Expanding weights takes as long
-// as everything else in a pass of 256 rows, and a fortieth of a pass of 8,192 (Q8_0, 8B). Copies
-// are made while memory is plentiful, and dropped for good when it runs short.
+// Copies of weights in bf16 or 8-bit floats, for prefill products. In a pass of 256 rows, the
+// expansion of stored weights takes as long as everything else. In a pass of 8,192 rows, it takes a
+// fortieth of the time (Q8_0, 8B). Copies are made if memory is plentiful. They are dropped for
+// good when memory runs short.
 
 #include <cstddef>
 #include <set>
@@ -12,30 +13,32 @@ namespace longhaul::cuda {
 
 class WeightCopies {
  public:
-  /// Passes before a copy is made. Making a copy and its memory takes about as long as expanding
-  /// for this many passes, and pays off after as many more. At worst a text waits twice as long for
-  /// its weights as without copies.
+  /// Number of passes before a bf16 copy is made. Allocating and making a copy takes about as long
+  /// as the expansions of this many passes, and the copy saves this time in as many further passes.
+  /// In the worst case, a text waits twice as long for its weights as without copies.
   static constexpr int kPassesBefore = 16;
-  /// Passes before a copy in 8-bit floats, which needs half the memory and saves twice the work.
+  /// Number of passes before a copy in 8-bit floats is made. It needs half the memory and saves
+  /// twice the work.
   static constexpr int kFp8PassesBefore = 4;
-  /// Memory that must stay free when copies are made.
+  /// Memory in bytes that must remain free when copies are made.
   static constexpr size_t kLeftFree = size_t{6} << 30;
 
   bool wanted() const { return wanted_; }
-  /// Copies the matrix if `free` bytes of memory suffice. Otherwise no more copies are made.
+  /// Makes a bf16 copy of the matrix if `free` bytes of memory suffice. Otherwise no further copies
+  /// are made.
   void make_bf16(Stream stream, Matrix& matrix, size_t free) {
     const auto stride = static_cast<size_t>(bf16_stride_of(matrix.cols()));
     if (!has_room(free, static_cast<size_t>(matrix.rows()) * stride * sizeof(uint16_t))) return;
     matrix.keep_bf16(stream);
     note(matrix);
   }
-  /// Makes a copy in 8-bit floats from the bf16 weights, with rows `stride` elements apart.
+  /// Makes a copy in 8-bit floats from the bf16 weights, whose rows are `stride` elements apart.
   void make_fp8(Stream stream, Matrix& matrix, const uint16_t* bf16, int64_t stride, size_t free) {
     if (!has_room(free, fp8_bytes(matrix.rows(), matrix.cols()))) return;
     matrix.keep_fp8(stream, bf16, stride);
     note(matrix);
   }
-  /// Must be called before the matrix is destroyed.
+  /// Removes the matrix from the list of copies. It must be called before the matrix is destroyed.
   void forget(Matrix& matrix) {
     if (copied_.erase(&matrix) > 0) bytes_ -= matrix.copy_bytes();
   }
@@ -52,7 +55,8 @@ class WeightCopies {
     wanted_ = wanted_ && free >= bytes + kLeftFree;
     return wanted_;
   }
-  /// Recounts all bytes, since the matrix may have had a copy of the other kind.
+  /// Updates the number of bytes of all copies. It is counted anew, because the matrix may have had
+  /// a copy of the other kind.
   void note(Matrix& matrix) {
     copied_.insert(&matrix);
     bytes_ = 0;

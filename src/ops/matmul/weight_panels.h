@@ -26,13 +26,13 @@ struct WeightPanel {
   int64_t begin, count;
 };
 
-/// Cuts the jobs into panels of at most `most_outputs` outputs. Panels are as narrow as needed to
-/// give each thread several, but not narrower than `unit` outputs. The number of outputs of a panel
-/// is a multiple of `unit`, except in the last panel of a job. `most_outputs` is a multiple of
-/// `unit`.
+/// Divides the jobs into panels of at most `most_outputs` outputs. Panels are as narrow as
+/// necessary to give each thread several, but they have at least `unit` outputs. The number of
+/// outputs of a panel is a multiple of `unit`, except in the last panel of a job. `most_outputs` is
+/// a multiple of `unit`.
 std::vector<WeightPanel> cut_to_panels(std::span<const LinearJob> jobs, int64_t unit,
                                        int64_t most_outputs);
-/// Cuts the jobs into panels of `width` outputs, whatever the number of threads.
+/// Divides the jobs into panels of `width` outputs, independent of the number of threads.
 std::vector<WeightPanel> cut_to_equal_panels(std::span<const LinearJob> jobs, int64_t width);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Messages of Anthropic's API in the internal form.
+// Converts messages of Anthropic's API to the server's form of a conversation.
 
 #include <string>
 #include <vector>
@@ -9,29 +9,31 @@
 namespace longhaul::serve {
 
 struct AnthropicOptions {
-  bool keep_billing_header = false;  ///< Claude Code sends it first, and it changes each time
-  DocumentLookup find_file;          ///< null: files cannot be named
+  /// Keeps the header that Claude Code sends first; it differs in each request, which defeats the
+  /// cache.
+  bool keep_billing_header = false;
+  DocumentLookup find_file;  ///< null: requests cannot refer to files
 };
 
-/// Results of reading, besides the conversation itself.
+/// What reading a request yields in addition to the conversation.
 struct AnthropicNotes {
   std::vector<std::string> warnings;
-  std::vector<QuestionDocument> documents;  ///< document blocks of users, in order
+  std::vector<QuestionDocument> documents;  ///< document blocks in messages of the user, in order
   bool dropped_billing_header = false;
 };
 
-/// Converts system, messages, tools and tool_choice of a body. Throws ApiError that names the
-/// member.
+/// Returns the conversation of a request body. Reads the members system, messages, tools and
+/// tool_choice. Throws ApiError that names the wrong member.
 Conversation read_anthropic_conversation(const Json& body, const AnthropicOptions& options,
                                          AnthropicNotes& notes);
-/// Members that it reads.
+/// Returns the names of the members that read_anthropic_conversation() reads.
 std::vector<std::string_view> anthropic_conversation_members();
 
-/// The content of one message while its blocks are read.
+/// Collects the content of one message while its blocks are read.
 class BlockText {
  public:
   void add(const std::string& text);
-  /// Places of cache marks, in bytes of the text.
+  /// Adds a cache mark at the end of the present text. Marks are byte offsets.
   void mark() { marks_.push_back(text_.size()); }
   bool empty() const { return text_.empty() && marks_.empty(); }
   const std::string& text() const { return text_; }
@@ -42,16 +44,17 @@ class BlockText {
   std::vector<size_t> marks_;
 };
 
-/// The text of a block that a user can send (text, document, search_result), or of a result's
-/// content. Throws ApiError for images and other kinds.
+/// Returns the text of a block that a user can send (text, document or search_result), or of a
+/// block in the content of a tool's result. Throws ApiError for images and other kinds of blocks.
 std::string text_of_block(const Json& block, const std::string& where);
-/// A document block. Its text, or that of its file, is `document.text`; returns the whole text of
-/// the block, with title and context.
+/// Reads a document block. Sets `document.text` to its text or to the text of its file. Returns the
+/// whole text of the block, including title and context.
 std::string read_document_block(const Json& block, const std::string& where,
                                 const DocumentLookup& find_file, QuestionDocument& document);
-/// The text of a content that is a text or a list of such blocks.
+/// Returns the text of a message's content, which is a text or a list of blocks.
 std::string text_of_content(const Json& content, const std::string& where);
-/// A member that is a text. Throws ApiError if it is missing or no text.
+/// Returns the value of a member that must be a text. Throws ApiError if the member is missing or
+/// has another type.
 const std::string& text_member(const Json& object, const char* member, const std::string& where);
 
 }  // namespace longhaul::serve

@@ -1,5 +1,5 @@
 #pragma once
-// A refusal on its way to a client.
+// Errors that the server reports to a client.
 
 #include <fmt/format.h>
 
@@ -27,7 +27,8 @@ class ApiError : public std::runtime_error {
   std::string type, code, param;
 };
 
-/// A field that is wrong: 400, with its name.
+/// Throws an ApiError with status 400 for a wrong member of a request. `param` is the name of the
+/// member.
 template <class... Args>
 [[noreturn]] void refuse_field(const std::string& param, fmt::format_string<Args...> format,
                                Args&&... args) {
@@ -35,24 +36,25 @@ template <class... Args>
                  param + ": " + fmt::format(format, std::forward<Args>(args)...), param);
 }
 
-/// The forms in which APIs report errors.
+/// The JSON forms in which the APIs report errors.
 enum class ErrorForm : uint8_t {
   kOpenAi,     ///< {"error": {"message", "type", "param", "code"}}
-  kLlama,      ///< kOpenAi with names of llama-server
+  kLlama,      ///< like kOpenAi, with llama-server's names of error types
   kOllama,     ///< {"error": MESSAGE}
   kAnthropic,  ///< {"type": "error", "error": {"type", "message"}}
 };
 ErrorForm error_form_of(std::string_view path);
 
-/// Returns the refusal in the form of an API. Responses without an error in kOpenAi are left as
-/// they are.
+/// Returns the response with its error in the form of another API. A response that is no error in
+/// the form kOpenAi is returned unchanged.
 http::HttpResponse in_error_form(http::HttpResponse response, ErrorForm form);
 
-/// The member that holds the prompt in requests to this path. Empty: a file may hold it.
+/// Returns the name of the member that holds the prompt in requests to this path. The result is
+/// empty for paths whose prompt can also be a file.
 const char* prompt_member(std::string_view path);
 
-/// {"error": {...}} as text. `prompt`: the member that a prompt that is too long is reported for.
-/// `llama`: with the fields of llama-server.
+/// Returns {"error": {...}} as text. `prompt` is the member to which an error about the length of
+/// the prompt refers. If `llama` is true, the object has the members of llama-server.
 std::string error_body(const ApiError& error);
 std::string error_body(const JobError& error, const std::string& prompt, bool llama = false);
 

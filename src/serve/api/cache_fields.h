@@ -1,5 +1,5 @@
 #pragma once
-// The prefix cache in requests and replies.
+// Reads and writes the members of requests and replies that concern the prefix cache.
 
 #include <vector>
 
@@ -8,13 +8,13 @@
 
 namespace longhaul::serve {
 
-/// `cache_salt` and `longhaul.cache_seconds`. Throws ApiError.
+/// Reads `cache_salt` and `longhaul.cache_seconds` into the job. Throws ApiError.
 void read_cache_fields(const FieldReader& fields, Job& job);
 
-/// The places of the messages of a conversation in its rendered text.
+/// Returns where the messages of a conversation are in its rendered text.
 std::vector<PromptPart> parts_of(std::string_view text, const Json& messages, bool tools);
 
-/// The `cache` object of a reply.
+/// Returns the `cache` object of a reply.
 Json cache_json(const CacheReport& report);
 
 }  // namespace longhaul::serve

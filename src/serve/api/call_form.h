@@ -1,5 +1,5 @@
 #pragma once
-// Grammars of tool calls, compiled once for each list of tools.
+// Creates the grammars of tool calls. A grammar is compiled once for each list of tools.
 
 #include <optional>
 #include <string>
@@ -9,12 +9,13 @@
 
 namespace longhaul::serve {
 
-/// The call that tool_choice demands. Throws ApiError that names the tool.
+/// Returns the call that tool_choice demands. Throws ApiError that names the tool.
 ForcedCall demanded_call(const ReplyFormat& format, const Conversation& conversation);
 
-/// Holds calls to the schemas of their functions from the mark that starts a call; the rest of the
-/// reply is free. Empty for families whose calls have no mark of their own. A schema that is not
-/// supported counts as one that allows every object.
+/// Returns a constraint that applies from the mark that starts a call: the arguments must satisfy
+/// the schema of the function. The rest of the reply is free. The result is empty for model
+/// families whose calls have no start mark. An unsupported schema is replaced by one that allows
+/// every object.
 std::optional<grammar::Constraint> call_constraint(const ServedModel& model,
                                                    const ReplyFormat& format, const Json& tools);
 

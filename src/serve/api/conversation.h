@@ -1,6 +1,6 @@
 #pragma once
-// A conversation with tools: the form into which every chat API converts its requests, and which
-// becomes the prompt of a job.
+// A conversation with tools. Every chat API converts its requests to this form, which is then
+// rendered to the prompt of a job.
 
 #include <optional>
 #include <string>
@@ -19,68 +19,72 @@ struct ToolChoice {
   bool demands_call() const { return kind == Kind::kRequired || kind == Kind::kFunction; }
 };
 
-/// A place in the conversation up to which a client expects the next prompt to be equal.
+/// A place in the conversation up to which the client expects its next prompt to be equal (a cache
+/// mark).
 struct CacheMark {
   size_t message = 0;  ///< index of a message
   size_t bytes = 0;    ///< bytes of this message's content before the mark
 };
 
 struct Conversation {
-  /// Objects with "role" (system, user, assistant or tool) and "content" (a text or null). An
-  /// assistant's message may have "reasoning_content" and "tool_calls" as in OpenAI's Chat API,
-  /// whose arguments are JSON as a text or an object. A tool's message has "tool_call_id".
+  /// The messages. Each is an object with "role" (system, user, assistant or tool) and "content" (a
+  /// text or null). A message of the assistant may have "reasoning_content" and "tool_calls" as in
+  /// OpenAI's Chat API, whose arguments are an object or JSON in a text. A message of a tool has
+  /// "tool_call_id".
   Json messages = Json::array();
-  Json tools;  ///< as in OpenAI's Chat API: {"type": "function", "function": {...}}; null: none
+  Json tools;  ///< as in OpenAI's Chat API: {"type": "function", "function": {...}}; null: no tools
   ToolChoice choice;
   bool parallel_calls = true;
-  bool shows_reasoning = true;   ///< false: reasoning and its marks are text
-  std::optional<bool> thinking;  ///< whether the model reasons; none: the template's default
-  int64_t thinking_budget = -1;  ///< most tokens of reasoning; negative: no limit
-  std::string effort;            ///< "low", "medium", "high"; empty: the template's default
-  Json variables;                ///< further variables of the template; null: none
-  Json documents;                ///< null: none
+  bool shows_reasoning = true;   ///< false: reasoning and its marks are part of the reply's text
+  std::optional<bool> thinking;  ///< whether the model reasons; empty: the template's default
+  int64_t thinking_budget = -1;  ///< largest number of reasoning tokens; negative: no limit
+  /// Reasoning effort "low", "medium" or "high"; empty: the template's default.
+  std::string effort;
+  Json variables;  ///< further variables of the chat template; null: none
+  Json documents;  ///< documents for the chat template; null: none
   bool add_generation_prompt = true;
-  std::string opening;  ///< the reply continues this text, which is not part of it
+  std::string opening;  ///< beginning of the reply; the model continues it
   std::vector<CacheMark> marks;
 };
 
-/// A text of a message that is null or absent counts as empty.
+/// Returns the content of a message. If it is null or absent, the result is empty.
 std::string content_of(const Json& message);
 
-/// Checks names and schemas of tools. Throws ApiError that names the field; `name`: that of the
-/// list.
+/// Checks the names and schemas of tools. Throws ApiError that names the wrong member. `name` is
+/// the name of the list in the request.
 void check_tools(const Json& tools, const std::string& name);
-/// Checks that the chosen function exists, and that there are tools if a call is demanded.
+/// Throws ApiError if the chosen function does not exist, or if a call is demanded and there are no
+/// tools.
 void check_choice(const Conversation& conversation);
-/// Checks the calls of an assistant's message: names, and arguments that are JSON. `name`: that of
-/// the list.
+/// Checks the calls in a message of the assistant: their names, and that their arguments are JSON.
+/// `name` is the name of the list in the request.
 void check_calls(Json& calls, const std::string& name);
 
-/// The prompt of a conversation.
+/// The prompt that a conversation is rendered to.
 struct ConversationPrompt {
   std::vector<int32_t> tokens;
-  int64_t instruction = 0;  ///< tokens at the end that belong to the last question
+  int64_t instruction = 0;  ///< number of tokens at the end that belong to the last question
   std::string text;
-  std::vector<int64_t> checkpoints;  ///< token offsets of the cache marks, ascending
-  std::vector<PromptPart> parts;     ///< parts of `text`
-  TurnForm form;                     ///< how the reply is divided
+  std::vector<int64_t> checkpoints;  ///< token offsets of the cache marks, in ascending order
+  std::vector<PromptPart> parts;     ///< places of the messages in `text`
+  TurnForm form;                     ///< how the reply is divided into text, reasoning and calls
   std::optional<grammar::Constraint>
-      constraint;  ///< a demanded call, or the form from the start of one
+      constraint;  ///< a demanded call, or the form of calls from their start mark on
 };
-/// Renders the conversation through the model's template. `constrained`: the reply already has a
-/// form, which excludes a demanded call. Throws ApiError.
+/// Renders the conversation with the model's chat template. `constrained` states that the request
+/// already constrains the reply, which excludes a demanded call. Throws ApiError.
 ConversationPrompt conversation_prompt(const ServedModel& model, Conversation conversation,
                                        bool constrained);
 
-/// Renders the conversation and gives prompt, checkpoints and constraint to the job, and the
-/// reply's form to the request. `job.reply` is filled in except for these.
+/// Renders the conversation. Sets the prompt, the checkpoints and the constraint of the job, and
+/// the form of the reply in the request. All other members of `job.reply` must already be set.
 void use_conversation(const ServedModel& model, Conversation conversation,
                       GenerationRequest& request, Job& job);
 
 /// Reads messages, tools, tool_choice, parallel_tool_calls, reasoning_effort, reasoning_format and
-/// chat_template_kwargs of a body of OpenAI's Chat API. Throws ApiError.
+/// chat_template_kwargs from a request body of OpenAI's Chat API. Throws ApiError.
 Conversation read_conversation(const Json& body);
-/// Members that read_conversation() reads.
+/// Returns the names of the members that read_conversation() reads.
 std::vector<std::string_view> conversation_members();
 
 }  // namespace longhaul::serve

@@ -1,5 +1,6 @@
 #pragma once
-// Members of a request's body with their types and bounds. A member that is null counts as absent.
+// Reads members of a request body and checks their types and bounds. A member that is null counts
+// as absent.
 
 #include <cstdint>
 #include <optional>
@@ -32,7 +33,7 @@ class FieldReader {
   const Json& object_;
 };
 
-/// An integer, also where it is written as 3.0. Throws ApiError that names `name`.
+/// Returns an integer, which may be written as 3.0. Throws ApiError that names `name`.
 int64_t integer_of(const Json& value, const std::string& name, int64_t least, int64_t most);
 
 }  // namespace longhaul::serve

@@ -1,5 +1,5 @@
 #pragma once
-// The free text of a custom tool, whose model writes {"input": "..."}: decoded while it arrives.
+// Decodes the free text of a custom tool while it arrives. The model writes it as {"input": "..."}.
 
 #include <string>
 #include <string_view>
@@ -8,10 +8,10 @@ namespace longhaul::serve {
 
 class FreeformInput {
  public:
-  /// Appends bytes of the arguments. Returns the text that they add, in complete characters.
+  /// Appends bytes of the arguments. Returns the text that is now complete, in whole characters.
   std::string push(std::string_view arguments);
-  /// The end of the arguments. Returns text that push() has not returned. Arguments without a text
-  /// "input" count as a whole: their only text, or their JSON.
+  /// Ends the arguments. Returns the text that push() has not returned yet. If the arguments have
+  /// no text "input", returns their only text, or else their JSON.
   std::string finish();
 
  private:
@@ -23,7 +23,7 @@ class FreeformInput {
   std::string arguments_;
   State state_ = State::kBefore;
   std::string digits_;
-  unsigned high_ = 0;  ///< first half of a surrogate pair; 0: none
+  unsigned high_ = 0;  ///< first half of a surrogate pair; 0: there is none
 };
 
 }  // namespace longhaul::serve

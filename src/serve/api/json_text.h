@@ -1,5 +1,5 @@
 #pragma once
-// JSON from clients and to clients.
+// Converts JSON of requests and responses.
 
 #include <nlohmann/json.hpp>
 #include <span>
@@ -10,15 +10,16 @@ namespace longhaul::serve {
 
 using Json = nlohmann::ordered_json;
 
-/// One line; broken UTF-8 becomes U+FFFD.
+/// Returns the JSON on one line. Invalid UTF-8 becomes U+FFFD.
 std::string text_of(const Json& json);
 
-/// One line with blanks after commas and colons, as Python writes JSON, and so most models.
+/// Returns the JSON on one line with spaces after commas and colons. Python writes JSON in this
+/// way, and so do most models.
 std::string spaced_text_of(const Json& json);
 
-/// The body of a request: an object, of whose members only those in `known` are built. Throws
-/// ApiError, with the path of the value, for what is no JSON, nests deeper than 64, has too many
-/// values, a number beyond f64, or a NUL in a text.
+/// Parses the body of a request, which must be an object. Only members in `known` are built. Throws
+/// ApiError that names the path of the value if the body is not JSON, nests deeper than 64, has too
+/// many values, has a number beyond f64, or has a NUL in a text.
 Json read_body(std::string_view body, std::span<const std::string_view> known);
 
 }  // namespace longhaul::serve

@@ -1,5 +1,6 @@
 #pragma once
-// Ollama's API: what its programs read of a model, and the parts that pages and replies share.
+// Ollama's API: the properties of a model that its clients read, and functions that pages and
+// replies share.
 
 #include <string>
 
@@ -9,12 +10,13 @@
 
 namespace longhaul::serve {
 
-/// The version of Ollama whose API this is. Programs compare it with what they need.
+/// The version of Ollama whose API the server implements. Clients compare it with the version that
+/// they need.
 inline constexpr const char* kOllamaVersion = "0.12.11";
 
-/// A time as "2026-11-27T23:41:41Z".
+/// Returns the time in the form "2026-11-27T23:41:41Z".
 std::string rfc3339(std::chrono::system_clock::time_point time);
-/// The time of now, with microseconds.
+/// Returns the current time with microseconds.
 std::string rfc3339_now();
 
 Json ollama_tags_page(const ServedModel& model, const http::HttpRequest& request);

@@ -1,21 +1,21 @@
 #pragma once
-// Parts that the writers of OpenAI's Chat and Completions APIs share.
+// Functions that the writers of OpenAI's Chat and Completions APIs share.
 
 #include "serve/api/reply_sink.h"
 
 namespace longhaul::serve {
 
-/// A token's text as JSON can hold it.
+/// Returns the text of a token in a form that JSON can represent.
 std::string token_text(const Tokenizer& tokenizer, int32_t id);
 
-/// A stream whose events are objects with choices. `Base`: ReplyWriter or TurnWriter.
+/// A stream whose events are objects with "choices". `Base` is ReplyWriter or TurnWriter.
 template <class Base>
 class OpenAiEvents : public Base {
  public:
   using Base::Base;
 
  protected:
-  /// The members of every event before its choices.
+  /// Returns the members of an event that come before its choices.
   Json frame(const char* object) const {
     return {{"id", this->id_},
             {"object", object},
@@ -56,8 +56,8 @@ class OpenAiEvents : public Base {
     this->events_->send("[DONE]");
   }
 
-  /// With include_usage a chunk of its own carries the report: not every client reads chunks
-  /// without choices, and those that do have asked for it.
+  /// Sends the last event. With include_usage, the report is in a separate event without choices.
+  /// Not every client can read such an event, so it is sent only to clients that requested it.
   void finish_event(Json finished, const JobReport* report) {
     Json chunk = event(Json::array({std::move(finished)}));
     if (report != nullptr) {

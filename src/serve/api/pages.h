@@ -1,5 +1,5 @@
 #pragma once
-// Answers of paths that generate nothing. All throw ApiError.
+// Computes the responses of paths that generate no text. All functions throw ApiError.
 
 #include "http/message.h"
 #include "http/router.h"
@@ -14,22 +14,24 @@ Json props_page(const ServedModel& model, const http::HttpRequest& request);
 Json slots_page(const ServedModel& model, const http::HttpRequest& request);
 Json methods_page(const ServedModel& model, const http::HttpRequest& request);
 Json forecast_page(const ServedModel& model, const http::HttpRequest& request);
-/// `key`: name of the API key, whose documents may be named.
+/// Responds to a request for advice. `key` is the name of the API key, whose documents the request
+/// may name.
 Json advise_page(const ServedModel& model, const http::HttpRequest& request,
                  const std::string& key);
-/// The recommended method for a text and its reply, and a row for each method.
+/// Returns the recommended method for a text and a reply of these lengths, and a row for each
+/// method.
 Json advice_for(const ServedModel& model, int64_t tokens, int64_t reply);
 
 Json tokenize_page(const ServedModel& model, const http::HttpRequest& request);
 Json detokenize_page(const ServedModel& model, const http::HttpRequest& request);
 Json apply_template_page(const ServedModel& model, const http::HttpRequest& request);
 Json input_tokens_page(const ServedModel& model, const http::HttpRequest& request);
-/// POST /v1/messages/count_tokens.
+/// Responds to POST /v1/messages/count_tokens.
 Json count_tokens_page(const ServedModel& model, const http::HttpRequest& request,
                        const std::string& key);
 Json tokenizer_info_page(const ServedModel& model, const http::HttpRequest& request);
 
-// Pages of the Responses API. `key`: name of the API key.
+// Pages of the Responses API. `key` is the name of the API key.
 Json response_page(const ServedModel& model, const http::HttpRequest& request,
                    const std::string& key);
 Json delete_response_page(const ServedModel& model, const http::HttpRequest& request,
@@ -37,7 +39,7 @@ Json delete_response_page(const ServedModel& model, const http::HttpRequest& req
 Json responses_input_tokens_page(const ServedModel& model, const http::HttpRequest& request,
                                  const std::string& key);
 
-/// The OpenAPI description of the router's paths.
+/// Returns the OpenAPI description of the paths of the router.
 Json openapi(const http::Router& router);
 
 }  // namespace longhaul::serve

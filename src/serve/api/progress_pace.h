@@ -1,14 +1,14 @@
 #pragma once
-// How often a stream tells a client that its prompt is still being read.
+// Decides when a stream sends a progress event while a prompt is still being read.
 
 #include <algorithm>
 
 namespace longhaul::serve {
 
-/// The intervals double from 250 ms to 15 s, because some clients show every event.
+/// The intervals between events double from 250 ms to 15 s, because some clients show every event.
 class ProgressPace {
  public:
-  /// Whether an event is due `seconds` after the prefill began.
+  /// Returns whether an event is due `seconds` after the prefill began.
   bool due(double seconds) {
     if (seconds < next_) return false;
     next_ = seconds + interval_;

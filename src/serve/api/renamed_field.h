@@ -1,5 +1,5 @@
 #pragma once
-// Refusals of shared readers with the names that the client's API has.
+// Renames the members in errors of shared readers to the names that the client's API has.
 
 #include <string>
 #include <string_view>
@@ -13,8 +13,8 @@ struct FieldName {
   std::string_view from, to;
 };
 
-/// Returns the refusal with another name of its field, which begins with one of `names`; the first
-/// of these counts.
+/// Returns the error with another name of its member. The member must begin with a name in `names`;
+/// the first match is used.
 inline ApiError with_field_names(const ApiError& error, const std::vector<FieldName>& names) {
   for (const auto& [from, to] : names) {
     if (!error.param.starts_with(from)) continue;
@@ -26,7 +26,7 @@ inline ApiError with_field_names(const ApiError& error, const std::vector<FieldN
   return error;
 }
 
-/// Calls `read`, whose refusals name fields of another API.
+/// Calls `read` and renames the member in an ApiError that it throws.
 template <class Read>
 void renamed_field(const std::vector<FieldName>& names, Read read) {
   try {
@@ -36,7 +36,8 @@ void renamed_field(const std::vector<FieldName>& names, Read read) {
   }
 }
 
-/// Calls `read`, whose refusals name members of an object without its own name.
+/// Calls `read`, which reads members of an object. Prefixes the member in an ApiError that it
+/// throws with the name of the object.
 template <class Read>
 void in_member(const std::string& prefix, Read read) {
   renamed_field({{"", prefix}}, std::move(read));

@@ -10,7 +10,6 @@
 
 namespace longhaul::serve {
 
-/// The tokens of the served model, prepared once.
 std::shared_ptr<const grammar::TokenTrie> vocabulary_of(const ServedModel& model);
 
 /// The form that `format` describes: {"type": "text"}, {"type": "json_object"}, or {"type":

@@ -1,5 +1,6 @@
 #pragma once
-// Events of jobs to the client's API: as a stream of events, or gathered into one answer.
+// Converts events of jobs to responses of the client's API: either a stream of events or one whole
+// response.
 
 #include <memory>
 #include <string>
@@ -11,15 +12,15 @@
 
 namespace longhaul::serve {
 
-/// The answer to one request, made from the events of its jobs. Everything runs on the engine's
-/// thread.
+/// Writes the response to one request from the events of its jobs. All its functions run on the
+/// engine's thread.
 class ReplyWriter : public std::enable_shared_from_this<ReplyWriter> {
  public:
   ReplyWriter(std::shared_ptr<const ServedModel> model, GenerationRequest request,
               std::shared_ptr<http::Exchange> exchange);
   virtual ~ReplyWriter() = default;
 
-  /// Gives every job its sink. The jobs hold the writer.
+  /// Connects the writer to its jobs. The jobs hold a reference to the writer.
   static void attach(const std::shared_ptr<ReplyWriter>& writer);
 
   const GenerationRequest& request() const { return request_; }
@@ -33,26 +34,27 @@ class ReplyWriter : public std::enable_shared_from_this<ReplyWriter> {
     bool begun = false;
   };
 
-  /// The keys that a choice attends to; null: they are not watched.
+  /// Returns the record of the keys that a choice attends to, or null if they are not watched.
   const std::shared_ptr<const SourceWatch>& watch(int choice) const {
     return watches_[static_cast<size_t>(choice)];
   }
-  /// The job can run: the first event may be sent.
+  /// Called when the job can run. The first event may be sent.
   virtual void on_accepted() {}
-  /// Gathers a piece for whole().
+  /// Collects a piece of the reply for whole().
   virtual void keep_piece(int choice, const ReplyPiece& piece);
-  /// Whether the choice needs no further tokens.
+  /// Returns whether the choice needs no further tokens.
   virtual bool enough(int /*choice*/) const { return false; }
-  /// One event of a stream: a piece of the choice with this index.
+  /// Writes one event of a stream: a piece of choice number `choice`.
   virtual void write_piece(int choice, const ReplyPiece& piece, const JobReport& so_far) = 0;
-  /// The last event of a choice. `report`: of all jobs, with the last choice that ends.
+  /// Writes the last event of a choice. `report` covers all jobs and is set for the choice that
+  /// ends last; otherwise it is null.
   virtual void write_finish(int choice, const JobReport* report) = 0;
   virtual void write_end(const JobReport& report) = 0;
   virtual void write_progress(const PromptProgress& progress) = 0;
   virtual Json whole(const JobReport& report) = 0;
-  /// Begins a stream of events in the API's form.
+  /// Begins a stream of events in the form of the API.
   virtual std::shared_ptr<http::EventStream> begin_stream() { return exchange_->stream(); }
-  /// The last event of a stream that cannot go on.
+  /// Writes the last event of a stream that ends because of an error.
   virtual void write_error(const JobError& error);
   virtual bool llama() const { return false; }
 
@@ -89,27 +91,28 @@ class ReplyWriter : public std::enable_shared_from_this<ReplyWriter> {
   std::vector<Choice> choices_;
   std::vector<std::shared_ptr<const SourceWatch>> watches_;  ///< by choice
   std::vector<std::vector<TokenReport>> prompts_;
-  std::vector<int> finished_;  ///< choices whose last event waits for what follows it
+  std::vector<int> finished_;  ///< choices whose last event has not been sent yet
   size_t jobs_left_;
   bool failed_ = false;
   JobReport total_;
-  std::vector<std::pair<int, WatchedReply>> watched_;  ///< with the index of the choice
-  std::vector<int32_t> prompt_;  ///< prompt of the job whose sources are asked for
-  std::string reread_;           ///< a line about the cache for the log
-  Json sources_;                 ///< members of the report; null: not asked for
+  /// Index of the choice, and its watched reply.
+  std::vector<std::pair<int, WatchedReply>> watched_;
+  std::vector<int32_t> prompt_;  ///< prompt of the job whose sources are requested
+  std::string reread_;           ///< line for the log about the prefix cache
+  Json sources_;                 ///< members of the report about sources; null: not requested
 };
 
-/// The writer of an API.
+/// Creates the writer for the API of the request.
 std::shared_ptr<ReplyWriter> make_writer(std::shared_ptr<const ServedModel> model,
                                          GenerationRequest request,
                                          std::shared_ptr<http::Exchange> exchange);
 
-/// "chatcmpl-" and 128 random bits.
+/// Returns `prefix`, such as "chatcmpl-", followed by 128 random bits.
 std::string random_id(const std::string& prefix);
 
-/// A token's bytes as a list of numbers, as OpenAI has them.
+/// Returns the bytes of a token as a list of numbers, as in OpenAI's API.
 Json bytes_of(std::string_view piece);
-/// "stop" or "length".
+/// Returns "stop" or "length".
 const char* finish_reason(Finish finish);
 
 }  // namespace longhaul::serve

@@ -1,5 +1,5 @@
 #pragma once
-// A client's request for replies, in any of the APIs.
+// A client's request for replies, independent of the API.
 
 #include <functional>
 #include <memory>
@@ -25,12 +25,13 @@ enum class Api : uint8_t {
   kOllamaGenerate
 };
 
-/// How the reply of a chat API is divided into text, reasoning and calls.
+/// How the reply of a chat API is divided into text, reasoning and tool calls.
 struct TurnForm {
   ReplyFormat format;
   OfferedTools tools;
-  std::string prompt_end;  ///< text after the template's prompt that the parser reads first
-  bool one_call = false;   ///< the reply ends after its first call
+  /// Text after the template's prompt; the parser of the reply reads it first.
+  std::string prompt_end;
+  bool one_call = false;  ///< the reply ends after its first call
 };
 
 struct ResponsesRequest;
@@ -38,51 +39,55 @@ class Citations;
 
 struct GenerationRequest {
   Api api = Api::kChat;
-  std::vector<std::shared_ptr<Job>> jobs;  ///< one for each prompt
-  std::vector<std::string> echoes;         ///< text of each prompt, where echo asks for it
-  std::string model;                       ///< as the client named it
+  std::vector<std::shared_ptr<Job>> jobs;  ///< one job per prompt
+  std::vector<std::string> echoes;         ///< text of each prompt, if the request has "echo"
+  std::string model;                       ///< name of the model as the client wrote it
   MethodSpec attention = MethodSpec::parse("dense");
   bool stream = false, include_usage = false, progress = false, timings_per_token = false;
   bool return_tokens = false, echo = false, sources = false;
   bool logprobs = false;
-  int best = 0;  ///< likeliest tokens to tell
+  int best = 0;  ///< number of most likely tokens to report
   int choices = 1;
-  std::optional<uint64_t> seed;  ///< drawn or given; none: greedy
+  std::optional<uint64_t> seed;  ///< drawn or given by the client; empty: greedy sampling
   std::vector<std::string> warnings;
-  TurnForm form;                                      ///< for chat APIs
-  std::string note;                                   ///< for the log, once
-  std::shared_ptr<const ResponsesRequest> responses;  ///< for kResponses
-  const char* ends_at_once = nullptr;          ///< reason why a request of Ollama has no reply
+  TurnForm form;                                      ///< only for chat APIs
+  std::string note;                                   ///< a line for the log
+  std::shared_ptr<const ResponsesRequest> responses;  ///< only for kResponses
+  /// Reason why a request of Ollama gets no reply; null: it gets one.
+  const char* ends_at_once = nullptr;
   std::vector<QuestionDocument> documents;     ///< documents that the request names, in order
-  std::shared_ptr<const Citations> citations;  ///< null: the reply cites nothing
-  std::vector<std::string> message_texts;      ///< contents of the messages; empty: unknown
-  /// Runs a task on a text thread; false if too many wait. Null: there are no such threads.
+  std::shared_ptr<const Citations> citations;  ///< null: the reply cites no documents
+  std::vector<std::string> message_texts;      ///< contents of the messages; empty: not known
+  /// Runs a task on a thread of the text pool. Returns false if too many tasks wait. Null: there is
+  /// no such pool.
   std::function<bool(std::function<void()>)> run;
 };
 
-/// Reads the body of POST /v1/chat/completions. Throws ApiError. `key`: name of the API key.
+/// Each function reads the body of a request and throws ApiError if it is invalid. `key` is the
+/// name of the API key. read_chat() reads POST /v1/chat/completions.
 GenerationRequest read_chat(const ServedModel& model, const http::HttpRequest& request,
                             const std::string& key);
-/// POST /v1/completions.
+/// Reads POST /v1/completions.
 GenerationRequest read_completions(const ServedModel& model, const http::HttpRequest& request,
                                    const std::string& key);
-/// POST /completion of llama-server.
+/// Reads POST /completion of llama-server.
 GenerationRequest read_llama_completion(const ServedModel& model, const http::HttpRequest& request,
                                         const std::string& key);
 
-/// POST /v1/messages of Anthropic.
+/// Reads POST /v1/messages of Anthropic.
 GenerationRequest read_messages(const ServedModel& model, const http::HttpRequest& request,
                                 const std::string& key);
-/// POST /v1/responses.
+/// Reads POST /v1/responses.
 GenerationRequest read_responses(const ServedModel& model, const http::HttpRequest& request,
                                  const std::string& key);
-/// POST /api/chat and /api/generate of Ollama.
+/// Reads POST /api/chat and /api/generate of Ollama.
 GenerationRequest read_ollama_chat(const ServedModel& model, const http::HttpRequest& request,
                                    const std::string& key);
 GenerationRequest read_ollama_generate(const ServedModel& model, const http::HttpRequest& request,
                                        const std::string& key);
 
-/// A prompt: text, token ids, or a mixture of both. Throws ApiError that names `name`.
+/// Returns the tokens of a prompt, which is a text, a list of token ids, or a mixture of both.
+/// Throws ApiError that names `name`.
 std::vector<int32_t> prompt_of(const ServedModel& model, const Json& value, const std::string& name,
                                bool add_special = true);
 

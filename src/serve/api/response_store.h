@@ -1,5 +1,5 @@
 #pragma once
-// Replies of the Responses API that clients may read again, or continue by their id.
+// Stores replies of the Responses API. Clients may read them again or continue them by their id.
 
 #include <list>
 #include <memory>
@@ -8,22 +8,23 @@
 
 namespace longhaul::serve {
 
-/// Keeps the most recent responses in memory, as JSON texts, so that their bytes are known. A
-/// client sees only those of its own API key.
+/// Keeps the most recent responses in memory. They are stored as JSON texts, so that their size is
+/// known. A client sees only responses of its own API key.
 class ResponseStore {
  public:
   struct Entry {
-    std::string response;  ///< as the client received it
-    std::string input;     ///< list of items, for GET .../input_items
-    std::string messages;  ///< the conversation with the reply, without instructions
+    std::string response;  ///< response as the client received it
+    std::string input;     ///< list of input items, for GET .../input_items
+    std::string messages;  ///< conversation including the reply, without instructions
   };
 
   explicit ResponseStore(size_t most = 256, size_t most_bytes = size_t{64} << 20)
       : most_(most), most_bytes_(most_bytes) {}
 
-  /// Drops older ones if there is no room. An entry larger than the store is not kept.
+  /// Stores an entry. Drops older entries if there is no room. An entry larger than the store is
+  /// not kept.
   void keep(const std::string& key, const std::string& id, Entry entry);
-  /// Null if there is none, or none any more.
+  /// Returns the entry, or null if it does not exist or has been dropped.
   std::shared_ptr<const Entry> find(const std::string& key, const std::string& id);
   bool erase(const std::string& key, const std::string& id);
 
@@ -37,7 +38,7 @@ class ResponseStore {
 
   const size_t most_, most_bytes_;
   std::mutex mutex_;
-  std::list<Kept> kept_;  ///< least recently used first
+  std::list<Kept> kept_;  ///< least recently used entry first
   size_t bytes_ = 0;
 };
 

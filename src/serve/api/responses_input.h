@@ -1,5 +1,5 @@
 #pragma once
-// Input items of a Responses request as messages of a conversation.
+// Converts input items of a Responses request to messages of a conversation.
 
 #include <string>
 #include <vector>
@@ -8,10 +8,11 @@
 
 namespace longhaul::serve {
 
-/// Reads "input": a text, or items (message, reasoning, function_call, custom_tool_call and their
-/// outputs). Items of other types are left out with a warning. `before`: messages of the
-/// conversation that the request continues. Returns only the new messages. Throws ApiError that
-/// names the item. Files that parts of the type input_file name are added to `files.found`.
+/// Reads "input", which is a text or a list of items (message, reasoning, function_call,
+/// custom_tool_call, and the outputs of calls). Items of other types are omitted with a warning.
+/// `before` has the messages of the conversation that the request continues. Returns only the new
+/// messages. Files in parts of the type input_file are added to `files.found`. Throws ApiError that
+/// names the item.
 struct InputFiles {
   DocumentLookup find;
   std::vector<QuestionDocument> found;
@@ -19,8 +20,8 @@ struct InputFiles {
 Json messages_of_input(const Json& input, const Json& before, std::vector<std::string>& warnings,
                        InputFiles& files);
 
-/// The beginning of the conversation: instructions and the system messages at the start become one
-/// message, because most templates accept only one.
+/// Returns `messages` with `instructions` at the beginning. The instructions and the system
+/// messages at the start become one message, because most chat templates accept only one.
 Json with_instructions(const std::string& instructions, Json messages);
 
 }  // namespace longhaul::serve

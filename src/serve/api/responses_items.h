@@ -1,5 +1,5 @@
 #pragma once
-// A reply as output items of the Responses API, with the events that describe them.
+// Converts a reply to output items of the Responses API, and sends the events that describe them.
 
 #include <functional>
 #include <optional>
@@ -13,24 +13,26 @@ namespace longhaul::serve {
 
 class ResponsesItems {
  public:
-  /// Receives events without their sequence number.
+  /// Receives an event, which has no sequence number yet.
   using Send = std::function<void(Json event)>;
 
-  /// `summary`: reasoning is shown as a summary, because the client reads only this part.
+  /// If `summary` is true, reasoning is shown as a summary, because the client reads only
+  /// summaries.
   ResponsesItems(const ResponsesTools& tools, bool summary, Send send)
       : tools_(tools), summary_(summary), send_(std::move(send)) {}
 
-  // Every part begins, gets pieces, and ends before the next one begins.
+  // For each part of the reply, begin() is called first, then add() for its pieces, and then end().
   void begin(const ReplyPart& part);
   void add(std::string_view piece);
-  /// A passage that the text before draws on.
+  /// Adds a citation of a passage for the preceding text.
   void annotate(const CitedPassage& passage);
-  /// `complete`: false if a limit cut the part, or if a call's arguments are not JSON.
+  /// Ends the part. `complete` is false if a limit cut the part off, or if the arguments of a call
+  /// are not JSON.
   void end(bool complete);
 
-  /// The items that have ended.
+  /// Returns the items that have ended.
   const Json& output() const { return output_; }
-  /// The reply as a message of a conversation.
+  /// Returns the reply as a message of a conversation.
   const Json& message() const { return message_; }
 
  private:
@@ -43,7 +45,7 @@ class ResponsesItems {
   void end_reasoning();
   void end_call(bool complete);
   void begin_item(Json item);
-  /// An event with the place of the open item, or of its only part.
+  /// Return an event with the place of the open item, or of the open item's only part.
   Json at_item(const char* type) const;
   Json at_part(const char* type) const;
 
@@ -53,12 +55,12 @@ class ResponsesItems {
   Json output_ = Json::array();
   Json message_ = {{"role", "assistant"}, {"content", ""}};
 
-  Kind kind_ = Kind::kText;             ///< kind of the open item
-  Json item_;                           ///< the open item as it was announced
-  Json annotations_ = Json::array();    ///< annotations of an open text
-  std::string text_;                    ///< its text so far, arguments or input
-  std::string function_, arguments_;    ///< a call as the model wrote it
-  std::optional<FreeformInput> input_;  ///< input of a custom call
+  Kind kind_ = Kind::kText;           ///< kind of the open item
+  Json item_;                         ///< the open item as it was announced to the client
+  Json annotations_ = Json::array();  ///< annotations of the open text
+  std::string text_;                  ///< text, arguments or input of the open item so far
+  std::string function_, arguments_;  ///< function and arguments of a call as the model wrote them
+  std::optional<FreeformInput> input_;  ///< input of a call of a custom tool
 };
 
 }  // namespace longhaul::serve

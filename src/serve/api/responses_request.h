@@ -1,5 +1,5 @@
 #pragma once
-// A request of the Responses API, beside what all APIs have.
+// Members of a Responses request that other APIs do not have.
 
 #include "serve/api/conversation.h"
 #include "serve/api/responses_tools.h"
@@ -10,22 +10,23 @@ struct ResponsesRequest {
   ResponsesTools tools;
   Json fields;  ///< members of the request that the response repeats
   bool store = true;
-  Json input;     ///< with `store`: the items, as the client may read them again
-  Json messages;  ///< with `store`: the conversation without instructions
+  Json input;     ///< if `store` is true: the items, which the client may read again
+  Json messages;  ///< if `store` is true: the conversation without instructions
   std::string key, instructions;
   bool summary = false;  ///< reasoning is shown as a summary
 };
 
-/// The parts that POST /v1/responses/input_tokens and POST /v1/responses have in common.
+/// The result of reading a conversation. POST /v1/responses and POST /v1/responses/input_tokens
+/// share it.
 struct ResponsesConversation {
   ResponsesRequest request;
   Conversation conversation;
   std::vector<std::string> warnings;
-  std::vector<QuestionDocument> files;  ///< files in the input
+  std::vector<QuestionDocument> files;  ///< files that the input refers to
 };
 ResponsesConversation read_responses_conversation(const ServedModel& model, const Json& body,
                                                   const std::string& key);
-/// Members that read_responses_conversation() reads.
+/// Returns the names of the members that read_responses_conversation() reads.
 std::vector<std::string_view> responses_members();
 
 }  // namespace longhaul::serve

@@ -1,5 +1,6 @@
 #pragma once
-// Tools of a Responses request as functions of a conversation, and their names on the way back.
+// Converts tools of a Responses request to functions of a conversation, and converts names of
+// called functions back.
 
 #include <map>
 #include <string>
@@ -11,22 +12,23 @@ namespace longhaul::serve {
 
 class ResponsesTools {
  public:
-  /// A function as the client named it.
+  /// A tool under the name that the client gave it.
   struct Named {
-    std::string name, space;  ///< space: name of the namespace, or empty
-    bool custom = false;      ///< free text, which is the argument "input" of the function
+    std::string name, space;  ///< space: name of the tool's namespace; empty: none
+    /// A custom tool, whose free text is the argument "input" of the function.
+    bool custom = false;
   };
 
   ResponsesTools() = default;
-  /// Reads "tools" and "tool_choice"; both may be null. Tools of a namespace get the name
-  /// SPACE.NAME. Tools that only OpenAI runs are left out with a warning. Throws ApiError that
-  /// names the field.
+  /// Reads "tools" and "tool_choice"; both may be null. A tool of a namespace gets the function
+  /// name SPACE.NAME. Tools that only OpenAI can run are omitted with a warning. Throws ApiError
+  /// that names the member.
   ResponsesTools(const Json* tools, const Json* choice, std::vector<std::string>& warnings);
 
-  /// In the form of OpenAI's Chat API; null if there are none.
+  /// Returns the functions in the form of OpenAI's Chat API, or null if there are none.
   const Json& functions() const { return functions_; }
   const ToolChoice& choice() const { return choice_; }
-  /// Null for a name that the request does not have.
+  /// Returns the tool of a function name, or null if the request has no such tool.
   const Named* find(const std::string& function) const;
   static std::string function_of(const std::string& space, const std::string& name) {
     return space.empty() ? name : space + "." + name;
@@ -42,7 +44,7 @@ class ResponsesTools {
 
   Json functions_;
   std::map<std::string, Named> named_;
-  std::vector<std::string> hosted_;  ///< types of tools that were left out
+  std::vector<std::string> hosted_;  ///< types of the omitted tools
   ToolChoice choice_;
 };
 

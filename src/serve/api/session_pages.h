@@ -1,5 +1,5 @@
 #pragma once
-// Named sessions of a key, for Service.
+// Pages about the named sessions of an API key.
 
 #include <string>
 
@@ -9,18 +9,18 @@
 
 namespace longhaul::serve {
 
-/// Throws ApiError unless `name` can name a session.
+/// Returns `name`. Throws ApiError if it is not a valid name of a session.
 std::string checked_session_name(const std::string& name, const std::string& field);
 
-// All throw ApiError. They wait for the engine's thread.
+// The following functions throw ApiError. They wait for the engine's thread.
 
 Json sessions_page(const ServedModel& model, const std::string& key);
 Json delete_session_page(const ServedModel& model, const std::string& key, const std::string& name);
-/// `action`: save, restore or fork.
+/// Performs `action`, which is save, restore or fork.
 Json session_action_page(const ServedModel& model, const http::HttpRequest& request,
                          const std::string& key, const std::string& name,
                          const std::string& action);
-/// llama-server's POST /slots/ID?action=save|restore|erase.
+/// Responds to llama-server's POST /slots/ID?action=save|restore|erase.
 Json slot_action_page(const ServedModel& model, const http::HttpRequest& request,
                       const std::string& key, const std::string& slot);
 

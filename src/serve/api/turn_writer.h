@@ -1,6 +1,6 @@
 #pragma once
-// Replies of chat APIs: events of the parser become parts (text, reasoning, calls) that a writer
-// presents in the form of its API.
+// Writes replies of chat APIs. The events of the parser are collected to parts (text, reasoning and
+// calls), which a writer presents in the form of its API.
 
 #include "serve/api/reply_sink.h"
 #include "serve/output/citations.h"
@@ -8,23 +8,23 @@
 
 namespace longhaul::serve {
 
-/// A part of a reply, as a client sees it.
+/// A part of a reply as the client sees it.
 struct ReplyPart {
   enum class Kind : uint8_t { kText, kReasoning, kCall };
   Kind kind = Kind::kText;
-  std::string text;                 ///< in a call: its arguments as JSON
-  std::string id, name;             ///< set for calls
-  bool complete = true;             ///< false: a call that was cut, or whose arguments are not JSON
-  std::string raw;                  ///< in a call: the bytes that the model wrote
-  std::vector<Citation> citations;  ///< in a text: its sentences with what they cite
+  std::string text;                 ///< text of the part; for calls: the arguments as JSON
+  std::string id, name;             ///< only for calls
+  bool complete = true;             ///< false: the call was cut off, or its arguments are not JSON
+  std::string raw;                  ///< for calls: the bytes that the model wrote
+  std::vector<Citation> citations;  ///< for texts: sentences and their citations
 };
 
-/// One reply. Parts are in the order in which the model wrote them.
+/// One reply. The parts are in the order in which the model wrote them.
 struct ReplyTurn {
   std::vector<ReplyPart> parts;
-  /// Complete calls.
+  /// Returns the number of complete calls.
   size_t calls() const;
-  /// All parts of this kind as one text.
+  /// Returns all parts of this kind, joined to one text.
   std::string joined(ReplyPart::Kind kind) const;
 };
 
@@ -34,26 +34,28 @@ class TurnWriter : public ReplyWriter {
              std::shared_ptr<http::Exchange> exchange);
 
  protected:
-  // Events of a stream. Every part begins, gets pieces, and ends before the next part begins.
-  /// The first event of a reply; called before any other, also if the reply is empty.
+  // Events of a stream. For each part, begin_part() is called first, then functions for its pieces,
+  // and then end_part().
+  /// Writes the first event of a reply. It is called before all other functions, even if the reply
+  /// is empty.
   virtual void begin_turn(int choice) = 0;
   virtual void begin_part(int choice, const ReplyPart& part) = 0;
   virtual void add_to_part(int choice, const ReplyPart& part, std::string_view piece) = 0;
-  /// A call may be incomplete: the client has its beginning, and the finish must not present it as
-  /// a call to make.
+  /// Ends a part. A call may be incomplete, although the client already has its beginning. In that
+  /// case, the finish reason must not say that the client should make the call.
   virtual void end_part(int choice, const ReplyPart& part) = 0;
-  /// A sentence of the text part has ended; the next text begins another one.
+  /// Called when a sentence of the text part has ended. The following text begins another sentence.
   virtual void cite(int /*choice*/, const ReplyPart& /*part*/, const Citation& /*citation*/) {}
-  /// The last event of a choice: as ReplyWriter::write_finish().
+  /// Writes the last event of a choice (see ReplyWriter::write_finish()).
   virtual void finish_turn(int choice, const JobReport* report) = 0;
-  /// Begins the id of a call.
+  /// Returns the prefix of call ids.
   virtual const char* call_prefix() const { return "call_"; }
 
-  /// The reply so far. In a whole answer an incomplete call is a text.
+  /// Returns the reply so far. In a whole response, an incomplete call becomes a text.
   const ReplyTurn& turn(int choice) const { return states_[static_cast<size_t>(choice)].turn; }
-  /// Whether the reply ends with calls that the client shall make.
+  /// Returns whether the reply ends with calls that the client should make.
   bool calls_tools(int choice);
-  /// Index of the part that begins or ends, within the turn.
+  /// Returns the index within the turn of the part that is beginning or ending.
   size_t part_index(int choice) const { return turn(choice).parts.size() - 1; }
   /// Ends all turns, for whole().
   void close_turns();
@@ -67,15 +69,15 @@ class TurnWriter : public ReplyWriter {
   struct State {
     ReplyTurn turn;
     std::optional<ReplyParser> parser;
-    bool open = false;    ///< the last part has begun and not ended
-    bool closed = false;  ///< the parser has seen the end
+    bool open = false;    ///< the last part has begun but not ended
+    bool closed = false;  ///< the parser has reached the end
     bool enough = false;
-    // With citations.
+    // The following members are used for citations.
     std::vector<int32_t> tokens;  ///< tokens whose text has been read
-    size_t before_piece = 0;      ///< tokens before the piece that is being read
+    size_t before_piece = 0;      ///< number of tokens before the piece that is being read
     SentenceSplitter splitter;
-    size_t sentence_begin = 0;  ///< in the open part
-    size_t sentence_token = 0;  ///< first token of the open sentence
+    size_t sentence_begin = 0;  ///< byte offset in the open part
+    size_t sentence_token = 0;  ///< index of the first token of the open sentence
   };
   State& state(int choice) { return states_[static_cast<size_t>(choice)]; }
   void read(int choice, std::string_view text, bool streams);

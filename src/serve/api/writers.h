@@ -1,5 +1,5 @@
 #pragma once
-// Writers that make_writer() chooses from.
+// Creates the writers of the APIs. make_writer() selects one of them.
 
 #include "serve/api/reply_sink.h"
 
@@ -21,7 +21,7 @@ std::shared_ptr<ReplyWriter> make_responses_writer(std::shared_ptr<const ServedM
 std::shared_ptr<ReplyWriter> make_ollama_writer(std::shared_ptr<const ServedModel> model,
                                                 GenerationRequest request,
                                                 std::shared_ptr<http::Exchange> exchange);
-/// Ollama's answer to a request without a prompt.
+/// Returns Ollama's response to a request without a prompt.
 Json answer_at_once(const GenerationRequest& request);
 
 }  // namespace longhaul::serve

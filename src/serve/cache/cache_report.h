@@ -1,5 +1,5 @@
 #pragma once
-// The report of a reply about the prefix cache.
+// The report in a reply about its use of the prefix cache.
 
 #include <cstdint>
 #include <string>
@@ -7,31 +7,31 @@
 
 namespace longhaul::serve {
 
-/// The reason for which tokens were prefilled again.
+/// The reason why tokens were prefilled although a similar prompt was prefilled before.
 enum class MissReason : uint8_t {
   kNone,      ///< everything that could be reused was reused
-  kFirst,     ///< the key has not sent such a prompt before
-  kText,      ///< the prompts diverge
-  kTools,     ///< they diverge in the definitions of tools
-  kMethod,    ///< the method has no nearer checkpoint
-  kEvicted,   ///< the snapshot was evicted
-  kSettings,  ///< the earlier prompt was read with another method
+  kFirst,     ///< this API key has not sent such a prompt before
+  kText,      ///< the text differs from earlier prompts
+  kTools,     ///< the definitions of tools differ from earlier prompts
+  kMethod,    ///< the method cannot resume at a later place
+  kEvicted,   ///< the snapshot has been evicted
+  kSettings,  ///< the earlier prompt was read with another attention method
   kOff,       ///< the request forbids reuse
 };
 std::string_view name_of(MissReason reason);
 
 struct CacheReport {
-  int64_t reused = 0;    ///< tokens from the cache
-  int64_t reusable = 0;  ///< first tokens that the same key has had prefilled before
-  bool exact = true;     ///< whether the reply is bit-identical to a cold one
+  int64_t reused = 0;    ///< number of tokens reused from the cache
+  int64_t reusable = 0;  ///< number of first tokens that were prefilled before for the same API key
+  bool exact = true;     ///< whether the reply is bitwise equal to one without a cache
   MissReason reason = MissReason::kNone;
-  // The place where the prompts diverge.
-  std::string message;  ///< name of the part of the prompt
-  int64_t at = -1;      ///< token; negative: they do not diverge
+  // The first difference from earlier prompts.
+  std::string message;  ///< name of the part of the prompt that contains it
+  int64_t at = -1;      ///< index of the first token that differs; negative: none
   std::string cached_text, request_text;
 };
 
-/// The line of the log; empty if nothing needs attention.
+/// Returns the line for the log. It is empty if there is nothing unusual.
 std::string log_line(const CacheReport& report, int64_t prompt_tokens);
 
 }  // namespace longhaul::serve

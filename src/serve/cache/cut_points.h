@@ -1,6 +1,6 @@
 #pragma once
-// The places at which the prefill of a prompt is divided, so that the prefix cache gets snapshots
-// there.
+// Determines where the prefill of a prompt is divided. The prefix cache takes its snapshots at
+// these places.
 
 #include <cstdint>
 #include <span>
@@ -10,24 +10,25 @@
 
 namespace longhaul::serve {
 
-/// Rows of a full prefill are computed by tiles; fewer than 9 rows are not. With this many rows
-/// after the resumed ones, a reply is bit-identical to a cold one.
+/// Least number of rows that are prefilled after a resume point. Fewer than 9 rows are not computed
+/// by tiles, as the rows of a full prefill are. With this many rows, a reply is bitwise equal to
+/// one without a cache.
 inline constexpr int64_t kLeastPrefill = 16;
-/// Distance of the snapshots of methods that resume on a grid only.
+/// Distance between snapshots for methods that can resume only on a grid.
 inline constexpr int64_t kGridTokens = 8192;
 
 struct CutFacts {
-  int64_t prompt = 0;                    ///< its tokens
-  int64_t instruction = 0;               ///< its last user message and everything after it
+  int64_t prompt = 0;       ///< number of tokens
+  int64_t instruction = 0;  ///< number of tokens of the last user message and everything after it
   std::span<const int64_t> checkpoints;  ///< Job::checkpoints
   int64_t grid = kGridTokens;
 };
 
-/// Ends of the prefills of a prompt that come before its end, ascending. They depend on the request
-/// only, never on the contents of the cache.
+/// Returns the lengths at which the prefill of a prompt is divided, in ascending order, without the
+/// end of the prompt. They depend only on the request, never on the contents of the cache.
 std::vector<int64_t> cut_points(const ResumeRule& rule, const CutFacts& facts);
 
-/// The multiple of the rule's unit by which grid methods are divided.
+/// Returns the grid for a method. It is `grid`, rounded to a multiple of the rule's unit.
 int64_t grid_of(const ResumeRule& rule, int64_t grid);
 
 }  // namespace longhaul::serve

@@ -1,6 +1,7 @@
 #pragma once
-// Snapshots on disk: session files in a folder of `--cache-dir`, and a manifest that lists them. A
-// thread of its own writes and loads them. The other functions belong to the engine's thread.
+// Stores snapshots on disk. They are session files in a folder of `--cache-dir`, and a manifest
+// lists them. A separate thread writes and loads files. All functions must be called on the
+// engine's thread.
 
 #include <condition_variable>
 #include <deque>
@@ -17,50 +18,51 @@ namespace longhaul::serve {
 
 struct DiskOptions {
   std::filesystem::path folder;
-  size_t most_bytes = 0;     ///< `--cache-disk`; 0: no limit
-  uint64_t fingerprint = 0;  ///< model and settings; files of others are left alone
+  size_t most_bytes = 0;  ///< `--cache-disk` in bytes; 0: no limit
+  /// Hash of the model and settings; files with another hash are not touched.
+  uint64_t fingerprint = 0;
   std::function<void(const std::string&)> log;
 };
 
 class DiskStore {
  public:
-  /// Creates the folder if there is none, locks it and reads its manifest. Removes files that no
-  /// line of the manifest names. Throws UserError that names the process which holds the lock.
+  /// Creates the folder if necessary, locks it, and reads its manifest. Removes files that the
+  /// manifest does not list. Throws UserError that names the process that holds the lock.
   DiskStore(EnginePort& engine, DiskOptions options);
-  ~DiskStore();  ///< finishes the files that are being written
+  ~DiskStore();  ///< completes the files that are being written
 
-  /// Files of the manifest, with their tokens. Damaged ones are renamed to .bad.
+  /// Returns the files of the manifest with their tokens. Damaged files have been renamed to .bad.
   const std::map<std::string, StoredFile>& files() const { return files_; }
 
-  /// Writes a clone. `done` is called by poll(), with an error or an empty text.
+  /// Writes a clone to a file. poll() calls `done` with an error, or with an empty text on success.
   using Done = std::function<void(const std::string& error)>;
   void write(StoredFile file, std::unique_ptr<ServedSequence> clone, Done done);
-  /// Loads a file, after its parents. `done` is called by poll(); the sequence is null if the file
-  /// was damaged, in which case it is renamed to .bad and forgotten.
+  /// Loads a file, after the files that hold its first rows. poll() calls `done`. If a file is
+  /// damaged, the sequence is null, and the file is renamed to .bad and removed from the list.
   using Loaded = std::function<void(std::unique_ptr<ServedSequence>, const std::string& error)>;
   void load(const std::string& name, Loaded done);
-  /// Calls what is done. Returns whether there was anything.
+  /// Calls the `done` functions of completed work. Returns whether there were any.
   bool poll();
   bool busy() const;
 
-  /// Removes a file, unless others need its rows or documents need it. Returns whether it is gone.
+  /// Removes a file, unless other files or pins need it. Returns whether the file has been removed.
   bool remove(const std::string& name);
-  /// A document that needs the file: it stays until remove_pin().
+  /// Adds a pin (the id of a document) to a file. The file is kept until remove_pin().
   void add_pin(const std::string& name, const std::string& pin);
-  /// Returns the file that the document needed; empty: none.
+  /// Removes a pin. Returns the file that it was on, or an empty name.
   std::string remove_pin(const std::string& pin);
-  /// The file that a document needs, or null.
+  /// Returns the file with this pin, or null.
   const StoredFile* find_pin(const std::string& pin) const;
-  /// Lists `file` as the session of this name, and no other file. An empty `file`: none.
+  /// Makes `file` the only file of the named session. If `file` is empty, the session has no file.
   void take_session_name(const std::string& session, const std::string& file);
-  /// The file of a session, or null.
+  /// Returns the file of a session, or null.
   const std::string* find_session(const std::string& session) const;
   const StoredFile* find(const std::string& name) const;
 
   size_t bytes() const { return bytes_; }
   int damaged() const { return damaged_; }
   double bytes_per_second() const { return speed_; }
-  /// A name that no file has.
+  /// Returns a name that no file has.
   std::string new_name();
 
  private:
@@ -83,7 +85,7 @@ class DiskStore {
   std::map<std::string, StoredFile> files_;
   size_t bytes_ = 0;
   int damaged_ = 0;
-  double speed_ = 500e6;  ///< speed of the latest load or write, in bytes per second
+  double speed_ = 500e6;  ///< bytes per second of the most recent load or write
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

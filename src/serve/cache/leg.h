@@ -1,5 +1,6 @@
 #pragma once
-// The way in which the tokens of a sequence were read.
+// Describes how the tokens of a sequence were read. This determines whether results are bitwise
+// equal.
 
 #include <cstdint>
 #include <span>
@@ -7,18 +8,18 @@
 
 namespace longhaul::serve {
 
-/// A stretch of a sequence: one prefill, or decoded tokens.
+/// A stretch of a sequence that was read by one prefill, or by decoding.
 struct Leg {
-  int64_t end = 0;  ///< tokens of the sequence after it
+  int64_t end = 0;  ///< number of tokens of the sequence up to the end of the stretch
   bool decoded = false;
   bool operator==(const Leg&) const = default;
 };
 
-/// The first `tokens` tokens of a sequence with these legs.
+/// Returns the legs of the first `tokens` tokens.
 std::vector<Leg> first_legs(std::span<const Leg> legs, int64_t tokens);
-/// Tokens before the first decoded one.
+/// Returns the number of tokens before the first decoded one.
 int64_t prefilled_tokens(std::span<const Leg> legs);
-/// Adds a leg; neighbouring decoded legs become one.
+/// Appends a leg. If the last leg and the new one are both decoded, they become one.
 void add_leg(std::vector<Leg>& legs, Leg leg);
 
 }  // namespace longhaul::serve

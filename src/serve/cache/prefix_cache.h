@@ -1,5 +1,5 @@
 #pragma once
-// The prefix cache: trees of snapshots from which later prompts resume.
+// The prefix cache. It holds snapshots of sequences in trees, and later prompts resume from them.
 
 #include <functional>
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace longhaul::serve {
 
-/// A prompt as the cache sees it.
+/// A prompt for which the cache is searched.
 struct CacheQuery {
   std::string scope;  ///< API key and salt
   std::string method;
@@ -20,57 +20,60 @@ struct CacheQuery {
   std::span<const int32_t> prompt;
   std::span<const int64_t> cuts;  ///< cut_points() of the prompt
   int64_t instruction = 0;
-  bool memory_only = false;  ///< no snapshots that are only on disk
+  bool memory_only = false;  ///< ignores snapshots that are only on disk
 };
 
-/// The resume point of a prompt.
+/// The result of a search: where a prompt can resume.
 struct Resume {
-  std::shared_ptr<Snapshot> snapshot;  ///< null: nothing is reused
-  int64_t tokens = 0;                  ///< reused tokens
-  bool whole = false;                  ///< the whole prompt, with its logits
-  bool exact = true;                   ///< bit-identical to a cold prefill
-  bool dense = false;  ///< the snapshot is of dense attention, the prompt's method is another
-  /// A depth at which the prompt parts from cached ones and where a snapshot should be kept; 0:
-  /// none.
+  std::shared_ptr<Snapshot> snapshot;  ///< null: nothing can be reused
+  int64_t tokens = 0;                  ///< number of reused tokens
+  bool whole = false;                  ///< the whole prompt is reused, including its logits
+  bool exact = true;  ///< whether the result is bitwise equal to a prefill without a cache
+  /// The snapshot was read with dense attention, but the prompt uses another method.
+  bool dense = false;
+  /// The length at which the prompt diverges from cached prompts. A snapshot should be taken there.
+  /// 0: there is no such place.
   int64_t branch = 0;
 };
 
 class PrefixCache {
  public:
-  /// `exact`: only resume points that are bit-identical to a cold prefill (`--exact-cache`).
+  /// If `exact` is true (`--exact-cache`), only resume points whose results are bitwise equal to a
+  /// prefill without a cache are used.
   explicit PrefixCache(bool exact) : exact_(exact) {}
 
-  /// The best resume point. Counts as a use of the snapshot only when leased.
+  /// Returns the best resume point. A snapshot counts as used only after lease().
   Resume find(const CacheQuery& query) const;
-  /// As long as a job has a lease, the snapshot is not evicted.
+  /// Protects a snapshot from eviction until release(). Jobs that use a snapshot hold a lease.
   void lease(Snapshot& snapshot);
   void release(Snapshot& snapshot);
 
-  /// Adds a snapshot, unless there is one of the same tokens that is as good. Returns the one that
-  /// the tree has now; null if the sequence is too short to be worth it.
+  /// Adds a snapshot, unless there already is an equally good one with the same tokens. Returns the
+  /// snapshot that the tree holds now, or null if the sequence is too short to be cached.
   std::shared_ptr<Snapshot> insert(std::shared_ptr<Snapshot> snapshot);
-  /// Removes older snapshots that a longer one of the same conversation, at `snapshot`, makes
-  /// superfluous: those of at most `tokens` tokens.
+  /// Removes older snapshots of at most `tokens` tokens that `snapshot`, a longer one of the same
+  /// conversation, makes redundant.
   void drop_covered(const Snapshot& snapshot, int64_t tokens);
-  /// Evicts the snapshot with the least value; one that is also on disk can be found further on.
-  /// Returns whether there was one.
+  /// Evicts the snapshot with the lowest value from memory. If it is also on disk, it can still be
+  /// found. Returns whether a snapshot was evicted.
   bool evict(double now);
-  /// Removes all snapshots of these tokens and longer ones. Pinned ones stay. Returns their number.
+  /// Removes the snapshots of these tokens and of all longer prompts that begin with them. Pinned
+  /// snapshots stay. Returns the number of removed snapshots.
   int erase(const TreeKey& key, std::span<const int32_t> tokens);
   void remove(Snapshot& snapshot);
-  /// Frees the memory of all snapshots that are also on disk, except for those that jobs use.
+  /// Frees the memory of all snapshots that are also on disk, except for those with a lease.
   /// Returns their number.
   int unload_stored();
-  /// Gives a snapshot that was only on disk its sequence.
+  /// Sets the sequence of a snapshot that was only on disk.
   void fill(Snapshot& snapshot, std::unique_ptr<ServedSequence> sequence);
 
-  /// Called with the file of a snapshot that is no longer useful.
+  /// Called with the name of the file of a snapshot that is no longer useful.
   std::function<void(const std::string& file)> on_drop;
 
   size_t count() const { return all_.size(); }
-  /// Bytes beside the pages of keys and values.
+  /// Returns the bytes of the cache in addition to the pages of keys and values.
   size_t overhead() const { return overhead_; }
-  /// Bytes of keys and values in memory that cannot be evicted.
+  /// Returns the bytes of keys and values in memory that cannot be evicted.
   size_t leased_bytes() const { return leased_bytes_; }
   const std::vector<Snapshot*>& all() const { return all_; }
 
@@ -86,11 +89,11 @@ class PrefixCache {
   std::map<TreeKey, SnapshotTree> trees_;
   std::vector<Snapshot*> all_;
   size_t overhead_ = 0, leased_bytes_ = 0;
-  double clock_ = 0;  ///< greedy-dual: the value of the snapshot that was evicted last
+  double clock_ = 0;  ///< greedy-dual clock: the value of the most recently evicted snapshot
 };
 
-/// The tree in which a method's snapshots that any of its prompts can continue are kept: that of
-/// dense attention for the methods that read a prompt like it.
+/// Returns the method under whose name a snapshot is stored. It is dense attention for methods that
+/// read a prompt like dense attention. Their snapshots are shared.
 std::string shared_method(const std::string& method, const ResumeRule& rule);
 
 }  // namespace longhaul::serve

@@ -1,5 +1,6 @@
 #pragma once
-// The latest prompts of each key, with which a cache miss is explained. They outlive the snapshots.
+// Keeps the most recent prompts of each API key in order to explain cache misses. They are kept
+// longer than the snapshots.
 
 #include <deque>
 #include <string>
@@ -20,18 +21,19 @@ struct PromptRecord {
 
 class PromptHistory {
  public:
-  /// Adds tokens that were prefilled or decoded. Records that they continue are dropped.
+  /// Adds tokens that have been prefilled or decoded. Removes records that the new record
+  /// continues.
   void add(PromptRecord record);
-  /// Completes `report`, whose `reused` is set. Only texts of the same key appear in it.
-  /// `instruction`: length of the prompt's last message, which is new in every turn.
+  /// Fills in `report`, whose `reused` is already set. Only texts of the same API key appear in it.
+  /// `instruction` is the length of the prompt's last message, which is new in every turn.
   void explain(const PromptRecord& prompt, int64_t instruction, const ResumeRule& rule,
                const Tokenizer& tokenizer, CacheReport& report) const;
 
   size_t tokens() const { return tokens_; }
 
  private:
-  std::deque<PromptRecord> records_;  ///< oldest first
-  size_t tokens_ = 0;                 ///< in all records
+  std::deque<PromptRecord> records_;  ///< oldest record first
+  size_t tokens_ = 0;                 ///< number of tokens in all records
 };
 
 }  // namespace longhaul::serve

@@ -1,6 +1,6 @@
 #pragma once
-// A snapshot: a clone of a sequence that later prompts may continue, with the way in which its
-// tokens were read.
+// A snapshot: a clone of a sequence that later prompts may continue. It records how its tokens were
+// read.
 
 #include <compare>
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace longhaul::serve {
 
-/// Snapshots of two keys share nothing. The other settings that matter (model, KV type, chunk,
-/// adapters) are the same for all sequences of an engine.
+/// The key of a tree of snapshots. Snapshots with different keys share nothing. The other relevant
+/// settings (model, KV type, chunk, adapters) are the same for all sequences of an engine.
 struct TreeKey {
   std::string scope;   ///< API key and salt
-  std::string method;  ///< text of the attention method
+  std::string method;  ///< the attention method as a text
   int64_t angles = 0;  ///< EnginePort::angles_of
   auto operator<=>(const TreeKey&) const = default;
 };
@@ -26,29 +26,29 @@ struct TreeKey {
 struct TreeNode;
 
 struct Snapshot {
-  std::unique_ptr<ServedSequence> sequence;  ///< null: only on disk
+  std::unique_ptr<ServedSequence> sequence;  ///< null: the snapshot is only on disk
   std::vector<Leg> legs;
   TreeKey key;
-  double seconds = 0;         ///< computing time of all its tokens
-  double kept_until = 0;      ///< until then all others are evicted first
-  bool marked = false;        ///< stays when a longer snapshot covers it
-  bool cold = true;           ///< its prefilled tokens were read as without a cache
-  int64_t instruction = 0;    ///< length of the prompt's last message, for whole_prompt
-  bool whole_prompt = false;  ///< it has the logits after a prompt
-  int leases = 0;             ///< jobs that share its pages
-  int pins = 0;               ///< documents and sessions: never evicted
+  double seconds = 0;         ///< computing time of all tokens
+  double kept_until = 0;      ///< until this time, all other snapshots are evicted first
+  bool marked = false;        ///< kept even if a longer snapshot makes it redundant
+  bool cold = true;           ///< its tokens were prefilled in the same way as without a cache
+  int64_t instruction = 0;    ///< length of the prompt's last message, if whole_prompt is true
+  bool whole_prompt = false;  ///< it has the logits after the last token of a prompt
+  int leases = 0;             ///< number of jobs that share its pages
+  int pins = 0;  ///< number of documents and sessions that need it; it is then never evicted
 
-  // These belong to the cache.
+  // Members that belong to the cache.
   TreeNode* node = nullptr;
   size_t kv_bytes = 0, own_bytes = 0, overhead = 0;
   double uses = 1, priority = 0;
 
-  // On disk (DiskStore).
-  std::string file;                    ///< empty: none
-  std::vector<int32_t> stored_tokens;  ///< while it is only on disk
+  // Members about the copy on disk (DiskStore).
+  std::string file;                    ///< empty: there is no file
+  std::vector<int32_t> stored_tokens;  ///< set while it is only on disk
   size_t stored_bytes = 0;
   bool loading = false, writing = false;
-  bool unwritable = false;  ///< an attempt failed
+  bool unwritable = false;  ///< an attempt to write it has failed
 
   std::span<const int32_t> tokens() const {
     return sequence != nullptr ? sequence->tokens() : std::span<const int32_t>(stored_tokens);

@@ -12,8 +12,9 @@ namespace longhaul::serve {
 struct TreeNode {
   TreeNode* parent = nullptr;
   std::vector<int32_t> edge;  ///< tokens between the parent and this node
-  int64_t depth = 0;          ///< tokens from the root
-  std::map<int32_t, std::unique_ptr<TreeNode>> children;  ///< by the first token of their edge
+  int64_t depth = 0;          ///< number of tokens from the root
+  /// By the first token of the child's edge.
+  std::map<int32_t, std::unique_ptr<TreeNode>> children;
   std::shared_ptr<Snapshot> snapshot;
 
   bool is_leaf() const { return children.empty(); }
@@ -21,26 +22,28 @@ struct TreeNode {
 
 class SnapshotTree {
  public:
-  /// The way of a prompt through the tree.
+  /// The path of a prompt through the tree.
   struct Path {
-    std::vector<TreeNode*> nodes;  ///< nodes whose tokens all begin the prompt, without the root
-    int64_t common = 0;            ///< tokens that the prompt shares with the tree
-    /// The node within or after whose edge the way ends: everything below it shares `common`
-    /// tokens with the prompt. Null if the tree is empty.
+    /// Nodes whose tokens are all a prefix of the prompt, without the root.
+    std::vector<TreeNode*> nodes;
+    int64_t common = 0;  ///< number of tokens that the prompt shares with the tree
+    /// The node at the end of the path, or the node on whose edge the path ends. All nodes below it
+    /// share `common` tokens with the prompt. Null if the tree is empty.
     TreeNode* below = nullptr;
-    bool goes_on = false;  ///< the tree has other tokens after the common ones
+    bool goes_on = false;  ///< the tree continues with other tokens after the common ones
   };
   Path walk(std::span<const int32_t> prompt) const;
 
-  /// The node with exactly these tokens, which are not empty.
+  /// Returns the node with exactly these tokens, and creates it if necessary. `tokens` is not
+  /// empty.
   TreeNode* make(std::span<const int32_t> tokens);
-  /// Removes the node's snapshot, and the nodes that no longer lead to one.
+  /// Removes the snapshot of the node, and all nodes that no longer lead to a snapshot.
   void remove(TreeNode* node);
 
   bool empty() const { return root_.children.empty(); }
-  /// Snapshots below a node, at most `most`, the nearest first in each branch.
+  /// Returns at most `most` snapshots below a node, the nearest of each branch first.
   static std::vector<Snapshot*> below(const TreeNode& node, size_t most);
-  /// The nearest snapshot above a node, or null.
+  /// Returns the nearest snapshot above a node, or null.
   static const Snapshot* above(const TreeNode& node);
 
  private:

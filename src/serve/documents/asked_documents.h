@@ -1,5 +1,5 @@
 #pragma once
-// Documents in the bodies of chat requests.
+// Reads references to documents in the bodies of chat requests.
 
 #include <string>
 #include <vector>
@@ -9,25 +9,25 @@
 
 namespace longhaul::serve {
 
-/// Resolves "documents" and the file parts of messages. The texts of the documents are put before
-/// the content of the first user message, as `longhaul run -f` does it, whose member
-/// "leading_bytes" receives their length; file parts become text parts. Without a system message
-/// that of the first document is added, and without an attention method its method. Throws
-/// ApiError, and DocumentIsConverted.
+/// Resolves the member "documents" and the file parts of messages. The texts of the documents are
+/// inserted before the content of the first user message, as in `longhaul run -f`. The member
+/// "leading_bytes" of this message is set to their length. File parts become text parts. If there
+/// is no system message, that of the first document is added. If the request names no attention
+/// method, the document's method is used. Throws ApiError, and DocumentIsConverted.
 std::vector<QuestionDocument> take_documents(const ServedModel& model, const std::string& key,
                                              Json& body);
 
 struct Conversation;
-/// Resolves "documents" in the body of another API, for its conversation. An attention method that
-/// comes from a document is written to the body.
+/// Resolves "documents" in the body of a request of another API, and inserts the texts into its
+/// conversation. If an attention method comes from a document, it is written to the body.
 std::vector<QuestionDocument> take_documents(const ServedModel& model, const std::string& key,
                                              Json& body, Conversation& conversation);
 
-/// Gives the documents to the request, and their gates to its job.
+/// Adds the documents to the request, and their gates to its job.
 void use_documents(std::vector<QuestionDocument> documents, GenerationRequest& request, Job& job);
 
 /// Removes "leading_bytes" from the messages. Returns the content of the last user message without
-/// its leading documents.
+/// the documents before it.
 std::string question_after_documents(Json& messages);
 
 }  // namespace longhaul::serve

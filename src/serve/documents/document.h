@@ -1,5 +1,5 @@
 #pragma once
-// A document of a client: its text, and the state of its prefill.
+// A document of a client: its text and the state of its prefill.
 
 #include <chrono>
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace longhaul::serve {
 
-/// The text of a document, which does not change. Forks share it.
+/// The text of a document, which never changes. Forks of the document share it.
 struct DocumentText {
   explicit DocumentText(Document converted, std::vector<std::string> remarks = {})
       : document(std::move(converted)), warnings(std::move(remarks)), places(document.text) {}
@@ -29,28 +29,29 @@ struct DocumentText {
 enum class DocumentStatus : uint8_t { kConverting, kQueued, kReading, kReady, kFailed };
 std::string_view name_of(DocumentStatus status);
 
-/// The wishes of the client that added a document.
+/// Properties that the client specified when it added a document.
 struct DocumentWish {
   std::string name;
-  std::string attention;  ///< text of the method
-  std::string system;     ///< system message before the document
+  std::string attention;  ///< attention method as a text
+  std::string system;     ///< system message that precedes the document
   bool persist = false;
-  bool is_file = false;  ///< a file of /v1/files: converted, but not prefilled
+  bool is_file = false;  ///< a file of /v1/files, which is converted but not prefilled
   std::string purpose;   ///< "purpose" of a file
 };
 
-/// Access only under the lock of the store that owns it, except for members that never change.
+/// A document of the server. Members may be accessed only under the lock of the store, except those
+/// that never change.
 struct ServedDocument {
-  // Never change.
+  // Members that never change.
   std::string id, key;
   int64_t created = 0;
   DocumentWish wish;
   std::shared_ptr<PrefillGate> gate = std::make_shared<PrefillGate>();
 
   DocumentStatus status = DocumentStatus::kConverting;
-  std::shared_ptr<const DocumentText> text;  ///< null while it is converted
-  std::vector<int32_t> tokens;               ///< the prefix that questions share
-  int64_t text_begin = 0;                    ///< the first of them that belongs to the text
+  std::shared_ptr<const DocumentText> text;  ///< null while the document is being converted
+  std::vector<int32_t> tokens;  ///< the common prefix of all prompts about the document
+  int64_t text_begin = 0;       ///< index of the first token of the document's text
   PromptProgress progress;
   std::optional<double> seconds_left;
   PrefillTime time{0};
@@ -58,10 +59,10 @@ struct ServedDocument {
   std::optional<JobError> error;
   std::vector<std::string> warnings;
   std::shared_ptr<const RetentionMap> map;
-  std::shared_ptr<Job> job;  ///< the prefill; null: there is none
+  std::shared_ptr<Job> job;  ///< job of the prefill; null: there is none
   std::vector<std::shared_ptr<http::EventStream>> watchers;
   bool deleted = false;
-  bool saved = false;  ///< its snapshot is on disk too (DocumentWish::persist)
+  bool saved = false;  ///< the snapshot is also on disk (DocumentWish::persist)
 };
 
 }  // namespace longhaul::serve

@@ -1,5 +1,5 @@
 #pragma once
-// The paths /v1/documents and /v1/files.
+// Implements the paths /v1/documents and /v1/files.
 
 #include <functional>
 #include <memory>
@@ -12,12 +12,12 @@
 
 namespace longhaul::serve {
 
-/// Functions of the server that the paths need.
+/// Functions of the server that these paths use.
 struct DocumentHost {
   /// Throws ApiError while there is no model.
   std::function<std::shared_ptr<ServedModel>()> model;
   std::function<std::string(const http::HttpRequest&)> key_name;
-  /// Runs a task on a text thread. Returns false if too many wait.
+  /// Runs a task on a thread of the text pool. Returns false if too many tasks wait.
   std::function<bool(std::function<void()>)> run;
 };
 
@@ -27,17 +27,18 @@ class DocumentApi : public DocumentSource {
               std::shared_ptr<const ConverterProcess> converter);
 
   void add_routes(http::Router& router);
-  /// Lists the documents that earlier processes have kept in the folder of the model's cache. Those
-  /// without a snapshot are prefilled again. Call it before the scheduler runs. `log` may be null.
+  /// Adds the documents that earlier processes stored in the folder of the model's cache. Documents
+  /// without a snapshot are prefilled again. Call this before the scheduler runs. `log` may be
+  /// null.
   void restore(const std::shared_ptr<ServedModel>& model,
                const std::function<void(const std::string& line)>& log);
-  /// Ends the threads that convert documents, and the process.
+  /// Ends the threads that convert documents, and the converter process.
   void stop() { reader_.stop(); }
   DocumentStore& store() { return store_; }
-  /// Whether documents can be converted.
+  /// Returns whether documents can be converted.
   bool can_convert() const { return reader_.alive(); }
 
-  // DocumentSource.
+  // Implementation of DocumentSource.
   std::shared_ptr<ServedDocument> find(const std::string& key,
                                        const std::string& id) const override;
   QuestionDocument look(const ServedDocument& document) const override;

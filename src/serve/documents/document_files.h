@@ -1,6 +1,6 @@
 #pragma once
-// Documents in the folder of `--cache-dir`: one file for each, with its text and tokens. Their
-// snapshots are beside them (DiskStore).
+// Stores documents in the folder of `--cache-dir`. Each has one file with its text and tokens.
+// DiskStore stores their snapshots in the same folder.
 
 #include <filesystem>
 #include <functional>
@@ -12,17 +12,18 @@
 
 namespace longhaul::serve {
 
-/// A document as its file has it. The tokens and the map belong to the model that wrote them.
+/// A document as it is stored in a file. Its tokens and its map are only valid for the model that
+/// computed them.
 struct StoredDocument {
   std::string id, key;
   int64_t created = 0;
   DocumentWish wish;
   std::shared_ptr<const DocumentText> text;
-  uint64_t fingerprint = 0;  ///< model and settings
+  uint64_t fingerprint = 0;  ///< hash of the model and settings
   std::vector<int32_t> tokens;
   int64_t text_begin = 0;
   size_t kv_bytes = 0;
-  std::shared_ptr<const RetentionMap> map;  ///< null until the document has been read
+  std::shared_ptr<const RetentionMap> map;  ///< null until the document has been prefilled
 };
 
 class DocumentFiles {
@@ -31,11 +32,12 @@ class DocumentFiles {
       : folder_(std::move(folder)), fingerprint_(fingerprint) {}
 
   uint64_t fingerprint() const { return fingerprint_; }
-  /// Writes the document. It is on the disk afterwards, and a process that is killed meanwhile
-  /// leaves the former file or none. Throws UserError.
+  /// Writes the document and waits until it is on the disk. If the process is killed meanwhile, the
+  /// previous file, if any, remains intact. Throws UserError.
   void write(const StoredDocument& document) const;
   void remove(const std::string& id) const;
-  /// All documents, oldest first. Damaged files are renamed to .bad and reported.
+  /// Returns all documents, oldest first. Damaged files are renamed to .bad and reported to
+  /// `damaged`.
   std::vector<StoredDocument> read(
       const std::function<void(const std::string& problem)>& damaged) const;
 

@@ -1,5 +1,5 @@
 #pragma once
-// Bodies of requests that add documents.
+// Reads the bodies of requests that add documents.
 
 #include <optional>
 #include <string>
@@ -15,18 +15,19 @@ struct DocumentForm {
   DocumentWish wish;
   std::optional<std::string> text;     ///< "text" of a JSON body
   std::optional<std::string> file_id;  ///< "file_id" of a JSON body
-  std::string bytes;                   ///< the file of a form
+  std::string bytes;                   ///< contents of the file in a form body
   PageRanges pages;
 };
 
-/// Reads the body of POST /v1/documents, which is emptied. Throws ApiError.
+/// Reads the body of POST /v1/documents. The body is empty afterwards. Throws ApiError.
 DocumentForm read_document_form(const ServedModel& model, http::HttpRequest& request);
-/// Reads the body of POST /v1/files.
+/// Reads the body of POST /v1/files. Throws ApiError.
 DocumentForm read_file_form(http::HttpRequest& request);
 
-/// The text of the method that a client names; the server's own if it names none. Throws ApiError.
+/// Returns the attention method that the client names, as a text. If it names none, returns the
+/// server's default. Throws ApiError.
 std::string checked_attention(const ServedModel& model, const std::string& attention);
-/// A file's name without folders and control characters, at most 255 bytes.
+/// Returns the name of a file without folders and control characters, at most 255 bytes.
 std::string file_name_of(std::string_view name);
 
 }  // namespace longhaul::serve

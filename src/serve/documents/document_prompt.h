@@ -1,5 +1,5 @@
 #pragma once
-// The part of a prompt that all questions about a document share.
+// Computes the prefix that all prompts about a document share.
 
 #include <cstdint>
 #include <optional>
@@ -13,10 +13,10 @@ namespace longhaul::serve {
 
 struct DocumentPrefix {
   std::vector<int32_t> tokens;
-  int64_t text_begin = 0;  ///< the first token of the text
+  int64_t text_begin = 0;  ///< index of the first token of the document's text
 };
 
-/// A prompt that could not be read even alone.
+/// Thrown for a prompt that could not be read even if it were the only one.
 class RefusedPrompt : public std::runtime_error {
  public:
   explicit RefusedPrompt(JobError reason)
@@ -25,16 +25,17 @@ class RefusedPrompt : public std::runtime_error {
   JobError error;
 };
 
-/// Tokens of the system message, if any, and the text, as every chat request with the document
-/// renders them before its question. Throws ApiError if the model has no chat template.
+/// Returns the tokens of the system message (if any) and of the text. They are a prefix of every
+/// chat prompt that asks about the document. Throws ApiError if the model has no chat template.
 DocumentPrefix document_prefix(const ServedModel& model, const std::string& system,
                                const std::string& text);
 
-/// Joins the texts of documents as they stand before the question of the first message.
+/// Joins the texts of documents in the form in which they precede the question.
 std::string joined_documents(const std::vector<std::string>& texts);
 
-/// The reason why a prompt could not be read even alone: too long for the context, or too large for
-/// the memory. The error names methods of the server that would fit.
+/// Returns the reason why a prompt could not be read even if it were the only one: it is too long
+/// for the context or too large for the memory. The error names methods of the server with which it
+/// would fit.
 std::optional<JobError> prompt_refusal(const ServedModel& model, const MethodSpec& attention,
                                        int64_t tokens);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Converts documents, and prefills them one after the other as prompts of low priority.
+// Converts documents, and prefills them one after another as prompts of low priority.
 
 #include <condition_variable>
 #include <deque>
@@ -19,37 +19,39 @@ namespace longhaul::serve {
 
 class DocumentReader {
  public:
-  /// `converter`: null if there is no process for it.
+  /// `converter` is null if documents cannot be converted.
   DocumentReader(DocumentStore& store, std::shared_ptr<const ConverterProcess> converter);
   ~DocumentReader();
-  /// Ends all threads. Conversions that run are given up.
+  /// Ends all threads. Running conversions are abandoned.
   void stop();
 
-  /// The bytes of a document that is to be converted.
+  /// The bytes of a document before its conversion.
   struct Source {
     std::string bytes;
     PageRanges pages;
   };
-  /// Converts the document in the background and prefills it. `exchange` is answered after the
-  /// conversion, or after two seconds.
+  /// Converts the document in the background and then prefills it. The request of `exchange` is
+  /// answered after the conversion, or after two seconds if the conversion takes longer.
   void convert(std::shared_ptr<const ServedModel> model, std::shared_ptr<ServedDocument> document,
                Source source, std::shared_ptr<http::Exchange> exchange);
-  /// From now on documents that shall persist are written to these files.
+  /// Sets the files to which documents with DocumentWish::persist are written from now on.
   void keep_in(std::shared_ptr<const DocumentFiles> files) { files_ = std::move(files); }
   bool keeps_files() const { return files_ != nullptr; }
-  /// Adds a document of an earlier process. It is prefilled again if its snapshot is not on disk.
+  /// Adds a document of an earlier process. If its snapshot is not on disk, the document is
+  /// prefilled again.
   void restore(const std::shared_ptr<const ServedModel>& model, StoredDocument stored);
-  /// Prefills a document again because its snapshot could not be loaded.
+  /// Prefills a document again. It is called if the snapshot could not be loaded.
   void read_again(const std::string& id);
-  /// Prefills a document whose text is known. Throws ApiError if that is not possible.
+  /// Prefills a document whose text is known. Throws ApiError if this is not possible.
   void prefill(std::shared_ptr<const ServedModel> model, std::shared_ptr<ServedDocument> document,
                std::shared_ptr<const DocumentText> text);
-  /// Forgets a document that was deleted.
+  /// Stops all work on a document that was deleted.
   void forget(const std::shared_ptr<ServedDocument>& document);
-  /// Calls `task` when the document is no longer being converted; at once if it is not.
+  /// Calls `task` when the conversion of the document has ended. If it is not being converted,
+  /// calls `task` at once.
   void when_converted(const std::shared_ptr<ServedDocument>& document, std::function<void()> task);
 
-  /// Whether documents can be converted.
+  /// Returns whether documents can be converted.
   bool alive() const { return converter_ != nullptr && converter_->alive(); }
 
  private:
@@ -83,22 +85,23 @@ class DocumentReader {
 
   DocumentStore& store_;
   std::shared_ptr<const ConverterProcess> converter_;
-  std::shared_ptr<const DocumentFiles> files_;  ///< null: documents are in memory only
-  std::weak_ptr<const ServedModel> model_;      ///< model of the documents in files_
+  std::shared_ptr<const DocumentFiles> files_;  ///< null: documents are kept in memory only
+  std::weak_ptr<const ServedModel> model_;      ///< model to which the documents in files_ belong
   PendingAnswers answers_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Conversion> conversions_;
-  size_t waiting_bytes_ = 0;  ///< bytes of the documents in conversions_
+  size_t waiting_bytes_ = 0;  ///< total size of the documents in conversions_
   std::deque<Prefill> prefills_;
-  std::deque<std::shared_ptr<ServedDocument>> unwritten_;  ///< their files have to be written anew
+  /// Documents whose files must be written again.
+  std::deque<std::shared_ptr<ServedDocument>> unwritten_;
   bool prefilling_ = false, stopping_ = false;
   std::vector<std::pair<std::weak_ptr<ServedDocument>, std::function<void()>>> waiters_;
   std::vector<std::thread> threads_;
 };
 
-/// The refusal that a failed conversion becomes.
+/// Returns the error that is reported to the client if a conversion fails.
 JobError error_of_document(const DocumentError& error);
 
 }  // namespace longhaul::serve

@@ -1,5 +1,5 @@
 #pragma once
-// Finds passages of a document that contain a text.
+// Finds the passages of a document that contain a given text.
 
 #include <string>
 #include <string_view>
@@ -10,12 +10,13 @@
 namespace longhaul::serve {
 
 struct FoundPassages {
-  bool exact = true;  ///< they contain the text; false: none does, they share words with it
+  bool exact = true;  ///< true: the passages contain the text; false: they only share words with it
   std::vector<ByteRange> ranges;
 };
 
-/// At most `most` sentences of `text` that contain `wanted`, in their order; letters of any case
-/// and any blanks are equal. If there are none: those that share most of its words, best first.
+/// Returns at most `most` sentences of `text` that contain `wanted`, in their order. Case is
+/// ignored, and all kinds of blanks are equal. If no sentence contains it, returns those that share
+/// most of its words, the best first.
 FoundPassages find_passages(std::string_view text, std::string_view wanted, size_t most);
 
 }  // namespace longhaul::serve

@@ -1,5 +1,5 @@
 #pragma once
-// The documents and files of all clients.
+// Holds the documents and files of all clients.
 
 #include <functional>
 #include <map>
@@ -16,7 +16,7 @@ namespace longhaul::serve {
 
 struct StoreLimits {
   size_t documents = 4096;
-  size_t text_bytes = size_t{2} << 30;  ///< texts of all documents together
+  size_t text_bytes = size_t{2} << 30;  ///< limit of the texts of all documents together
 };
 
 class DocumentStore {
@@ -26,42 +26,44 @@ class DocumentStore {
 
   using Change = std::function<void(ServedDocument&)>;
 
-  /// Adds a document. Throws ApiError 429 if there are too many.
+  /// Adds a document. Throws ApiError with status 429 if there are too many.
   std::shared_ptr<ServedDocument> add(const std::string& key, DocumentWish wish);
-  /// Adds a document that existed before the server was restarted.
+  /// Adds a document that was stored before the server was restarted.
   void add_existing(std::shared_ptr<ServedDocument> document);
-  /// Throws ApiError 404, in the same words whether the id is unknown, deleted, or of another key.
+  /// Returns a document. Throws ApiError with status 404. The message is the same for an id that is
+  /// unknown, deleted, or of another API key.
   std::shared_ptr<ServedDocument> find(const std::string& key, const std::string& id,
                                        bool is_file = false) const;
-  /// A document or a file, for questions.
+  /// Returns the document or file with this id. Throws ApiError with status 404.
   std::shared_ptr<ServedDocument> find_any(const std::string& key, const std::string& id) const;
-  /// A document of any key; null: there is none.
+  /// Returns the document with this id, whichever key it has, or null if there is none.
   std::shared_ptr<ServedDocument> find_of_any_key(const std::string& id) const;
   std::vector<std::shared_ptr<ServedDocument>> list(const std::string& key, bool files) const;
-  /// Removes it and tells everybody who waits. Throws ApiError 404. Returns the removed document.
+  /// Removes a document and informs all clients that wait for it. Throws ApiError with status 404.
+  /// Returns the removed document.
   std::shared_ptr<ServedDocument> remove(const std::string& key, const std::string& id,
                                          bool is_file);
 
-  /// Removes a document that could not be added; does nothing if it was removed already.
+  /// Removes a document that could not be added. Does nothing if it has already been removed.
   void drop(ServedDocument& document);
 
-  /// Changes a document and sends its new state to the clients that watch it. Does nothing after
-  /// its deletion. Returns whether it changed anything.
+  /// Changes a document and sends its new state to the clients that watch it. Does nothing if the
+  /// document has been deleted. Returns whether anything changed.
   bool change(ServedDocument& document, const Change& change);
-  /// Calls `look` with the document under the lock.
+  /// Calls `look` with the document while the lock is held.
   void look(const ServedDocument& document,
             const std::function<void(const ServedDocument&)>& look) const;
-  /// Throws ApiError 429 if another text of this size is too much.
+  /// Throws ApiError with status 429 if there is no room for another text of this size.
   void check_room(size_t text_bytes) const;
 
-  /// Keeps the speed of a finished prefill of dense attention for forecasts.
+  /// Records the speed of a completed prefill with dense attention. It is used for forecasts.
   void measured(const PrefillTime& time);
-  /// See DocumentSource.
+  /// Implements DocumentSource::seconds_to_read().
   std::optional<double> seconds_to_read(int64_t tokens, int64_t reach) const;
 
-  /// The document as clients see it.
+  /// Returns the document as clients see it.
   Json json(const ServedDocument& document) const;
-  /// Sends the document's state now and at each change, until it is ready or has failed.
+  /// Sends the state of the document now and after each change, until it is ready or has failed.
   void watch(ServedDocument& document, std::shared_ptr<http::EventStream> events);
 
  private:
@@ -73,13 +75,13 @@ class DocumentStore {
   StoreLimits limits_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<ServedDocument>> documents_;
-  std::vector<std::string> order_;  ///< ids, oldest first
+  std::vector<std::string> order_;  ///< ids, oldest document first
   std::optional<PrefillTime> speed_;
 };
 
-/// The error of a document that was deleted while somebody waited for it.
+/// Returns the error for clients that wait for a document when it is deleted.
 JobError deleted_error(const std::string& id);
-/// The error that ApiError and JobError become in a document object.
+/// Returns the error member of a document object.
 Json json_of_error(const JobError& error);
 
 }  // namespace longhaul::serve

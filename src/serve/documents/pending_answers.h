@@ -1,6 +1,6 @@
 #pragma once
-// Answers to requests that add a document: they wait a moment for the end of its conversion, so
-// that most problems are answered with a status of their own.
+// Delays the answers to requests that add a document for a moment. If the conversion fails quickly,
+// the answer can then report the problem with its own status.
 
 #include <chrono>
 #include <condition_variable>
@@ -22,10 +22,11 @@ class PendingAnswers {
   PendingAnswers();
   ~PendingAnswers();
 
-  /// Answers with `late` after `wait`, unless take() comes first.
+  /// Sends the response that `late` makes after `wait`, unless take() is called earlier.
   void add(const std::string& id, std::shared_ptr<http::Exchange> exchange, Make late,
            std::chrono::milliseconds wait);
-  /// The request that waits for this document, which the caller answers; null if it has its answer.
+  /// Returns the waiting request of this document, which the caller must answer. Returns null if it
+  /// has been answered.
   std::shared_ptr<http::Exchange> take(const std::string& id);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// The documents that a request names.
+// Finds the documents that a request names.
 
 #include <functional>
 #include <memory>
@@ -10,52 +10,54 @@
 
 namespace longhaul::serve {
 
-/// A document as a question uses it.
+/// A document as a request uses it.
 struct QuestionDocument {
   std::string id, attention, system;
   bool is_file = false;
-  std::shared_ptr<const DocumentText> text;  ///< null while it is converted
+  std::shared_ptr<const DocumentText> text;  ///< null while the document is being converted
   std::shared_ptr<PrefillGate> gate;
   std::optional<JobError> error;
-  int64_t tokens = 0;  ///< length of the prefix that questions share
-  bool cites = false;  ///< sentences of the reply cite it (serve/output/citations.h)
-  std::string title;   ///< as the client calls it; empty: the document has a name, or none
-  int number = 0;      ///< its index among the documents in the messages
+  int64_t tokens = 0;  ///< length of the common prefix of prompts about the document
+  bool cites = false;  ///< sentences of the reply cite the document (serve/output/citations.h)
+  /// Title that the client gave; empty: the name of the document, if any, is used.
+  std::string title;
+  int number = 0;  ///< index among the documents in the messages
 };
 
-/// Finds a file or a document by its id. Throws ApiError and DocumentIsConverted.
+/// Returns the file or document with an id. Throws ApiError and DocumentIsConverted.
 using DocumentLookup = std::function<QuestionDocument(const std::string& id)>;
 
 class DocumentSource {
  public:
   virtual ~DocumentSource() = default;
-  /// Throws ApiError 404.
+  /// Returns the document with this id. Throws ApiError with status 404.
   virtual std::shared_ptr<ServedDocument> find(const std::string& key,
                                                const std::string& id) const = 0;
   virtual QuestionDocument look(const ServedDocument& document) const = 0;
-  /// Seconds in which the server reads a text of this many tokens, each of which sees at most
-  /// `reach` tokens back; none before it has measured its speed.
+  /// Returns the expected prefill time in seconds of a text with this many tokens. Each token sees
+  /// at most `reach` earlier tokens. The result is empty until the server has measured its speed.
   virtual std::optional<double> seconds_to_read(int64_t tokens, int64_t reach) const = 0;
-  /// Calls `task` when the document is no longer being converted.
+  /// Calls `task` when the conversion of the document has ended.
   virtual void when_converted(const std::shared_ptr<ServedDocument>& document,
                               std::function<void()> task) = 0;
 };
 
-/// Thrown by readers of requests: the request has to be read again after the conversion of a
-/// document.
+/// Thrown by functions that read requests. The request must be read again when the conversion of
+/// the document has ended.
 struct DocumentIsConverted {
   std::shared_ptr<ServedDocument> document;
 };
 
-/// The documents with these ids, in order. Throws ApiError, also for a document that failed, and
-/// DocumentIsConverted.
+/// Returns the documents with these ids, in this order. Throws ApiError, also if a document has
+/// failed, and DocumentIsConverted.
 std::vector<QuestionDocument> question_documents(DocumentSource* source, const std::string& key,
                                                  const std::vector<std::string>& ids);
 
-/// Finds files and documents of a key.
+/// Returns a function that finds files and documents of an API key.
 DocumentLookup lookup_of(DocumentSource* source, const std::string& key);
 
-/// Tokens of the document's prefix. Throws ApiError if there is no such document, or no text yet.
+/// Returns the number of tokens of the document's prefix. Throws ApiError if there is no such
+/// document or if it has no text yet.
 int64_t tokens_of_document(DocumentSource* source, const std::string& key, const std::string& id);
 
 }  // namespace longhaul::serve

@@ -1,5 +1,5 @@
 #pragma once
-// Places in a document's text: characters (Unicode code points) instead of bytes, and pages.
+// Converts between bytes, characters (Unicode code points) and pages of a document's text.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,27 +10,28 @@ namespace longhaul::serve {
 
 struct PagePlace {
   int64_t page = 0;
-  size_t begin = 0;  ///< character of its line "[page N]"
+  size_t begin = 0;  ///< character index of the page's line "[page N]"
 };
 
 class TextPlaces {
  public:
-  /// `text` must be valid UTF-8. Lines "[page N]" begin pages.
+  /// `text` must be valid UTF-8. A line "[page N]" begins a page.
   explicit TextPlaces(std::string_view text);
 
   size_t characters() const { return characters_; }
-  /// The number of characters before a byte of the text.
+  /// Returns the number of characters before byte `byte` of the text.
   size_t character_of(std::string_view text, size_t byte) const;
-  /// The first byte of a character; text.size() for the end and beyond.
+  /// Returns the index of the first byte of a character. At and beyond the end, it is text.size().
   size_t byte_of(std::string_view text, size_t character) const;
   const std::vector<PagePlace>& pages() const { return pages_; }
-  /// The page that contains a character; 0: there are no pages, or the first one begins later.
+  /// Returns the number of the page that contains a character. The result is 0 if there are no
+  /// pages, or if the character is before the first page.
   int64_t page_of(size_t character) const;
 
  private:
   static constexpr size_t kStep = 1024;  // bytes between two entries of before_
 
-  std::vector<size_t> before_;  ///< characters before byte i * kStep
+  std::vector<size_t> before_;  ///< number of characters before byte i * kStep
   size_t characters_ = 0;
   std::vector<PagePlace> pages_;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Readers of the inside of one call, byte by byte.
+// Parses the inside of one tool call, byte by byte.
 
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@ class CallSink {
  public:
   virtual ~CallSink() = default;
   virtual void begin(const std::string& name) = 0;
-  virtual void id(const std::string& id) = 0;  ///< before begin(), if at all
+  virtual void id(const std::string& id) = 0;  ///< is called before begin() if the call has an id
   virtual void arguments(std::string_view piece) = 0;
 };
 
@@ -24,22 +24,22 @@ class CallReader {
   enum class Result : uint8_t {
     kMore,
     kDone,    ///< the call ends with this byte
-    kBroken,  ///< this byte cannot follow; it has not been read
+    kBroken,  ///< this byte cannot follow; it has not been consumed
   };
   virtual ~CallReader() = default;
   virtual Result push(char c) = 0;
-  /// Whether the reply may end here, because only closing marks are missing.
+  /// Returns whether the reply may end here, because only closing marks are missing.
   virtual bool may_end() const { return false; }
 };
 
-/// {"name": NAME, "arguments": {...}} with members in any order, also as {"function": {...}}.
-/// `known`: only these functions are calls; null: all.
+/// Reads {"name": NAME, "arguments": {...}} or {"function": {...}} with the same members. The
+/// members may be in any order. If `known` is not null, only calls of these functions are accepted.
 std::unique_ptr<CallReader> json_call_reader(CallSink& sink, const OfferedTools* known);
-/// NAME[ARGS]{...}, NAME[CALL_ID]ID[ARGS]{...} or NAME{...}.
+/// Reads NAME[ARGS]{...}, NAME[CALL_ID]ID[ARGS]{...} or NAME{...}.
 std::unique_ptr<CallReader> named_call_reader(CallSink& sink);
-/// NAME><parameter=KEY>VALUE</parameter></function>, after <function=.
+/// Reads NAME><parameter=KEY>VALUE</parameter></function>, which follows <function=.
 std::unique_ptr<CallReader> tagged_call_reader(CallSink& sink, const OfferedTools& tools);
-/// One JSON value: the arguments of a call whose name is known.
+/// Reads one JSON value: the arguments of a call whose name is already known.
 std::unique_ptr<CallReader> arguments_reader(CallSink& sink);
 
 }  // namespace longhaul::serve

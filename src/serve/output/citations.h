@@ -1,6 +1,6 @@
 #pragma once
-// Citations: the passages of documents that a sentence of a reply draws on, known as soon as the
-// sentence has been written.
+// Determines citations: the passages of documents on which a sentence of a reply is based. They are
+// known as soon as the sentence has been written.
 
 #include <memory>
 #include <span>
@@ -15,24 +15,24 @@ namespace longhaul::serve {
 struct CitedPassage {
   const QuestionDocument* document = nullptr;
   std::string text;
-  size_t from = 0, to = 0;  ///< characters of the document
-  int64_t page = 0;         ///< 0: none
-  double share = 0;         ///< its share of the attention on the documents
+  size_t from = 0, to = 0;  ///< range of characters of the document
+  int64_t page = 0;         ///< page number; 0: the document has no pages
+  double share = 0;         ///< share of the sentence's attention to the documents
 };
 
 struct Citation {
-  ByteRange sentence;  ///< in the part of the reply
+  ByteRange sentence;  ///< range in the part of the reply
   std::vector<CitedPassage> passages;
 };
 
 class Citations {
  public:
-  /// `documents`: in the order of the prompt.
+  /// `documents` are in the order of the prompt.
   Citations(const Tokenizer& tokenizer, std::span<const int32_t> prompt,
             std::vector<QuestionDocument> documents, double least_share);
 
-  /// The passages that tokens [begin, end) of the reply draw on, best first. Empty if none of them
-  /// stands out.
+  /// Returns the passages on which tokens [begin, end) of the reply are based, best first. The
+  /// result is empty if no passage receives much more attention than the others.
   std::vector<CitedPassage> of(const SourceWatch& watch, std::span<const int32_t> reply,
                                size_t begin, size_t end) const;
 
@@ -42,14 +42,15 @@ class Citations {
   double least_share_;  ///< least share of a passage that is cited
 };
 
-/// Prepares a request whose sentences cite documents: those of `request.documents` with `cites`.
-/// Does nothing if there are none. `job` has its prompt.
+/// Prepares a request for citations. Sentences cite those of `request.documents` whose `cites` is
+/// true. Does nothing if there are none. The prompt of `job` must be set.
 void request_citations(const ServedModel& model, GenerationRequest& request, Job& job);
 
-/// Divides a reply's text into sentences while it is written, with their tokens.
+/// Divides the text of a reply into sentences while it is written.
 class SentenceSplitter {
  public:
-  /// Bytes at the front of `text` that belong to the sentence that was open; npos: all of them.
+  /// Appends text. Returns the number of bytes at the start of `text` that belong to the sentence
+  /// that was open, or npos if all of them do.
   size_t push(std::string_view text);
   bool empty() const { return open_.empty(); }
   void clear() { open_.clear(); }

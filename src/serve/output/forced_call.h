@@ -1,5 +1,6 @@
 #pragma once
-// A reply that has to be a tool call: tool_choice "required", or one function.
+// Creates the grammar of a reply that must be a tool call. tool_choice "required" and tool_choice
+// with a function demand this.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,16 +11,17 @@
 namespace longhaul::serve {
 
 struct ForcedCall {
-  /// Ends the prompt, with control tokens. The reply's parser reads it first.
+  /// Text at the end of the prompt, with control tokens. The parser of the reply reads it first.
   std::string prompt_end;
   grammar::Grammar grammar;  ///< grammar of the reply
 };
 
-/// One call of the function `name`, or of any function if it is empty, in the model's own form. A
-/// model without such a form (CallFamily::kNone) writes the JSON object of kBareJson. Tags
-/// (kQwenCoder) have the required parameters only. UserError for an unknown function, a schema that
-/// is not supported (with the function's name), and several functions with channels, because only
-/// the prompt can hold their marks.
+/// Returns the grammar of one call of the function `name`, in the model's own form. If `name` is
+/// empty, any function may be called. For a model without such a form (CallFamily::kNone), the call
+/// is the JSON object of kBareJson. Tagged calls (kQwenCoder) have only the required parameters.
+/// Throws UserError for an unknown function and for an unsupported schema, with the name of the
+/// function. Also throws UserError for several functions with channels, because the marks of
+/// channels can only be in the prompt.
 ForcedCall forced_call(const ReplyFormat& format, const nlohmann::ordered_json& tools,
                        const std::string& name);
 

@@ -1,5 +1,6 @@
 #pragma once
-// Finds the end of a JSON value that arrives byte by byte. Its syntax is checked afterwards.
+// Finds the end of a JSON value that arrives byte by byte. The syntax of the value must be checked
+// afterwards.
 
 #include <string>
 
@@ -9,14 +10,14 @@ class JsonScanner {
  public:
   enum class Result : uint8_t {
     kMore,
-    kDone,    ///< this byte ends the value
+    kDone,    ///< this byte is the last one of the value
     kBefore,  ///< the value ended before this byte
     kBroken,  ///< this byte cannot begin or continue a value
   };
   Result push(char c);
 
  private:
-  std::string open_;  // brackets
+  std::string open_;  // open brackets
   bool begun_ = false, in_string_ = false, escaped_ = false, scalar_ = false;
 };
 

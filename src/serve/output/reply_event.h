@@ -1,5 +1,5 @@
 #pragma once
-// Parts of a reply: text, reasoning and tool calls.
+// The parts of a reply: text, reasoning and tool calls.
 
 #include <string>
 #include <vector>
@@ -9,10 +9,11 @@ namespace longhaul::serve {
 enum class EventKind : uint8_t {
   kText,
   kReasoning,
-  kCallBegin,  ///< `text` is the function's name, `id` the call's id, which may be empty
+  /// `text` is the name of the function, and `id` the id of the call, which may be empty.
+  kCallBegin,
   kArguments,  ///< a piece of the call's arguments, which are JSON
-  kCallEnd,    ///< `complete` is false if the arguments are not JSON or were cut
-  kMarkup,     ///< tags and blanks around the other parts, which a client does not see
+  kCallEnd,    ///< `complete` is false if the arguments are not JSON or were cut off
+  kMarkup,     ///< tags and blanks around the other parts; clients do not see them
   kWarning,    ///< `text` is the part that could not be parsed
 };
 
@@ -24,8 +25,8 @@ struct ReplyEvent {
   std::string raw;  ///< bytes of the reply; those of all events together are the whole reply
 };
 
-/// Joins neighbours of the same kind, so that the result does not depend on how a reply was
-/// divided.
+/// Joins consecutive events of the same kind. The result does not depend on how the reply was
+/// divided into pieces.
 std::vector<ReplyEvent> joined_events(const std::vector<ReplyEvent>& events);
 
 }  // namespace longhaul::serve

@@ -1,5 +1,5 @@
 #pragma once
-// The forms in which a model writes tool calls and reasoning.
+// Describes how a model writes tool calls and reasoning.
 
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -27,30 +27,33 @@ std::string_view name_of(CallFamily family);
 struct ReplyFormat {
   CallFamily family = CallFamily::kNone;
   std::string reasoning_open = "<think>", reasoning_close = "</think>";  ///< may be empty
-  bool begins_in_reasoning = false;  ///< the prompt has opened it already
-  bool offers_tools = false;         ///< the template prints the definitions of tools
-  bool arguments_as_text = false;    ///< the template expects arguments as a text, not an object
-  /// Control tokens carry the marks, so that the reply's text must include them.
+  bool begins_in_reasoning = false;  ///< the prompt already contains the opening mark
+  bool offers_tools = false;         ///< the chat template writes the definitions of tools
+  /// The chat template expects arguments as a text and not as an object.
+  bool arguments_as_text = false;
+  /// Returns whether marks are control tokens. If so, the reply's text must include the texts of
+  /// control tokens.
   bool needs_control_texts() const {
     return family == CallFamily::kChannels || family == CallFamily::kMistral ||
            family == CallFamily::kLlama;
   }
 };
 
-/// Renders a conversation with a call and examines the text around the call.
+/// Determines the format of a chat template. It renders a conversation with a call and examines the
+/// text around the call.
 ReplyFormat find_reply_format(const ChatTemplate& chat_template);
 
-/// The functions that a request offers. Names decide whether a bare JSON object is a call, and
-/// types of parameters whether a tagged value is a text.
+/// The functions that a request offers. Their names determine whether a bare JSON object is a call.
+/// The types of their parameters determine whether a tagged value is a text.
 class OfferedTools {
  public:
   OfferedTools() = default;
-  /// A list of tools in the form of OpenAI's API. Entries of another form are ignored.
+  /// Reads a list of tools in the form of OpenAI's API. Entries of another form are ignored.
   explicit OfferedTools(const nlohmann::ordered_json& tools);
 
   bool empty() const { return text_parameters_.empty(); }
   bool has(std::string_view name) const;
-  /// Whether the parameter is a text, or its type is unknown.
+  /// Returns whether the parameter is a text or has an unknown type.
   bool is_text(std::string_view name, std::string_view parameter) const;
 
  private:

@@ -12,15 +12,15 @@
 
 namespace longhaul::serve {
 
-/// The events do not depend on how the bytes are divided, except that texts and arguments come in
-/// more pieces (joined_events()). A part that cannot be parsed as a call is text, and a warning
-/// follows it.
+/// The sequence of events does not depend on how the bytes are divided into pieces, except that
+/// texts and arguments may be divided (joined_events()). If a part cannot be parsed as a call, it
+/// becomes text, and a warning follows.
 class ReplyParser : private CallSink {
  public:
   ReplyParser(ReplyFormat format, OfferedTools tools);
 
   void push(std::string_view bytes, std::vector<ReplyEvent>& events);
-  /// Ends the reply. `cut`: a limit ended it, so that an open call is incomplete.
+  /// Ends the reply. `cut` is true if a limit ended it, in which case an open call is incomplete.
   void finish(bool cut, std::vector<ReplyEvent>& events);
 
  private:
@@ -65,10 +65,10 @@ class ReplyParser : private CallSink {
   State state_ = State::kVisible;
   EventKind shown_ = EventKind::kText;
   std::vector<Mark> marks_;
-  std::string held_;    // may become a mark
-  std::string blank_;   // blanks that belong to markup if a mark follows
-  bool trims_ = false;  // blanks before the next visible byte belong to markup
-  bool empty_ = true;   // no visible byte yet, so that a bare call may begin
+  std::string held_;    // text that may become a mark
+  std::string blank_;   // blanks that belong to the markup if a mark follows
+  bool trims_ = false;  // blanks before the next visible byte belong to the markup
+  bool empty_ = true;   // there was no visible byte yet, so a bare call may begin
 
   std::unique_ptr<CallReader> reader_;
   std::string call_raw_;  // bytes since the last event of the call

@@ -1,5 +1,5 @@
 #pragma once
-// The passages that replies draw on, for `"sources": true` in a request.
+// Reports the passages on which replies are based, for requests with `"sources": true`.
 
 #include <span>
 #include <utility>
@@ -9,11 +9,12 @@
 
 namespace longhaul::serve {
 
-/// Prepares a request that asks for sources: the texts of its messages.
+/// Prepares a request for sources. Stores the texts of its messages.
 void request_sources(const Json& messages, GenerationRequest& request);
 
-/// Members "sources", "rests_on_a_passage" and "sentences" of the reply's report. With several
-/// choices they are those of the first one. `watched`: replies with the index of their choice.
+/// Returns the members "sources", "rests_on_a_passage" and "sentences" of the reply's report. If
+/// there are several choices, they describe the first one. `watched` has the watched replies with
+/// the index of their choice.
 Json sources_json(const ServedModel& model, const GenerationRequest& request,
                   std::span<const int32_t> prompt,
                   std::span<const std::pair<int, WatchedReply>> watched);

@@ -1,6 +1,6 @@
 #pragma once
-// The scheduler's interface to the engine. It is implemented by the real engine, and by a mock with
-// a clock of its own (mock_engine.h), so that tests simulate hours of traffic in seconds.
+// The scheduler's interface to the engine. The real engine implements it. A mock with a simulated
+// clock (mock_engine.h) also implements it, so that tests can simulate hours of traffic in seconds.
 
 #include <cstdint>
 #include <filesystem>
@@ -21,108 +21,115 @@ class SourceWatch;
 namespace longhaul::serve {
 
 struct SequenceFacts {
-  size_t kv_bytes = 0;           ///< with the method's index
-  double pairs_share = 1;        ///< computed attention pairs, relative to dense attention
-  double attention_seconds = 0;  ///< seconds since the sequence began
+  size_t kv_bytes = 0;     ///< including the method's index
+  double pairs_share = 1;  ///< number of computed attention pairs, relative to dense attention
+  double attention_seconds = 0;  ///< seconds spent on attention since the sequence began
 };
 
-/// Tokens of one conversation with their keys and values.
+/// The tokens of one conversation with their keys and values.
 class ServedSequence {
  public:
   virtual ~ServedSequence() = default;
   virtual std::span<const int32_t> tokens() const = 0;
-  /// [vocab] after the last token.
+  /// Returns the logits [vocab] after the last token.
   virtual std::span<const float> logits() const = 0;
   virtual SequenceFacts facts() const = 0;
-  /// Whether truncate() to any length is possible at present.
+  /// Returns whether truncate() to any length is currently possible.
   virtual bool rewinds() const = 0;
-  /// Removes the tokens from `length` on, and the logits with them.
+  /// Removes the tokens from index `length` on, and the logits.
   virtual void truncate(int64_t length) = 0;
   virtual void drop_logits() = 0;
-  /// For an empty sequence: shares with `dense`, which has read at least the first `most` tokens of
-  /// `prompt` with dense attention, as many of these as its own method reads in the same way.
-  /// Returns their number.
+  /// Initialises an empty sequence from `dense`, which has read at least the first `most` tokens of
+  /// `prompt` with dense attention. The sequences then share as many of these tokens as this
+  /// sequence's method reads in the same way. Returns their number.
   virtual int64_t begin_with(const ServedSequence& dense, std::span<const int32_t> prompt,
                              int64_t instruction, int64_t most) = 0;
-  /// Writes a session file (Sequence::save_after). Throws UserError. Callable from any thread, for
-  /// a clone that no other thread uses.
+  /// Writes a session file (Sequence::save_after). Throws UserError. It may be called on any thread
+  /// if no other thread uses the sequence.
   virtual void save(const std::filesystem::path& file, int64_t parent_tokens,
                     const std::string& parent) const = 0;
-  /// Whether the rows of its first tokens can be left out of the file.
+  /// Returns whether the rows of the first tokens can be omitted from the file.
   virtual bool can_leave_out() const = 0;
-  /// Bytes of keys and values that are freed with this sequence.
+  /// Returns the bytes of keys and values that are freed if this sequence is destroyed.
   virtual size_t own_bytes() const = 0;
-  /// A second sequence with the same contents; null if the engine cannot copy it.
+  /// Returns a second sequence with the same contents, or null if the engine cannot copy it.
   virtual std::unique_ptr<ServedSequence> clone() const = 0;
-  /// From now on watches what the tokens of the reply attend to. A second call without a watch ends
-  /// it. Does nothing if the engine cannot watch.
+  /// Records in `watch` what the tokens of the reply attend to. A call with null ends this. Does
+  /// nothing if the engine does not support it.
   virtual void watch_sources(std::shared_ptr<SourceWatch> watch) = 0;
-  /// Which tokens are kept.
+  /// Returns which tokens are kept in the KV store.
   virtual RetentionMap retention() const = 0;
 };
 
 struct ServedPrefillHooks {
   const CancelFlag* cancel = nullptr;
-  /// Receives the logits of rows, [rows, vocab], with the first row's index in the tokens of this
-  /// prefill.
+  /// Receives the logits of rows, [rows, vocab]. `first` is the index of the first row among the
+  /// tokens of this prefill.
   std::function<void(int64_t first, int64_t rows, const float* logits)> all_logits;
-  int64_t instruction = 0;  ///< length of the question at the end, in tokens
-  int64_t reply = 0;        ///< most tokens of the reply
-  int64_t to_come = 0;      ///< tokens of the same prompt that further prefills will add
+  int64_t instruction = 0;  ///< number of tokens of the question at the end
+  int64_t reply = 0;        ///< largest number of tokens of the reply
+  int64_t to_come = 0;      ///< number of tokens of the same prompt that later prefills will add
 };
 
 enum class Advance : uint8_t { kMore, kDone, kCancelled };
 
-/// The prefill of one prompt. Dropping it early leaves the sequence with the finished part.
+/// The prefill of one prompt. If it is destroyed early, the sequence keeps the part that has been
+/// completed.
 class ServedPrefill {
  public:
   virtual ~ServedPrefill() = default;
-  /// Computes the next group of rows. Between two layers it calls `yield`, which may compute other
-  /// sequences. Throws if the engine fails; the sequence is empty then.
+  /// Computes the next group of rows. Calls `yield` between two layers, which may compute other
+  /// sequences. Throws if the engine fails; the sequence is then empty.
   virtual Advance step(const std::function<void()>& yield) = 0;
   virtual int64_t total() const = 0;
-  virtual int64_t done() const = 0;  ///< finished tokens, also within a step
+  virtual int64_t done() const = 0;  ///< number of completed tokens; it also grows during a step
 };
 
 struct DecodeEntry {
   ServedSequence* sequence = nullptr;
   int32_t token = 0;
-  std::string error;  ///< set if this sequence failed; the others are not affected
+  std::string error;  ///< set if this sequence failed; the other sequences are not affected
 };
 
-/// The buffers that a prefill uses. A short prefill may run between the layers of a long one.
+/// Selects the buffers that a prefill uses. Two sets allow a short prefill to run between the
+/// layers of a long one.
 enum class PrefillLane : uint8_t { kLong, kShort };
 
 class EnginePort {
  public:
   virtual ~EnginePort() = default;
-  virtual double now() const = 0;  ///< seconds
+  virtual double now() const = 0;  ///< time in seconds
   virtual std::unique_ptr<ServedSequence> begin(const MethodSpec& attention) = 0;
-  /// Reads a file of ServedSequence::save(). `parent` has its parent's tokens; null: it has no
-  /// parent. Throws UserError. Callable from any thread.
+  /// Reads a file that ServedSequence::save() wrote. `parent` is the sequence of its parent's
+  /// tokens, or null if it has no parent. Throws UserError. It may be called on any thread.
   virtual std::unique_ptr<ServedSequence> load(const std::filesystem::path& file,
                                                const MethodSpec& attention,
                                                const ServedSequence* parent) = 0;
-  /// Throws UserError if the method refuses the prompt.
+  /// Begins a prefill. Throws UserError if the method rejects the prompt.
   virtual std::unique_ptr<ServedPrefill> prefill(ServedSequence& sequence,
                                                  std::span<const int32_t> tokens,
                                                  const ServedPrefillHooks& hooks,
                                                  PrefillLane lane) = 0;
-  /// Reads one token into each sequence.
+  /// Adds one token to each sequence and computes its logits.
   virtual void decode(std::span<DecodeEntry> entries) = 0;
-  /// Most bytes of a sequence of this many tokens, without the memory that all sequences share.
+  /// Returns the largest number of bytes that a sequence of this many tokens needs, without memory
+  /// that all sequences share.
   virtual size_t most_bytes(const MethodSpec& attention, int64_t prompt, int64_t reply) const = 0;
-  /// Bytes of weights, activations and the process, which do not depend on the number of sequences.
+  /// Returns the bytes of weights, activations and the process, which do not depend on the number
+  /// of sequences.
   virtual size_t fixed_bytes() const = 0;
-  /// Observes the sources of a reply to a prompt of this many tokens; null if the engine cannot.
+  /// Returns an object that records the sources of a reply to a prompt of this many tokens, or null
+  /// if the engine does not support it.
   virtual std::shared_ptr<SourceWatch> make_watch(int64_t prompt) const = 0;
-  virtual int64_t vocab() const = 0;  ///< logits of a token
-  /// Bytes of the keys and values of all sequences; pages that several sequences share count once.
+  virtual int64_t vocab() const = 0;  ///< number of logits per token
+  /// Returns the bytes of the keys and values of all sequences. Pages that several sequences share
+  /// are counted once.
   virtual size_t kv_bytes_in_use() const = 0;
-  /// The places at which prompts of this method can resume. Throws UserError if the model cannot
-  /// run it.
+  /// Returns the rule for where prompts of this method can resume. Throws UserError if the model
+  /// does not support the method.
   virtual ResumeRule resume_rule(const MethodSpec& attention) const = 0;
-  /// Contexts of two lengths have the same RoPE angles if these numbers are equal.
+  /// Returns a number that identifies the RoPE angles for a context length. Two lengths have the
+  /// same angles if their numbers are equal.
   virtual int64_t angles_of(int64_t tokens) const = 0;
 };
 

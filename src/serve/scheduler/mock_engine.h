@@ -1,6 +1,6 @@
 #pragma once
-// An engine that computes nothing. Its clock advances by the cost of layers, and its replies are
-// tokens that the test provides.
+// An engine for tests that computes nothing. Its clock advances by the simulated cost of layers,
+// and the test provides the tokens of replies.
 
 #include <atomic>
 #include <chrono>
@@ -11,7 +11,7 @@
 namespace longhaul::serve {
 
 struct MockSettings {
-  bool virtual_time = true;  ///< otherwise it sleeps
+  bool virtual_time = true;  ///< false: it sleeps instead
   int layers = 12;
   int64_t chunk = 512;
   double layer_seconds = 1e-3;        ///< fixed cost of a group of rows
@@ -22,11 +22,12 @@ struct MockSettings {
   size_t fixed = 0;
   int64_t vocab = 256;
   bool clones = true;
-  /// The resume rule of methods other than dense.
+  /// The resume rule of all methods except dense attention.
   ResumeRule rule{.group = ResumeGroup::kTurn};
-  /// The token that follows the sequence; by default a letter that depends on its length.
+  /// Returns the token that follows a sequence. By default, it is a letter that depends on the
+  /// length of the sequence.
   std::function<int32_t(std::span<const int32_t> tokens)> next;
-  /// Throws if the step shall fail.
+  /// Throws if the step is to fail.
   std::function<void(std::span<const int32_t> tokens)> fault;
 };
 
@@ -51,9 +52,9 @@ class MockEngine : public EnginePort {
   ResumeRule resume_rule(const MethodSpec& attention) const override;
   int64_t angles_of(int64_t) const override { return 0; }
 
-  void pass(double seconds);  ///< advances the clock
+  void pass(double seconds);  ///< advances the clock by `seconds`
   const MockSettings& settings() const { return settings_; }
-  /// Sum over all sequences that exist; tokens that clones share count once.
+  /// Returns the sum over all existing sequences. Tokens that clones share are counted once.
   size_t live_bytes() const { return live_; }
 
  private:

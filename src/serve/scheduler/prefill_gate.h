@@ -1,5 +1,5 @@
 #pragma once
-// The prefill of a document, for requests that wait until it ends.
+// A gate that opens when the prefill of a document has ended. Requests wait for it.
 
 #include <mutex>
 #include <utility>
@@ -21,8 +21,8 @@ class PrefillGate {
     const std::lock_guard lock(mutex_);
     if (state_ == State::kClosed) state_ = State::kOpen;
   }
-  /// Every request that waits fails with this error; the first one counts. It counts also after
-  /// open().
+  /// Makes every waiting request fail with this error. If it is called several times, the first
+  /// error is used. It also has an effect after open().
   void fail(JobError error) {
     const std::lock_guard lock(mutex_);
     if (state_ == State::kFailed) return;

@@ -1,5 +1,5 @@
 #pragma once
-// Ends a reply's reasoning when its budget of tokens is used up.
+// Ends the reasoning of a reply when its token limit is reached.
 
 #include <cstdint>
 #include <deque>
@@ -16,7 +16,7 @@ class ReasoningBudget {
  public:
   ReasoningBudget(const Tokenizer& tokenizer, const ReasoningLimit& limit);
 
-  /// The token that has to come next; none if the model chooses.
+  /// Returns the token that must come next, or nothing if the model may choose.
   std::optional<int32_t> forced();
   /// The text that a token has added to the reply.
   void push(std::string_view text);
