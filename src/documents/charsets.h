@@ -1,5 +1,5 @@
 #pragma once
-// The character encoding of a file.
+// Determines the character encoding of a file.
 
 #include <string>
 #include <string_view>
@@ -7,16 +7,17 @@
 namespace longhaul {
 
 struct Charset {
-  std::string encoding;  ///< iconv's name; empty: unknown
-  size_t mark = 0;       ///< bytes of the byte-order mark
+  std::string encoding;  ///< name of the encoding for iconv; empty: unknown
+  size_t mark = 0;       ///< size of the byte-order mark in bytes
 };
 
-/// UTF-16 or UTF-32, by the byte-order mark or by zero bytes; empty for other texts.
+/// Returns UTF-16 or UTF-32 if the byte-order mark or zero bytes indicate it. The result is empty
+/// for other texts.
 Charset wide_charset(std::string_view bytes);
 
-/// The encoding that an HTML page or XML file declares in its first bytes: <meta charset>, <meta
-/// http-equiv content> or <?xml encoding>; empty if it declares none. A label that no browser
-/// supports is returned unchanged.
+/// Returns the encoding that an HTML page or XML file declares in its first bytes, as <meta
+/// charset>, <meta http-equiv content> or <?xml encoding>. The result is empty if there is none. A
+/// label that no browser supports is returned unchanged.
 std::string declared_charset(std::string_view bytes);
 
 }  // namespace longhaul

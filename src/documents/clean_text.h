@@ -1,5 +1,5 @@
 #pragma once
-// Removes or replaces typographic characters of documents that a model should not read.
+// Removes or replaces typographic characters that would disturb a model.
 
 #include <cstdint>
 #include <string>
@@ -10,9 +10,9 @@ namespace longhaul {
 /// Appends a character as UTF-8.
 void append_utf8(uint32_t code_point, std::string& text);
 
-/// The text of a converted document: ligatures and Arabic presentation forms become letters,
-/// no-break spaces become spaces, soft hyphens, zero-width spaces, byte-order marks, directional
-/// marks and control characters other than tab and newline are removed.
+/// Cleans the text of a converted document. Ligatures and Arabic presentation forms become letters,
+/// and no-break spaces become spaces. Soft hyphens, zero-width spaces, byte-order marks,
+/// directional marks, and control characters other than tab and newline are removed.
 std::string clean_converted(std::string_view text);
 
 }  // namespace longhaul

@@ -1,8 +1,9 @@
 #pragma once
 // A process that converts documents for a server. It is started before the server reads bytes from
-// clients and before the server loses the right to start programs. Each document is converted in a
-// child process of its own, which runs in a sandbox: it reads the programs and their libraries,
-// writes no file, has no sockets, and is limited in memory, processor time and elapsed time.
+// clients, and before the server gives up the permission to start programs. Each document is
+// converted in its own child process in a sandbox. The child can read programs and their libraries.
+// It cannot write files and has no sockets, and its memory, processor time and elapsed time are
+// limited.
 
 #include <sys/types.h>
 
@@ -14,14 +15,14 @@
 
 namespace longhaul {
 
-/// The process has ended, so no document can be converted.
+/// Thrown if the process has ended, so that no document can be converted.
 class ConverterGone : public std::runtime_error {
  public:
   ConverterGone() : std::runtime_error("the process that converts documents has ended") {}
 };
 
 struct ConverterLimits {
-  size_t memory = size_t{2} << 30;  ///< bytes for each document
+  size_t memory = size_t{2} << 30;  ///< memory in bytes for each document
   bool sandbox = true;
 };
 
@@ -32,8 +33,8 @@ struct ConvertedDocument {
 
 class ConverterProcess {
  public:
-  /// Forks the process. Must be called before this process starts threads. Ignores SIGPIPE from now
-  /// on, in this process.
+  /// Forks the process. It must be called before this process starts threads. From then on, this
+  /// process ignores SIGPIPE.
   explicit ConverterProcess(const ConverterLimits& limits);
   /// Ends the process.
   ~ConverterProcess();
@@ -41,15 +42,15 @@ class ConverterProcess {
   ConverterProcess(const ConverterProcess&) = delete;
   ConverterProcess& operator=(const ConverterProcess&) = delete;
 
-  /// Ends the process with all conversions that run. Later ones throw ConverterGone.
+  /// Ends the process and all running conversions. Later conversions throw ConverterGone.
   void end() const;
-  /// Whether the process exists.
+  /// Returns whether the process exists.
   bool alive() const;
   pid_t id() const { return process_; }
 
-  /// Converts the bytes of a document. `name` is the file's name without folders. It may be called
-  /// by several threads at once. Throws DocumentError, also if the document exceeds a limit, and
-  /// ConverterGone.
+  /// Converts the bytes of a document. `name` is the name of the file without folders. Several
+  /// threads may call it at the same time. Throws DocumentError, also if the document exceeds a
+  /// limit, and ConverterGone.
   ConvertedDocument convert(std::string bytes, const std::string& name,
                             const DocumentOptions& options) const;
 

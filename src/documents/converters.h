@@ -1,6 +1,6 @@
 #pragma once
-// Documents that are not plain text. pdftotext converts PDF; pandoc converts DOCX, ODT and EPUB, if
-// they are installed. HTML and RTF have readers in Longhaul.
+// Converts documents that are not plain text. If they are installed, pdftotext converts PDF, and
+// pandoc converts DOCX, ODT and EPUB. Longhaul itself reads HTML and RTF.
 
 #include <string>
 #include <string_view>
@@ -10,28 +10,29 @@
 namespace longhaul {
 
 struct DocumentFormat {
-  std::string_view name;     ///< "PDF"
-  std::string_view program;  ///< "pdftotext"; empty: no program is needed
-  std::string_view package;  ///< Debian's
+  std::string_view name;     ///< such as "PDF"
+  std::string_view program;  ///< such as "pdftotext"; empty: no program is needed
+  std::string_view package;  ///< Debian package that contains the program
   std::string_view from;     ///< pandoc's name for the format
 };
 
-/// The format of a document, by its first bytes (for a ZIP file, by the names in it) and for
-/// fragments of HTML by the ending of its name; null for other files.
+/// Returns the format of a document, or null for other files. It is determined by the first bytes,
+/// for a ZIP file by the names in it, and for fragments of HTML by the ending of the name.
 const DocumentFormat* format_of(std::string_view bytes, std::string_view name);
 
-/// Most seconds for the conversion of a document: LONGHAUL_CONVERT_SECONDS, or 300. Throws
-/// UserError if the variable is no number of seconds.
+/// Returns the time limit in seconds for the conversion of a document: LONGHAUL_CONVERT_SECONDS, or
+/// 300. Throws UserError if the variable is not a number of seconds.
 double conversion_seconds();
 
 /// Returns whether the format is HTML, whose bytes may be in any encoding.
 bool is_html_format(const DocumentFormat& format);
 
-/// Sets the text of `document`, its headings and `made`. Pages of a PDF begin with a line "[page
-/// 12]". HTML must be UTF-8. Throws UserError naming the document if the program is missing (with
-/// the package that has it), fails, runs longer than LONGHAUL_CONVERT_SECONDS (300), needs more
-/// memory than options.memory, writes more text than options.limit or none; also if the document
-/// needs a password. Warns about pages without text.
+/// Converts a document. Sets the text, the headings and `made` of `document`. Each page of a PDF
+/// begins with a line such as "[page 12]". HTML must be UTF-8. Warns about pages without text.
+/// Throws UserError that names the document if the program is missing (with the package that
+/// contains it), fails, runs longer than LONGHAUL_CONVERT_SECONDS (300), needs more memory than
+/// options.memory, or writes no text or more text than options.limit. Also throws if the document
+/// needs a password.
 void convert_document(const DocumentFormat& format, std::string_view bytes,
                       const DocumentOptions& options, Document& document);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Texts from the user: files or standard input.
+// Reads texts from the user, which are files or standard input.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,18 +17,19 @@ struct Document {
   std::string name;  ///< the file's name, or "standard input"
   std::string text;  ///< valid UTF-8
   std::string
-      made;  ///< origin of the text, such as "PDF, 12 pages, by pdftotext"; empty for a plain text
+      made;  ///< origin of the text, such as "PDF, 12 pages, by pdftotext"; empty for plain text
   std::vector<Heading> headings;  ///< headings in the order of the text
-  bool in_paragraphs = false;     ///< converted: its lines differ from those of the original
+  /// The text was converted, so its lines are not those of the original.
+  bool in_paragraphs = false;
 };
 
-/// The reason why a document has no text for the model.
+/// Thrown if a document yields no text for the model. It has the reason.
 class DocumentError : public UserError {
  public:
   enum class Problem : uint8_t {
     kUnsupported,  ///< a format that is not read
     kNoText,       ///< the document can be read, but contains no text
-    kUnreadable    ///< all others: damaged, encrypted, too large, or the program is missing
+    kUnreadable    ///< any other reason: damaged, encrypted, too large, or the program is missing
   };
   DocumentError(Problem of, const std::string& message) : UserError(message), problem(of) {}
 
@@ -42,32 +43,33 @@ struct DocumentOptions {
   PageRanges pages;   ///< pages to read; must be empty for documents without pages
 };
 
-/// The text of `file`, "-" for standard input, without a byte-order mark. Other programs convert
-/// PDF, DOCX, ODT and EPUB (documents/converters.h). HTML and RTF have readers in Longhaul, and
-/// other encodings are decoded (documents/charsets.h). Throws UserError naming the file if it
-/// cannot be read, if it or its text is longer than the limit, if it has another format, or if the
+/// Reads the text of `file`, without a byte-order mark. "-" means standard input. Other programs
+/// convert PDF, DOCX, ODT and EPUB (documents/converters.h). Longhaul itself reads HTML and RTF,
+/// and decodes other encodings (documents/charsets.h). Throws UserError that names the file if it
+/// cannot be read, if the file or its text exceeds the limit, if it has another format, or if a
 /// program is missing. Warns about files that do not look like text, about pages without text, and
-/// about broken UTF-8, which is replaced by U+FFFD.
+/// about invalid UTF-8, which becomes U+FFFD.
 Document read_document(const std::string& file, const DocumentOptions& options = {});
 
-/// Reads a document whose bytes are in memory. `name` is for messages and for fragments of HTML.
+/// Reads a document whose bytes are in memory. `name` is used in messages and to recognise
+/// fragments of HTML.
 Document document_of(std::string bytes, const std::string& name, const DocumentOptions& options);
 
-/// Names of the formats that are read, in the order "plain text", "PDF", ...
+/// Returns the names of the supported formats: "plain text", "PDF" and so on.
 std::vector<std::string> document_formats();
 
-/// Reads all documents. One limit applies to all together.
+/// Reads all documents. The limit applies to all of them together.
 std::vector<Document> read_documents(const std::vector<std::string>& files,
                                      const DocumentOptions& options);
 
 /// Returns whether the text contains only spaces, tabs and newlines.
 bool is_blank(const std::string& text);
 
-/// Warns about `count` broken UTF-8 sequences in `where`, unless it is 0.
+/// Warns about `count` invalid UTF-8 sequences in `where`. Does nothing if count is 0.
 void warn_replaced(const std::string& where, size_t count);
 
 /// Joins the documents and the question to one text, with blank lines between them. Newlines at the
-/// end of a document are removed. Empty documents are left out.
+/// end of a document are removed, and empty documents are omitted.
 std::string join_documents(const std::vector<std::string>& documents, const std::string& question);
 
 /// Returns the texts of the documents.

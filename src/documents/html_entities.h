@@ -1,13 +1,13 @@
 #pragma once
-// Character references of HTML.
+// Decodes character references of HTML.
 
 #include <cstdint>
 #include <string_view>
 
 namespace longhaul {
 
-/// The character for "amp", "#233" or "#xe9"; 0 if there is none. Names are those of HTML 4 and
-/// "apos".
+/// Returns the character for "amp", "#233" or "#xe9", or 0 if the reference is invalid. Names are
+/// those of HTML 4 and "apos".
 uint32_t html_character(std::string_view reference);
 
 }  // namespace longhaul

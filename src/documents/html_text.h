@@ -1,5 +1,5 @@
 #pragma once
-// The text of HTML pages.
+// Extracts the text of HTML pages.
 
 #include <string>
 #include <string_view>
@@ -9,7 +9,7 @@ namespace longhaul {
 
 /// A heading of a document.
 struct Heading {
-  size_t offset = 0;  ///< first byte in the document's text
+  size_t offset = 0;  ///< offset of its first byte in the document's text
   std::string text;
 };
 
@@ -18,9 +18,10 @@ struct HeadedText {
   std::vector<Heading> headings;  ///< in the order of the text
 };
 
-/// Paragraphs are separated by blank lines; items of lists and rows of tables are lines, with " | "
-/// between cells. Scripts, styles and hidden elements are left out, entities are decoded. Accepts
-/// any input; memory and time are linear in its length. `html` is UTF-8.
+/// Returns the text of an HTML page. Paragraphs are separated by blank lines. Items of lists and
+/// rows of tables are lines, with " | " between cells. Scripts, styles and hidden elements are
+/// omitted, and entities are decoded. Any input is accepted, and memory and time are linear in its
+/// length. `html` is UTF-8.
 HeadedText text_of_html(std::string_view html);
 
 }  // namespace longhaul

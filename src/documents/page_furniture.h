@@ -1,5 +1,5 @@
 #pragma once
-// Headers, footers and page numbers at the edges of most pages.
+// Removes headers, footers and page numbers from the pages of a PDF.
 
 #include <vector>
 
@@ -7,8 +7,8 @@
 
 namespace longhaul {
 
-/// Removes from every page the lines at its upper and lower edge that repeat on most pages,
-/// including page numbers. Lines that differ only in their digits count as equal.
+/// Removes the lines at the upper and lower edge of every page that repeat on most pages, including
+/// page numbers. Lines that differ only in their digits count as equal.
 void remove_page_furniture(std::vector<PdfPage>& pages);
 
 }  // namespace longhaul

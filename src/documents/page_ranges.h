@@ -1,5 +1,5 @@
 #pragma once
-// Page numbers in the form of --pages.
+// Ranges of page numbers in the form of the option --pages.
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@ namespace longhaul {
 class PageRanges {
  public:
   PageRanges() = default;  ///< all pages
-  /// "5-10", "7", "-3", "12-" or several of them, separated by commas. Throws UserError.
+  /// Parses "5-10", "7", "-3", "12-" or several of them, separated by commas. Throws UserError.
   static PageRanges parse(std::string_view text);
 
   bool all() const { return ranges_.empty(); }
@@ -26,11 +26,11 @@ class PageRanges {
   std::string text_;
 };
 
-/// "page 7", "pages 1, 3 and 5-9". `pages` ascend.
+/// Returns a text such as "page 7" or "pages 1, 3 and 5-9". `pages` must be ascending.
 std::string pages_in_words(const std::vector<int64_t>& pages);
 
-/// The selected pages of a text in which each page begins with a line "[page N]". Throws UserError
-/// naming `name` if the text has no such lines or none of the selected pages.
+/// Returns the selected pages of a text in which each page begins with a line "[page N]". Throws
+/// UserError that names `name` if the text has no such lines or none of the selected pages.
 std::string select_pages(const std::string& text, const PageRanges& chosen,
                          const std::string& name);
 

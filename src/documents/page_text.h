@@ -1,5 +1,5 @@
 #pragma once
-// Converts a PDF's pages to text by joining lines to paragraphs.
+// Converts the pages of a PDF to text. It joins lines to paragraphs.
 
 #include <cstdint>
 #include <string>
@@ -12,12 +12,13 @@ namespace longhaul {
 
 struct PageText {
   std::string text;              ///< each page with text begins with a line "[page N]"
-  std::vector<int64_t> without;  ///< numbers of the chosen pages without text
+  std::vector<int64_t> without;  ///< numbers of the selected pages without text
 };
 
-/// Joins the lines of paragraphs, also across columns and pages, and the parts of words that a
-/// hyphen splits at the end of a line. Lists, tables, headings and lines that end early keep their
-/// line ends. Headers, footers and page numbers of most pages are left out.
+/// Returns the text of the selected pages. Lines of a paragraph are joined, also across columns and
+/// pages. Words that a hyphen splits at the end of a line are joined, too. Lists, tables, headings
+/// and lines that end early keep their line ends. Headers, footers and page numbers that repeat on
+/// most pages are omitted.
 PageText text_of_pages(std::vector<PdfPage> pages, const PageRanges& chosen);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// The text of RTF files.
+// Extracts the text of RTF files.
 
 #include <string_view>
 
@@ -7,9 +7,9 @@
 
 namespace longhaul {
 
-/// Paragraphs, rows of tables with " | " between cells, and footnotes. Letters follow the code
-/// pages of the file and of its fonts. Paragraphs with an outline level are headings. Accepts any
-/// input; memory and time are linear in its length.
+/// Returns the paragraphs, the rows of tables (with " | " between cells) and the footnotes of an
+/// RTF file. Letters are decoded by the code pages of the file and of its fonts. Paragraphs with an
+/// outline level are headings. Any input is accepted, and memory and time are linear in its length.
 HeadedText text_of_rtf(std::string_view bytes);
 
 }  // namespace longhaul

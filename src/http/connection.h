@@ -1,6 +1,6 @@
 #pragma once
-// One client: requests and answers in turn, with a deadline for every step that depends on the
-// client. All of it runs on the loop's thread.
+// The connection of one client. Requests are answered one after another. Every step that depends on
+// the client has a deadline. All functions run on the loop's thread.
 
 #include <chrono>
 #include <functional>
@@ -18,31 +18,31 @@ namespace longhaul::http {
 
 using Clock = std::chrono::steady_clock;
 
-/// For the log and the counters.
+/// Facts about an answered request, for the log and the counters.
 struct RequestRecord {
   std::string method, path, peer;
-  std::string route;  ///< the path as in the router; empty if no route matches
+  std::string route;  ///< path pattern of the matching route; empty: no route matches
   std::string note;   ///< Exchange::note
   int status = 0;
-  size_t bytes = 0;  ///< the answer's body
+  size_t bytes = 0;  ///< size of the response's body
   double seconds = 0;
-  bool complete = true;  ///< the client stayed until the end
+  bool complete = true;  ///< whether the client stayed connected until the end
 };
 
 class Connection;
 
-/// State that connections of one server share.
+/// State that all connections of a server share.
 struct ConnectionHost {
   EventLoop& loop;
   const Limits& limits;
-  /// Called after the header of each request and before its body: may return a refusal, and may set
-  /// fields of the answer.
+  /// Called after the header of each request and before its body. It may return a response that
+  /// rejects the request, and may add header fields to the response.
   std::function<std::optional<HttpResponse>(const HttpRequest&, Fields& reply_fields)> check;
   std::function<void(const std::shared_ptr<Exchange>&)> handle;
   std::function<void(const RequestRecord&)> done;
   std::function<void(const Connection&)> closed;
-  size_t bodies_bytes = 0;  ///< bytes of requests that are not answered yet
-  bool draining = false;    ///< every answer is the last of its connection
+  size_t bodies_bytes = 0;  ///< size of all request bodies that have not been answered yet
+  bool draining = false;    ///< each connection is closed after its current response
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -51,12 +51,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ~Connection();
 
   void start();
-  /// Closes connections after their deadlines, and sends pings. It is called several times a
-  /// second.
+  /// Closes the connection if a deadline has passed, and sends pings. It is called several times
+  /// per second.
   void sweep(Clock::time_point now);
   void close();
   bool closed() const { return phase_ == Phase::kClosed; }
-  /// Whether it is between two requests.
+  /// Returns whether the connection is between two requests.
   bool idle() const { return phase_ == Phase::kReceiving && !request_begun_; }
   const std::string& peer() const { return peer_; }
 
@@ -90,10 +90,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string peer_;
   Phase phase_ = Phase::kReceiving;
   Clock::time_point deadline_, begun_, last_written_, body_begun_;
-  std::string input_;  ///< received and not used yet
+  std::string input_;  ///< received bytes that have not been used yet
   bool reading_ = false, writing_ = false, request_begun_ = false, last_answer_ = false;
   std::optional<RequestParser> parser_;
-  size_t counted_ = 0;  ///< this connection's part of host_.bodies_bytes
+  size_t counted_ = 0;  ///< bytes of this connection that host_.bodies_bytes includes
   size_t requests_ = 0, lingered_ = 0;
   std::shared_ptr<Exchange> exchange_;
   std::shared_ptr<EventStream> events_;

@@ -1,5 +1,6 @@
 #pragma once
-// The network thread's loop. Its sockets are Asio's; only files that include Asio see them.
+// The event loop of the network thread. Its sockets belong to Asio and are visible only to files
+// that include Asio.
 
 #include <chrono>
 #include <functional>
@@ -12,11 +13,11 @@ class EventLoop {
   EventLoop();
   ~EventLoop();
 
-  void run();   ///< until stop()
-  void stop();  ///< from any thread
-  /// Runs `task` on the loop's thread; from any thread.
+  void run();   ///< runs until stop()
+  void stop();  ///< may be called on any thread
+  /// Runs `task` on the loop's thread. It may be called on any thread.
   void post(std::function<void()> task);
-  /// Calls `task` on the loop's thread until it returns false.
+  /// Calls `task` periodically on the loop's thread until it returns false.
   void every(std::chrono::milliseconds period, std::function<bool()> task);
 
   struct Sockets;

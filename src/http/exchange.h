@@ -1,6 +1,6 @@
 #pragma once
-// One request and the functions that answer it, from any thread. It does not depend on sockets, so
-// connections, tests and fuzz targets can all use it.
+// One request and the functions that respond to it, which may be called on any thread. An exchange
+// does not depend on sockets, so connections, tests and fuzz targets can use it.
 
 #include <atomic>
 #include <functional>
@@ -23,23 +23,23 @@ class Exchange {
   Exchange(HttpRequest received, Way way) : request(std::move(received)), way_(std::move(way)) {}
 
   HttpRequest request;
-  Fields reply_fields;  ///< added to the answer's header
-  std::string route;    ///< the path as in the router, for counters; set by the handler
+  Fields reply_fields;  ///< fields that are added to the response's header
+  std::string route;    ///< path pattern of the matching route, for counters; the handler sets it
 
-  /// Sends an answer. Only the first of several answers counts.
+  /// Sends a response. Only the first response has an effect.
   void reply(HttpResponse response);
-  /// Answers with a stream of events.
+  /// Responds with a stream of events.
   std::shared_ptr<EventStream> stream(
       std::string content_type = "text/event-stream; charset=utf-8");
 
   bool closed() const { return closed_; }
-  /// `gone` is called once if the client closes its connection before the answer is complete; at
-  /// once if it already has.
+  /// Sets a function that is called once if the client closes its connection before the response is
+  /// complete. If it already has, the function is called at once.
   void on_close(std::function<void()> gone);
-  /// For the connection.
+  /// Called by the connection when the client has closed it.
   void close();
 
-  /// A remark for the log line of this request.
+  /// Sets a remark for the log line of this request.
   void set_note(std::string note);
   std::string note();
 

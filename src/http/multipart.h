@@ -1,5 +1,5 @@
 #pragma once
-// Bodies of type multipart/form-data (RFC 7578): files and values of a form.
+// Parses bodies of type multipart/form-data (RFC 7578), which hold the files and values of a form.
 
 #include <string>
 #include <string_view>
@@ -12,19 +12,20 @@ namespace longhaul::http {
 struct FormPart {
   std::string name;
   std::string filename;  ///< as the client sent it
-  bool is_file = false;  ///< it has a filename
+  bool is_file = false;  ///< the part has a filename
   std::string_view bytes;
 };
 
 struct FormBody {
-  std::vector<FormPart> parts;  ///< in the order of the body, whose bytes they refer to
-  std::string problem;          ///< the reason why the body cannot be read; empty: it was read
+  std::vector<FormPart> parts;  ///< in the order of the body; they refer to the body's bytes
+  std::string problem;          ///< reason why the body is invalid; empty: it is valid
 };
 
-/// Whether the request's type is multipart/form-data.
+/// Returns whether the type of the request is multipart/form-data.
 bool is_upload(const HttpRequest& request);
 
-/// Reads a body of the type `content_type`. At most 64 parts, each with a header of at most 8 KiB.
+/// Parses a body of the type `content_type`. It may have at most 64 parts, each with a header of at
+/// most 8 KiB.
 FormBody read_form(std::string_view content_type, std::string_view body);
 
 }  // namespace longhaul::http

@@ -1,6 +1,7 @@
 #pragma once
-// Decides whether a browser's page may use this server. A page whose name resolves to this address
-// (DNS rebinding) sends GET requests without any Origin, so Host is checked first.
+// Decides whether a web page may use this server. A malicious page can make its host name resolve
+// to this server's address (DNS rebinding) and then sends GET requests without Origin. The Host
+// field is therefore checked first.
 
 #include <optional>
 #include <string>
@@ -12,17 +13,17 @@ namespace longhaul::http {
 
 class OriginCheck {
  public:
-  /// `names`: host names of the server, in addition to loopback and any literal IP address.
-  /// `origins`: pages of other hosts that may use it, such as "https://chat.example"; "*" means
-  /// any.
+  /// `names` are host names of the server. Loopback names and literal IP addresses are always
+  /// accepted. `origins` are other pages that may use the server, such as "https://chat.example";
+  /// "*" means all.
   OriginCheck(std::vector<std::string> names, std::vector<std::string> origins);
 
-  /// The refusal, if any.
+  /// Returns the response that rejects the request, or nothing if it is accepted.
   std::optional<HttpResponse> refusal(const HttpRequest& request) const;
 
-  /// Fields that permit the page of this request to read the reply.
+  /// Returns the header fields that permit the page of this request to read the response.
   Fields reply_fields(const HttpRequest& request) const;
-  /// The answer to a browser's preflight request (OPTIONS).
+  /// Returns the response to a browser's preflight request (OPTIONS).
   HttpResponse preflight(const HttpRequest& request) const;
 
  private:
@@ -32,7 +33,7 @@ class OriginCheck {
   std::vector<std::string> names_, origins_;
 };
 
-/// "example.org:8080" -> "example.org"; "[::1]:80" -> "[::1]".
+/// Removes the port: "example.org:8080" becomes "example.org", and "[::1]:80" becomes "[::1]".
 std::string_view host_without_port(std::string_view host);
 
 }  // namespace longhaul::http

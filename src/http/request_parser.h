@@ -1,5 +1,5 @@
 #pragma once
-// Converts bytes from a client to a request. It uses no socket, so that the same code is fuzzed.
+// Parses requests from bytes of a client. It uses no sockets, so it can be fuzzed.
 
 #include <memory>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace longhaul::http {
 
-/// The reason why a request is refused, in the form that the client receives.
+/// The reason why a request is rejected, in the form that the client receives.
 struct Refusal {
   int status = 400;
   std::string code;
@@ -24,26 +24,26 @@ class RequestParser {
   ~RequestParser();
 
   enum class State {
-    kHeader,      ///< the request is incomplete
-    kHeaderRead,  ///< the body has not been read: header() is valid, read_body() continues
+    kHeader,      ///< the header is incomplete
+    kHeaderRead,  ///< the header is complete; call read_body() to continue
     kBody,
-    kDone,    ///< complete: call take()
-    kFailed,  ///< refused: see refusal()
+    kDone,    ///< the request is complete; call take()
+    kFailed,  ///< the request is invalid; see refusal()
   };
   State state() const { return state_; }
 
-  /// Returns the number of bytes at the front that were used. The others belong to the next
+  /// Parses bytes. Returns how many bytes at the front were consumed. The others belong to the next
   /// request, or must be passed again together with the bytes that follow them.
   size_t put(std::string_view bytes);
 
-  /// The header alone: method, path, query, fields.
+  /// Returns the request without its body.
   const HttpRequest& header() const { return request_; }
-  /// Whether the client waits for "100 Continue" before it sends the body.
+  /// Returns whether the client waits for "100 Continue" before it sends the body.
   bool expects_continue() const { return expects_continue_; }
-  /// Length of the body; none if it arrives in chunks.
+  /// Returns the length of the body, or nothing if it is sent in chunks.
   std::optional<size_t> body_length() const { return body_length_; }
-  size_t body_bytes() const;  ///< received so far
-  /// Continues after the header. Afterwards put() reads the body.
+  size_t body_bytes() const;  ///< number of body bytes received so far
+  /// Continues after the header. put() then parses the body.
   void read_body();
 
   HttpRequest take();

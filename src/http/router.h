@@ -1,5 +1,5 @@
 #pragma once
-// Maps method and path to a function.
+// Maps the method and path of a request to a handler.
 
 #include <functional>
 #include <memory>
@@ -15,28 +15,29 @@ using Handler = std::function<void(const std::shared_ptr<Exchange>&)>;
 
 struct Route {
   std::string method;
-  /// "{name}" matches a segment of the path, and as the last segment the rest of the path; at
-  /// least one character in both cases.
+  /// The path pattern. "{name}" matches one segment of the path, or the rest of the path if it is
+  /// the last segment. It matches at least one character.
   std::string path;
   Handler handler;
-  bool open = false;    ///< needs no key
-  bool upload = false;  ///< the body may be multipart/form-data
+  bool open = false;    ///< requires no API key
+  bool upload = false;  ///< the body may be of type multipart/form-data
 };
 
 class Router {
  public:
   void add(Route route);
 
-  /// The route, or null; of several matching patterns the longest one counts. `allow` receives the
-  /// methods of the path ("GET, POST"), or is empty if no route has this path. HEAD uses the route
-  /// of GET.
+  /// Returns the route, or null. If several patterns match, the longest one is used. `allow` is set
+  /// to the methods of the path ("GET, POST"), or is empty if no route has this path. HEAD uses the
+  /// route of GET.
   const Route* find(std::string_view method, std::string_view path, std::string& allow) const;
 
   const std::vector<Route>& routes() const { return routes_; }
 
-  /// The part of `path` that matches the final "{...}" of the route.
+  /// Returns the part of `path` that matches the final "{...}" of the route.
   static std::string_view rest(const Route& route, std::string_view path);
-  /// The part of `path` that matches "{name}" of the route; empty if there is none.
+  /// Returns the part of `path` that matches "{name}" of the route. The result is empty if there is
+  /// none.
   static std::string part(const Route& route, std::string_view path, std::string_view name);
 
  private:

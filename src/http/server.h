@@ -1,5 +1,5 @@
 #pragma once
-// A server: listening sockets, the network thread, and all connections.
+// An HTTP server: its listening sockets, its network thread, and all connections.
 
 #include <atomic>
 #include <map>
@@ -16,7 +16,7 @@ namespace longhaul::http {
 
 struct ServerOptions {
   std::vector<ListeningSocket> sockets;
-  std::shared_ptr<TlsIdentity> tls;  ///< null: plain, as always over Unix sockets
+  std::shared_ptr<TlsIdentity> tls;  ///< null: no encryption; Unix sockets are never encrypted
   Limits limits;
   std::function<std::optional<HttpResponse>(const HttpRequest&, Fields& reply_fields)> check;
   std::function<void(const std::shared_ptr<Exchange>&)> handle;
@@ -26,15 +26,17 @@ struct ServerOptions {
 class Server {
  public:
   explicit Server(ServerOptions options);
-  ~Server();  ///< closes open connections
+  ~Server();  ///< closes all connections
 
   /// Starts the network thread.
   void start();
-  /// Connections that are accepted from now on use this certificate. Callable from any thread.
+  /// Sets the certificate for connections that are accepted from now on. It may be called on any
+  /// thread.
   void use_tls(std::shared_ptr<TlsIdentity> identity);
-  /// Accepts no more connections, and closes those between two requests; open answers continue.
+  /// Stops accepting connections and closes those that are between two requests. Open responses
+  /// continue.
   void drain();
-  /// Waits until no connection is left, at most this long. Returns whether none is left.
+  /// Waits until all connections are closed, but at most this long. Returns whether all are closed.
   bool await_end(std::chrono::milliseconds most);
 
   size_t connections() const { return open_connections_; }
@@ -48,7 +50,7 @@ class Server {
   bool sweep();
 
   ServerOptions options_;
-  ConnectionHost host_;  // before the loop, whose last tasks may hold connections
+  ConnectionHost host_;  // declared before the loop, whose last tasks may hold connections
   EventLoop loop_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   std::vector<std::shared_ptr<Connection>> connections_;

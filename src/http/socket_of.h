@@ -1,5 +1,5 @@
 #pragma once
-// Converts a connected descriptor of any family to an Asio socket.
+// Converts the descriptor of a connected socket of any family to an Asio socket.
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -17,7 +17,7 @@ inline Socket socket_of(boost::asio::io_context& context, int descriptor) {
   socklen_t length = sizeof address;
   getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length);
   if (address.ss_family != AF_UNIX) {
-    const int on = 1;  // sends small events at once
+    const int on = 1;  // sends small events without delay (TCP_NODELAY)
     setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
   Socket socket(context);

@@ -1,5 +1,5 @@
 #pragma once
-// Asio's side of EventLoop, for the files that own sockets.
+// The Asio part of EventLoop, for files that own sockets.
 
 #include <boost/asio/io_context.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
-// HTTP by libcurl, which is loaded on first use, so that programs without downloads do not load it.
-// Proxies come from the environment (https_proxy, no_proxy, ...).
+// HTTP requests with libcurl. It is loaded on first use, so programs that do not download do not
+// load it. Proxies are set by environment variables (https_proxy, no_proxy, ...).
 
 #include <cstdint>
 #include <functional>
@@ -13,18 +13,18 @@
 
 namespace longhaul {
 
-/// A transfer that is slower than these limits fails.
+/// Limits of a transfer. A slower transfer fails.
 struct HttpLimits {
-  int64_t bytes_per_second = 4096;  ///< least average over `seconds`
+  int64_t bytes_per_second = 4096;  ///< least average speed over `seconds`
   int64_t seconds = 60;
-  int64_t all_seconds = 0;  ///< most time for the whole transfer; 0: no limit
+  int64_t all_seconds = 0;  ///< longest time of the whole transfer; 0: no limit
 };
 
 struct HttpRequest {
   std::string url;
-  /// sent as a bearer token only to the url's own host, not to redirect targets
+  /// Bearer token. It is sent only to the host of the URL, not to targets of redirects.
   std::string token;
-  int64_t begin = 0;     ///< first byte requested
+  int64_t begin = 0;     ///< offset of the first requested byte
   std::string if_match;  ///< entity tag (ETag) of the file whose rest is requested
   HttpLimits limits = {};
   const CancelFlag* cancel = nullptr;
@@ -34,23 +34,25 @@ struct HttpResponse {
   long status = 0;  ///< status of the last response
   std::map<std::string, std::string>
       headers;          ///< headers of the last response; lower-case names, at most 256 KiB
-  std::string problem;  ///< why the transfer failed; empty if it did not
+  std::string problem;  ///< reason why the transfer failed; empty: it did not fail
   bool refused_by_sink = false;
   bool cancelled = false;
 };
 
-/// Receives the bytes as they arrive, with status and headers of their response. Returning false
-/// ends the transfer.
+/// Receives the bytes as they arrive, with the status and headers of their response. Ends the
+/// transfer if it returns false.
 using HttpSink = std::function<bool(const HttpResponse& head, std::span<const std::byte> bytes)>;
 
-/// Follows up to 10 redirects; http and https only, and not from https to http. Throws UserError if
-/// libcurl is not available. Transfer failures are in HttpResponse::problem.
+/// Requests a URL. Follows up to 10 redirects to http and https, but not from https to http. Throws
+/// UserError if libcurl is not available. Failures of the transfer are reported in
+/// HttpResponse::problem.
 HttpResponse http_get(const HttpRequest& request, const HttpSink& sink);
 
-/// Fetches a whole response of at most `most` bytes, within five minutes.
+/// Requests a URL and stores the whole response in `text`. It may have at most `most` bytes and
+/// take at most five minutes.
 HttpResponse http_get_text(const HttpRequest& request, size_t most, std::string& text);
 
-/// `text` as a part of a URL's path; slashes are kept.
+/// Returns `text` escaped for the path of a URL. Slashes are kept.
 std::string url_escape(const std::string& text);
 
 }  // namespace longhaul

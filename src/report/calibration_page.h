@@ -13,7 +13,7 @@ namespace longhaul {
 struct CalibrationSection {
   std::string id;     ///< anchor of the section: one word
   std::string title;  ///< the method
-  std::string found;  ///< one or two sentences
+  std::string found;  ///< one or two sentences about the result
   std::vector<Svg> charts = {};
   std::vector<ReportTable> tables = {};
   std::string note = {};  ///< explanation for readers
@@ -21,7 +21,7 @@ struct CalibrationSection {
 
 struct CalibrationPage {
   std::string title, subtitle;
-  std::vector<std::string> warnings;  ///< unfinished or skipped parts
+  std::vector<std::string> warnings;  ///< parts that were not finished or were skipped
   std::vector<CalibrationSection> sections;
 };
 

@@ -9,8 +9,8 @@
 
 namespace longhaul {
 
-/// Returns a unique name of at most `most` characters for each series. Labels that would be equal
-/// after cutting are reduced to the options in which they differ. If that is not enough, they are
+/// Returns a unique name of at most `most` characters for each series. If shortened labels would be
+/// equal, they are reduced to the options in which they differ. If that is not sufficient, they are
 /// numbered.
 std::vector<std::string> chart_labels(const Results& results, size_t most);
 

@@ -11,23 +11,24 @@
 namespace longhaul {
 
 struct Difference {
-  size_t a = 0, b = 0;  ///< series; the difference is b - a
+  size_t a = 0, b = 0;  ///< indices of series; the difference is b - a
   size_t variant = 0;
-  std::optional<int64_t> length;   ///< none: all common lengths
-  PairedDifference paired;         ///< over the samples answered by both
-  double p_holm = 1;               ///< corrected for all differences in its list
-  int64_t only_a = 0, only_b = 0;  ///< samples missing on the other side: not counted
+  std::optional<int64_t> length;  ///< empty: all common lengths
+  PairedDifference paired;        ///< computed from the samples that both answered
+  double p_holm = 1;              ///< p, corrected for all differences in its list
+  /// Number of samples that the other series lacks; they are not counted.
+  int64_t only_a = 0, only_b = 0;
   int64_t other_prompts = 0;  ///< pairs with different prompts: another seed, template or tokenizer
   /// Returns whether the difference is significant, with p below 5 % after the correction.
   bool real() const { return p_holm < 0.05; }
 };
 
 struct Comparison {
-  std::vector<Difference> over_lengths;  ///< one row per (pair of series, task)
-  std::vector<Difference> by_length;     ///< additionally per length
+  std::vector<Difference> over_lengths;  ///< one row per pair of series and task
+  std::vector<Difference> by_length;     ///< one row per pair of series, task and length
 };
 
-/// Compares the pairs (a, b) of series. Cells without common samples give no row.
+/// Compares the pairs (a, b) of series. Cells without common samples yield no row.
 Comparison compare_series(const Results& results,
                           const std::vector<std::pair<size_t, size_t>>& pairs);
 
@@ -41,8 +42,8 @@ std::vector<std::pair<size_t, size_t>> pairs_against_dense(const Results& result
 std::vector<std::pair<size_t, size_t>> pairs_of_methods(const Results& results,
                                                         const std::string& a, const std::string& b);
 /// Pairs equal methods of the first and the second run. If each run has only one method, these two
-/// are a pair. Pairs of baselines follow. Throws UserError if both runs have methods but there is
-/// no pair.
+/// methods are a pair. Pairs of baselines follow. Throws UserError if both runs have methods but
+/// there is no pair.
 std::vector<std::pair<size_t, size_t>> pairs_of_runs(const Results& results);
 
 }  // namespace longhaul

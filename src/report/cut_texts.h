@@ -1,5 +1,5 @@
 #pragma once
-// Reports texts with their own length that exceeded the limit of the run or the model.
+// Reports samples whose texts were cut because they exceeded the limit of the run or the model.
 
 #include <string>
 

@@ -13,25 +13,28 @@
 namespace longhaul {
 
 struct GroupRow {
-  std::string group;             ///< "": answers without a group
-  std::map<size_t, Cell> cells;  ///< by series
+  std::string group;             ///< name of the group; empty: answers without a group
+  std::map<size_t, Cell> cells;  ///< by index of the series
 };
 
 struct GroupTable {
   int64_t length = 0;
-  std::vector<size_t> series;  ///< series with an answer
-  std::vector<GroupRow> rows;  ///< numbers in the names sort by value: "2 calls" before "10 calls"
+  std::vector<size_t> series;  ///< indices of the series that have an answer
+  /// Sorted by group; numbers in names are compared by value ("2 calls" before "10 calls").
+  std::vector<GroupRow> rows;
 };
 
-/// Returns a table for each length at which the answers belong to more than one group.
+/// Returns one table for each length at which the answers belong to more than one group.
 std::vector<GroupTable> group_tables(const Results& results, size_t variant);
 
-/// Returns the sentence that replaces a table with too many groups, or nothing for other tables.
+/// Returns the sentence that replaces a table with too many groups. The result is empty for other
+/// tables.
 std::optional<std::string> too_many_groups(const GroupTable& table);
 
-/// Returns a title such as "By group, 4K tokens", or "By group" for samples with their own lengths.
+/// Returns a title such as "By group, 4K tokens". For samples with lengths of their own, returns
+/// "By group".
 std::string group_title(const GroupTable& table);
-/// Returns the name of the group in tables.
+/// Returns the text that tables show for the group.
 std::string group_label(const GroupRow& row);
 
 }  // namespace longhaul

@@ -11,7 +11,8 @@ namespace longhaul {
 /// Returns the whole HTML document. All texts of runs and records are escaped.
 std::string html_report(const Results& results);
 
-/// Parts of the page, in html_sections.cc: the first one, and the parts after the navigation.
+/// Parts of the page (html_sections.cc): html_verdict() is the first part, and html_sections() are
+/// the parts after the navigation.
 std::string html_verdict(const Results& results);
 std::string html_sections(const Results& results);
 

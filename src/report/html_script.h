@@ -1,6 +1,6 @@
 #pragma once
-// The page's script for sorting and filtering. Without it the page shows the same content,
-// unsorted.
+// The script of the page, for sorting and filtering. Without the script the page shows the same
+// content, unsorted.
 
 #include <string_view>
 

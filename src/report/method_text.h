@@ -16,8 +16,8 @@ std::string_view method_name(std::string_view method);
 /// Returns the options "key=value" in the order of the text. A baseline has none.
 std::vector<std::string_view> method_options(std::string_view method);
 
-/// Returns a short name for tables. It has only the options that differ among the methods with this
-/// name in `all`. For a baseline it is the text without "control:".
+/// Returns a short name for tables. It contains only the options that differ among the methods with
+/// this name in `all`. For a baseline it is the text without "control:".
 std::string short_method(std::string_view method, std::span<const std::string> all);
 
 }  // namespace longhaul

@@ -14,12 +14,12 @@
 
 namespace longhaul {
 
-/// One row of a table or curve of a chart: a method of one run.
+/// A method of one run. It is a row of a table or a curve of a chart.
 struct Series {
   size_t run = 0;
   std::string method;  ///< canonical text
-  /// The shortest unique name. It has the method's name and the options in which the series of this
-  /// method differ. The run's name follows if several runs have the method.
+  /// The shortest unique name. It consists of the method's name and of the options in which the
+  /// series of this method differ. If several runs have the method, the name of the run follows.
   std::string label;
   bool control = false;
 };
@@ -29,14 +29,14 @@ struct TaskVariant {
   std::string task;
   bool opening = false;
   Metric metric;
-  std::string label;  ///< "needle", "needle, opened"
+  std::string label;  ///< such as "needle" or "needle, opened"
   std::string summary, rule, source;
 };
 
-/// Medians over the answers; 0: unknown.
+/// Medians over the answers. 0 means unknown.
 struct Cost {
   double first_token_seconds = 0;
-  double decode_tokens_per_second = 0;  ///< for replies of two tokens or more
+  double decode_tokens_per_second = 0;  ///< only replies of at least two tokens
   double kv_bytes = 0;
   double pairs_share = 0;
 };
@@ -44,8 +44,9 @@ Cost cost_of(const std::vector<const Record*>& records);
 
 struct Cell {
   Estimate score;
-  int64_t answers = 0;  ///< number of samples, including failed ones
-  int64_t failed = 0;   ///< records without an answer: scored 0; excluded for nll and baselines
+  int64_t answers = 0;  ///< number of samples, including those that failed
+  /// Number of failed samples; they score 0, but nll and baselines exclude them.
+  int64_t failed = 0;
   Cost cost;
   std::vector<const Record*> records;
 };
@@ -55,16 +56,16 @@ struct CellKey {
   size_t variant = 0;
   int64_t length = 0;
   size_t series = 0;
-  // clang-tidy 14 takes the 0 with which the compiler compares for a pointer.
+  // clang-tidy 14 mistakes the 0 with which the compiler compares for a pointer.
   auto operator<=>(const CellKey&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// All results in display order. Methods are in the order of run.json (dense attention first) and
-/// baselines are last. Tasks are in the order of run.json. Lengths ascend; 0 stands for samples
-/// with their own lengths.
+/// All results in the order of display. Methods are in the order of run.json (dense attention
+/// first), and baselines are last. Tasks are in the order of run.json. Lengths ascend. Length 0
+/// represents samples with lengths of their own.
 class Results {
  public:
-  /// Keeps pointers into `runs`, which must outlive it.
+  /// Stores pointers into `runs`, which must outlive this object.
   explicit Results(std::span<const RunFolder> runs);
 
   std::span<const RunFolder> runs() const { return runs_; }
@@ -73,13 +74,14 @@ class Results {
   const std::vector<int64_t>& lengths() const { return lengths_; }
   /// Returns the lengths for which the variant has a record.
   std::vector<int64_t> lengths_of(size_t variant) const;
-  const Cell* cell(size_t variant, int64_t length, size_t series) const;  ///< null: none
+  /// Null if there is no cell.
+  const Cell* cell(size_t variant, int64_t length, size_t series) const;
   const std::map<CellKey, Cell>& cells() const { return cells_; }
-  /// Returns whether a run was stopped or is running, or whether a method lacks samples that
+  /// Returns whether a run was stopped or is still running, or whether a method lacks samples that
   /// another method has.
   bool unfinished() const;
   int64_t answers() const { return answers_; }  ///< including failed ones
-  /// Returns the series of dense attention in a run, or nothing if the run did not request it.
+  /// Returns the series of dense attention in a run, or nothing if the run did not include it.
   std::optional<size_t> dense_of(size_t run) const;
 
  private:
@@ -96,10 +98,10 @@ class Results {
   int64_t answers_ = 0;
 };
 
-/// Returns one number per sample. With metric nll, a text has several records, one for each range
-/// of positions ("emma@512", "emma@1024", ...). They are not independent, so they count as one
-/// sample with their token-weighted mean. A missing answer counts as 0. With nll or `drop_failed`
-/// it is excluded.
+/// Returns one score per sample. With metric nll, a text has several records, one for each range of
+/// positions ("emma@512", "emma@1024", ...). They are not independent, so they count as one sample
+/// with their token-weighted mean. A missing answer counts as 0. With nll, or if `drop_failed` is
+/// true, it is excluded.
 std::map<std::string, double> scores_by_sample(std::span<const Record* const> records,
                                                bool drop_failed);
 

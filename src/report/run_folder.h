@@ -11,10 +11,11 @@
 namespace longhaul {
 
 struct RunFolder {
-  std::string name;  ///< the folder's name, or its path if several folders have this name
-  nlohmann::ordered_json info;  ///< run.json (record.h lists the keys); an object
+  std::string name;  ///< name of the folder, or its path if several folders have this name
+  nlohmann::ordered_json info;  ///< contents of run.json (record.h lists the keys); an object
   std::vector<Record> records;
-  bool torn = false;  ///< the last line is incomplete: the run was killed, or is still running
+  /// The last line of samples.jsonl is incomplete, because the run was killed or is running.
+  bool torn = false;
 };
 
 /// Reads a folder. Throws UserError if run.json is missing or is not an object, or if samples.jsonl
@@ -25,11 +26,11 @@ RunFolder read_run(const std::filesystem::path& folder);
 std::vector<RunFolder> read_runs(const std::vector<std::filesystem::path>& folders);
 
 /// Returns all command lines of the run. They are "commands" in run.json, or "command" in runs that
-/// store only one. The result is empty if neither exists.
+/// store only one. The result is empty if both are missing.
 std::vector<std::string> commands_of(const RunFolder& run);
 
-/// Returns a value of run.json as text. Numbers and lists are formatted for people, other types as
-/// JSON. The result is "" for null.
+/// Returns a value of run.json as text. Numbers and lists are formatted for readers, other types as
+/// JSON. The result is empty for null.
 std::string info_text(const nlohmann::ordered_json& value);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Makes the title and the subtitle with which every format of the report begins.
+// Creates the title and the subtitle with which every format of the report begins.
 
 #include <span>
 #include <string>

@@ -9,29 +9,30 @@ namespace longhaul {
 
 struct TableCell {
   std::string text;
-  std::string detail = {};   ///< an interval: small below the text in HTML, in brackets in Markdown
+  std::string detail = {};   ///< an interval; small below the text in HTML, in brackets in Markdown
   std::string tooltip = {};  ///< text under the pointer in HTML
-  std::string classes = {};  ///< classes of html_style.h
-  double tint = 0;           ///< strength of the classes "good" and "bad", per cent
-  std::optional<double> value = {};  ///< sort key; none: after all others
+  std::string classes = {};  ///< CSS classes of html_style.h
+  double tint = 0;           ///< strength of the classes "good" and "bad", in per cent
+  std::optional<double> value = {};  ///< sort key; empty: sorted after all others
 };
 
 struct TableColumn {
   std::string title;
   std::string tooltip = {};
-  bool less_is_better = false;  ///< sorting begins with the smallest
-  bool words = false;           ///< left-aligned
+  bool less_is_better = false;  ///< sorting begins with the smallest value
+  bool words = false;           ///< the column contains words and is left-aligned
 };
 
 struct TableRow {
   std::string head;
-  std::string method = {};  ///< canonical text, shown under the pointer; "": not a method's row
-  bool control = false;     ///< separated by a line
+  /// Canonical text of the method, shown under the pointer; empty: not a method's row.
+  std::string method = {};
+  bool control = false;  ///< separated from the other rows by a line
   std::vector<TableCell> cells = {};
 };
 
 struct ReportTable {
-  std::vector<TableColumn> columns;  ///< the rows' heads, then one per cell
+  std::vector<TableColumn> columns;  ///< the first column contains the heads of the rows
   std::vector<TableRow> rows;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// The model that a server uses, and its settings.
+// The model that a server serves, and its settings.
 
 #include <filesystem>
 #include <memory>
@@ -18,25 +18,26 @@ namespace longhaul::serve {
 class DocumentSource;
 
 struct ServedModel {
-  std::string name;  ///< name for clients
+  std::string name;  ///< name that clients see
   std::string path;
   std::shared_ptr<const Engine> engine;
-  SessionOptions session;          ///< options of every sequence, except for its method
+  SessionOptions session;          ///< options of all sequences, except for the attention method
   std::vector<MethodSpec> offers;  ///< further methods that clients may name; empty: any that
                                    ///< needs no file
   std::vector<std::string> adapters;
-  std::optional<ChatTemplate> chat;  ///< null: chat requests are refused
-  std::string chat_problem;          ///< the reason why there is none
-  ReplyFormat reply_format;          ///< belongs to the template; set by use_template()
-  bool keep_billing_header = false;  ///< Claude Code's first system block stays
-  SamplerOptions sampler;            ///< defaults of requests
+  std::optional<ChatTemplate> chat;  ///< empty: chat requests are rejected
+  std::string chat_problem;          ///< reason why there is no chat template
+  ReplyFormat reply_format;          ///< format of replies for the template; set by use_template()
+  bool keep_billing_header = false;  ///< whether Claude Code's first system block is kept
+  SamplerOptions sampler;            ///< default sampling options of requests
   std::string kv_type, kernels;
   std::string sandbox;
   int64_t context = 0;  ///< 0: no limit
   int parallel = 8;
   size_t memory_limit = 0;
-  std::filesystem::path cache_folder;  ///< folder of --cache-dir; empty: none
-  uint64_t cache_fingerprint = 0;      ///< model and settings of the files there
+  std::filesystem::path cache_folder;  ///< folder of --cache-dir; empty: not used
+  /// Hash of model and settings; identifies the files in the folder.
+  uint64_t cache_fingerprint = 0;
   DocumentSource* documents =
       nullptr;  ///< documents of the service that uses the model; null: none
 
@@ -46,20 +47,21 @@ struct ServedModel {
   std::unique_ptr<EnginePort> port;
   std::unique_ptr<Scheduler> scheduler;
 
-  /// Sets the template, and finds the form in which the model writes calls and reasoning.
+  /// Sets the chat template and determines the format in which the model writes calls and
+  /// reasoning.
   void use_template(ChatTemplate chat_template);
   int64_t trained() const { return engine->model().shape.trained_context; }
-  /// The limit that clients see: --ctx, or else the trained length.
+  /// Returns the context limit that clients see: --ctx, or the trained length if it is not set.
   int64_t told_context() const { return context > 0 ? context : trained(); }
 };
 
-/// The method that a request names by `attention` and by its model's name (NAME, NAME@METHOD,
-/// NAME+ADAPTER). Throws ApiError for an unknown name or method, and for methods that are not
-/// offered.
+/// Returns the method that a request selects by `attention` or by the model's name (NAME,
+/// NAME@METHOD, NAME+ADAPTER). Throws ApiError for an unknown name or method, and for a method that
+/// the server does not offer.
 MethodSpec method_of_request(const ServedModel& model, const std::string& named_model,
                              const std::string& attention);
 
-/// Names of the model with its methods and adapters, as GET /v1/models lists them.
+/// Returns the names of the model with its methods and adapters, as GET /v1/models lists them.
 std::vector<std::string> names_of(const ServedModel& model);
 
 }  // namespace longhaul::serve

@@ -1,5 +1,5 @@
 #pragma once
-// All paths of the server: who may use them, and what answers.
+// All paths of the server. It checks who may use them and calls the functions that respond.
 
 #include <ctime>
 #include <functional>
@@ -23,12 +23,13 @@ namespace longhaul::serve {
 
 struct ServiceOptions {
   http::OriginCheck origins{{}, {}};
-  ApiKeys keys;  ///< none: everybody may use everything
+  ApiKeys keys;  ///< empty: no key is required
   bool vllm_metrics = false, llamacpp_metrics = false;
   bool web = true;  ///< the web page at /
   int text_threads = 2;
-  std::shared_ptr<const ConverterProcess> converter;  ///< null: only texts can be added
-  std::function<void(const std::string& line)> log;   ///< null: no lines
+  /// Null: only plain texts can be added as documents.
+  std::shared_ptr<const ConverterProcess> converter;
+  std::function<void(const std::string& line)> log;  ///< receives lines of the log; may be null
 };
 
 class Service {
@@ -36,12 +37,13 @@ class Service {
   explicit Service(ServiceOptions options);
   ~Service();
 
-  /// From now on requests are answered; before they get 503 "Loading model".
+  /// Sets the model and starts responding to requests. Until then, requests get status 503 "Loading
+  /// model".
   void set_model(std::shared_ptr<ServedModel> model);
   std::shared_ptr<ServedModel> model() const;
   void shut_down() { shutting_down_ = true; }
 
-  // For http::ServerOptions.
+  // Implements functions of http::ServerOptions.
   std::optional<http::HttpResponse> check(const http::HttpRequest& request,
                                           http::Fields& reply_fields);
   void handle(const std::shared_ptr<http::Exchange>& exchange);
@@ -53,7 +55,7 @@ class Service {
  private:
   enum class Health : uint8_t { kUsual, kReady, kLive };
 
-  /// Makes a path's answer, or throws ApiError.
+  /// Computes the response of a path, or throws ApiError.
   using Page = std::function<Json(const ServedModel&, const http::HttpRequest&)>;
 
   std::optional<http::HttpResponse> refusal(const http::HttpRequest& request,
@@ -62,7 +64,7 @@ class Service {
   void add_session_routes();
   void add_responses_routes();
   void add_ollama_routes();
-  /// Variant with the name of the API key, for pages about what a client has stored.
+  /// Like Page, with the name of the API key. Used for pages about data of a client.
   using OwnPage =
       std::function<Json(const ServedModel&, const http::HttpRequest&, const std::string& key)>;
 
@@ -82,12 +84,13 @@ class Service {
   Metrics metrics_;
   ReplyStreams streams_;
   mutable std::mutex mutex_;
-  const std::string started_ = std::to_string(std::time(nullptr));  ///< Unix time
-  std::set<std::string> noted_;                                     ///< notes that are in the log
+  /// Start of the service in Unix time.
+  const std::string started_ = std::to_string(std::time(nullptr));
+  std::set<std::string> noted_;  ///< notes that have already been logged
   std::shared_ptr<ServedModel> model_;
   std::atomic<bool> shutting_down_ = false;
   std::unique_ptr<DocumentApi> documents_;
-  TextPool texts_;  // last: its tasks use all of the above
+  TextPool texts_;  // declared last, because its tasks use all other members
 };
 
 }  // namespace longhaul::serve

@@ -1,6 +1,6 @@
 #pragma once
-// Threads that parse JSON, render templates and tokenize texts, separate from the network's and the
-// engine's thread.
+// A pool of threads that parse JSON, render templates and tokenize texts. They are separate from
+// the network's thread and the engine's thread.
 
 #include <condition_variable>
 #include <deque>
@@ -16,7 +16,7 @@ class TextPool {
   TextPool(int threads, size_t most_waiting);
   ~TextPool();
 
-  /// Returns false if too many tasks are queued already. Tasks do not throw.
+  /// Queues a task. Returns false if too many tasks are queued. A task must not throw.
   bool add(std::function<void()> task);
 
  private:

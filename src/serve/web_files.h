@@ -1,5 +1,5 @@
 #pragma once
-// The files of the web page (web/), embedded by cmake/EmbedFiles.cmake.
+// The files of the web page (web/), which cmake/EmbedFiles.cmake embeds in the program.
 
 #include <cstddef>
 #include <span>
@@ -9,7 +9,7 @@ namespace longhaul::serve {
 
 struct WebFile {
   std::string_view name, type;
-  std::string_view etag;  ///< hash of the contents, in quotes
+  std::string_view etag;  ///< hash of the contents, in quotation marks
   std::string_view plain, gzip;
 };
 

@@ -1,15 +1,15 @@
 #pragma once
-// GET / and /assets/NAME: the web page of the server.
+// Serves the web page of the server: GET / and /assets/NAME.
 
 #include "http/message.h"
 #include "http/router.h"
 
 namespace longhaul::serve {
 
-/// Adds the page's paths. They need no key, because they contain nothing of any user.
+/// Adds the paths of the web page. They require no API key, because they contain no data of users.
 void add_web_page(http::Router& router);
 
-/// The answer to a request for the file with this name, "" for the page itself.
+/// Returns the response to a request for the file with this name. "" is the page itself.
 http::HttpResponse web_response(const http::HttpRequest& request, std::string_view name);
 
 }  // namespace longhaul::serve

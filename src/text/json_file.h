@@ -5,11 +5,11 @@
 
 namespace longhaul {
 
-/// Parses a small JSON file whose top level is an object (settings, an index; not tokenizer.json).
-/// Throws UserError with the file's name if it is missing, not JSON, nested deeper than 64 or over
-/// 64 MiB.
+/// Reads a small JSON file whose top level is an object, such as settings or an index (but not
+/// tokenizer.json). Throws UserError with the name of the file if it is missing, not JSON, nested
+/// deeper than 64, or larger than 64 MiB.
 nlohmann::json read_json_file(const std::filesystem::path& path);
-/// Variant for a file whose top level is a list.
+/// Reads a file whose top level is a list.
 nlohmann::json read_json_list(const std::filesystem::path& path);
 
 }  // namespace longhaul

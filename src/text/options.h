@@ -25,9 +25,10 @@
 
 namespace longhaul {
 
-/// A text contains no comma. A file is the name of a file to read. An output file is the name of a
-/// file to write, which only the command line may set. Part options are the options of the part
-/// named by another option, joined by + ("gamma=0.9+min_budget=1024").
+/// The kinds of options. A kText contains no comma. A kFile is the name of a file to read. An
+/// output file is the name of a file to write, and only the command line may set it. Part options
+/// are the options of a part that another option names; they are joined by +
+/// ("gamma=0.9+min_budget=1024").
 enum class OptionKind : uint8_t {
   kInteger,
   kReal,
@@ -39,42 +40,44 @@ enum class OptionKind : uint8_t {
   kPartOptions
 };
 
-/// Canonical texts of options, by key.
+/// The canonical texts of option values, by key.
 using OptionValues = std::map<std::string, std::string, std::less<>>;
 
 class Option {
  public:
   std::string_view key;
   OptionKind kind = OptionKind::kText;
-  std::string fallback;   ///< the default, as text; "auto" (for a number): explained in the help
-  std::string_view unit;  ///< "tokens", "share", ...; empty for none
+  std::string fallback;        ///< default as text; "auto" (for a number): the help explains it
+  std::string_view unit;       ///< "tokens", "share" and so on; empty: none
   double least = 0, most = 0;  ///< inclusive range of numbers
   std::vector<std::string_view> choices;
-  std::vector<std::string_view> not_files;  ///< for kFile: values that are no file names
+  std::vector<std::string_view> not_files;  ///< for kFile: values that are not names of files
   std::string_view help;                    ///< one line
-  /// description of its condition: "mode=stream"; empty: always has an effect
+  /// Condition under which the option has an effect, such as "mode=stream". Empty: always.
   std::string_view only_with;
-  std::string_view part_key;  ///< for kPartOptions: the option that names the part
-  /// added after sessions were saved: excluded from fingerprints at its default
+  std::string_view part_key;  ///< for kPartOptions: key of the option that names the part
+  /// The option was added after sessions had been saved. If it has its default value, fingerprints
+  /// do not include it.
   bool later = false;
 
   bool takes_auto() const { return fallback == "auto"; }
-  /// Whether this value of a kFile is a file's name.
+  /// Returns whether this value of a kFile is the name of a file.
   bool names_file(std::string_view value) const;
 
-  /// Restricts the option: it has an effect only if `holds` returns true for the struct's members.
-  /// `words` describes this to users ("mode=stream", "gates", "no threshold"). `by` names the
-  /// options in the condition, separated by bars. The condition must not depend on a number being
-  /// at an end of its range, because a sweep runs over both ends.
+  /// Restricts the option: it has an effect only if `holds` returns true for the members of the
+  /// struct. `words` describes the condition to users ("mode=stream", "gates", "no threshold").
+  /// `by` names the options in the condition, separated by bars. The condition must not depend on
+  /// whether a number is at an end of its range, because sweeps use both ends.
   Option& only(std::function<bool()> holds, std::string_view words, std::string_view by);
 
-  /// The canonical form of a value: a number without needless digits, true or false. Throws
-  /// UserError with the owner `whose` ("--attention snapkv"), option, value and range.
+  /// Returns the canonical form of a value: a number without unnecessary digits, or true or false.
+  /// Throws UserError with the owner `whose` ("--attention snapkv"), the option, the value and the
+  /// range.
   std::string canonical(std::string_view whose, std::string_view value) const;
-  /// The reason why the option has no effect, given the values with which the struct was filled:
-  /// "with mode=oneshot", "without gates". None if it has an effect.
+  /// Returns why the option has no effect, such as "with mode=oneshot" or "without gates". The
+  /// result is empty if it has an effect. `values` are the values from which the struct was filled.
   std::optional<std::string> idle(const OptionValues& values) const;
-  /// Whether all options in its condition are among `keys`.
+  /// Returns whether all options in its condition are among `keys`.
   bool decided_by(const std::vector<std::string>& keys) const;
 
  private:
@@ -88,17 +91,17 @@ class Option {
   std::function<void(const std::string&)> set_;  ///< sets the member from a canonical text
 };
 
-/// The options of one struct, which must outlive the list and not move.
+/// The options of one struct. The struct must outlive the list and must not move.
 class OptionList {
  public:
-  /// The member is an int64_t, or std::optional of one: without a default, "auto", which the help
-  /// explains.
+  /// Declares an option whose member is an int64_t or a std::optional of one. An optional member
+  /// has no default value; its default is "auto", which the help explains.
   template <class Integer>
   Option& integer(Integer& member, std::string_view key, int64_t least, int64_t most,
                   std::string_view unit, std::string_view help) {
     return number(member, OptionKind::kInteger, key, {double(least), double(most)}, unit, help);
   }
-  /// Variant of integer() for double.
+  /// Like integer(), for double.
   template <class Real>
   Option& real(Real& member, std::string_view key, double least, double most, std::string_view unit,
                std::string_view help) {
@@ -112,7 +115,8 @@ class OptionList {
   Option& output_file(std::string& member, std::string_view key, std::string_view help);
   Option& part_options(std::string& member, std::string_view key, std::string_view part_key,
                        std::string_view help);
-  /// The member is an enumeration whose values 0, 1, ... have these names.
+  /// Declares an option whose member is an enumeration. `names` are the names of its values 0, 1
+  /// and so on.
   template <class Enum>
   Option& choice(Enum& member, std::string_view key, std::initializer_list<std::string_view> names,
                  std::string_view help) {
@@ -121,19 +125,20 @@ class OptionList {
         [&member](size_t at) { member = static_cast<Enum>(at); }, help);
   }
 
-  /// The member stores the chosen name, which lives as long as the program.
+  /// Declares an option whose member stores the selected name. The name exists as long as the
+  /// program.
   Option& choice(std::string_view& member, std::string_view key,
                  std::initializer_list<std::string_view> names, std::string_view help);
 
-  /// Declares that the struct is usable only if `holds` returns true for the members; `words`
-  /// describes this to users.
+  /// Declares that the struct can be used only if `holds` returns true for its members. `words`
+  /// describes the requirement to users.
   void needs(std::function<bool()> holds, std::string_view words);
 
   const std::vector<Option>& options() const { return options_; }
   std::string_view needed() const { return needed_; }  ///< empty: no requirement
   bool has_what_it_needs() const { return !has_needed_ || has_needed_(); }
   const Option* find(std::string_view key) const;
-  /// Fills the members; missing keys leave the default.
+  /// Sets the members. A member whose key is missing keeps its default.
   void set(const OptionValues& values) const;
 
  private:
@@ -152,7 +157,8 @@ class OptionList {
   std::function<bool()> has_needed_;
 };
 
-/// "5/7/8": values of options that hold several, since a comma would end the option.
+/// Divides a value such as "5/7/8". Slashes separate several values, because a comma would end the
+/// option.
 std::vector<std::string_view> split_values(std::string_view text);
 
 }  // namespace longhaul

@@ -5,12 +5,12 @@
 
 namespace longhaul {
 
-/// Makes text from a file fit for a one-line message: in single quotes, control and non-ASCII bytes
-/// as \xNN, cut after 80 bytes.
+/// Converts text from a file for use in a one-line message. It is put in single quotes, control and
+/// non-ASCII bytes become \xNN, and it is cut after 80 bytes.
 std::string printable(std::string_view text);
 
-/// Makes a whole message fit for one line of a terminal, including texts quoted in it: control
-/// characters, characters that change the direction of text or end a line, and broken UTF-8 become
+/// Converts a whole message, including texts quoted in it, to one line for a terminal. Control
+/// characters, characters that change the direction of text or end a line, and invalid UTF-8 become
 /// \xNN.
 std::string one_line(std::string_view message);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The line that shows how far some work is.
+// Formats the line that shows the progress of some work.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,20 +8,20 @@
 
 namespace longhaul {
 
-/// The expected end of some work, which changes slowly: a load that comes and goes does not move it
-/// to and fro.
+/// Smooths the estimate of when work will end. It changes slowly, so that a varying load does not
+/// make it jump.
 class SmoothedEnd {
  public:
-  /// Seconds that are left, `seconds` after the beginning of work that is now expected to take
-  /// `expected` seconds in all.
+  /// Returns the estimated seconds that are left. `seconds` have passed since the beginning of the
+  /// work, which is currently expected to take `expected` seconds in total.
   double left(double seconds, double expected);
 
  private:
-  std::optional<double> end_;  ///< seconds after the beginning
+  std::optional<double> end_;  ///< seconds from the beginning to the estimated end
   double updated_ = 0;
 };
 
-/// A time that is only known roughly: "5 s", "40 s", "2 min 15 s", "50 min", "2 h 20 min".
+/// Returns a roughly known time as text: "5 s", "40 s", "2 min 15 s", "50 min", "2 h 20 min".
 std::string rounded_time(double seconds);
 
 struct ProgressText {
@@ -30,7 +30,7 @@ struct ProgressText {
   double rate = 0;  ///< units per second
 };
 
-/// One line of at most `width` characters; narrow terminals get fewer details.
+/// Returns one line of at most `width` characters. A narrow line has fewer details.
 std::string progress_line(const ProgressText& text, size_t width);
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// A compiled pattern over UTF-8 text (PCRE2, Unicode properties, JIT if the system allows it).
-// Unicode's tables are those of the PCRE2 library.
+// A compiled regular expression over UTF-8 text (PCRE2, with Unicode properties, and JIT if the
+// system permits it). The Unicode tables are those of the PCRE2 library.
 
 #include <cstddef>
 #include <memory>
@@ -19,9 +19,9 @@ class Regex {
   /// `where` names the file or key in messages. Throws UserError if the pattern is malformed.
   Regex(std::string_view pattern, std::string where);
 
-  /// The first match at or after `from` in `text`, which must be valid UTF-8; a match may be empty.
-  /// Throws UserError if the pattern needs more than a bounded number of steps or memory (256 MiB),
-  /// or if the match begins before `from` or ends before it begins.
+  /// Returns the first match at or after `from` in `text`, which must be valid UTF-8. The match may
+  /// be empty. Throws UserError if the pattern needs more than a limited number of steps or amount
+  /// of memory (256 MiB), or if the match begins before `from` or ends before it begins.
   std::optional<RegexMatch> find(std::string_view text, size_t from) const;
 
   const std::string& pattern() const { return pattern_; }
@@ -32,7 +32,7 @@ class Regex {
   bool jit_ = false;
 };
 
-/// A pattern that matches exactly this text.
+/// Returns a pattern that matches exactly this text.
 std::string regex_literal(std::string_view text);
 
 }  // namespace longhaul

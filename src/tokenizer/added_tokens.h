@@ -1,5 +1,6 @@
 #pragma once
-// Tokens that are searched in the text before any other step: control tokens and user-defined ones.
+// Finds added tokens, which are searched in the text before any other step. They are control tokens
+// and user-defined tokens.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,10 +15,11 @@ namespace longhaul {
 struct AddedToken {
   std::string text;
   int32_t id = 0;
-  /// control token: matched only if the caller allows text to contain such tokens
+  /// Whether it is a control token, which is matched only if the caller permits such tokens in the
+  /// text.
   bool special = false;
-  bool lstrip = false;  ///< swallows white space before it
-  bool rstrip = false;  ///< swallows white space after it
+  bool lstrip = false;  ///< the match includes white space before it
+  bool rstrip = false;  ///< the match includes white space after it
 };
 
 struct AddedTokenMatch {
@@ -27,16 +29,17 @@ struct AddedTokenMatch {
 
 class AddedTokens {
  public:
-  /// Most bytes of all texts together; vocabularies have a few hundred to a hundred thousand.
+  /// Limit for the total size of all texts. Vocabularies have from a few hundred to a hundred
+  /// thousand bytes.
   static constexpr size_t kMostBytes = size_t{8} << 20;
 
   AddedTokens() = default;
-  /// Empty texts are skipped; of equal texts the first counts. UserError (with `where`) if they
-  /// exceed kMostBytes together.
+  /// Empty texts are skipped. If texts are equal, the first token is used. Throws UserError (with
+  /// `where`) if the texts exceed kMostBytes in total.
   explicit AddedTokens(std::vector<AddedToken> tokens, std::string_view where = "added tokens");
 
-  /// Matches from the text's beginning on: the leftmost token, the longest at that place, then the
-  /// same for the rest. Time depends only on the text's length.
+  /// Returns the matches in the order of the text. Each match is the leftmost one after the
+  /// previous match, and the longest at its place. The time depends only on the length of the text.
   std::vector<AddedTokenMatch> find_all(std::string_view text, bool with_special) const;
   const AddedToken* with_text(std::string_view text) const;
 

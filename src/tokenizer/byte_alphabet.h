@@ -1,6 +1,6 @@
 #pragma once
-// GPT-2's byte alphabet: vocabularies of byte-level BPE write each byte as one printable character
-// (space as U+0120, for example). Inside Longhaul tokens are plain bytes.
+// GPT-2's byte alphabet. Vocabularies of byte-level BPE write each byte as one printable character
+// (a space is U+0120, for example). Inside Longhaul, tokens are plain bytes.
 
 #include <optional>
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace longhaul {
 
-/// The bytes encoded by a vocabulary entry; empty if a character is not in the alphabet.
+/// Returns the bytes that a vocabulary entry encodes, or nothing if a character is not in the
+/// alphabet.
 std::optional<std::string> bytes_from_alphabet(std::string_view text);
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// A model's chat template, run as in Hugging Face transformers (jinja/template.h). The texts of
-// messages stay separate from the template's own text.
+// A model's chat template. It is rendered as in Hugging Face transformers (jinja/template.h), but
+// the texts of messages stay separate from the template's own text.
 
 #include <ctime>
 #include <memory>
@@ -25,50 +25,54 @@ struct ChatMessage {
   std::string content;
 };
 
-/// The texts of the model's tokens, for templates that write them. Empty: undefined.
+/// The texts of the model's special tokens, for templates that write them. An empty text is
+/// undefined in the template.
 struct ChatTokens {
   std::string bos, eos, unknown, padding;
 };
 
 class ChatTemplate {
  public:
-  /// A template by name (`chat_template_names()`), with its own tokens if the model has none;
-  /// UserError lists the names.
+  /// Returns a built-in template by name (`chat_template_names()`). It uses its own tokens if the
+  /// model has none. Throws UserError with a list of the names if the name is unknown.
   static ChatTemplate named(std::string_view name, ChatTokens tokens = {});
 
-  /// Such a name, or the name of a file with Jinja text.
+  /// Returns a built-in template by name, or reads a file with Jinja text.
   static ChatTemplate chosen(const std::string& name_or_file, ChatTokens tokens);
 
-  /// From Jinja text; `where` names it in messages. UserError if it is not a template.
+  /// Parses Jinja text. `where` names it in messages. Throws UserError if it is not a valid
+  /// template.
   static ChatTemplate from_text(std::string_view jinja, ChatTokens tokens,
                                 const std::string& where);
 
-  /// From the model's metadata, chat_template.jinja, tokenizer_config.json or chat_template.json.
-  /// If there is none, UserError names `--chat-template NAME` and `--raw`.
+  /// Returns the template of a model from its metadata, chat_template.jinja, tokenizer_config.json
+  /// or chat_template.json. If there is none, throws UserError that suggests `--chat-template NAME`
+  /// and `--raw`.
   static ChatTemplate of(const Checkpoint& checkpoint);
 
   /// Returns whether the template supports a system message.
   bool holds_system() const { return holds_system_; }
 
-  /// Sets the template's date. Without this call a prompt does not depend on the day, so that a
-  /// session saved today can be used tomorrow: strftime_now is not "defined", and templates use
-  /// their fallback date. Templates that call it without testing get 26 July 2024.
+  /// Sets the date that the template sees. Without this call, a prompt does not depend on the
+  /// current date, so a session saved today can be used tomorrow. strftime_now is then not
+  /// "defined", and templates use their own fallback date. A template that calls it without this
+  /// test gets 26 July 2024.
   void use_clock(const std::tm& now) { clock_ = now; }
 
-  /// The whole conversation. It includes BOS if the template writes it, so encode it with
-  /// `add_special = false`. UserError if the template does not support the messages.
+  /// Renders a whole conversation. The result includes BOS if the template writes it, so encode it
+  /// with `add_special = false`. Throws UserError if the template does not support the messages.
   std::vector<TextSegment> segments(std::span<const ChatMessage> messages,
                                     bool add_generation_prompt) const;
-  /// Variant with tools, documents and other variables of the template. If the model has several
-  /// templates and there are tools, the template named tool_use is used. UserError also for
-  /// messages that are not objects with a role.
+  /// Renders a conversation with tools, documents and other variables of the template. If the model
+  /// has several templates and there are tools, the template named tool_use is used. Throws
+  /// UserError also if a message is not an object with a role.
   std::vector<TextSegment> segments(const ChatRequest& request) const;
   std::string render(std::span<const ChatMessage> messages, bool add_generation_prompt) const;
 
-  /// The text that a further user message adds after the model's reply, up to the beginning of the
-  /// next reply; it begins with the end of the reply. `system` is the conversation's system
-  /// message, if any. (A template that drops thinking from earlier replies would render the whole
-  /// conversation differently.)
+  /// Returns the text that a further user message adds after the model's reply, up to the beginning
+  /// of the next reply. It begins with the text that ends the reply. `system` is the system message
+  /// of the conversation, if any. (A template that drops thinking from earlier replies would render
+  /// the whole conversation differently.)
   std::vector<TextSegment> further_turn(std::string_view user_text,
                                         const std::optional<std::string>& system = {}) const;
 
@@ -86,7 +90,7 @@ class ChatTemplate {
   bool holds_system_ = false;
 };
 
-/// chatml, llama2, llama3, ...
+/// Returns the names of the built-in templates: chatml, llama2, llama3 and so on.
 std::vector<std::string_view> chat_template_names();
 
 }  // namespace longhaul

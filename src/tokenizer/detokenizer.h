@@ -1,5 +1,6 @@
 #pragma once
-// Incremental detokenizer: a UTF-8 character is returned only when all its bytes have arrived.
+// Converts tokens to text incrementally. A UTF-8 character is returned only when all its bytes have
+// arrived.
 
 #include <cstdint>
 #include <string>
@@ -9,9 +10,9 @@
 namespace longhaul {
 
 struct DetokenizerOptions {
-  bool skip_special = true;  ///< control tokens give no text
-  /// The tokens begin a text (a reply) instead of continuing one: the space that SentencePiece puts
-  /// before a text is dropped.
+  bool skip_special = true;  ///< control tokens yield no text
+  /// If true, the tokens begin a text (a reply) and do not continue one. The space that
+  /// SentencePiece puts before a text is then removed.
   bool starts_text = false;
 };
 
@@ -19,8 +20,8 @@ class Detokenizer {
  public:
   explicit Detokenizer(Tokenizer tokenizer, DetokenizerOptions options = {});
 
-  /// The text that is now complete: valid UTF-8, possibly empty. Bytes that can no longer become a
-  /// character are returned as U+FFFD.
+  /// Adds a token. Returns the text that is now complete: valid UTF-8, possibly empty. Bytes that
+  /// can no longer become a character are returned as U+FFFD.
   std::string push(int32_t id);
 
   /// Returns the pending bytes as U+FFFD and resets the detokenizer.

@@ -1,5 +1,5 @@
 #pragma once
-// Access to user-supplied JSON: every error is one line with file and key.
+// Reads JSON from users. Every error message is one line that names the file and the key.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace longhaul {
 
-/// A JSON value and its location ("tokenizer.json: model.vocab") for messages.
+/// A JSON value, and its location for messages, such as "tokenizer.json: model.vocab".
 class JsonField {
  public:
   JsonField(const nlohmann::json& value, std::string where)
@@ -17,17 +17,18 @@ class JsonField {
   const std::string& where() const { return where_; }
   bool is_null() const { return value_.is_null(); }
 
-  /// A member; JSON null if absent. UserError if this is not an object.
+  /// Returns a member of an object, or JSON null if it is absent. Throws UserError if this is not
+  /// an object.
   JsonField operator[](std::string_view key) const;
-  /// An element of an array.
+  /// Returns an element of an array.
   JsonField at(size_t index) const;
-  size_t array_size() const;  ///< UserError if it is not an array
+  size_t array_size() const;  ///< throws UserError if this is not an array
 
   std::string text() const;
   int64_t integer() const;
   bool flag(bool when_absent) const;
   std::string text_or(std::string_view when_absent) const;
-  /// The type of `{"type": ...}` objects; empty if null.
+  /// Returns the type of a `{"type": ...}` object. The result is empty for null.
   std::string type() const;
 
   [[noreturn]] void wrong(std::string_view wanted) const;
@@ -37,8 +38,8 @@ class JsonField {
   std::string where_;
 };
 
-/// Parses; UserError if it is not JSON or has a hostile shape (check_json_shape()). `where` is the
-/// file's name.
+/// Parses JSON. Throws UserError if it is invalid or has a hostile shape (check_json_shape()).
+/// `where` is the name of the file.
 nlohmann::json parse_json(std::string_view text, const std::string& where);
 
 }  // namespace longhaul

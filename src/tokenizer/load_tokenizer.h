@@ -1,5 +1,5 @@
 #pragma once
-// Loads tokenizers. All functions throw UserError with one line that names the file or key.
+// Loads tokenizers. All functions throw UserError with a line that names the file or key.
 
 #include <filesystem>
 
@@ -9,12 +9,12 @@ namespace longhaul {
 
 class Checkpoint;
 
-/// The tokenizer of a checkpoint: GGUF metadata (tokenizer.ggml.*) or the files of a Hugging Face
-/// folder (tokenizer.json, else vocab.json + merges.txt, else tekken.json, else tokenizer.model,
-/// SentencePiece's or a tiktoken file).
+/// Loads the tokenizer of a checkpoint. It is in GGUF metadata (tokenizer.ggml.*) or in the files
+/// of a Hugging Face folder. In a folder, the first of these is used: tokenizer.json, vocab.json
+/// with merges.txt, tekken.json, tokenizer.model (SentencePiece's or a tiktoken file).
 Tokenizer load_tokenizer(const Checkpoint& checkpoint);
 
-/// Variant for a Hugging Face folder without weights.
+/// Loads the tokenizer of a Hugging Face folder without weights.
 Tokenizer load_tokenizer_folder(const std::filesystem::path& folder);
 
 }  // namespace longhaul

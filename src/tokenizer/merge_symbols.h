@@ -1,6 +1,7 @@
 #pragma once
-// Byte-pair merging of one word: always the pair of lowest rank, and among equals the leftmost,
-// until no pair merges. It uses a heap of pairs over a linked list: n log n in the word's length.
+// Merges the symbols of one word by byte-pair encoding. The pair with the lowest rank is merged
+// first; among equal ranks, the leftmost one. This continues until no pair can be merged. A heap of
+// pairs over a linked list makes the time n log n in the length of the word.
 //  Source: Sennrich et al. 2016 (arXiv 1508.07909).
 
 #include <cstddef>
@@ -11,16 +12,16 @@
 
 namespace longhaul {
 
-/// A part of a word: first a byte or character, later the result of merges.
+/// A part of a word: initially a byte or a character, later the result of merges.
 struct Symbol {
-  int32_t id;    ///< token id; negative: no token and no merges
-  size_t begin;  ///< first byte of the word that it covers
-  size_t bytes;  ///< 0 after it has been merged into its left neighbour
+  int32_t id;    ///< token id; negative: not a token, so it cannot be merged
+  size_t begin;  ///< offset of its first byte in the word
+  size_t bytes;  ///< length; 0 after it has been merged into its left neighbour
 };
 
 class SymbolMerger {
  public:
-  /// Merges in place. The remaining symbols keep their order; merged ones are removed.
+  /// Merges symbols in place. The remaining symbols keep their order.
   void merge(const MergeTable& table, std::vector<Symbol>& symbols);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Named chat templates for models without one (`--chat-template NAME`).
+// Built-in chat templates for models that have none (`--chat-template NAME`).
 
 #include <span>
 #include <string>
@@ -14,7 +14,7 @@ struct NamedChatTemplate {
 };
 
 std::span<const NamedChatTemplate> named_chat_templates();
-/// Null if there is none of that name.
+/// Returns the template of this name, or null if there is none.
 const NamedChatTemplate* find_named_chat_template(std::string_view name);
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// Normalization of text before it is split into words. Longhaul writes SentencePiece's blank
-// (U+2581) as an ordinary space, in text and vocabulary, so steps refer to spaces.
+// Normalizes text before it is split into words. Longhaul represents SentencePiece's visible space
+// (U+2581) by an ordinary space, in texts and in vocabularies. Steps therefore refer to spaces.
 
 #include <string>
 #include <string_view>
@@ -20,11 +20,12 @@ struct NormalizeStep {
   };
   Kind kind;
   std::string from, to;
-  bool only_at_start = false;  ///< prepend: only at the very beginning of the input
+  bool only_at_start = false;  ///< for prepend: only at the beginning of the input
 };
 
-/// Throws UserError (with `where`) if `grown` bytes exceed 64 times `input` plus 1 MiB, the limit
-/// for the output of normalizers. Unicode's forms produce at most 11 times the input.
+/// Throws UserError (with `where`) if `grown` bytes exceed the limit for the output of normalizers.
+/// The limit is 64 times `input` plus 1 MiB. Unicode's normalization forms produce at most 11 times
+/// the input.
 void check_growth(std::string_view where, size_t input, size_t grown);
 
 class Normalizer {
@@ -32,8 +33,8 @@ class Normalizer {
   void add(NormalizeStep step) { steps_.push_back(std::move(step)); }
   const std::vector<NormalizeStep>& steps() const { return steps_; }
 
-  /// `text` is valid UTF-8 and not empty; `at_start` means that it begins the input. Throws
-  /// UserError like check_growth(), before memory is allocated.
+  /// Applies all steps. `text` is valid UTF-8 and not empty. `at_start` states that it begins the
+  /// input. Throws UserError as check_growth() does, before memory is allocated.
   std::string apply(std::string text, bool at_start, std::string_view where) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 // Splits text into words before tokenization. A token never extends over two words. A pre-tokenizer
-// is a list of splits; each split is applied to every piece that the previous split gave.
+// is a list of splits. Each split is applied to every piece that the previous split has produced.
 
 #include <string>
 #include <string_view>
@@ -10,8 +10,8 @@
 
 namespace longhaul {
 
-/// Treatment of the ranges that a split's pattern matches. The names are those of Hugging Face
-/// tokenizers.
+/// What happens to the ranges that the pattern of a split matches. The names are those of Hugging
+/// Face tokenizers.
 enum class SplitBehaviour {
   removed,
   isolated,  ///< each match becomes a piece
@@ -23,15 +23,15 @@ enum class SplitBehaviour {
 struct Split {
   Regex pattern;
   SplitBehaviour behaviour = SplitBehaviour::isolated;
-  bool invert = false;  ///< text between matches counts as matched, and matches do not
+  bool invert = false;  ///< exchanges the roles of matches and of the text between them
 };
 
 class PreTokenizer {
  public:
   void add(Split split) { splits_.push_back(std::move(split)); }
-  /// Also splits before every space that follows another character. It keeps words short. It must
-  /// be used only if no token of the vocabulary has a space after another character, because the
-  /// result is then the same.
+  /// Adds a split before every space that follows another character. It keeps words short. It may
+  /// be used only if no token of the vocabulary has a space after another character, because then
+  /// it does not change the result.
   void cut_before_blanks() { cut_before_blanks_ = true; }
 
   const std::vector<Split>& splits() const { return splits_; }
@@ -52,7 +52,7 @@ inline constexpr std::string_view kGpt2Pattern =
 struct NamedPreTokenizer {
   std::string_view names;  ///< all its names, separated by spaces
   std::vector<std::string_view> patterns;
-  bool ignore_merges = false;  ///< a word that is a token becomes this token without merges
+  bool ignore_merges = false;  ///< a word that is a token is not split and merged
   bool add_bos = false;        ///< default if the file does not specify it
   bool nfc = false;            ///< the model's original tokenizer normalizes text to NFC
 };

@@ -1,8 +1,8 @@
 #pragma once
-// Finds the places in a text where the texts of a list begin. It is an Aho-Corasick automaton (Aho
-// and Corasick 1975) over the reversed texts, which reads the text from its end to its beginning.
-// Reading backwards yields the longest entry that begins at a place, as needed here; reading
-// forwards would yield the longest that ends there.
+// Finds the places in a text where texts of a list begin. It is an Aho-Corasick automaton (Aho and
+// Corasick 1975) over the reversed texts, and it reads the text from its end to its beginning. In
+// this direction, it finds the longest entry that begins at a place. In the other direction, it
+// would find the longest entry that ends there.
 
 #include <array>
 #include <cstddef>
@@ -21,11 +21,12 @@ class TokenAutomaton {
   };
 
   TokenAutomaton() = default;
-  /// Stores no views. Needs 20 bytes of memory for each byte of text.
+  /// The views in `entries` need not outlive the call. The automaton needs 20 bytes of memory for
+  /// each byte of text.
   explicit TokenAutomaton(std::span<const Entry> entries);
 
-  /// Calls visit(begin, index) for every place where an entry begins, last place first, with the
-  /// longest entry. Special entries count only with `with_special`.
+  /// Calls visit(begin, index) for every place where an entry begins, with the longest entry. The
+  /// last place comes first. Special entries are found only if `with_special` is true.
   template <class Visit>
   void from_the_end(std::string_view text, bool with_special, Visit&& visit) const {
     if (states_.empty()) return;
@@ -45,11 +46,12 @@ class TokenAutomaton {
     uint32_t first_edge = 0;  // edges_[first_edge, first_edge of the next state), sorted by byte
     uint32_t longest = kNone, longest_plain = kNone;
   };
-  /// kNone if there is none. Edges lead to states in the same order, the first edge to state 1.
+  /// Returns the child state, or kNone if there is none. Edges lead to states in ascending order,
+  /// and the first edge leads to state 1.
   uint32_t child(uint32_t state, uint8_t byte) const;
   uint32_t step(uint32_t state, uint8_t byte) const;
 
-  std::vector<State> states_;  // root first, then by length; one extra at the end
+  std::vector<State> states_;  // the root first, then by length; one additional state at the end
   std::vector<uint8_t> edges_;
   std::array<uint32_t, 256> from_root_{};
 };

@@ -1,6 +1,7 @@
 #pragma once
-// The parts of tokenizer.json that are lists of steps: normalizer, pre_tokenizer, post_processor.
-// Each function adds to the model and throws UserError for an unsupported step.
+// Reads the parts of tokenizer.json that are lists of steps: normalizer, pre_tokenizer and
+// post_processor. Each function adds steps to the model and throws UserError for an unsupported
+// step.
 
 #include "tokenizer/json_fields.h"
 #include "tokenizer/tokenizer_model.h"
@@ -9,11 +10,11 @@ namespace longhaul {
 
 /// Properties that determine how the vocabulary is read.
 struct TokenizerJsonStyle {
-  bool byte_level = false;      ///< GPT-2's alphabet
-  bool visible_blanks = false;  ///< SentencePiece's U+2581 for a space
+  bool byte_level = false;      ///< tokens are written in GPT-2's byte alphabet
+  bool visible_blanks = false;  ///< tokens are written with U+2581 for a space
 };
 
-/// Determined from every part of the file that shows it.
+/// Determines the style from all parts of the file that indicate it.
 TokenizerJsonStyle find_style(const JsonField& root);
 
 void add_normalizer(TokenizerModel& model, const JsonField& step, const TokenizerJsonStyle& style);

@@ -1,38 +1,44 @@
 #pragma once
-// Control tokens that begin or end a turn of a conversation, found by their text. The rules follow
-// llama.cpp's (src/llama-vocab.cpp), so that a model stops at the same token in both programs.
+// Recognises, by their text, control tokens that begin or end a turn of a conversation. The rules
+// follow llama.cpp (src/llama-vocab.cpp), so that a model stops at the same token in both programs.
 
 #include <functional>
 #include <string_view>
 
 namespace longhaul {
 
-/// Some vocabularies give a text another meaning than most, so the marks depend on which other
-/// tokens there are.
+/// In some vocabularies, a text does not have its usual meaning. Which tokens are marks therefore
+/// depends on the other tokens of the vocabulary.
 class TurnMarks {
  public:
-  /// `has_token` tells whether the vocabulary has a token of exactly this text.
+  /// `has_token` returns whether the vocabulary has a token with exactly this text.
   explicit TurnMarks(const std::function<bool(std::string_view)>& has_token);
 
-  /// Generation stops at this token: `<|im_end|>`, `<|eot_id|>`, `<|return|>`, ...
+  /// Returns whether generation stops at this token, such as `<|im_end|>`, `<|eot_id|>` or
+  /// `<|return|>`.
   bool ends_reply(std::string_view text) const;
 
-  /// The token ends a message of a conversation. A superset of `ends_reply`: gpt-oss writes
-  /// `<|end|>` behind its analysis and goes on with its answer.
+  /// Returns whether the token ends a message of a conversation. This includes all tokens for which
+  /// ends_reply() is true. Another example is `<|end|>`, which gpt-oss writes after its analysis
+  /// before it continues with its answer.
   bool ends_message(std::string_view text) const;
 
-  /// The token begins or ends a turn. Some files list such tokens as ordinary ones, which plain
-  /// text may contain: a user's text could then end its turn and begin another.
+  /// Returns whether the token begins or ends a turn. Some model files mark such tokens as ordinary
+  /// tokens, which plain text may contain. A user's text could then end its turn and begin another,
+  /// so these tokens are treated as control tokens.
   bool is_mark(std::string_view text) const;
 
-  /// The text ends a turn in other vocabularies, and in this one it never does, even where the
-  /// file names it.
+  /// Returns whether the text never ends a reply in this vocabulary, although it ends a turn in
+  /// others. This holds even if the model file names it as an end token.
   bool never_ends_reply(std::string_view text) const;
 
  private:
-  bool channels_ = false;    ///< `<|end|>` closes one of several channels of a reply
-  bool struck_out_ = false;  ///< `</s>` is a tag of HTML (Gemma 4)
-  bool glm_ = false;         ///< a reply ends where the user or a tool begins
+  /// `<|end|>` closes one of several channels of a reply, but not the reply.
+  bool channels_ = false;
+  /// `</s>` is an HTML tag for struck-out text (Gemma 4) and not an end token.
+  bool struck_out_ = false;
+  /// GLM: a reply ends at the token that begins a turn of the user or of a tool.
+  bool glm_ = false;
 };
 
 }  // namespace longhaul

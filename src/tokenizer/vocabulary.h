@@ -15,14 +15,14 @@ namespace longhaul {
 enum class TokenKind : uint8_t {
   normal,
   unknown,
-  control,       ///< special: never produced from plain text, decodes to no text
-  user_defined,  ///< matched as a whole before any other step, decodes to its text
+  control,       ///< special: never produced from plain text, and decoded to no text
+  user_defined,  ///< matched as a whole before any other step, and decoded to its text
   unused,        ///< an id without a token
-  byte,          ///< one byte, for characters that the vocabulary lacks
+  byte,          ///< a single byte, for characters that are not in the vocabulary
 };
 
 struct Token {
-  std::string bytes;  ///< decoded bytes; a control token's name
+  std::string bytes;  ///< decoded bytes, or the name of a control token
   TokenKind kind = TokenKind::unused;
 };
 
@@ -37,10 +37,11 @@ class Vocabulary {
   bool contains(int32_t id) const { return id >= 0 && size_t(id) < tokens_.size(); }
   const Token& operator[](int32_t id) const { return tokens_[size_t(id)]; }
 
-  /// The normal token with these bytes; -1 if there is none. Of two the lower id counts.
+  /// Returns the normal token with these bytes, or -1 if there is none. If there are several,
+  /// returns the lowest id.
   int32_t find(std::string_view bytes) const;
-  /// The token for one byte: of kind byte, otherwise the normal token of that byte; -1 if there is
-  /// neither.
+  /// Returns the token for a single byte: the token of kind byte, otherwise the normal token with
+  /// this byte, otherwise -1.
   int32_t byte_token(uint8_t byte) const { return byte_tokens_[byte]; }
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Cache of words and their ids. Text repeats its words, so most are merged only once.
+// A cache of words and their ids. Texts repeat words, so most words are merged only once.
 
 #include <cstdint>
 #include <optional>
@@ -12,9 +12,10 @@ namespace longhaul {
 
 class WordCache {
  public:
-  /// The ids of the word, valid until the next put(); empty if it is unknown.
+  /// Returns the ids of the word, or nothing if it is not in the cache. The result is valid until
+  /// the next put().
   std::optional<std::span<const int32_t>> find(std::string_view word) const;
-  /// Adds a word that is not in the cache. Clears the cache when it has grown large.
+  /// Adds a word that is not in the cache. If the cache has become too large, it is cleared first.
   void put(std::string_view word, std::span<const int32_t> ids);
 
   static bool worth_keeping(std::string_view word) { return word.size() <= 64; }

@@ -1,5 +1,6 @@
 #pragma once
-// Encodes one word to token ids: symbols (bytes or characters), merges, and fallbacks.
+// Encodes one word to token ids: it divides the word into symbols (bytes or characters), merges
+// them, and applies fallbacks.
 
 #include <cstdint>
 #include <string>
@@ -18,24 +19,26 @@ namespace longhaul {
 struct MergeModel {
   enum class Start { bytes, characters };
 
-  Start start = Start::bytes;  ///< a word's symbols before the first merge
+  Start start = Start::bytes;  ///< symbols of a word before the first merge
   MergeTable merges;
-  bool ignore_merges = false;  ///< a word that is a token is not split further
-  bool byte_fallback = false;  ///< characters without a token become their bytes' tokens
-  bool fuse_unknown = false;   ///< a run of unknown characters is one unknown token
-  int32_t unknown = -1;        ///< token for text that cannot be encoded; -1: it is skipped
-  /// Characters that occur in tokens but have no token of their own. They get symbols beyond the
+  bool ignore_merges = false;  ///< a word that is a token is not split and merged
+  /// A character without a token is encoded as the tokens of its bytes.
+  bool byte_fallback = false;
+  bool fuse_unknown = false;  ///< consecutive unknown characters become one unknown token
+  int32_t unknown = -1;       ///< token for text that cannot be encoded; -1: such text is skipped
+  /// Characters that occur in tokens but are not tokens themselves. They get ids beyond the
   /// vocabulary, so that they can take part in merges.
   std::unordered_map<std::string, int32_t, SeededHash> extra_characters;
 };
 
-/// Scratch memory and cache for one thread; the vocabulary and the model must outlive it.
+/// Encodes words on one thread. It has scratch memory and a cache. The vocabulary and the model
+/// must outlive it.
 class WordEncoder {
  public:
   WordEncoder(const Vocabulary& vocabulary, const MergeModel& model)
       : vocabulary_(vocabulary), model_(model) {}
 
-  /// Appends the word's ids. `word` must be non-empty, valid UTF-8.
+  /// Appends the ids of the word, which must be valid UTF-8 and not empty.
   void encode(std::string_view word, std::vector<int32_t>& ids);
 
  private:

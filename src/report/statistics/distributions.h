@@ -5,7 +5,7 @@
 
 namespace longhaul {
 
-/// The 97.5 % point of the standard normal distribution. Every interval of a report is a 95 %
+/// The 97.5 % quantile of the standard normal distribution. Every interval of a report is a 95 %
 /// interval.
 inline constexpr double kNormal975 = 1.959963984540054;
 
@@ -13,11 +13,13 @@ inline constexpr double kNormal975 = 1.959963984540054;
 /// the continued fraction DLMF 8.17.22 and Lentz's method.
 double incomplete_beta(double a, double b, double x);
 
-/// P(T <= t) for Student's t with `degrees` > 0 degrees of freedom, and the inverse for 0 < p < 1.
+/// student_t_cdf() returns P(T <= t) for Student's t distribution with `degrees` > 0 degrees of
+/// freedom. student_t_quantile() is its inverse, for 0 < p < 1.
 double student_t_cdf(double t, double degrees);
 double student_t_quantile(double p, double degrees);
 
-/// Returns the two-sided p of `successes` in `n` fair coin tosses, by the exact binomial test.
+/// Returns the two-sided p value of `successes` in `n` fair coin tosses, by the exact binomial
+/// test.
 double sign_test_p(int64_t successes, int64_t n);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Maps values to positions in a picture, and places ticks.
+// Maps values to positions in a picture, and places the ticks of axes.
 
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@ namespace longhaul {
 enum class Unit { kPlain, kPercent, kTokens, kSeconds, kBytes, kPerSecond };
 
 struct Axis {
-  double low = 0, high = 1;  ///< values at the two ends; positive if `log`
+  double low = 0, high = 1;  ///< values at the two ends; positive if `log` is true
   bool log = false;
   Unit unit = Unit::kPlain;
   double from = 0, to = 1;  ///< positions of the two ends
@@ -20,14 +20,15 @@ struct Axis {
   double at(double value) const;
 };
 
-/// Returns an axis over `values` (at least one; positive if `log`) with round ends and about
-/// `count` ticks. Percent axes stay within 0..1. Logarithmic axes have a margin at both ends.
+/// Returns an axis over `values` with round ends and about `count` ticks. There must be at least
+/// one value, and values must be positive if `log` is true. Percent axes stay within 0 to 1.
+/// Logarithmic axes have a margin at both ends.
 Axis make_axis(const std::vector<double>& values, Unit unit, bool log, int count);
 
 std::string tick_text(double value, Unit unit);
 
-/// A chart's frame: the area of the curves, with grid lines, ticks and titles. x runs from left to
-/// right, y from bottom to top; ticks with overlapping texts are omitted.
+/// The frame of a chart: the area of the curves, with grid lines, ticks and titles. x increases
+/// from left to right, and y from bottom to top. Ticks whose texts would overlap are omitted.
 struct Frame {
   double left = 0, top = 0, right = 0, bottom = 0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Draws bars for named numbers, such as a bar for every layer of a model.
+// Draws named values as bars, such as one bar for each layer of a model.
 
 #include <string>
 #include <vector>

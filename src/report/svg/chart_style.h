@@ -1,6 +1,6 @@
 #pragma once
-// Colours and marks of all charts. Series differ in colour, marker shape and dashes, and are
-// labelled beside their marks.
+// Colours and marks of all charts. Series differ in colour, marker shape and dashes. Their names
+// are next to their marks.
 
 #include <cstddef>
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace longhaul {
 
-inline constexpr double kFontSize = 12.5;  ///< for labels, in the picture's units
+inline constexpr double kFontSize = 12.5;  ///< of labels, in the units of the picture
 
-/// Variables and classes for light and dark pages. Colours are Okabe and Ito's, darkened or
-/// lightened until text in them is readable on the page.
+/// Returns variables and classes for light and dark pages. The colours are those of Okabe and Ito,
+/// darkened or lightened so that text in them is readable on the page.
 std::string_view chart_css();
 
 /// Returns the class of a series. Style 0 is for dense attention and has the colour of text.
@@ -23,8 +23,8 @@ std::string marker_path(size_t style, Point at, double radius);
 /// Returns a stroke-dasharray, or "" for a solid line.
 std::string dashes(size_t style);
 
-/// The fill for a score in 0..1, as class and opacity. It runs from orange (0) through the page's
-/// background colour to blue (1).
+/// The fill of a cell with a score from 0 to 1, as class and opacity. The colours range from orange
+/// (0) through the background colour of the page to blue (1).
 struct ScoreFill {
   std::string_view classes;
   double opacity = 0;

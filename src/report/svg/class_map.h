@@ -16,7 +16,7 @@ struct ClassCell {
 
 struct ClassMap {
   std::string title, x_title, y_title;
-  std::vector<std::string> kinds;               ///< names in the key, at most eight
+  std::vector<std::string> kinds;               ///< names in the legend, at most eight
   std::vector<std::string> x_labels, y_labels;  ///< left to right, top to bottom
   std::vector<ClassCell> cells;                 ///< [row * x_labels.size() + column]
 };

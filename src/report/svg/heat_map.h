@@ -10,16 +10,16 @@
 namespace longhaul {
 
 struct HeatCell {
-  double score = 0;  ///< 0..1
+  double score = 0;  ///< from 0 to 1
   std::string tooltip;
 };
 
 struct HeatMap {
   std::string title, x_title, y_title;
   std::vector<std::string> x_labels, y_labels;  ///< left to right, top to bottom
-  /// [row * x_labels.size() + column]; none: no samples there.
+  /// [row * x_labels.size() + column]. Empty: there are no samples.
   std::vector<std::optional<HeatCell>> cells;
-  bool one_sided = false;  ///< score 0 has no colour, instead of the colour of a lost answer
+  bool one_sided = false;  ///< score 0 has no colour, instead of the colour for wrong answers
 };
 
 Svg draw(const HeatMap& map);

@@ -10,20 +10,19 @@
 namespace longhaul {
 
 struct PlacedLabel {
-  Point at;  ///< baseline of the text, at its anchor
+  Point at;  ///< anchor point on the baseline of the text
   Anchor anchor = Anchor::kStart;
-  bool far = false;  ///< needs a line from the point to the text
+  bool far = false;  ///< a line must connect the point and the text
 };
 
 /// Returns one position per point, within the frame if there is room. The algorithm is greedy and
-/// begins with isolated points. `lines` are horizontal and vertical strokes that labels should
-/// avoid.
+/// begins with isolated points. `lines` are horizontal and vertical lines that labels should avoid.
 std::vector<PlacedLabel> place_labels(const std::vector<Point>& points,
                                       const std::vector<std::string>& texts, const Frame& frame,
                                       const std::vector<std::pair<Point, Point>>& lines = {});
 
-/// Returns the baselines of labels in a column, as close to `wanted` as the spacing `gap` and the
-/// two ends allow.
+/// Returns the baselines of labels in a column. They are as close to `wanted` as the spacing `gap`
+/// and the two ends permit.
 std::vector<double> spread_labels(const std::vector<double>& wanted, double gap, double top,
                                   double bottom);
 

@@ -16,8 +16,8 @@ struct LinePoint {
 
 struct LineSeries {
   std::string label;
-  size_t style = 0;               ///< chart_style.h
-  std::vector<LinePoint> points;  ///< ascending x, at least one
+  size_t style = 0;               ///< number of the style (chart_style.h)
+  std::vector<LinePoint> points;  ///< in ascending order of x; at least one
 };
 
 struct LineChart {

@@ -12,7 +12,7 @@ namespace longhaul {
 /// Position of the cells, in pixels.
 struct MapPlace {
   double left = 0, top = 0, bottom = 0;
-  double cell = 0;  ///< a cell's width
+  double cell = 0;  ///< width of a cell
 };
 
 /// Draws the labels. A label that would overlap the previous label is omitted.

@@ -1,6 +1,6 @@
 #pragma once
 // Draws a scatter chart of quality against a cost or a saving, with one labelled point per method.
-// The chart can show the Pareto frontier, or curves that join the settings of each method.
+// The chart can show the Pareto frontier, or curves that connect the settings of each method.
 
 #include <string>
 #include <utility>
@@ -13,11 +13,12 @@ namespace longhaul {
 
 struct ScatterPoint {
   std::string label;
-  size_t style = 0;  ///< chart_style.h
-  double x = 0;      ///< the cost or saving; positive on a logarithmic axis
-  double y = 0;      ///< the quality: higher is better
+  size_t style = 0;  ///< number of the style (chart_style.h)
+  double x = 0;      ///< the cost or saving; positive if the axis is logarithmic
+  double y = 0;      ///< the quality; higher is better
   std::string tooltip;
-  std::string family;  ///< points with the same family are joined in order of x; "": not joined
+  /// Points of the same family are connected in the order of x; empty: not connected.
+  std::string family;
 };
 
 struct Scatter {
@@ -29,9 +30,9 @@ struct Scatter {
   std::vector<ScatterPoint> points;
 };
 
-/// Returns the indices of the points on the Pareto frontier, in order of ascending cost. A point is
-/// on the frontier unless another point is at least as good in both cost and quality and better in
-/// one of them. Of several equal points only the first is returned.
+/// Returns the indices of the points on the Pareto frontier, in ascending order of cost. A point is
+/// on the frontier unless another point is at least as good in cost and quality and better in one
+/// of them. If several points are equal, only the first is returned.
 std::vector<size_t> pareto_frontier(const std::vector<ScatterPoint>& points);
 
 /// Draws the chart. It must have at least one point.

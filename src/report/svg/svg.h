@@ -1,6 +1,6 @@
 #pragma once
-// Writes one SVG picture. Colours of shapes come from classes (chart_style.h), so that one file
-// serves light and dark pages. All texts are escaped here.
+// Writes an SVG picture. Shapes get their colours from classes (chart_style.h), so that one file is
+// suitable for light and dark pages. All texts are escaped here.
 
 #include <initializer_list>
 #include <string>
@@ -22,8 +22,8 @@ class Svg {
   /// `label` describes the picture for screen readers. Units are approximately CSS pixels.
   Svg(double width, double height, std::string_view label);
 
-  /// `classes` refers to styles of chart_style.h; `tooltip` is shown under the pointer and may be
-  /// empty.
+  /// Functions that draw shapes. `classes` refers to the styles of chart_style.h. `tooltip` is
+  /// shown under the pointer and may be empty.
   void line(Point from, Point to, std::string_view classes);
   void rect(Point corner, double width, double height, std::string_view classes,
             Attributes attributes = {}, std::string_view tooltip = "");
@@ -34,12 +34,12 @@ class Svg {
 
   double width() const { return width_; }
   double height() const { return height_; }
-  /// Returns an element for an HTML page that includes chart_css().
+  /// Returns the picture as an element for an HTML page that includes chart_css().
   std::string element() const;
-  /// Returns the contents of a separate file with name space, style and background.
+  /// Returns the picture as a separate file with namespace, style and background.
   std::string file() const;
 
-  /// Returns the approximate width of a text, in the picture's units.
+  /// Returns the approximate width of a text in the units of the picture.
   static double text_width(std::string_view text, double font_size);
 
  private:

@@ -15,7 +15,7 @@ struct AnthropicOptions {
   DocumentLookup find_file;  ///< null: requests cannot refer to files
 };
 
-/// What reading a request yields in addition to the conversation.
+/// The result of reading a request, in addition to the conversation.
 struct AnthropicNotes {
   std::vector<std::string> warnings;
   std::vector<QuestionDocument> documents;  ///< document blocks in messages of the user, in order

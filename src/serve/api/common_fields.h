@@ -23,8 +23,7 @@ void begin_job(const ServedModel& model, const http::HttpRequest& http, const Fi
 /// Sets the seed of the job. If `seed` is empty, a random one is drawn and reported, so that the
 /// reply can be reproduced.
 void settle_seed(std::optional<int64_t> seed, GenerationRequest& request, Job& job);
-/// Sets what depends on the length of the prompt: the token limit of a reply without its own limit,
-/// and a warning.
+/// Returns the texts of "stop", which is a text or a list of at most 16 texts.
 void settle_length(const ServedModel& model, GenerationRequest& request, Job& job);
 
 /// "stop": a text or a list of at most 16.

@@ -1,5 +1,6 @@
 #pragma once
-// Members that hold a reply to a form: response_format, json_schema, grammar, structured_outputs.
+// Reads the members of a request that constrain the form of a reply: response_format, json_schema,
+// grammar and structured_outputs.
 
 #include <memory>
 #include <optional>
@@ -12,15 +13,16 @@ namespace longhaul::serve {
 
 std::shared_ptr<const grammar::TokenTrie> vocabulary_of(const ServedModel& model);
 
-/// The form that `format` describes: {"type": "text"}, {"type": "json_object"}, or {"type":
-/// "json_schema"} with "schema" or {"json_schema": {"schema": ...}}. Empty for a text. `name`: the
-/// member in messages of errors.
+/// Returns the constraint that `format` describes: {"type": "text"}, {"type": "json_object"}, or
+/// {"type": "json_schema"} with "schema" or {"json_schema": {"schema": ...}}. The result is empty
+/// for a text. `name` is the member that error messages name.
 std::optional<grammar::Constraint> constraint_of_format(const ServedModel& model,
                                                         const Json& format,
                                                         const std::string& name);
 
-/// Empty if the reply is free. Throws ApiError that names the member, for malformed forms, for
-/// keywords that are not supported, and for several forms at once.
+/// Returns the constraint of the reply, or nothing if the reply is free. Throws ApiError that names
+/// the member if a form is malformed, has keywords that are not supported, or if there are several
+/// forms.
 std::optional<grammar::Constraint> read_reply_form(const ServedModel& model,
                                                    const FieldReader& fields);
 

@@ -14,7 +14,7 @@ namespace longhaul::serve {
 
 /// Functions of the server that these paths use.
 struct DocumentHost {
-  /// Throws ApiError while there is no model.
+  /// Returns the served model. Throws ApiError while no model is loaded.
   std::function<std::shared_ptr<ServedModel>()> model;
   std::function<std::string(const http::HttpRequest&)> key_name;
   /// Runs a task on a thread of the text pool. Returns false if too many tasks wait.

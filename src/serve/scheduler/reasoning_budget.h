@@ -18,7 +18,7 @@ class ReasoningBudget {
 
   /// Returns the token that must come next, or nothing if the model may choose.
   std::optional<int32_t> forced();
-  /// The text that a token has added to the reply.
+  /// Adds the text of the token that was chosen.
   void push(std::string_view text);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Converts logits to tokens and text: one reply of one request. It never returns a part of a
-// character, nor text that may become a stop string.
+// Converts logits to the tokens and the text of one reply. It never returns a part of a character,
+// nor text that may become part of a stop string.
 
 #include <deque>
 #include <optional>
@@ -19,15 +19,15 @@ class ReplyMaker {
  public:
   ReplyMaker(const Tokenizer& tokenizer, const ReplyOptions& options);
 
-  /// Samples the next token from logits [vocab]; `history`: the sequence's tokens. The returned
-  /// piece may end the reply. Throws UserError if no logit is finite.
+  /// Samples the next token from logits [vocab]. `history` has the tokens of the sequence. The
+  /// returned piece may end the reply. Throws UserError if no logit is finite.
   ReplyPiece take(std::span<const float> logits, std::span<const int32_t> history);
-  /// Ends the reply for the caller's reason.
+  /// Ends the reply for a reason of the caller.
   ReplyPiece end(Finish reason);
 
-  /// All tokens that were chosen so far.
+  /// Returns all tokens that have been sampled so far.
   std::span<const int32_t> tokens() const { return tokens_; }
-  int32_t last_token() const { return last_; }  ///< to be decoded next
+  int32_t last_token() const { return last_; }  ///< token that must be decoded next
   int64_t made() const { return made_; }
 
  private:
@@ -41,7 +41,7 @@ class ReplyMaker {
 
   struct Held {
     TokenReport report;
-    size_t begin;  ///< place of its text in the reply
+    size_t begin;  ///< offset of the token's text in the reply
   };
 
   Tokenizer tokenizer_;
@@ -53,16 +53,17 @@ class ReplyMaker {
   ReasoningBudget reasoning_;
   grammar::TokenMask mask_;
   std::vector<float> work_;
-  std::map<int32_t, int> counts_;  ///< how often the reply has each token, for the penalties
-  std::vector<int32_t> ends_;      ///< tokens that ignore_eos forbids
-  std::deque<Held> held_;          ///< tokens whose text is not shown yet
+  /// Number of occurrences of each token in the reply, for the penalties.
+  std::map<int32_t, int> counts_;
+  std::vector<int32_t> ends_;  ///< end tokens that ignore_eos forbids
+  std::deque<Held> held_;      ///< tokens whose text has not been returned yet
   size_t made_text_ = 0, shown_text_ = 0;
   int64_t made_ = 0;
   std::vector<int32_t> tokens_;
   int32_t last_ = 0;
 };
 
-/// The logprob of `token` and the `count` likeliest tokens.
+/// Returns the logprob of `token`, and the `count` most likely tokens.
 TokenReport report_token(std::span<const float> logits, int32_t token, int count);
 
 }  // namespace longhaul::serve

@@ -1,5 +1,5 @@
 #pragma once
-// Which tokens of a sequence are kept, by layer and KV head.
+// Describes which tokens of a sequence are kept, by layer and KV head.
 
 #include <cstdint>
 #include <vector>
@@ -11,8 +11,8 @@ struct RetentionMap {
 
   int64_t tokens = 0;
   int layers = 0, heads = 0;
-  int64_t bins = 0;         ///< bin b has tokens [b * tokens / bins, (b + 1) * tokens / bins)
-  std::vector<float> kept;  ///< [layers, heads, bins], share of the tokens of a bin
+  int64_t bins = 0;         ///< bin b covers tokens [b * tokens / bins, (b + 1) * tokens / bins)
+  std::vector<float> kept;  ///< [layers, heads, bins]: share of the bin's tokens that are kept
 
   int64_t begin_of(int64_t bin) const { return bin * tokens / bins; }
   int64_t bin_of(int64_t token) const { return ((token + 1) * bins - 1) / tokens; }

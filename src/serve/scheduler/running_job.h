@@ -1,5 +1,5 @@
 #pragma once
-// A job and the scheduler's state of it.
+// A job and its state in the scheduler.
 
 #include <memory>
 #include <optional>
@@ -18,36 +18,37 @@ struct RunningJob {
   State state = State::kWaiting;
 
   double arrived = 0, admitted = 0, prefill_began = 0, prefill_ended = 0, last_progress = -1;
-  bool accepted = false;       ///< its sink has learnt that it is not refused
-  int overtaken = 0;           ///< how often shorter jobs overtook it
-  double computed = 0;         ///< seconds of its prefill
-  size_t most_bytes = 0;       ///< most bytes at admission
-  int64_t reply_reserved = 0;  ///< tokens of the reply that most_bytes counts
+  bool accepted = false;       ///< JobSink::accepted() has been called
+  int overtaken = 0;           ///< how often shorter jobs have overtaken it
+  double computed = 0;         ///< seconds that its prefill has taken
+  size_t most_bytes = 0;       ///< upper bound of its bytes, computed at admission
+  int64_t reply_reserved = 0;  ///< tokens of the reply that most_bytes includes
   PrefillLane lane = PrefillLane::kLong;
-  bool stepping = false;      ///< its prefill is on the stack
-  int prefilled_choices = 0;  ///< without clone() each choice reads the prompt
+  bool stepping = false;  ///< a step of its prefill is running (possibly yielding)
+  /// Number of choices that have read the prompt; without clone() each reads it itself.
+  int prefilled_choices = 0;
 
-  // Its way through the prefix cache (caching.cc).
+  // State of its use of the prefix cache (caching.cc).
   bool uses_cache = false;
-  bool memory_only = false;  ///< there was no room to load a snapshot
+  bool memory_only = false;  ///< there was no memory to load a snapshot from disk
   ResumeRule rule;
-  TreeKey own_tree;           ///< the tree of its method
-  Resume resume;              ///< with a lease of resume.snapshot
+  TreeKey own_tree;           ///< the tree of its attention method
+  Resume resume;              ///< holds a lease of resume.snapshot
   size_t shared_bytes = 0;    ///< bytes of its sequence that are pages of resume.snapshot
-  std::vector<int64_t> cuts;  ///< ends of the prefills before the last one that are still to come
+  std::vector<int64_t> cuts;  ///< lengths at which the prefill will still be divided
   std::vector<Leg> legs;      ///< how its sequence was read
-  bool dense_stage = false;   ///< its sequence is one of dense attention
-  bool cold = true;           ///< it has been read as without a cache
+  bool dense_stage = false;   ///< its sequence is currently one of dense attention
+  bool cold = true;           ///< it has been read in the same way as without a cache
   double seconds_reused = 0;  ///< computing time of the reused tokens
 
-  std::unique_ptr<ServedSequence> sequence;  ///< in prefill
+  std::unique_ptr<ServedSequence> sequence;  ///< used during prefill
   std::unique_ptr<ServedPrefill> prefill;
   std::vector<TokenReport> prompt_reports;
 
   struct Choice {
     std::unique_ptr<ServedSequence> sequence;
     std::unique_ptr<ReplyMaker> maker;
-    std::shared_ptr<SourceWatch> watch;  ///< null: the sources are not asked for
+    std::shared_ptr<SourceWatch> watch;  ///< null: sources are not requested
     bool ended = false;
     double last_token = 0;
   };

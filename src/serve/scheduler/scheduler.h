@@ -1,6 +1,6 @@
 #pragma once
-// The engine's thread. It decides which requests run, which prompt is computed next, and when
-// replies get their next token.
+// The scheduler, which runs on the engine's thread. It decides which requests run, which prompt is
+// computed next, and when replies get their next token.
 
 #include <atomic>
 #include <condition_variable>
@@ -27,22 +27,24 @@ namespace longhaul::serve {
 
 struct SchedulerOptions {
   size_t memory_limit = 0;
-  int64_t context = 0;  ///< most tokens of prompt and reply; 0: no limit
+  int64_t context = 0;  ///< largest number of tokens of prompt and reply; 0: no limit
   int running = 8;
   int queued = 64;
-  double token_interval = 0.020;  ///< seconds between two decode steps beside a prefill
-  int64_t short_prompt = 256;     ///< most tokens of a prompt in the short lane
-  int64_t open_reply = 1024;      ///< tokens reserved for a reply without a limit
-  size_t cache_memory = 0;        ///< most bytes of the prefix cache; 0: half of what weights leave
-  bool share_cache = false;       ///< all keys share one prefix cache
-  bool exact_cache = false;       ///< resume only where replies are bit-identical to cold ones
-  double sleep_after = 0;         ///< idle seconds until memory is freed; 0: never
-  int64_t cache_grid = kGridTokens;  ///< distance of snapshots that methods of a grid need
+  double token_interval = 0.020;  ///< seconds between two decode steps while a prefill is running
+  int64_t short_prompt = 256;     ///< largest number of tokens of a prompt in the short lane
+  int64_t open_reply = 1024;      ///< tokens that are reserved for a reply without a limit
+  /// Largest size of the prefix cache in bytes; 0: half of the memory without weights.
+  size_t cache_memory = 0;
+  bool share_cache = false;  ///< all API keys share one prefix cache
+  bool exact_cache = false;  ///< resume only if the reply is bitwise equal to one without a cache
+  double sleep_after = 0;    ///< idle seconds after which memory is freed; 0: never
+  /// Distance of snapshots for methods that resume only on a grid.
+  int64_t cache_grid = kGridTokens;
   struct KeyLimits {
-    int running = 0, queued = 0;  ///< 0: no limit of its own
+    int running = 0, queued = 0;  ///< limits per API key; 0: no limit
   };
   std::map<std::string, KeyLimits> keys;
-  std::vector<MethodSpec> offers;  ///< methods that a refusal because of memory may name
+  std::vector<MethodSpec> offers;  ///< methods that an error about insufficient memory may suggest
 };
 
 class Scheduler {
@@ -51,50 +53,51 @@ class Scheduler {
             Metrics& metrics);
   ~Scheduler();
 
-  /// Queues a job; callable from any thread. Refusals come through the job's sink on the engine's
-  /// thread, except for a full queue, which is reported to the caller at once.
+  /// Queues a job. It may be called on any thread. If the queue is full, returns the error at once.
+  /// Other rejections are reported to the job's sink on the engine's thread.
   std::optional<JobError> submit(std::shared_ptr<Job> job);
 
-  /// The snapshot that a job has pinned under this name may be evicted from now on. If it was saved
-  /// under this name, it is removed, with its file and those of everything that continues it.
+  /// Permits the eviction of the snapshot that a job pinned under this name. If the snapshot was
+  /// saved under this name, its file is removed, and so are the files of everything that continues
+  /// it.
   void unpin(const std::string& name);
-  /// Snapshots that earlier processes have saved for these names, with the bytes of their files.
-  /// Set by open_disk().
+  /// Returns the pinned snapshots that earlier processes have saved, with the sizes of their files.
+  /// open_disk() sets them.
   const std::map<std::string, size_t>& stored_pins() const { return stored_pins_; }
-  /// Called on the engine's thread when a saved snapshot cannot be read. Set it before run().
+  /// Called on the engine's thread if a saved snapshot cannot be read. Set it before run().
   std::function<void(const std::string& name)> on_pin_lost;
 
-  /// Runs the engine's thread until stop().
+  /// Runs the scheduler on the calling thread until stop().
   void run();
-  /// Ends run(). Jobs that are not done fail with shutting_down.
+  /// Ends run(). Jobs that have not ended fail with shutting_down.
   void stop();
-  /// Accepts no new jobs; existing ones continue.
+  /// Rejects new jobs from now on. Existing jobs continue.
   void drain() { draining_ = true; }
   bool idle() const { return jobs_here_ == 0; }
 
-  /// Runs one round. Returns false if there was nothing to do. For simulations and run().
+  /// Runs one round. Returns false if there was nothing to do. run() and simulations call it.
   bool turn();
 
-  /// Seconds of the engine's clock since the last round of the loop; for /health/live.
+  /// Returns the seconds since the last round, by the clock of the engine. /health/live uses it.
   double seconds_since_turn() const;
 
-  /// Runs a command on the engine's thread, between two steps. Callable from any thread.
+  /// Runs a command on the engine's thread, between two steps. It may be called on any thread.
   void post(std::function<void()> command);
   bool stopped() const { return stopping_; }
-  /// Keeps snapshots on disk too. Call it before run(). Throws UserError.
+  /// Keeps snapshots also on disk. Call it before run(). Throws UserError.
   void open_disk(DiskOptions options);
 
-  // Named sessions of an API key, for commands of post(). The latest sequence of a conversation
-  // that the client named is its session.
+  // Functions for named sessions of an API key. Call them only in commands of post(). If a client
+  // named a conversation, its most recent sequence is the session of this name.
   using SessionDone = std::function<void(const SessionAnswer&)>;
   std::vector<SessionInfo> sessions(const std::string& key);
   bool has_session(const std::string& key, const std::string& name) {
     return session_of(key, name) != nullptr;
   }
-  /// Saves session `from` under a name; without `from` the sequence that ended last.
+  /// Saves the session `from` under `name`. If `from` is empty, saves the sequence that ended last.
   void save_session(const std::string& key, const std::string& from, const std::string& name,
                     SessionDone done);
-  /// Loads a saved session, whose tokens are then in the cache again.
+  /// Loads a saved session into the cache.
   void restore_session(const std::string& key, const std::string& name, const std::string& as,
                        SessionDone done);
   bool fork_session(const std::string& key, const std::string& name, const std::string& to);
@@ -185,17 +188,19 @@ class Scheduler {
   PrefixCache cache_;
   PromptHistory history_;
   std::map<std::pair<std::string, std::string>, std::weak_ptr<Snapshot>> sessions_;
-  std::map<std::string, std::weak_ptr<Snapshot>> latest_;  ///< by key: its last sequence
+  std::map<std::string, std::weak_ptr<Snapshot>> latest_;  ///< by API key: its most recent sequence
   size_t loading_bytes_ = 0;
   double last_work_ = 0;
-  std::map<std::string, std::shared_ptr<Snapshot>> pins_;  ///< by Job::pin, each with a lease
+  /// By Job::pin; the scheduler holds a lease of each.
+  std::map<std::string, std::shared_ptr<Snapshot>> pins_;
   struct UnsavedPin {
     std::shared_ptr<Snapshot> snapshot;
     std::function<void(const std::string& error)> saved;
   };
-  std::map<std::string, UnsavedPin> unsaved_;  ///< by Job::pin: to be written to disk
+  /// By Job::pin: snapshots that must still be written to disk.
+  std::map<std::string, UnsavedPin> unsaved_;
   std::map<std::string, size_t> stored_pins_;
-  Jobs jobs_;  ///< in order of arrival
+  Jobs jobs_;  ///< in the order of their arrival
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -211,10 +216,11 @@ class Scheduler {
   std::vector<Slot> slots_;
 
   double last_decode_ = -1;
-  /// During a long prefill: seconds of other work and of its own; older seconds are halved.
+  /// Seconds that a long prefill and other work during it have taken. Older seconds are weighted by
+  /// halves.
   double side_seconds_ = 0, own_seconds_ = 0, side_ended_ = 0;
   int shorts_in_row_ = 0;
-  std::unique_ptr<DiskStore> disk_;  ///< last: its thread uses the engine
+  std::unique_ptr<DiskStore> disk_;  ///< declared last, because its thread uses the engine
 };
 
 }  // namespace longhaul::serve

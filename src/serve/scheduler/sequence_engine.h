@@ -1,6 +1,6 @@
 #pragma once
-// The engine for the scheduler: sequences that share three model runners, one for long prompts, one
-// for short prompts between the layers of long ones, and one for replies.
+// The real engine of the scheduler. Its sequences share three model runners: one for long prompts,
+// one for short prompts between the layers of long ones, and one for replies.
 
 #include <map>
 #include <memory>
@@ -15,7 +15,7 @@ namespace longhaul::serve {
 
 class SequenceEngine : public EnginePort {
  public:
-  /// `options`: those of every sequence, except for its method.
+  /// `options` are those of all sequences, except for the attention method.
   SequenceEngine(std::shared_ptr<const Engine> engine, SessionOptions options);
 
   double now() const override { return since_start_.seconds(); }

@@ -9,16 +9,16 @@ namespace longhaul::serve {
 struct SessionInfo {
   std::string name, method;
   int64_t tokens = 0;
-  size_t kv_bytes = 0;  ///< in memory
-  bool saved = false;   ///< under this name
+  size_t kv_bytes = 0;  ///< bytes in memory
+  bool saved = false;   ///< whether it is saved under this name
   bool in_memory = false;
 };
 
-/// The outcome of saving or restoring.
+/// The result of saving or restoring a session.
 struct SessionAnswer {
   int64_t tokens = 0;
-  size_t bytes = 0;   ///< size of the file
-  std::string error;  ///< empty: done
+  size_t bytes = 0;   ///< size of the file in bytes
+  std::string error;  ///< empty: success
   bool missing = false;
 };
 
