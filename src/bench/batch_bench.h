@@ -1,5 +1,5 @@
 #pragma once
-// Speed of several sequences that are decoded together.
+// Measures the speed of several sequences that are decoded together.
 
 #include <cstdint>
 #include <memory>
@@ -15,17 +15,18 @@ namespace longhaul {
 
 struct BatchSpeed {
   int64_t sequences = 0;
-  int64_t depth = 0;  ///< tokens of each sequence before the first step
+  int64_t depth = 0;  ///< number of tokens of each sequence before the first step
   int64_t steps = 0;
-  Spread tokens_per_second;  ///< total of all sequences
+  Spread tokens_per_second;  ///< total over all sequences
   double step_seconds = 0;   ///< median
-  /// On a device: the part of a step in which the host works and does not wait for it, median.
+  /// On a device: median time of a step in which the host works and does not wait for the device.
   std::optional<double> host_seconds;
-  size_t bytes_per_step = 0;  ///< weights, once for every 8 rows on a CPU, and live keys and values
-  size_t kv_bytes = 0;        ///< total of all sequences
-  std::optional<size_t> peak_bytes;  ///< resident, while they were decoded
-  /// For how many sequences all logits of a batch are bit-identical to those that the sequence
-  /// gives alone; none: not checked.
+  /// Weights (on a CPU once for every 8 rows) and current keys and values.
+  size_t bytes_per_step = 0;
+  size_t kv_bytes = 0;               ///< total over all sequences
+  std::optional<size_t> peak_bytes;  ///< largest resident set during decode
+  /// Number of sequences whose logits in a batch are bitwise equal to those that the sequence
+  /// yields alone. Empty: not checked.
   std::optional<int64_t> identical;
 };
 
@@ -36,14 +37,14 @@ struct BatchBench {
   bool check = false;
 };
 
-/// Throws UserError if the largest batch does not fit into memory: it says what is needed, the
-/// limit, and the largest number of sequences that fits. `methods` take turns among the sequences
-/// of a batch.
+/// Throws UserError if the largest batch does not fit into memory. The message states the required
+/// memory, the limit, and the largest number of sequences that fits. The sequences of a batch use
+/// the methods in turn.
 void check_batches_fit(const std::shared_ptr<const Engine>& engine,
                        std::span<const SessionOptions> methods, const BatchBench& what);
 
-/// Each sequence has pages of its own, so that a step reads as much memory as with different texts.
-/// Stops early on cancel.
+/// Measures batches. Each sequence has its own pages, so a step reads as much memory as with
+/// different texts. Stops early if it is cancelled.
 std::vector<BatchSpeed> bench_batches(const std::shared_ptr<const Engine>& engine,
                                       std::span<const SessionOptions> methods,
                                       const BatchBench& what, const CancelFlag* cancel);

@@ -6,7 +6,7 @@
 
 namespace longhaul {
 
-/// Runs per second of the fastest of several runs; the first run is a warm-up.
+/// Returns the runs per second of the fastest of several runs. The first run is a warm-up.
 template <class Work>
 double best_rate(double seconds, int fewest, Work&& work) {
   work();

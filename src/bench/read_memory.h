@@ -8,7 +8,7 @@
 namespace longhaul {
 
 struct ReadMemoryTable {
-  /// Sums `count` words (a multiple of 64).
+  /// Returns the sum of `count` words. count is a multiple of 64.
   uint64_t (*sum)(const uint64_t* words, int64_t count);
 };
 LH_PER_ISA(ReadMemoryTable, kReadMemory)

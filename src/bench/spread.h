@@ -1,5 +1,5 @@
 #pragma once
-// A value measured several times.
+// The spread of a value that was measured several times.
 
 #include <vector>
 
@@ -11,7 +11,7 @@ struct Spread {
   double max = 0;
 };
 
-/// All zero if there are no values.
+/// Returns the spread of `values`. If there are none, all members are zero.
 Spread spread_of(std::vector<double> values);
 
 }  // namespace longhaul

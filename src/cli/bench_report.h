@@ -1,5 +1,5 @@
 #pragma once
-// Output of `longhaul bench`.
+// Formats the output of `longhaul bench`.
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -23,16 +23,16 @@ struct BenchResults {
   SessionOptions session;
   int repeat = 0;
   std::vector<MethodSpeeds> methods;
-  std::string mix;                     ///< methods that take turns in a batch (`--mix`)
-  std::vector<BatchSpeed> batches;     ///< with `--sessions`, which measures nothing else
-  size_t peak_bytes = 0;               ///< largest of all rows; measured before the machine
+  std::string mix;                  ///< methods that the sequences of a batch use in turn (`--mix`)
+  std::vector<BatchSpeed> batches;  ///< only with `--sessions`, which measures nothing else
+  size_t peak_bytes = 0;            ///< largest of all rows; measured before the machine
   std::optional<MachinePeak> machine;  ///< empty with --no-machine
   bool cancelled = false;
 };
 
 std::string bench_text(const BenchResults& results);
-/// {"results": [{"attention", "test", "prompt" or "depth", "tokens_per_second": {median, min, max},
-/// ...}], "peak_rss_bytes", "machine": {...}}: the format read by bench/compare.
+/// Returns {"results": [{"attention", "test", "prompt" or "depth", "tokens_per_second": {median,
+/// min, max}, ...}], "peak_rss_bytes", "machine": {...}}. bench/compare reads this format.
 nlohmann::ordered_json bench_json(const BenchResults& results);
 
 }  // namespace longhaul

@@ -2,8 +2,8 @@
 
 namespace longhaul {
 
-/// `git describe` of the program's sources ("c1d3045", "c1d3045-dirty"); empty if unknown.
-/// Generated (cmake/BuildId.cmake).
+/// Returns the `git describe` of the program's sources, such as "c1d3045" or "c1d3045-dirty". The
+/// result is empty if it is unknown. The build generates the function (cmake/BuildId.cmake).
 const char* build_id();
 
 }  // namespace longhaul

@@ -20,40 +20,40 @@ struct CalibrateFlags {
   uint64_t seed = 1;
   bool save = false, json = false, quiet = false;
 
-  // flags of several methods; empty or 0: the method's default
+  // Flags of several methods. Empty or 0 means the method's default.
   std::vector<int64_t> lengths;
   std::string tasks;
   int prompts = 0;
 
-  // duo
+  // Flags of duo.
   int steps = 100, words = 6;
   double rate = 0.05, penalty = 0.05, sparsity = 0.5;
   int64_t sink = 64, recent = 256;
   std::string full = "stream", gates;
 
-  // trianglemix
+  // Flags of trianglemix.
   int64_t tokens = 2000;
   int triangle_layers = 0;  ///< 0: half of the layers
   std::string rank = "magnitude";
 
-  // ltri
+  // Flags of ltri.
   int trials = 200, spans = 4, vectors = 12;
   int64_t block = 128, init = 128;
   double compression = 12, least = 0.1;
   std::string ratio = "row", form_of_ltri = "longhaul";
 
-  // all
+  // Flags of all.
   std::string methods, out;
 
   std::optional<ChatTemplate> chat(const Engine& engine) const {
     return form.raw ? std::nullopt : std::optional(engine.chat_template(form.chat_template));
   }
   Compute compute_type() const { return *compute_from_name(compute); }
-  /// The queue of --device; for `auto`, an available GPU.
+  /// Returns the queue of --device. For `auto`, it is that of an available GPU, if any.
   Queue queue() const;
 };
 
-// These return exit statuses and throw UserError.
+// Run a command and return its exit status. They throw UserError.
 int calibrate_one(const CalibrateFlags& flags);
 int calibrate_all(const CalibrateFlags& flags);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Recommended models: models/catalogue.json beside the program.
+// The list of recommended models, models/catalogue.json, which is installed with the program.
 
 #include <cstdint>
 #include <optional>
@@ -10,20 +10,22 @@ namespace longhaul {
 
 struct CatalogueEntry {
   std::string name;
-  std::string repository, file;  ///< on the hub
+  std::string repository, file;  ///< repository and file on the hub
   int64_t bytes = 0;             ///< approximate size
   int64_t context = 0;           ///< trained context in tokens
   std::string languages, licence;
-  std::string good_for;  ///< suitable memory sizes
+  std::string good_for;  ///< memory sizes for which the model is suitable
 };
 
-/// Throws UserError with file and entry; empty if there is no such file.
+/// Reads the catalogue. Throws UserError that names file and entry. The result is empty if there is
+/// no such file.
 std::vector<CatalogueEntry> read_catalogue();
 
-/// Parses the text of a file of that name.
+/// Parses the contents of a file of that name.
 std::vector<CatalogueEntry> parse_catalogue(const std::string& text, const std::string& file);
 
-/// "; 'longhaul pull' has llama3.2-3b, llama3.2-1b": entries with names like `name`; empty: none.
+/// Returns a text such as "; 'longhaul pull' has llama3.2-3b, llama3.2-1b" with entries whose names
+/// resemble `name`. The result is empty if there are none.
 std::string catalogue_hint(const std::string& name);
 
 std::optional<CatalogueEntry> find_in_catalogue(const std::string& name);

@@ -1,5 +1,6 @@
 #pragma once
-// A conversation on the terminal. Each turn reads only the missing part of the context.
+// A conversation on the terminal. Each turn reads only the part of the context that is not in the
+// session yet.
 
 #include <filesystem>
 #include <string>
@@ -13,15 +14,15 @@ namespace longhaul {
 
 struct ChatOptions {
   TurnOptions turn;
-  bool quiet = false;            ///< no figures for documents and turns
-  std::filesystem::path loaded;  ///< file of the session; empty: it is new
+  bool quiet = false;            ///< prints no figures for documents and turns
+  std::filesystem::path loaded;  ///< file from which the session was loaded; empty: it is new
   std::string model;             ///< value of -m
-  int sources = 0;               ///< passages to show after each reply
+  int sources = 0;               ///< number of passages to show after each reply
 };
 
-/// Runs until /quit, the end of input, or Ctrl-C at an empty prompt; Ctrl-C during a reply stops
-/// the reply. The first turn includes the documents; with a question in `prompt` it starts at once.
-/// Returns the exit status.
+/// Runs a conversation until /quit, the end of input, or Ctrl-C at an empty prompt. Ctrl-C during a
+/// reply stops the reply. The first turn includes the documents. If `prompt` has a question, the
+/// first turn starts at once. Returns the exit status.
 int run_chat(Session& session, const PromptFlags& prompt, const std::vector<Document>& documents,
              const ChatOptions& options, Interrupt& interrupt);
 

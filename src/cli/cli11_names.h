@@ -1,5 +1,5 @@
 #pragma once
-// Forward declarations of CLI11's classes: its header costs two seconds per source.
+// Forward declarations of CLI11's classes. Including its header costs two seconds per source file.
 
 namespace CLI {
 class App;

@@ -1,5 +1,5 @@
 #pragma once
-// The subcommands: each source adds one to the program and returns the function that runs it.
+// The subcommands. Each source file adds one to the program and returns the function that runs it.
 
 #include <functional>
 
@@ -9,7 +9,7 @@ namespace longhaul {
 
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitUserError = 2;
-inline constexpr int kExitCancelled = 130;  ///< a shell's status for death by SIGINT
+inline constexpr int kExitCancelled = 130;  ///< as shells report a process that SIGINT has ended
 
 struct Command {
   CLI::App* app = nullptr;

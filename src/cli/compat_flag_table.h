@@ -1,5 +1,5 @@
 #pragma once
-// Flags and commands of other programs, and their translation.
+// The table of flags and commands of other programs, with their translation.
 
 #include <cstdint>
 #include <span>
@@ -8,20 +8,23 @@
 namespace longhaul {
 
 enum class CompatFlagKind : uint8_t {
-  kSwitch,  ///< the flag `text` has this effect
-  /// the flag `text` has this effect, with the same value; "": the bare value is the argument
+  kSwitch,  ///< replaced by the flag in `text`
+  /// Replaced by the flag in `text` with the same value. If text is empty, the bare value becomes
+  /// the argument.
   kRename,
-  kUnless,  ///< like kRename ("": the flag's own name), but values in `drops` are the default here
-  kSideType,    ///< the type of keys or of values
+  /// Like kRename (empty text: the same name), but a value in `drops` is the default here and is
+  /// removed.
+  kUnless,
+  kSideType,    ///< sets the type of keys or of values
   kFormat,      ///< json or md
-  kNote,        ///< no effect here: `text` explains it; "": no note is needed
-  kNoteValue,   ///< like kNote, for a flag with a value
+  kNote,        ///< has no effect here; `text` explains it, or is empty if no note is needed
+  kNoteValue,   ///< like kNote, for a flag that has a value
   kNoteSwitch,  ///< like kNote, for a flag whose value on, off, auto, 0 or 1 is optional
-  kRefuse,      ///< refused; `text` names the alternative, if any
+  kRefuse,      ///< rejected; `text` names an alternative, if there is one
 };
 
 struct CompatFlag {
-  std::string_view commands;  ///< commands that accept it
+  std::string_view commands;  ///< commands that accept the flag
   std::string_view names;
   CompatFlagKind kind;
   std::string_view text;
@@ -31,14 +34,16 @@ std::span<const CompatFlag> flag_compat_flags();
 
 struct CommandCompatFlag {
   std::string_view name;
-  /// this program's command; empty: refused with `text`, otherwise `text` is a note
+  /// The command of this program. If it is empty, the other command is rejected with `text`;
+  /// otherwise `text` is a note.
   std::string_view own;
-  std::string_view flag;  ///< added flag
+  std::string_view flag;  ///< flag that is added
   std::string_view text;
 };
 std::span<const CommandCompatFlag> command_compat_flags();
 
-/// A command of other chats, with any arguments: refused with `text`.
+/// A command inside the chats of other programs. It is rejected with `text`, whatever its
+/// arguments.
 struct ChatCompatFlag {
   std::string_view name, text;
 };

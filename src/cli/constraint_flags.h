@@ -1,5 +1,5 @@
 #pragma once
-// Flags for the form of a reply.
+// Flags that constrain the form of a reply.
 
 #include <optional>
 #include <string>
@@ -12,9 +12,10 @@ namespace longhaul {
 
 struct ConstraintFlags {
   void add_to(CLI::App& app);
-  /// Reads the files and compiles them; call it before the sandbox. UserError names the flag.
+  /// Reads the files of the flags and compiles them. Call it before the sandbox is entered. Throws
+  /// UserError that names the flag.
   void settle();
-  /// Empty without a flag.
+  /// Returns the constraint. The result is empty if no flag is given.
   std::optional<grammar::Constraint> constraint(const Tokenizer& tokenizer) const;
   bool given() const { return !json_schema_.empty() || !grammar_.empty(); }
 

@@ -1,9 +1,9 @@
 #pragma once
-// longhaul eval --list: every task with its scoring rule and its source.
+// Implements `longhaul eval --list`, which lists every task with its scoring rule and its source.
 
 namespace longhaul {
 
-/// Prints them as JSON or as text. Returns the exit code.
+/// Prints the list as JSON or as text. Returns the exit status.
 int list_tasks(bool json);
 
 }  // namespace longhaul

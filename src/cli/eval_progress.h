@@ -1,5 +1,5 @@
 #pragma once
-// Progress of `longhaul eval`.
+// Shows the progress of `longhaul eval`.
 
 #include "cli/status_line.h"
 #include "eval/runner.h"
@@ -17,7 +17,8 @@ class EvalBar {
   StatusLine line_;
 };
 
-/// "37 / 240 answers, 2 min 05 s left: dense 98 %, duo 92 %". `left` below 0: unknown.
+/// Returns a text such as "37 / 240 answers, 2 min 05 s left: dense 98 %, duo 92 %". A negative
+/// `left` means unknown.
 std::string progress_text(const EvalProgress& progress, double left);
 
 }  // namespace longhaul

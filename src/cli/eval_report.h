@@ -1,5 +1,5 @@
 #pragma once
-// Final output of `longhaul eval`.
+// Formats the final output of `longhaul eval`.
 
 #include <string>
 
@@ -7,12 +7,13 @@
 
 namespace longhaul {
 
-/// A block for each task and form: its rule and source, a line for each length and method with
-/// score, interval, KV, time to the first token and decode speed; then the failures.
+/// Returns a block of lines for each task and form. It has the scoring rule and the source, and a
+/// line for each length and method with score, interval, KV size, time to the first token and
+/// decode speed. The failures follow.
 std::string eval_text(const Results& results);
 
-/// A line for each method with options from the model's profile: the name of the method does not
-/// show them. Empty if no method has any.
+/// Returns a line for each method that uses options of the model's profile, because the name of the
+/// method does not show them. The result is empty if no method does.
 std::string profile_lines(const RunFolder& run);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Resolves a model by any kind of name, and downloads it if it is not on this machine.
+// Finds a model by any kind of name. It is downloaded if it is not on this machine.
 
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace longhaul {
 
-/// A name, a path, hf:OWNER/REPO[:FILE or quantization] or a URL; the last two are downloaded if
-/// necessary. Throws UserError.
+/// Finds a model. `model` is a name, a path, hf:OWNER/REPO[:FILE or quantization], or a URL. Models
+/// of the last two forms are downloaded if necessary. Throws UserError.
 ModelSource find_or_pull(const std::string& model);
 
 }  // namespace longhaul

@@ -7,13 +7,14 @@
 
 namespace longhaul {
 
-/// A flag that takes a value, and the part of the argument after it.
+/// A flag that has a value, and the part of the argument after the flag.
 struct FlagWithValue {
   const CLI::Option* option = nullptr;  ///< null: the argument is not such a flag
   std::string name, rest;
 };
 
-/// For "--name=rest", "--name", "-nrest", or "-qnrest" if q takes no value.
+/// Parses an argument of the form "--name=rest", "--name", "-nrest", or "-qnrest" if q has no
+/// value.
 FlagWithValue flag_with_value(const CLI::App& app, const std::string& argument);
 
 }  // namespace longhaul

@@ -1,11 +1,12 @@
 #pragma once
-// Ctrl-C requests the running work to stop; a second one ends the program at once.
+// Handles Ctrl-C. The first one requests that the running work stops. A second one ends the program
+// at once.
 
 #include "base/cancel.h"
 
 namespace longhaul {
 
-/// Installs the handler during its lifetime. Only one may exist at a time.
+/// Installs the handler during its lifetime. Only one object may exist at a time.
 class Interrupt {
  public:
   Interrupt();

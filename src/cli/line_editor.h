@@ -1,5 +1,5 @@
 #pragma once
-// Input lines from the user: with editing and history on a terminal, plain otherwise.
+// Reads lines from the user. On a terminal, lines can be edited and there is a history.
 
 #include <optional>
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace longhaul {
 
-/// Empty at the end of input, and when Ctrl-C, which sets `cancel`, interrupted the reading. On a
-/// terminal `prompt` is shown, and Ctrl-C after the first key only restarts the line. Pasted lines
-/// are inserted unchanged (cli/paste.h).
+/// Reads a line. The result is empty at the end of input, or if Ctrl-C interrupted the reading,
+/// which also sets `cancel`. On a terminal, `prompt` is shown, and Ctrl-C after the first key only
+/// restarts the line. Pasted lines are inserted unchanged (cli/paste.h).
 std::optional<std::string> read_line(const std::string& prompt, CancelFlag& cancel);
 
-/// Whether a terminal has unread keys, now or within `milliseconds`; false if standard input is not
-/// a terminal.
+/// Returns whether a terminal has unread keys, now or within `milliseconds`. Returns false if
+/// standard input is not a terminal.
 bool input_waits(int milliseconds);
 
 }  // namespace longhaul

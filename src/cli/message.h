@@ -1,5 +1,5 @@
 #pragma once
-// The user's next message in a chat: a line, pasted lines, or lines between """.
+// Reads the user's next message in a chat: a line, pasted lines, or lines between """.
 
 #include <optional>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace longhaul {
 
-/// Empty at the end of input, and when Ctrl-C, which sets `cancel`, interrupted the reading of an
-/// empty line; see read_line().
+/// Reads a message. The result is empty at the end of input, or if Ctrl-C interrupted the reading
+/// of an empty line, which also sets `cancel` (see read_line()).
 std::optional<std::string> read_message(CancelFlag& cancel);
 
 }  // namespace longhaul

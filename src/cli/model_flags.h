@@ -33,10 +33,10 @@ struct ModelFlags {
 
 /// "bf16", "int16", "int8", "f32" or "fp8": the type of a prompt's products with weights.
 const char* products_of(const SessionOptions& session);
-/// "amx, bf16 products, 2 threads": the kernels in use.
+/// Returns the kernels in use, such as "amx, bf16 products, 2 threads".
 std::string kernels_line(const SessionOptions& session);
 
-/// "cpu", or the GPU's name: the location of a session.
+/// Returns where a session runs: "cpu", or the name of the GPU.
 std::string place_name(const SessionOptions& session);
 
 }  // namespace longhaul

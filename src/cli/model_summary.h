@@ -1,5 +1,6 @@
 #pragma once
-// The lines about a model that a reader looks for first: family, context length, adapter, licence.
+// A summary of a model with the facts that readers look for first: family, context length, adapters
+// and licence.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -13,20 +14,20 @@
 namespace longhaul {
 
 struct ModelSummary {
-  std::string family;              ///< the architecture's name in the file
-  std::string unsupported;         ///< the reason why the model cannot be run; empty: it can
-  std::optional<int64_t> context;  ///< tokens that the weights were trained for
-  std::optional<int64_t> adapted;  ///< tokens that an adapter was trained for
+  std::string family;              ///< name of the architecture in the file
+  std::string unsupported;         ///< reason why the model cannot be run; empty: it can be run
+  std::optional<int64_t> context;  ///< context length for which the weights were trained
+  std::optional<int64_t> adapted;  ///< context length for which an adapter was trained
   std::vector<std::string> adapters;
-  std::string licence;  ///< as the file or the record of the download names it; empty: unknown
+  std::string licence;  ///< as stated in the file or in the record of the download; empty: unknown
 };
 
-/// Reads headers only. `name` is the name by which the user chose the model. Throws UserError for
-/// an adapter that cannot be read.
+/// Returns the summary. Only headers are read. `name` is the name by which the user selected the
+/// model. Throws UserError for an adapter that cannot be read.
 ModelSummary summary_of(const Checkpoint& checkpoint, const ModelSource& source,
                         const std::string& name);
 
-/// One line for each fact that is known.
+/// Returns one line for each fact that is known.
 std::string text_of(const ModelSummary& summary);
 nlohmann::ordered_json json_of(const ModelSummary& summary);
 

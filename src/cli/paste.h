@@ -1,7 +1,7 @@
 #pragma once
-// Pasted text, which a terminal marks on request: "\x1b[200~" before, "\x1b[201~" after it. The
-// line editor shows several pasted lines as one word, "[pasted 1: 12 lines]", which is replaced
-// when the line is complete.
+// Handles pasted text. A terminal marks it on request with "\x1b[200~" before and "\x1b[201~" after
+// it. The line editor shows several pasted lines as one word, such as "[pasted 1: 12 lines]". The
+// word is replaced by the lines when the message is complete.
 
 #include <string>
 #include <string_view>
@@ -13,11 +13,11 @@ inline constexpr std::string_view kPasteBegins = "\x1b[200~", kPasteEnds = "\x1b
 
 class Pastes {
  public:
-  /// The editor's representation of the text: a single line without control characters, or a word
-  /// for several lines.
+  /// Returns the text as the editor shows it: a single line without control characters, or a word
+  /// that represents several lines.
   std::string shown(std::string text);
 
-  /// `line` with the words replaced by the pasted lines; forgets them.
+  /// Returns `line` with the words replaced by the pasted lines, and forgets these lines.
   std::string put_back(std::string line);
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
-// Progress of a long prompt, or of other countable work. Shown only for work of more than a second.
+// Shows the progress of a long prompt or of other countable work. It is shown only if the work
+// takes more than a second.
 
 #include <cstdint>
 #include <optional>
@@ -12,11 +13,13 @@ namespace longhaul {
 
 class ProgressBar {
  public:
-  /// `verb`: "reading", `unit`: the counted things. Disabled bars draw nothing.
+  /// `verb` is a word such as "reading", and `unit` names the counted things. A disabled bar draws
+  /// nothing.
   ProgressBar(std::string verb, bool enabled, std::string unit = "tokens");
 
-  /// Number of units done and in total; `note` is shown at the end. `left` is the remaining time in
-  /// seconds, if there is a better estimate than the elapsed time gives.
+  /// Sets the number of completed units and the total. `note` is shown at the end of the line.
+  /// `left` is the remaining time in seconds, if there is a better estimate than one from the
+  /// elapsed time.
   void update(int64_t done, int64_t total, const std::string& note = "",
               std::optional<double> left = {});
   void clear() { line_.clear(); }

@@ -1,5 +1,5 @@
 #pragma once
-// Flags for the prompt: texts, question, system message and template.
+// Flags for the prompt: texts, question, system message and chat template.
 
 #include <string>
 #include <vector>
@@ -12,15 +12,15 @@ namespace longhaul {
 
 inline constexpr const char* kPromptFormGroup = "Prompt form";
 
-/// --chat-template and --raw.
+/// Adds --chat-template and --raw.
 void add_prompt_form(CLI::App& app, PromptForm& form);
 
-/// --pages.
+/// Adds --pages.
 void add_pages(CLI::App& app, PageRanges& pages);
 
 struct PromptFlags : PromptParts {
   std::vector<std::string> files;
-  PageRanges pages;  ///< pages of the files to read
+  PageRanges pages;  ///< pages of the files that are read
 
   void add_to(CLI::App& app);
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Downloads models from the hub or another server into the user's cache folder, where they have
-// names.
+// Downloads models from the hub or another server into the user's cache folder. There they can be
+// found by name.
 
 #include <filesystem>
 #include <optional>
@@ -12,24 +12,25 @@ namespace longhaul {
 
 struct PullRequest {
   ModelReference reference;
-  std::string name;    ///< name of the model; empty: the file's
-  bool again = false;  ///< even if it exists
+  std::string name;    ///< name for the model; empty: the name of the file
+  bool again = false;  ///< downloads the model even if it exists
   bool progress = true;
-  bool system = false;  ///< into the folder for all users
+  bool system = false;  ///< stores the model in the folder for all users
 };
 
 struct PulledModel {
   std::string name;
   std::filesystem::path path;
   int64_t bytes = 0;
-  bool fetched = false;    ///< false: it existed already
-  bool cancelled = false;  ///< received bytes are kept for the next time
+  bool fetched = false;    ///< false: the model existed already
+  bool cancelled = false;  ///< received bytes are kept for the next call
 };
 
-/// Reports on standard error: repository, files, bytes, licence, free space. Throws UserError.
+/// Downloads a model. Reports the repository, files, sizes, licence and free space on standard
+/// error. Throws UserError.
 PulledModel pull_from_hub(const PullRequest& request);
 
-/// A model pulled earlier with such a reference; no server is contacted.
+/// Returns the path of a model that was pulled with such a reference. No server is contacted.
 std::optional<std::filesystem::path> find_pulled(const ModelReference& reference);
 
 }  // namespace longhaul

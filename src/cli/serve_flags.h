@@ -18,34 +18,36 @@ struct ServeFlags {
   ModelFlags model;
   SessionFlags session;
   SandboxFlags sandbox;
-  std::string chat_template;  ///< a name or a file; empty: the model's own
+  std::string chat_template;  ///< a name or a file; empty: the model's own template
   std::vector<std::string> listen;
   std::string offer, alias, metrics;
   std::string api_key_file, tls_certificate, tls_key;
   std::vector<std::string> origins, hosts;
   bool open = false, quiet = false, no_web = false, keep_billing_header = false;
-  int parallel = 0;  ///< 0: 8 on a CPU, 64 on a GPU
+  int parallel = 0;  ///< largest number of running requests; 0: 8 on a CPU, 64 on a GPU
   int queued = 64;
   int token_interval = 20;  ///< milliseconds
   float temperature = 0;
-  size_t cache_memory = 0;  ///< bytes of the prefix cache; 0: half of what the weights leave
+  /// Size of the prefix cache in bytes; 0: half of the memory without weights.
+  size_t cache_memory = 0;
   std::string cache_dir;
-  size_t cache_disk = 0;   ///< bytes of cache_dir; 0: no limit
-  double sleep_after = 0;  ///< idle seconds until memory is freed; 0: never
+  size_t cache_disk = 0;   ///< limit of the size of cache_dir in bytes; 0: no limit
+  double sleep_after = 0;  ///< idle seconds after which memory is freed; 0: never
   bool share_cache = false, exact_cache = false;
-  bool mock = false;  ///< in builds with tests: nothing is computed
+  bool mock = false;  ///< only in builds with tests: uses an engine that computes nothing
 
   void add_to(CLI::App& app);
 
-  /// Throws UserError for flags that are wrong whatever the model.
+  /// Throws UserError for flags that are invalid for every model.
   void check() const;
   serve::ApiKeys keys() const;
   std::shared_ptr<http::TlsIdentity> tls() const;
-  /// Throws UserError for addresses that others reach, without keys and without --open.
+  /// Opens the sockets. Throws UserError if an address can be reached from other machines and there
+  /// are neither keys nor --open.
   std::vector<http::ListeningSocket> sockets(bool has_keys) const;
   std::vector<MethodSpec> offers(const ModelShape& shape) const;
   std::string model_name() const;
-  /// Creates the folder of --cache-dir for its owner alone. Throws UserError.
+  /// Creates the folder of --cache-dir with access for its owner only. Throws UserError.
   void make_cache_folder() const;
   std::vector<std::filesystem::path> written_folders() const;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Messages to systemd (sd_notify): ready, alive, stopping.
+// Sends messages to systemd (sd_notify): ready, alive, stopping.
 
 #include <string_view>
 
@@ -7,13 +7,14 @@ namespace longhaul {
 
 class ServiceManager {
  public:
-  /// Connects where the manager has named a socket ($NOTIFY_SOCKET); before a sandbox is entered.
+  /// Connects to the socket of the service manager ($NOTIFY_SOCKET), if there is one. It must be
+  /// constructed before a sandbox is entered.
   ServiceManager();
   ~ServiceManager();
   ServiceManager(const ServiceManager&) = delete;
   ServiceManager& operator=(const ServiceManager&) = delete;
 
-  /// "READY=1", "WATCHDOG=1", "STOPPING=1"; does nothing without a manager.
+  /// Sends "READY=1", "WATCHDOG=1" or "STOPPING=1". Does nothing if there is no service manager.
   void tell(std::string_view message) const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// --save and --load: checks and warnings before a long prompt is read.
+// Checks and warnings for --save and --load. They are made before a long prompt is read.
 
 #include <cstdint>
 #include <filesystem>
@@ -9,29 +9,30 @@
 
 namespace longhaul {
 
-/// Throws UserError if no file can be written at `file`: its folder is missing or not writable, or
-/// it is a folder itself. Writes nothing.
+/// Throws UserError if no file can be written at `file`, because its folder is missing or not
+/// writable, or because it is itself a folder. Writes nothing.
 void check_save_target(const std::filesystem::path& file);
 
-/// Warns if a session just loaded from `file` is of little use for `prompt`: less than half of its
-/// tokens are the prompt's beginning. Returns whether it warned.
+/// Warns if a session that was loaded from `file` is of little use for `prompt`, because less than
+/// half of its tokens are a prefix of the prompt. Returns whether it warned.
 bool warn_other_text(const Session& session, std::span<const int32_t> prompt,
                      const std::filesystem::path& file);
 
 /// Warns if a text is saved without its question although the method selects rows by the end of the
-/// prompt: with the question other rows would have been kept. (Methods that need an instruction
+/// prompt. With the question, other rows would have been kept. (Methods that need an instruction
 /// report this themselves.)
 void warn_chosen_without_question(const Session& session, const std::filesystem::path& file);
 
-/// Warns that nothing of the session loaded from `file` could be used, and recommends what to save.
+/// Warns that nothing of the session loaded from `file` could be used, and recommends what to save
+/// instead.
 void warn_read_anew(const Session& session, const std::filesystem::path& file);
 
-/// Throws UserError, before `tokens` tokens are read, if the disk cannot hold them at `file`.
-/// Methods that evict rows write less than can be foreseen; they are not checked.
+/// Throws UserError if the disk cannot hold `tokens` tokens at `file`. Call it before they are
+/// read. Methods that evict rows are not checked, because they write less than can be foreseen.
 void check_save_space(const Session& session, int64_t tokens, const std::filesystem::path& file);
 
-/// Saves the session and says on standard error what was written, unless `quiet`. `tokens` are
-/// those of the whole prompt: fewer may have been read.
+/// Saves the session. Reports on standard error what was written, unless `quiet`. `tokens` is the
+/// length of the whole prompt, of which fewer may have been read.
 void save_session(const Session& session, const std::filesystem::path& file, int64_t tokens,
                   bool quiet);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Flags for a context: attention method, KV type, chunk, limits.
+// Flags for a context: attention method, KV type, chunk size and limits.
 
 #include <memory>
 #include <optional>
@@ -22,34 +22,36 @@ struct SessionFlags {
   int64_t context = 0;
   size_t memory_limit = 0;
 
-  /// Commands that use --attention and --ctx with another meaning omit them.
+  /// The set of flags to add. Commands in which --attention or --ctx has another meaning omit them.
   enum class Set { kAll, kWithoutContext, kWithoutAttentionAndContext };
   void add_to(CLI::App& app, Set set = Set::kAll);
-  /// Throws UserError for an unknown method or option, and for several methods. With --device auto
-  /// the queue may be a GPU's that cannot run the model; settle_place() decides.
+  /// Returns the options. Throws UserError for an unknown method or option, and for several
+  /// methods. With --device auto, the queue may be that of a GPU that cannot run the model;
+  /// settle_place() decides this.
   SessionOptions options() const;
-  /// For --device auto: moves all options to the CPU if one of them cannot run on the GPU found, or
-  /// has not enough memory there for `tokens` tokens and a reply.
+  /// For --device auto: changes all options to the CPU if some of them cannot run on the GPU, or if
+  /// the GPU has too little memory for `tokens` tokens and a reply.
   void settle_place(const std::shared_ptr<const Engine>& engine, std::span<SessionOptions> options,
                     int64_t tokens, int64_t reply = 0) const;
-  /// Whether --compute requires a GPU: --device auto then selects one or fails.
+  /// Returns whether --compute requires a GPU. In this case, --device auto selects a GPU or fails.
   bool needs_gpu() const;
 
  private:
   Queue open_gpu() const;
 };
 
-/// "dense,window:size=512,sinks=4" -> "dense", "window:size=512,sinks=4": a comma starts a new
-/// method unless a further option of the previous one follows.
+/// Splits a list of methods: "dense,window:size=512,sinks=4" becomes "dense" and
+/// "window:size=512,sinks=4". A comma starts a new method, unless an option of the previous method
+/// follows it.
 std::vector<std::string> split_methods(const std::string& list);
 
-/// The method that `advise` would recommend for a prompt that is too long for this model with the
-/// method of `options`; none if it is not too long, or nothing helps.
+/// Returns the method that `advise` would recommend if a prompt is too long for this model with the
+/// method of `options`. The result is empty if it is not too long, or if no method helps.
 std::optional<std::string> method_beyond_training(const Engine& engine,
                                                   const SessionOptions& options, int64_t tokens);
 
-/// Warns if rows in a context of `tokens` tokens see farther back than the trained context, and
-/// names the methods whose rows, by default, do not. Returns whether it warned.
+/// Warns if rows in a context of `tokens` tokens see farther back than the trained context length.
+/// Names methods whose rows do not by default. Returns whether it warned.
 bool warn_beyond_training(const Engine& engine, const SessionOptions& options, int64_t tokens);
 
 }  // namespace longhaul

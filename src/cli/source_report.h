@@ -1,5 +1,6 @@
 #pragma once
-// run --sources: the passages used by a reply, as lines and as JSON.
+// Implements `run --sources`. It reports the passages on which a reply is based, as lines and as
+// JSON.
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -16,15 +17,15 @@ namespace longhaul {
 inline constexpr const char* kNoParticularPassage =
     "The reply does not rest on a particular passage; check it.";
 
-/// Follows where the replies of a session draw on its texts.
+/// Records on which parts of the texts the replies of a session are based.
 class ReplySources {
  public:
   explicit ReplySources(Session& session) : session_(session) {}
 
-  /// Call before a prompt of `tokens` tokens is read.
+  /// Call it before a prompt of `tokens` tokens is read.
   void begin(int64_t tokens);
-  /// The passages of the reply to that prompt. `starts_text` must equal that of the generation
-  /// (GenerateOptions).
+  /// Returns the passages of the reply to that prompt. `starts_text` must be the same as in the
+  /// generation (GenerateOptions).
   FoundSources find(std::span<const int32_t> prompt, const std::vector<Document>& documents,
                     std::span<const int32_t> reply, bool starts_text, size_t most) const;
 
@@ -33,9 +34,10 @@ class ReplySources {
   std::shared_ptr<SourceWatch> watch_;
 };
 
-/// "1  report.pdf, page 3, line 120, at 27 % (61 %)" and the passage below it.
+/// Returns lines such as "1 report.pdf, page 3, line 120, at 27 % (61 %)", each followed by its
+/// passage.
 std::string sources_text(const FoundSources& sources, const std::vector<Document>& documents);
-/// Adds `sources` and `sentences` to `json`.
+/// Adds the members `sources` and `sentences` to `json`.
 void add_sources(const FoundSources& sources, const std::vector<Document>& documents,
                  nlohmann::ordered_json& json);
 

@@ -1,5 +1,6 @@
 #pragma once
-// One line on standard error, redrawn while work is running, if standard error is a terminal.
+// One line on standard error that is redrawn while work is running. It is shown only if standard
+// error is a terminal.
 
 #include <string>
 
@@ -17,21 +18,21 @@ class StatusLine {
 
   bool enabled() const { return enabled_; }
   bool shown() const { return shown_; }
-  /// Seconds since construction.
+  /// Returns the seconds since construction.
   double seconds() const { return watch_.seconds(); }
-  /// Whether a new text should be drawn: the first one, the last one (`last`), and about ten per
-  /// second.
+  /// Returns whether a new text should be drawn. This is the case for the first one, for the last
+  /// one (`last`), and about ten times per second.
   bool due(bool last) const;
-  /// Draws the text, cut to the width of the terminal.
+  /// Draws the text, which is cut to the width of the terminal.
   void draw(const std::string& text);
-  /// Columns of the terminal, as far as known; else 80.
+  /// Returns the number of columns of the terminal, or 80 if it is unknown.
   static size_t width();
   /// Erases the line.
   void clear();
 
  private:
   bool enabled_, shown_ = false;
-  double drawn_ = 0;  ///< time of the last drawing, as in seconds()
+  double drawn_ = 0;  ///< time of the most recent drawing, as in seconds()
   Stopwatch watch_;
 };
 

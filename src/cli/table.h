@@ -1,5 +1,5 @@
 #pragma once
-// Rows of text in aligned columns.
+// Formats rows of text in aligned columns.
 
 #include <string>
 #include <vector>
@@ -9,13 +9,14 @@ namespace longhaul {
 class Table {
  public:
   enum class Align { kLeft, kRight };
-  /// Columns beyond the listed ones are left-aligned.
+  /// `columns` are the alignments. Further columns are left-aligned.
   explicit Table(std::vector<Align> columns = {}) : columns_(std::move(columns)) {}
 
-  /// Control characters in the texts become \xNN (text/printable.h).
+  /// Adds a row. Control characters in the texts become \xNN (text/printable.h).
   void add(std::vector<std::string> row);
   bool empty() const { return rows_.empty(); }
-  /// Two spaces between columns, nothing after the last one, each row on its own line.
+  /// Returns the table with two spaces between columns and one line per row. Nothing follows the
+  /// last column.
   std::string text(const std::string& indent = "") const;
 
  private:

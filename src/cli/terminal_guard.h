@@ -1,19 +1,19 @@
 #pragma once
-// Prevents text from models, files or their names from acting as terminal commands.
+// Prevents text from models, files or file names from controlling the terminal.
 
 #include <cstdio>
 #include <string_view>
 
 namespace longhaul {
 
-/// From now on `stdout` and `stderr`, if they are terminals, show control characters as U+FFFD
-/// (text/terminal_text.h). Output to pipes and files is unchanged.
+/// Filters `stdout` and `stderr` from now on if they are terminals. Control characters are shown as
+/// U+FFFD (text/terminal_text.h). Output to pipes and files is unchanged.
 void guard_terminals();
 
-/// The unfiltered standard output, for the line editor, which moves the cursor.
+/// Returns the unfiltered standard output. The line editor uses it to move the cursor.
 std::FILE* unguarded_output();
 
-/// Sends this program's escape sequences to standard error.
+/// Writes an escape sequence of this program to standard error, unfiltered.
 void control_terminal(std::string_view sequence);
 
 }  // namespace longhaul

@@ -14,12 +14,13 @@ namespace longhaul {
 
 struct TurnOptions {
   GenerateOptions generate;
-  bool stream = true;          ///< write the reply to standard output while it is generated
-  bool progress = true;        ///< show a bar during prefill
-  std::filesystem::path save;  ///< save the session after prefill to this file; empty: do not save
+  bool stream = true;    ///< whether the reply is written to standard output while it is generated
+  bool progress = true;  ///< whether a progress bar is shown during prefill
+  /// File to which the session is saved after prefill; empty: it is not saved.
+  std::filesystem::path save;
 };
 
-/// Cancelling is not an error: the result tells how far it got.
+/// Runs one turn. Cancelling is not an error; the result states how far it got.
 RunFacts run_turn(Session& session, const std::vector<int32_t>& prompt, int64_t instruction,
                   const TurnOptions& options, Interrupt& interrupt);
 

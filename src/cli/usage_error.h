@@ -1,5 +1,5 @@
 #pragma once
-// Errors in the command line, in one line.
+// Formats errors in the command line as one line.
 
 #include <span>
 #include <string>
@@ -8,16 +8,17 @@
 
 namespace longhaul {
 
-/// Names the flag or argument, and the flag or command that was probably meant.
+/// Returns a message that names the flag or argument, and the flag or command that was probably
+/// meant.
 std::string usage_error_line(const CLI::App& program, const CLI::ParseError& error);
 
-/// A message about an argument such as "-n=3", in which the parser would take "=3" for the value;
-/// empty if there is none. `arguments` begin with the command.
+/// Returns a message about an argument such as "-n=3", in which the parser would read "=3" as the
+/// value. The result is empty if there is none. `arguments` begin with the command.
 std::string equals_problem(const CLI::App& program, std::span<const std::string> arguments);
 
-/// Null if there is none of this name.
+/// Returns the command of this name, or null if there is none.
 const CLI::App* find_command(const CLI::App& program, const std::string& name);
-/// The error message, with the command that was probably meant.
+/// Returns the error message, with the command that was probably meant.
 std::string unknown_command_line(const CLI::App& program, const std::string& name);
 
 }  // namespace longhaul

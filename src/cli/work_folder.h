@@ -1,5 +1,5 @@
 #pragma once
-// A temporary folder, removed with the object.
+// A temporary folder that is removed together with its object.
 
 #include <cerrno>
 #include <cstdlib>
@@ -11,7 +11,8 @@
 
 namespace longhaul {
 
-/// The folder for temporary files. Throws UserError that names TMPDIR where it is no folder.
+/// Returns the folder for temporary files. Throws UserError that names TMPDIR if it is not a
+/// folder.
 inline std::filesystem::path temporary_folder() {
   std::error_code error;
   std::filesystem::path folder = std::filesystem::temp_directory_path(error);
@@ -22,7 +23,7 @@ inline std::filesystem::path temporary_folder() {
 
 class WorkFolder {
  public:
-  /// Creates `parent`/`name`XXXXXX. Throws UserError.
+  /// Creates the folder `parent`/`name`XXXXXX. Throws UserError.
   WorkFolder(const std::filesystem::path& parent, const std::string& name) {
     std::string pattern = (parent / (name + "XXXXXX")).string();
     if (mkdtemp(pattern.data()) == nullptr) {

@@ -14,7 +14,7 @@
 
 namespace longhaul {
 
-/// Little-endian, like GGUF, safetensors and every CPU on which Longhaul runs.
+/// Reads little-endian values, as in GGUF and safetensors and on every CPU on which Longhaul runs.
 class ByteCursor {
  public:
   ByteCursor(std::span<const std::byte> bytes, std::string file)
@@ -24,7 +24,8 @@ class ByteCursor {
   uint64_t remaining() const { return bytes_.size() - position_; }
   const std::string& file() const { return file_; }
 
-  /// The next `count` bytes. Throws UserError with file, `what` and position if there are fewer.
+  /// Returns the next `count` bytes. Throws UserError with file, `what` and position if there are
+  /// fewer.
   std::span<const std::byte> take(uint64_t count, std::string_view what) {
     if (count > remaining()) {
       user_error("{}: truncated: {} at byte {} needs {} bytes, {} are left", file_, what, position_,
@@ -43,13 +44,13 @@ class ByteCursor {
     return value;
   }
 
-  /// Reads a u64 length, then that many bytes.
+  /// Reads a length as u64, and then that many bytes.
   std::string_view read_string(std::string_view what) {
     const auto text = take(read<uint64_t>(what), what);
     return {reinterpret_cast<const char*>(text.data()), text.size()};
   }
 
-  /// The bytes between an earlier position and the present one.
+  /// Returns the bytes from an earlier position to the current one.
   std::span<const std::byte> since(uint64_t start) const {
     return bytes_.subspan(start, position_ - start);
   }

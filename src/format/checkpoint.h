@@ -1,6 +1,6 @@
 #pragma once
-// A model on disk, in any format: named tensors as views of mapped files, and metadata. This room
-// does not interpret tensors or keys.
+// A model on disk in any format. It consists of named tensors, which are views of mapped files, and
+// of metadata. This room does not interpret tensors or keys.
 
 #include <cstddef>
 #include <filesystem>
@@ -21,36 +21,39 @@ namespace longhaul {
 
 enum class CheckpointFormat { kGguf, kHuggingFace };
 
-/// Movable; views of its tensors and metadata are valid during its lifetime.
+/// A checkpoint can be moved. Views of its tensors and metadata are valid during its lifetime.
 class Checkpoint {
  public:
   CheckpointFormat format() const { return format_; }
-  /// The requested file or folder.
+  /// Returns the file or folder that was opened.
   const std::filesystem::path& path() const { return path_; }
-  /// Files with tensors, in shard order.
+  /// Returns the files with tensors, in the order of the shards.
   const std::vector<std::filesystem::path>& files() const { return files_; }
-  /// The contents of files()[file].
+  /// Returns the contents of files()[file].
   std::span<const std::byte> bytes_of_file(size_t file) const;
 
-  /// In the order of the files.
+  /// Returns the tensors in the order of the files.
   const std::vector<TensorView>& tensors() const { return tensors_; }
   const std::vector<UnreadableTensor>& unreadable() const { return unreadable_; }
-  /// Bytes of all tensors() (not of the unreadable ones).
+  /// Returns the number of bytes of all tensors(), without the unreadable ones.
   size_t total_bytes() const { return total_bytes_; }
-  /// Number of elements of all tensors().
+  /// Returns the number of elements of all tensors().
   int64_t parameters() const;
-  /// Number of tensors of other parts of a larger model, which are not listed (hf_text_part.h).
+  /// Returns the number of tensors that belong to other parts of a larger model and are not listed
+  /// (hf_text_part.h).
   size_t left_out() const { return left_out_; }
 
-  /// Null if absent. Throws UserError if the tensor is present but unreadable, because an optional
-  /// tensor that cannot be read must not be taken for a missing one.
+  /// Returns a tensor, or null if it is absent. Throws UserError if the tensor is present but
+  /// unreadable. Otherwise an optional tensor that cannot be read would be mistaken for a missing
+  /// one.
   const TensorView* find(std::string_view name) const;
-  /// Throws UserError with file and tensor if it is absent or unreadable.
+  /// Returns a tensor. Throws UserError with file and tensor if it is absent or unreadable.
   const TensorView& get(std::string_view name) const;
 
-  /// Metadata of the first file in a split set. format() must be kGguf.
+  /// Returns the metadata of the GGUF file, or of the first file of a split set. format() must be
+  /// kGguf.
   const GgufMetadata& gguf() const;
-  /// format() must be kHuggingFace.
+  /// Returns the JSON documents of a Hugging Face folder. format() must be kHuggingFace.
   const HfDocuments& hf() const;
 
  private:
@@ -72,17 +75,17 @@ class Checkpoint {
   std::vector<TensorView> tensors_;
   std::vector<UnreadableTensor> unreadable_;
   std::unordered_map<std::string_view, size_t, SeededHash>
-      index_;  ///< positions in tensors_, then in unreadable_
+      index_;  ///< indices into tensors_, followed by those into unreadable_
   size_t total_bytes_ = 0;
   size_t left_out_ = 0;
   std::unique_ptr<GgufMetadata> gguf_;
   std::unique_ptr<HfDocuments> hf_;
 };
 
-/// Opens a .gguf file (any shard of a split set finds the others), a Hugging Face folder
-/// (config.json + model.safetensors, or model.safetensors.index.json and its shards) or the folder
-/// of a .safetensors file. Only headers are read. Throws UserError: one line with the file and the
-/// problem.
+/// Opens a model. `path` is a .gguf file (any file of a split set), a Hugging Face folder, or a
+/// .safetensors file, which opens its folder. A Hugging Face folder has config.json and either
+/// model.safetensors or model.safetensors.index.json with its shards. Only headers are read. Throws
+/// UserError with one line that names the file and the problem.
 Checkpoint open_checkpoint(const std::filesystem::path& path);
 
 }  // namespace longhaul

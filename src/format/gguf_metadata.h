@@ -18,7 +18,7 @@
 
 namespace longhaul {
 
-/// An undecoded array: `count` elements packed in `bytes`.
+/// An array that has not been decoded: `count` elements packed in `bytes`.
 struct GgufArray {
   GgufType element = GgufType::kU8;
   uint64_t count = 0;
@@ -28,17 +28,17 @@ struct GgufArray {
 struct GgufEntry {
   std::string_view key;
   GgufType type = GgufType::kU8;
-  std::span<const std::byte> bytes;  ///< a scalar's bytes or a string's text; empty for arrays
+  std::span<const std::byte> bytes;  ///< bytes of a scalar, or text of a string; empty for arrays
   GgufArray array;                   ///< for GgufType::kArray
 };
 
 /// Every accessor throws UserError with file, key and the type found if the value has another type.
-/// For an absent key `find_` returns nothing and `get_` throws.
+/// If the key is absent, `find_` functions return nothing and `get_` functions throw.
 class GgufMetadata {
  public:
   explicit GgufMetadata(std::string file) : file_(std::move(file)) {}
 
-  /// For the reader. Throws UserError if the key already exists.
+  /// Adds an entry; only the reader calls it. Throws UserError if the key already exists.
   void add(const GgufEntry& entry);
 
   const std::vector<GgufEntry>& entries() const { return entries_; }  ///< in file order
@@ -46,7 +46,8 @@ class GgufMetadata {
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   const std::string& file() const { return file_; }  ///< for messages
 
-  // Accessors accept any integer type of the file if the value fits; f64 also accepts integers.
+  // Accessors of integers accept any integer type of the file if the value fits. f64 accessors also
+  // accept integers.
   std::optional<uint64_t> find_u64(std::string_view key) const;
   std::optional<int64_t> find_i64(std::string_view key) const;
   std::optional<double> find_f64(std::string_view key) const;
@@ -60,18 +61,19 @@ class GgufMetadata {
   std::string_view get_string(std::string_view key) const;
   GgufArray get_array(std::string_view key) const;
 
-  /// Decoded arrays; empty if the key is absent. Memory is bounded by the file's size.
+  /// Return decoded arrays, or nothing if the key is absent. Memory is limited by the size of the
+  /// file.
   std::optional<std::vector<std::string_view>> find_strings(std::string_view key) const;
   std::optional<std::vector<int64_t>> find_integers(std::string_view key) const;
   std::optional<std::vector<float>> find_floats(std::string_view key) const;
 
-  /// A setting that is either one number for all layers or an array with one per layer, whose
-  /// length must be `layers`. The result always has `layers` numbers; it is empty if the key is
-  /// absent.
+  /// Returns a setting that is either one number for all layers, or an array of `layers` numbers.
+  /// The result always has `layers` numbers. It is empty if the key is absent.
   std::optional<std::vector<uint64_t>> find_u64_per_layer(std::string_view key,
                                                           uint64_t layers) const;
 
-  /// The value as `inspect` prints it: arrays as their type, length and first elements.
+  /// Returns the value as `inspect` prints it. Arrays are shown by their type, length and first
+  /// elements.
   std::string describe(const GgufEntry& entry) const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Reader of one GGUF file: header, metadata and the list of its tensors. Only names are copied.
+// Reads a GGUF file: its header, its metadata and the list of its tensors. Only names are copied.
 
 #include <cstddef>
 #include <span>
@@ -15,10 +15,10 @@ struct GgufFile {
   TensorList list;
 };
 
-/// Reads `bytes`, the contents of `file` (the name is for messages and metadata). Supports versions
-/// 2 and 3 in little-endian order, which have the same layout. Dimensions are reversed to
-/// row-major. Throws UserError (one line: file, key or tensor, value) for violations of the format,
-/// and for tensors with quantizations missing in base/dtype.h.
+/// Reads the contents `bytes` of `file`, whose name is used in messages and metadata. Supports
+/// versions 2 and 3 in little-endian order, which have the same layout. Dimensions are reversed to
+/// row-major order. Throws UserError (one line with file, key or tensor, and value) if the format
+/// is violated, and for tensors with quantizations that base/dtype.h lacks.
 GgufFile read_gguf(std::span<const std::byte> bytes, const std::string& file);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Tensor types by their number in a GGUF file (ggml's enum ggml_type).
+// Converts between tensor types and their numbers in GGUF files (ggml's enum ggml_type).
 
 #include <cstdint>
 #include <optional>
@@ -9,15 +9,16 @@
 
 namespace longhaul {
 
-/// Empty for types that cannot be read.
+/// Returns the type of a number, or nothing if the type cannot be read.
 std::optional<DType> dtype_from_ggml(uint32_t number);
 uint32_t ggml_from_dtype(DType type);
 
-/// ggml's name, such as "IQ2_XXS"; "unknown" for a number that no version has assigned.
+/// Returns ggml's name of a type, such as "IQ2_XXS", or "unknown" for a number that no version has
+/// assigned.
 std::string_view ggml_type_name(uint32_t number);
 
-/// Plain integers and f64. They are not weights, so a file may contain them as long as they are not
-/// requested.
+/// Returns whether the type is a plain integer type or f64. Such tensors are not weights, so a file
+/// may contain them as long as they are not used.
 bool is_plain_number_type(uint32_t ggml_number);
 
 }  // namespace longhaul

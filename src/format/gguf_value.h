@@ -1,5 +1,5 @@
 #pragma once
-// The scalar values of GGUF metadata as stored: little-endian and unaligned.
+// Reads the scalar values of GGUF metadata, which are stored little-endian and unaligned.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace longhaul {
 
-/// The values are the numbers used in files.
+/// The types of values. The enumerators have the numbers that are used in files.
 enum class GgufType : uint32_t {
   kU8,
   kI8,
@@ -28,22 +28,24 @@ enum class GgufType : uint32_t {
 inline constexpr uint32_t kGgufTypeCount = 13;
 
 std::string_view name_of(GgufType type);  ///< "u8", ..., "string", "array", "f64"
-/// Bytes of one value in the file; 0 for strings and arrays, whose length varies.
+/// Returns the bytes of one value in the file. The result is 0 for strings and arrays, whose length
+/// varies.
 size_t fixed_bytes(GgufType type);
 
 bool is_integer(GgufType type);
 bool is_number(GgufType type);  ///< an integer or a float; bool is neither
 
-/// An integer of any of the file's types, as sign and magnitude, so that all of u64 and i64 fit.
+/// An integer of any integer type. Sign and bits are separate, so that all values of u64 and i64
+/// fit.
 struct GgufInteger {
   bool negative;
-  uint64_t bits;  ///< two's complement when negative
+  uint64_t bits;  ///< two's complement if negative
 };
 
 GgufInteger load_integer(GgufType type, const std::byte* p);  ///< requires is_integer(type)
 double load_number(GgufType type, const std::byte* p);        ///< requires is_number(type)
 
-/// A scalar or string as text, strings in quotes.
+/// Returns a scalar or string as text. Strings are in quotes.
 std::string describe_scalar(GgufType type, std::span<const std::byte> bytes);
 
 }  // namespace longhaul

@@ -1,5 +1,6 @@
 #pragma once
-// Writes the part of a GGUF file before its tensors' data (the GGUF specification, version 3).
+// Writes the part of a GGUF file before the data of its tensors (the GGUF specification, version
+// 3).
 
 #include <cstdint>
 #include <span>
@@ -10,17 +11,18 @@
 
 namespace longhaul {
 
-/// Alignment of the tensors' data according to the metadata (general.alignment). Throws UserError
-/// for an invalid value.
+/// Returns the alignment of tensor data that the metadata specifies (general.alignment). Throws
+/// UserError for an invalid value.
 uint64_t gguf_alignment(const GgufMetadata& metadata);
 
-/// Number of zeros after `bytes` bytes up to the next multiple of `alignment`.
+/// Returns the number of zero bytes between `bytes` bytes and the next multiple of `alignment`.
 inline uint64_t gguf_padding(uint64_t bytes, uint64_t alignment) {
   return (alignment - bytes % alignment) % alignment;
 }
 
-/// Header, metadata and the list of tensors (names, types and shapes), padded to the beginning of
-/// the data. The data of each tensor follows in this order, each with its padding.
+/// Returns the header, the metadata and the list of tensors (names, types and shapes), padded up to
+/// the beginning of the data. The data of the tensors must follow in this order, each with its
+/// padding.
 std::string gguf_header(std::span<const GgufEntry> metadata, std::span<const TensorView> tensors,
                         uint64_t alignment);
 

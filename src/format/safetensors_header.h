@@ -1,6 +1,6 @@
 #pragma once
-// The JSON header of a safetensors file, parsed without building a document, so that hostile
-// nesting costs nothing and duplicate names are detected.
+// Parses the JSON header of a safetensors file. No document is built, so hostile nesting costs
+// nothing and duplicate names are detected.
 
 #include <cstdint>
 #include <string>
@@ -13,12 +13,12 @@ struct SafetensorsEntry {
   std::string name;
   std::string dtype;
   std::vector<int64_t> shape;
-  uint64_t begin = 0;  ///< bytes from the start of the data part
+  uint64_t begin = 0;  ///< byte offset from the start of the data part
   uint64_t end = 0;
 };
 
-/// Entries in the header's order. Throws UserError (file, tensor, problem) if the text is not JSON,
-/// lacks a field or repeats a name.
+/// Returns the entries in the order of the header. Throws UserError with file, tensor and problem
+/// if the text is not JSON, lacks a member or repeats a name.
 std::vector<SafetensorsEntry> parse_safetensors_header(std::string_view json,
                                                        const std::string& file);
 

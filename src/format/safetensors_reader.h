@@ -10,9 +10,9 @@
 
 namespace longhaul {
 
-/// Reads the header of `bytes`, the contents of `file` (for messages). Tensors of types other than
-/// F32, F16 and BF16 are listed as unreadable. Throws UserError (one line: file, tensor, value) for
-/// violations of the format.
+/// Reads the header of `bytes`, the contents of `file` (the name is used in messages). Tensors of
+/// types other than F32, F16 and BF16 are listed as unreadable. Throws UserError (one line with
+/// file, tensor and value) if the format is violated.
 TensorList read_safetensors(std::span<const std::byte> bytes, const std::string& file);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// The tensors of one file: those that can be viewed, and those that cannot.
+// The tensors of one file. Some can be viewed, and others are in formats that cannot be read.
 
 #include <cstdint>
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace longhaul {
 
-/// A tensor in a format that no TensorView supports (integers, FP8, more than four dimensions).
-/// Requesting it is an error; its presence is not.
+/// A tensor in a format that TensorView does not support (integers, FP8, or more than four
+/// dimensions). Its presence is not an error, but its use is.
 struct UnreadableTensor {
   std::string name;
   std::string file;
-  std::string reason;  ///< e.g. "has type I64; F32, F16 and BF16 can be read"
+  std::string reason;  ///< such as "has type I64; F32, F16 and BF16 can be read"
 };
 
 struct TensorList {
@@ -24,7 +24,8 @@ struct TensorList {
   std::vector<UnreadableTensor> unreadable;
 };
 
-/// Product of the dimensions; empty if it overflows int64 or a dimension is negative.
+/// Returns the product of the dimensions. The result is empty if it overflows int64 or if a
+/// dimension is negative.
 inline std::optional<int64_t> element_count(std::span<const int64_t> shape) {
   int64_t product = 1;
   for (const int64_t extent : shape) {

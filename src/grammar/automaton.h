@@ -1,6 +1,6 @@
 #pragma once
-// The compiled form of a grammar: a pushdown automaton over bytes. Every rule is a small automaton
-// of its own. A call edge pushes the state at which the caller continues.
+// The compiled form of a grammar, a pushdown automaton over bytes. Every rule is a small automaton.
+// A call edge pushes the state at which the caller continues after the called rule.
 
 #include <array>
 #include <cstdint>
@@ -24,9 +24,10 @@ struct CallEdge {
 class Automaton {
  public:
   struct State {
-    uint32_t bytes = 0, calls = 0, empties = 0;  ///< first edge; the next state's is the end
-    bool final = false;                          ///< a rule may end here
-    bool only_final = false;                     ///< a rule ends here in every case
+    /// Index of the first edge of each kind; the next state's first edge is the end.
+    uint32_t bytes = 0, calls = 0, empties = 0;
+    bool final = false;       ///< the rule may end in this state
+    bool only_final = false;  ///< the rule always ends in this state
   };
 
   std::span<const ByteEdge> byte_edges(uint32_t s) const {
@@ -44,13 +45,13 @@ class Automaton {
   size_t size() const { return states_.empty() ? 0 : states_.size() - 1; }
   size_t memory_bytes() const;
 
-  /// Bytes of one class have the same edges everywhere.
+  /// Returns the class of a byte. Bytes of one class have the same edges in all states.
   uint8_t class_of(uint8_t byte) const { return class_of_[byte]; }
   size_t classes() const { return classes_; }
 
  private:
   friend class AutomatonWriter;
-  std::vector<State> states_;  // and one more, which ends the lists of the last state
+  std::vector<State> states_;  // one additional state marks the end of the last state's lists
   std::vector<ByteEdge> bytes_;
   std::vector<CallEdge> calls_;
   std::vector<uint32_t> empties_;
@@ -59,8 +60,8 @@ class Automaton {
   size_t classes_ = 1;
 };
 
-/// Compiles the rules that `root` requires. UserError if a rule calls itself before it matches a
-/// byte, if no text matches, or if there are too many states.
+/// Compiles the rules that `root` requires. Throws UserError if a rule calls itself before it
+/// matches a byte, if no text matches, or if there are too many states.
 Automaton compile_rules(Syntax& syntax, RuleNumber root);
 
 }  // namespace longhaul::grammar

@@ -1,5 +1,5 @@
 #pragma once
-// Sets of Unicode characters, as they occur in patterns and grammars.
+// Sets of Unicode characters, which occur in patterns and grammars.
 
 #include <cstdint>
 #include <string_view>
@@ -14,7 +14,8 @@ struct CharRange {
   bool operator==(const CharRange&) const = default;
 };
 
-/// Ranges in ascending order that neither overlap nor touch. Surrogates are never members.
+/// A set of characters as ranges in ascending order, which neither overlap nor touch. Surrogates
+/// are never members.
 class CharSet {
  public:
   CharSet() = default;
@@ -38,7 +39,8 @@ class CharSet {
   std::vector<CharRange> ranges_;
 };
 
-/// The characters of a Unicode category such as "L", "Lu" or "Nd". UserError for another name.
+/// Returns the characters of a Unicode category such as "L", "Lu" or "Nd". Throws UserError for an
+/// unknown name.
 const CharSet& unicode_category(std::string_view name);
 
 }  // namespace longhaul::grammar

@@ -1,6 +1,6 @@
 #pragma once
-// A grammar in use: the whole reply matches it, or only what follows a text such as the mark of a
-// tool call.
+// Applies a grammar to a reply. Either the whole reply must match, or only the text after a start
+// text such as the mark of a tool call.
 
 #include <memory>
 #include <optional>
@@ -12,25 +12,25 @@
 
 namespace longhaul::grammar {
 
-/// Copies are independent of each other.
+/// A constraint and its state in one reply. Copies are independent of each other.
 class Constraint {
  public:
-  /// The reply matches from its beginning.
+  /// The reply must match from its beginning.
   Constraint(const Grammar& grammar, std::shared_ptr<const TokenTrie> vocabulary);
-  /// The reply is free until one of the texts `starts` has appeared; what follows that text
-  /// matches. After a match the reply is free again. A start may be a control token's text.
+  /// The reply is free until one of the texts `starts` has appeared. The text after it must match.
+  /// After a match the reply is free again. A start may be the text of a control token.
   Constraint(const Grammar& grammar, std::shared_ptr<const TokenTrie> vocabulary,
              std::vector<std::string> starts);
 
-  /// Whether the next token is restricted.
+  /// Returns whether the next token is restricted.
   bool active() const { return active_; }
-  /// Writes the tokens that may come next; the mask has mask_words() words. Call it if active().
-  /// UserError if the vocabulary has no token that may come next.
+  /// Writes the tokens that may come next to `mask`, which has mask_words() words. Call it only if
+  /// active() is true. Throws UserError if the vocabulary has no such token.
   void allowed(std::span<uint64_t> mask);
   size_t mask_words() const { return vocabulary_->mask_words(); }
   /// Appends the sampled token. `text` is the text of a control token, otherwise empty.
   void accept(int32_t token, std::string_view text = {});
-  /// Whether the reply is complete and nothing can follow.
+  /// Returns whether the reply is complete and nothing can follow.
   bool must_end() const { return starts_.empty() && state_.must_end(); }
 
  private:
@@ -39,7 +39,7 @@ class Constraint {
   std::shared_ptr<const TokenTrie> vocabulary_;
   GrammarState begin_, state_;
   std::vector<std::string> starts_;
-  std::string recent_;  // the end of the free text, as long as the longest start
+  std::string recent_;  // end of the free text, at most as long as the longest start
   bool active_ = true;
 };
 

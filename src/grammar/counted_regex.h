@@ -1,5 +1,5 @@
 #pragma once
-// Patterns together with a limit on the number of characters.
+// Combines patterns with limits on the number of characters.
 
 #include <cstdint>
 #include <functional>
@@ -9,8 +9,8 @@
 
 namespace longhaul::grammar {
 
-/// The texts of a tree with at least `low` and at most `high` characters (kUnlimited: any number).
-/// UserError if that needs too many states.
+/// Returns an expression for the texts of a tree with at least `low` and at most `high` characters
+/// (kUnlimited: no limit). Throws UserError if this needs too many states.
 Expression counted_expression(const RegexTree& tree, int64_t low, int64_t high, Syntax& syntax,
                               const std::function<Expression(const CharSet&)>& encode);
 

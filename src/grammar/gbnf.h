@@ -1,5 +1,5 @@
 #pragma once
-// llama.cpp's form of BNF.
+// Reads GBNF, llama.cpp's form of BNF.
 
 #include <string_view>
 
@@ -7,8 +7,8 @@
 
 namespace longhaul::grammar {
 
-/// Adds the rules of a text; the result is the rule `root`. UserError with the line for malformed
-/// texts, rules that are missing or defined twice, and features that are not supported.
+/// Adds the rules of a text and returns the rule `root`. Throws UserError with the line if the text
+/// is malformed, a rule is missing or defined twice, or a feature is not supported.
 RuleNumber read_gbnf(std::string_view text, Syntax& syntax);
 
 }  // namespace longhaul::grammar

@@ -17,27 +17,27 @@ class SharedTables;
 struct TableSet;
 
 enum class GrammarKind : uint8_t {
-  kJsonSchema,  ///< a schema of JSON Schema, as JSON; `{}` allows every value
-  kGbnf,        ///< llama.cpp's form of BNF, with a rule `root`
+  kJsonSchema,  ///< a JSON Schema, as JSON; `{}` allows every value
+  kGbnf,        ///< llama.cpp's form of BNF; the root is the rule `root`
   kRegex,       ///< a pattern that matches the whole reply
   kText,        ///< exactly this text
 };
 
-/// A part of a reply. A tool call, for example, is a text, a schema, and a text.
+/// A part of a reply. A tool call, for example, consists of a text, a schema and another text.
 struct GrammarPart {
   GrammarKind kind;
   std::string text;
 };
 
-/// Copies share the compiled grammar.
+/// A compiled grammar. Copies share it.
 class Grammar {
  public:
-  /// Throws UserError if the text is malformed, uses a keyword that is not supported, accepts no
-  /// text, recurses without an end or is too large.
+  /// Compiles a grammar. Throws UserError if the text is malformed, uses a keyword that is not
+  /// supported, accepts no text, recurses without end, or is too large.
   static Grammar compile(std::string_view text, GrammarKind kind);
-  /// All parts, one after the other.
+  /// Compiles a sequence of parts.
   static Grammar compile(std::span<const GrammarPart> parts);
-  /// One of the alternatives, each of which is a list of parts.
+  /// Compiles a choice. Each alternative is a sequence of parts.
   static Grammar compile_choice(std::span<const std::vector<GrammarPart>> alternatives);
 
   const std::shared_ptr<const Automaton>& automaton() const { return automaton_; }
@@ -48,24 +48,24 @@ class Grammar {
   std::shared_ptr<const Automaton> automaton_;
 };
 
-/// The state of one reply. A copy is a snapshot: states are independent of each other, but copies
-/// share tables, which grow with use and are bounded. Calls are safe from several threads if each
-/// thread has its own states. A text that can be read in too many ways is a UserError.
+/// The state of one reply. Copies are snapshots that are independent of each other. They share
+/// tables, which grow with use up to a limit. Several threads may use the same grammar if each has
+/// its own states. Functions throw UserError if a text can be parsed in too many ways.
 class GrammarState {
  public:
   GrammarState(const Grammar& grammar, std::shared_ptr<const TokenTrie> vocabulary);
 
-  /// Writes the tokens that may come next; the mask has TokenTrie::mask_words() words.
+  /// Writes the tokens that may come next to `mask`, which has TokenTrie::mask_words() words.
   void allowed(std::span<uint64_t> mask);
-  /// Appends a token. False, without a change, if it is not allowed.
+  /// Appends a token. Returns false and changes nothing if it is not allowed.
   bool accept(int32_t token);
   /// Appends bytes, which need not be whole tokens.
   bool accept_bytes(std::string_view bytes);
-  /// Whether the reply is complete.
+  /// Returns whether the reply is complete.
   bool may_end() const;
-  /// Whether the reply is complete and nothing can follow.
+  /// Returns whether the reply is complete and nothing can follow.
   bool must_end() const;
-  /// Whether a token that ends the reply was accepted.
+  /// Returns whether a token that ends the reply has been accepted.
   bool ended() const { return ended_; }
 
   size_t memory_bytes() const { return stack_.capacity() * sizeof(uint32_t); }
@@ -76,9 +76,10 @@ class GrammarState {
   bool step(std::string_view bytes);
 
   std::shared_ptr<SharedTables> shared_;
-  std::shared_ptr<TableSet> tables_;  // the tables that `state_` belongs to
+  std::shared_ptr<TableSet> tables_;  // the tables to which `state_` belongs
   uint32_t state_ = 0;
-  std::vector<uint32_t> stack_;  // states of the automaton to return to, the innermost last
+  // States of the automaton to which calls return, the innermost last.
+  std::vector<uint32_t> stack_;
   bool ended_ = false;
 };
 

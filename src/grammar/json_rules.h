@@ -1,5 +1,5 @@
 #pragma once
-// Expressions for JSON texts.
+// Creates expressions for JSON texts.
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -22,29 +22,32 @@ class JsonRules {
   explicit JsonRules(Syntax& syntax) : syntax_(syntax) {}
   Syntax& syntax() { return syntax_; }
 
-  /// Between the parts of objects and arrays: nothing, one or two spaces, or a new line with at
-  /// most 40 spaces or tabs. An unlimited space would let a reply consist of spaces.
+  /// Returns the white space between parts of objects and arrays: nothing, one or two spaces, or a
+  /// newline with at most 40 spaces or tabs. Without this limit, a reply could consist of spaces.
   Expression blank();
   Expression any_value();
   Expression any_string() { return syntax_.call(string_rule()); }
   Expression string_of_length(int64_t low, int64_t high);
-  /// A string whose value the tree describes, with at least `low` and at most `high` characters.
+  /// Returns a string whose value matches the tree, with at least `low` and at most `high`
+  /// characters.
   Expression string_like(const RegexTree& tree, int64_t low = 0, int64_t high = kUnlimited);
-  /// Exactly this value, without blanks.
+  /// Returns exactly this value, without white space.
   Expression exactly(const nlohmann::ordered_json& value);
 
-  /// An object with these members in this order. `further`: the value of other members; nothing if
-  /// there are none. `key`: their names; by default all names that `members` does not have.
+  /// Returns an object with these members in this order. `further` is the value of other members;
+  /// if it is kNothing, there are none. `key` are the names of other members; by default, all names
+  /// that are not in `members`.
   Expression object(const std::vector<JsonMember>& members, Expression further,
                     std::optional<Expression> key = {});
-  /// `first` are the first items, `further` is the value of others.
+  /// Returns an array. `first` are its first items, `further` is the value of other items, and
+  /// `low` and `high` limit their number.
   Expression array(const std::vector<Expression>& first, Expression further, int64_t low,
                    int64_t high);
 
  private:
   RuleNumber string_rule();
-  Expression escape();                         ///< an escape that stands for one character
-  Expression string_char();                    ///< one character of a string, in every spelling
+  Expression escape();                         ///< an escape that represents one character
+  Expression string_char();                    ///< one character of a string, in any spelling
   Expression plain_chars(const CharSet& set);  ///< one character of a set, in its shortest spelling
   Expression other_key(const std::vector<JsonMember>& members);
   Expression other_key_after(const std::vector<std::u32string>& names, size_t begin, size_t end,
@@ -55,7 +58,7 @@ class JsonRules {
   std::optional<RuleNumber> blank_, string_, char_, value_, rest_;
 };
 
-/// Any characters.
+/// Returns a tree that matches any text.
 RegexTree any_characters();
 
 }  // namespace longhaul::grammar

@@ -1,5 +1,5 @@
 #pragma once
-// Numbers between two bounds, as texts.
+// Creates expressions for numbers between two bounds.
 
 #include <optional>
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace longhaul::grammar {
 
-/// Digits before and after the point, without zeros that change nothing. Zero has no digits before
-/// the point.
+/// A decimal number: its digits before and after the point, without redundant zeros. Zero has no
+/// digits before the point.
 struct Decimal {
   bool negative = false;
   std::string whole, fraction;
 };
 
-/// UserError if it has an exponent that makes it longer than 40 digits.
+/// Parses a JSON number. Throws UserError if its exponent makes it longer than 40 digits.
 Decimal parse_decimal(const std::string& json_number);
 
 struct NumberBound {
@@ -28,8 +28,9 @@ struct NumberRange {
   bool integer = false;
 };
 
-/// JSON numbers. Integers have at most 20 digits. Other numbers have at most 20 digits before and
-/// after the point; only without bounds may they have an exponent.
+/// Returns an expression for JSON numbers in a range. Integers have at most 20 digits. Other
+/// numbers have at most 20 digits before and 20 after the point. They may have an exponent only if
+/// there are no bounds.
 Expression number_expression(const NumberRange& range, Syntax& syntax);
 
 }  // namespace longhaul::grammar

@@ -1,5 +1,5 @@
 #pragma once
-// Rules while they are compiled: states with lists of edges, before they are packed.
+// Rules during compilation: states with lists of edges, before they are packed.
 
 #include <cstdint>
 #include <string>
@@ -22,7 +22,7 @@ struct RawState {
 };
 
 struct RawRule {
-  uint32_t begin = 0, end = 0;  ///< its states; the first one is its start
+  uint32_t begin = 0, end = 0;  ///< range of its states; the first one is its start
   bool used = false;
 };
 
@@ -32,24 +32,24 @@ struct RawRules {
   RuleNumber root = 0;
 };
 
-/// Turns expressions into states. Small rules that do not recurse are inserted where they are
-/// called, and long repeats become rules.
+/// Converts expressions to states. Small rules that do not recurse are inserted where they are
+/// called. Long repeats become rules of their own.
 RawRules emit_rules(Syntax& syntax, RuleNumber root);
 
-/// States from which a rule can end: by any bytes, or by no byte at all.
+/// States from which a rule can end: `states` after any bytes, and rules that can end.
 struct Ends {
   std::vector<bool> states, rules;
 };
 Ends find_ends(const RawRules& rules, bool by_bytes);
 
-/// Removes edges that lead to no end. UserError if the root cannot end.
+/// Removes edges from which no end can be reached. Throws UserError if the root cannot end.
 void remove_dead_ends(RawRules& rules);
 
-/// UserError if a rule calls itself before it matches a byte.
+/// Throws UserError if a rule calls itself before it matches a byte.
 void check_left_recursion(const RawRules& rules, const Syntax& syntax);
 
-/// Replaces each rule by one with at most one edge for every byte and for every called rule, unless
-/// that needs many times more states.
+/// Replaces each rule by an equivalent one in which a state has at most one edge for every byte and
+/// for every called rule. A rule is left unchanged if this would need many times more states.
 void determinise_rules(RawRules& rules);
 
 }  // namespace longhaul::grammar

@@ -1,5 +1,5 @@
 #pragma once
-// Patterns as trees, for grammars. The syntax is the common part of ECMAScript, Python and Rust.
+// Patterns as trees, for grammars. The syntax is the common subset of ECMAScript, Python and Rust.
 
 #include <cstdint>
 #include <functional>
@@ -28,20 +28,20 @@ struct RegexTree {
   int64_t low = 0, high = 0;  ///< counts of a repeat; high may be kUnlimited
 };
 
-/// Throws UserError for malformed patterns, and for constructs that no automaton can match
-/// (references to groups, assertions).
+/// Parses a pattern. Throws UserError if it is malformed or has constructs that no automaton can
+/// match (references to groups, assertions).
 RegexTree parse_regex(std::string_view pattern);
 
 enum class RegexSpan : uint8_t {
-  kWhole,     ///< the pattern describes the whole text; ^ and $ at its ends change nothing
-  kAnywhere,  ///< it may match a part of the text, unless ^ and $ forbid that
+  kWhole,     ///< the pattern matches the whole text; ^ and $ at its ends have no effect
+  kAnywhere,  ///< the pattern may match a part of the text, unless ^ or $ prevents it
 };
 
-/// Removes anchors. `any` stands for any text before or after a match. UserError for an anchor that
-/// is not at an end of the pattern.
+/// Removes the anchors of a tree. `any` is inserted for the text before or after a match. Throws
+/// UserError for an anchor that is not at an end of the pattern.
 RegexTree without_anchors(RegexTree tree, RegexSpan span, const RegexTree& any);
 
-/// The tree over bytes; `encode` writes a set of characters.
+/// Converts the tree to an expression over bytes. `encode` converts a set of characters.
 Expression regex_expression(const RegexTree& tree, Syntax& syntax,
                             const std::function<Expression(const CharSet&)>& encode);
 

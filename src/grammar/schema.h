@@ -1,5 +1,5 @@
 #pragma once
-// JSON Schema.
+// Reads JSON Schema.
 
 #include <string_view>
 
@@ -7,10 +7,10 @@
 
 namespace longhaul::grammar {
 
-/// The texts that a schema allows. Members come in the order of `properties`. An object with
-/// `properties` and without `additionalProperties` has no further members. UserError if the schema
-/// is malformed or refers outside of itself, and with the names of all keywords that are not
-/// supported.
+/// Returns an expression for the texts that a schema allows. Members come in the order of
+/// `properties`. An object with `properties` and without `additionalProperties` has no further
+/// members. Throws UserError if the schema is malformed or refers to another document, and for
+/// keywords that are not supported, all of which are named.
 Expression read_json_schema(std::string_view schema, Syntax& syntax);
 
 }  // namespace longhaul::grammar

@@ -1,5 +1,5 @@
 #pragma once
-// Keywords and counts of schemas.
+// Keywords and limits of schemas.
 
 #include <cstdint>
 #include <string_view>
@@ -11,11 +11,12 @@ namespace longhaul::grammar {
 
 constexpr size_t kMostListedItems = 256;
 
-/// Keywords that restrict values in a way that is not supported. Unknown names restrict nothing.
+/// Returns whether a keyword restricts values in a way that is not supported. Unknown names
+/// restrict nothing.
 bool is_unsupported_keyword(std::string_view keyword);
 
-/// The least and the greatest count; kUnlimited if there is no greatest. UserError if one is not a
-/// whole number from 0 to 10 million.
+/// Returns the smallest and the largest count, which is kUnlimited if there is none. Throws
+/// UserError if one is not a whole number from 0 to 10 million.
 std::pair<int64_t, int64_t> count_limits(const Schema& schema, const char* least,
                                          const char* greatest);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Schemas as one object each: references and allOf are replaced by their contents.
+// Converts a schema to a single object: references and allOf are replaced by their contents.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,18 +9,18 @@ namespace longhaul::grammar {
 
 using Schema = nlohmann::ordered_json;
 
-/// The schema at a reference such as "#/$defs/node". UserError if there is none, or if it leads
-/// outside.
+/// Returns the schema at a reference such as "#/$defs/node". Throws UserError if there is none, or
+/// if the reference leads to another document.
 const Schema& referred_schema(const Schema& root, const std::string& reference);
 
-/// Whether a keyword only describes.
+/// Returns whether a keyword is only a description.
 bool is_annotation(std::string_view keyword);
 
-/// The schema without `$ref` and `allOf`: true, false, or an object. UserError for keywords that
-/// cannot be combined, and for references in a circle.
+/// Returns the schema without `$ref` and `allOf`. It is true, false, or an object. Throws UserError
+/// for keywords that cannot be combined, and for circular references.
 Schema flattened(const Schema& root, const Schema& schema);
 
-/// A schema that both allow.
+/// Returns a schema that allows the values that both schemas allow.
 Schema merged(const Schema& a, const Schema& b);
 
 }  // namespace longhaul::grammar

@@ -1,7 +1,8 @@
 #pragma once
-// The automaton made deterministic, state by state and only where texts lead. A table state is a
-// set of items: a state of the automaton and the calls that are open above a common base. The calls
-// below the base belong to the reader of a text, so that one table state serves at every depth.
+// Makes the automaton deterministic, one state at a time and only where texts lead. A table state
+// is a set of items. An item is a state of the automaton, together with the calls that are open
+// above a common base. The calls below the base are stored by the user of a table state. One table
+// state can therefore be used at every depth.
 
 #include <cstdint>
 #include <memory>
@@ -15,37 +16,38 @@ namespace longhaul::grammar {
 
 class StateTables {
  public:
-  static constexpr uint32_t kDead = 0;  ///< the state that no text leaves
+  static constexpr uint32_t kDead = 0;  ///< state of texts that cannot match
 
-  /// One item, independent of these tables.
+  /// One item, in a form that is independent of these tables.
   struct Item {
     uint32_t state;
     std::vector<uint32_t> open;  ///< states to return to, the innermost call first
   };
   struct Parted {
-    uint32_t state;                ///< without the calls that all items have in common
-    std::vector<uint32_t> common;  ///< these calls, the outermost first
+    uint32_t state;                ///< table state without the calls that all items have in common
+    std::vector<uint32_t> common;  ///< these common calls, the outermost first
   };
 
   explicit StateTables(std::shared_ptr<const Automaton> automaton);
 
-  /// The table state with only this state of the automaton, without open calls.
+  /// Returns the table state that has only this state of the automaton, without open calls.
   uint32_t resume(uint32_t automaton_state);
-  /// Follows one byte as far as it can be followed above the base.
+  /// Returns the table state after one byte. It is followed only as far as possible above the base.
   uint32_t next(uint32_t state, uint8_t byte) {
     if (states_[state].row < 0) expand(state);
     return table_[static_cast<size_t>(states_[state].row) + automaton_->class_of(byte)];
   }
-  /// Whether the base may end here, so that its caller may continue.
+  /// Returns whether the base may end in this state, so that its caller may continue.
   bool pops(uint32_t state) const { return states_[state].pops; }
-  /// A state that pops, together with the edges of its caller from `back`. Calls of the result are
-  /// open above the caller's base.
+  /// Returns a state that pops, combined with the edges of its caller from `back` on. Open calls of
+  /// the result are above the caller's base.
   uint32_t unwind(uint32_t state, uint32_t back);
-  /// Moves calls that are open in all items out of the items.
+  /// Moves the calls that are open in all items out of the items.
   const Parted& part(uint32_t state);
-  /// The next table state if it is the same for all plain characters (TokenTrie); kDead if not.
+  /// Returns the next table state if it is the same for all plain characters (TokenTrie), and
+  /// otherwise kDead.
   uint32_t plain_next(uint32_t state);
-  /// Whether no plain character may follow.
+  /// Returns whether no plain character may follow.
   bool no_plain(uint32_t state);
 
   std::vector<Item> items(uint32_t state) const;
@@ -56,14 +58,14 @@ class StateTables {
 
  private:
   struct TableState {
-    uint32_t first = 0, count = 0;  // its part of items_
-    int64_t row = -1;               // begin in table_; -1: not computed yet
+    uint32_t first = 0, count = 0;  // range of its items in items_
+    int64_t row = -1;               // start of its row in table_; -1: not computed yet
     bool pops = false;
   };
   struct Call {
-    uint32_t back, outer;  // the state to return to, and the call outside of it (0: none)
+    uint32_t back, outer;  // state to return to, and index of the enclosing call (0: none)
   };
-  using Packed = uint64_t;  // automaton state, and number of the innermost call
+  using Packed = uint64_t;  // automaton state, and index of the innermost call
 
   uint32_t pushed(uint32_t back, uint32_t outer);
   uint32_t with_outermost(uint32_t call, uint32_t back);

@@ -1,5 +1,5 @@
 #pragma once
-// Schemas of strings.
+// Reads schemas of strings.
 
 #include <string>
 
@@ -8,11 +8,12 @@
 
 namespace longhaul::grammar {
 
-/// The strings that a schema allows by its length, pattern or format. UserError for a pattern or a
-/// format together with a length, unless the pattern repeats single characters only.
+/// Returns an expression for the strings that a schema allows by its length, pattern or format.
+/// Throws UserError if a pattern or a format is combined with a length, unless the pattern repeats
+/// only single characters.
 Expression string_schema(const Schema& schema, JsonRules& json);
 
-/// A pattern that may match a part of a text. UserError names it.
+/// Parses a pattern that may match a part of a text. Throws UserError that names the pattern.
 RegexTree pattern_tree(const std::string& pattern);
 
 }  // namespace longhaul::grammar

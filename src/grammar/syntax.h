@@ -1,5 +1,5 @@
 #pragma once
-// Rules over bytes: the common form into which schemas, GBNF and patterns are read.
+// Rules over bytes. Schemas, GBNF and patterns are converted to this common form.
 
 #include <cstdint>
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace longhaul::grammar {
 
-using Expression = uint32_t;  ///< a number of Syntax::nodes()
+using Expression = uint32_t;  ///< index into Syntax::nodes()
 using RuleNumber = uint32_t;
 
 constexpr int64_t kUnlimited = -1;
@@ -23,14 +23,15 @@ enum class NodeKind : uint8_t {
   kText,      ///< these bytes
   kSequence,  ///< all children in order
   kChoice,    ///< one of the children
-  kRepeat,    ///< the child at least `low` times and at most `high` times
-  kCall,      ///< a rule
+  kRepeat,    ///< the child, at least `low` and at most `high` times
+  kCall,      ///< a call of a rule
 };
 
 struct Node {
   NodeKind kind = NodeKind::kEmpty;
-  int64_t low = 0, high = 0;      ///< bytes, counts (high may be kUnlimited), or the rule (low)
-  uint32_t first = 0, count = 0;  ///< children
+  /// Byte range, counts (high may be kUnlimited), or the called rule (low).
+  int64_t low = 0, high = 0;
+  uint32_t first = 0, count = 0;  ///< range of its children
   std::string text = {};
 };
 
@@ -53,19 +54,20 @@ class Syntax {
   Expression optional(Expression e) { return choice({empty(), e}); }
   Expression repeat(Expression e, int64_t low, int64_t high);
   Expression call(RuleNumber rule);
-  /// One character in UTF-8.
+  /// Returns an expression for one character of a set, in UTF-8.
   Expression chars(const CharSet& set);
 
   RuleNumber add_rule(std::string name);
   void define(RuleNumber rule, Expression body) { rules_[rule].body = body; }
-  /// A rule with this body.
+  /// Adds a rule with this body and returns it.
   RuleNumber rule_of(std::string name, Expression body);
   void share(RuleNumber rule) { rules_[rule].shared = true; }
 
   struct Rule {
     std::string name;
     Expression body = 0;
-    bool shared = false;  ///< stays a rule however small it is, so that its states exist once
+    /// Is never inserted into its callers, even if it is small, so that its states exist only once.
+    bool shared = false;
   };
   const std::vector<Rule>& rules() const { return rules_; }
   const Node& node(Expression e) const { return nodes_[e]; }

@@ -1,6 +1,6 @@
 #pragma once
-// The tokens that a table state allows. The part that does not depend on the open calls below the
-// state's base is computed once for a state.
+// Computes the tokens that a table state allows. The part that does not depend on the open calls
+// below the state's base is computed once per state.
 
 #include <cstdint>
 #include <span>
@@ -12,14 +12,14 @@
 
 namespace longhaul::grammar {
 
-/// A place in a text: a table state and the number of calls that are open below it.
+/// A place in a text: a table state, and the number of calls that are open below it.
 struct Place {
   uint32_t state;
   size_t depth;
 };
 
-/// While the state may end, adds the tokens of its callers. The innermost call is the last of
-/// `stack`.
+/// As long as the state may end, adds the continuations of its caller. The innermost call is the
+/// last element of `stack`.
 inline Place resolved(StateTables& tables, Place place, std::span<const uint32_t> stack) {
   while (place.depth > 0 && tables.pops(place.state)) {
     --place.depth;
@@ -32,7 +32,7 @@ class TokenMasks {
  public:
   explicit TokenMasks(const TokenTrie& vocabulary) : vocabulary_(vocabulary) {}
 
-  /// Sets the bits of all tokens that may follow, except those that end a reply.
+  /// Sets the bits of all tokens that may follow, except tokens that end a reply.
   void write(StateTables& tables, Place place, std::span<const uint32_t> stack,
              std::span<uint64_t> mask);
   size_t memory_bytes() const { return bytes_; }
@@ -40,11 +40,11 @@ class TokenMasks {
  private:
   using TrieNodes = std::vector<TokenTrie::TrieNode>;
 
-  /// Tokens of one trie whose verdict does not depend on open calls.
+  /// The tokens of one trie whose result does not depend on open calls.
   struct Known {
-    std::vector<int32_t> tokens;  // if they are few
-    TokenMask mask;               // otherwise
-    std::vector<uint32_t> ends;   // nodes at which the base may end, before further bytes
+    std::vector<int32_t> tokens;  // used if there are few
+    TokenMask mask;               // used otherwise
+    std::vector<uint32_t> ends;   // nodes at which the base may end before further bytes
   };
 
   const Known& known(StateTables& tables, uint32_t state, bool plain);

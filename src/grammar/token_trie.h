@@ -1,5 +1,5 @@
 #pragma once
-// The vocabulary as a tree of bytes, so that tokens with a common beginning are checked together.
+// The vocabulary as a tree of bytes. Tokens with a common prefix are checked together.
 
 #include <cstdint>
 #include <memory>
@@ -14,32 +14,35 @@ class Tokenizer;
 
 namespace grammar {
 
-/// A set of tokens, bit i % 64 of word i / 64 for token i.
+/// A set of tokens. Bit i % 64 of word i / 64 represents token i.
 using TokenMask = std::vector<uint64_t>;
 
 class TokenTrie {
  public:
-  /// A node in depth-first order: its children follow it, up to `end`.
+  /// A node. Nodes are in depth-first order: the descendants of a node follow it, up to index
+  /// `end`.
   struct TrieNode {
     uint32_t end;
-    int32_t token;  ///< the token that ends here; -1: none
+    int32_t token;  ///< token that ends at this node; -1: none
     uint16_t depth;
     uint8_t byte;
   };
 
-  /// A token and its text; tokens without text are never allowed.
+  /// `texts` has the text of each token. Tokens without text are never allowed.
   explicit TokenTrie(std::span<const std::string_view> texts, std::vector<int32_t> ending_tokens);
   static std::shared_ptr<const TokenTrie> of(const Tokenizer& tokenizer);
 
-  /// Tokens that consist of plain characters (printable, neither a quotation mark nor a backslash),
-  /// and all others. Strings of JSON allow every plain character, so that their masks are known.
+  /// The tokens that consist of plain characters (printable, and neither a quotation mark nor a
+  /// backslash), and all others. JSON strings allow every plain character, so their masks can be
+  /// computed in advance.
   const std::vector<TrieNode>& plain() const { return plain_; }
   const std::vector<TrieNode>& others() const { return others_; }
-  /// Plain tokens of at most so many characters, 0 to kMostPlain.
+  /// Largest argument of plain_mask(), which returns the plain tokens of at most `characters`
+  /// characters.
   static constexpr size_t kMostPlain = 32;
   const TokenMask& plain_mask(size_t characters) const { return plain_masks_[characters]; }
 
-  /// Further tokens with the same text as `token`, which is the lowest of them.
+  /// Returns further tokens with the same text as `token`, which must be the lowest of them.
   std::span<const int32_t> equal_tokens(int32_t token) const;
 
   size_t tokens() const { return texts_.size(); }

@@ -18,7 +18,7 @@ using ExpressionPtr = std::unique_ptr<Expression>;
 struct CallArguments {
   std::vector<ExpressionPtr> positional;
   std::vector<std::pair<std::string, ExpressionPtr>> named;
-  ExpressionPtr more, more_named;  ///< *x and **x, or null
+  ExpressionPtr more, more_named;  ///< values after * and **, or null
 };
 
 struct Expression {
@@ -31,21 +31,21 @@ struct Expression {
     attribute,            ///< parts[0], text
     namespace_attribute,  ///< in assignments: name `text`, attribute `more_text`
     item,                 ///< parts[0], parts[1]
-    slice,                ///< parts[0..2], which may be null; only as parts[1] of an item
-    call,                 ///< parts[0], arguments
-    filter,               ///< parts[0] (null: the text of a filter block), text, arguments
-    test,                 ///< parts[0], text, arguments
-    unary,                ///< text: - + not
-    binary,               ///< text: + - * / // % **
-    concatenate,          ///< parts
-    compare,              ///< parts[0], then one more part for each of `operators`
-    logical_and,          ///< parts[0], parts[1]
-    logical_or,           ///< parts[0], parts[1]
-    condition,            ///< parts[0] if parts[1] else parts[2] (may be null)
+    slice,        ///< parts[0] to parts[2], which may be null; occurs only as parts[1] of an item
+    call,         ///< parts[0], arguments
+    filter,       ///< parts[0] (null: the text of a filter block), name in text, arguments
+    test,         ///< parts[0], name in text, arguments
+    unary,        ///< text: - + not
+    binary,       ///< text: + - * / // % **
+    concatenate,  ///< parts
+    compare,      ///< parts[0], then one part for each of `operators`
+    logical_and,  ///< parts[0], parts[1]
+    logical_or,   ///< parts[0], parts[1]
+    condition,    ///< parts[0] if parts[1], else parts[2] (may be null)
   };
   Kind kind;
   int line = 0;
-  int height = 1;  ///< height of the tree below, including this node
+  int height = 1;  ///< height of the tree below this node, including the node
   Value value;
   std::string text, more_text;
   std::vector<ExpressionPtr> parts;
@@ -56,10 +56,10 @@ struct Expression {
 struct Statement;
 using Body = std::vector<Statement>;
 
-/// Parameters of a macro or of a call block.
+/// The parameters of a macro or of a call block.
 struct Signature {
   std::vector<std::string> names;
-  std::vector<ExpressionPtr> defaults;  ///< for the last names
+  std::vector<ExpressionPtr> defaults;  ///< for the last parameters
 };
 
 struct Statement {
@@ -74,7 +74,7 @@ struct Statement {
     call_block,    ///< value (a call), signature, body
     filter_block,  ///< value (a filter), body
     with_block,    ///< expressions (target, value, target, ...), body
-    scope,         ///< body with its own variables
+    scope,         ///< body that has its own variables
     break_loop,
     continue_loop,
   };

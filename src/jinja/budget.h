@@ -1,6 +1,6 @@
 #pragma once
-// Resource limits of a template. Templates come with models and may be hostile, so every operation
-// is charged before it runs.
+// Resource limits of a template. Templates are part of model files and may be hostile. Every
+// operation is therefore charged before it runs.
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 
 namespace longhaul::jinja {
 
-/// An error while a template is parsed or run. Template adds its name and the line.
+/// An error while a template is parsed or run. Template adds its name and the line number.
 class Fault : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -30,29 +30,31 @@ class Budget {
   static constexpr int kDeepestNodes = 1000;  ///< nesting of statements and expressions
   static constexpr int kDeepestValues = 100;  ///< nesting of lists and dicts
 
-  /// `input` is the size in bytes of all arguments.
+  /// `input` is the total size of all arguments in bytes.
   explicit Budget(size_t input)
       : most_steps_(10'000'000 + static_cast<int64_t>(input) * 4),
         most_bytes_(16 * input + (size_t{1} << 20)) {}
 
-  /// Charges one operation on `amount` bytes or values: an additional step for every 16 of them.
+  /// Charges one operation on `amount` bytes or values. It costs one step, and one more for every
+  /// 16 of them.
   void spend(size_t amount = 0) {
     steps_ += 1 + static_cast<int64_t>(amount / 16);
     if (steps_ > most_steps_) fault("needs more than {} steps", most_steps_);
     CpuLimit::check();
   }
 
-  /// Call before creating a string, or output, of that length.
+  /// Throws Fault if a string or the output would be too long. Call it before a string of this
+  /// length is created.
   void check_length(size_t bytes) const {
     if (bytes > most_bytes_) fault("makes a text of more than {} bytes", most_bytes_);
   }
 
-  /// Bytes that values may hold at a time (HeldMemory).
+  /// Returns the largest number of bytes that values may occupy at the same time (HeldMemory).
   static size_t most_held(size_t input) { return (size_t{64} << 20) + 16 * input; }
-  /// Seconds of processor time. Ten million steps take about one.
+  /// Returns the limit of processor time in seconds. Ten million steps take about one second.
   static double most_seconds(size_t input) { return 10 + 1e-6 * static_cast<double>(input); }
 
-  /// Counts nesting during its lifetime.
+  /// Counts one level of nesting during its lifetime.
   class Nested {
    public:
     Nested(int& depth, int most, const char* what) : depth_(depth) {

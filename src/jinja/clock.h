@@ -1,5 +1,5 @@
 #pragma once
-// strftime_now(format), with which templates write a date.
+// Implements strftime_now(format), with which templates write a date.
 
 #include <ctime>
 
@@ -7,11 +7,11 @@
 
 namespace longhaul::jinja {
 
-/// The beginning of a day.
+/// Returns the beginning of a day.
 std::tm day(int year, int month, int day_of_month);
 
-/// `defined` is the result of `strftime_now is defined`. Some templates have a fallback date for
-/// this case and test it; others call the function without testing.
+/// Returns the function strftime_now. `defined` is the result of `strftime_now is defined`. Some
+/// templates test it and have a fallback date; others call the function without a test.
 Value strftime_now(const std::tm& now, bool defined);
 
 }  // namespace longhaul::jinja

@@ -1,5 +1,5 @@
 #pragma once
-// Parser of a template's tokens into expressions.
+// Parses the tokens of a template to expressions.
 
 #include <initializer_list>
 #include <string>
@@ -17,7 +17,7 @@ class ExpressionParser {
 
  protected:
   static constexpr int kDeepest = 100;  ///< nesting of brackets or blocks
-  static constexpr int kHighest = 400;  ///< operators in a row
+  static constexpr int kHighest = 400;  ///< number of consecutive operators
 
   const Token& token() const { return tokens_[at_]; }
   const Token& next_token() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
@@ -35,14 +35,15 @@ class ExpressionParser {
 
   ExpressionPtr make(Expression::Kind kind, int line, std::vector<ExpressionPtr> parts = {}) const;
   ExpressionPtr expression(bool with_condition = true);
-  /// One expression, or several separated by commas.
+  /// Parses one expression, or several that are separated by commas.
   ExpressionPtr tuple(bool with_condition = true, bool may_be_empty = false);
-  /// Names, tuples of names, or (`with_namespace`) `name.attribute`.
+  /// Parses names, tuples of names, or, if `with_namespace` is true, `name.attribute`.
   ExpressionPtr target(bool with_namespace);
-  /// Filters after `subject` (null in blocks). With `inside` the first one has no | before it.
+  /// Parses filters that are applied to `subject` (null in filter blocks). If `inside` is true, no
+  /// | precedes the first filter.
   ExpressionPtr filters(ExpressionPtr subject, bool inside);
 
-  /// Counts nesting during its lifetime.
+  /// Counts one level of nesting during its lifetime.
   class Deeper {
    public:
     explicit Deeper(ExpressionParser& parser);

@@ -1,5 +1,5 @@
 #pragma once
-// Bounds the memory that the values of a running template hold. Every text, list, dict, scope and
+// Limits the memory that the values of a running template occupy. Every text, list, dict, scope and
 // object is allocated through Counted.
 
 #include <cstddef>
@@ -12,10 +12,11 @@
 
 namespace longhaul::jinja {
 
-/// Counts the allocations of the calling thread during its lifetime; outside nothing is counted.
+/// Counts the allocations of the calling thread during its lifetime. Without such an object,
+/// nothing is counted.
 class HeldMemory {
  public:
-  /// `most` is the number of bytes that may be held at a time.
+  /// `most` is the largest number of bytes that may be allocated at the same time.
   explicit HeldMemory(size_t most) : most_(static_cast<int64_t>(most)), outer_(current) {
     current = this;
   }
@@ -23,7 +24,8 @@ class HeldMemory {
   HeldMemory(const HeldMemory&) = delete;
   HeldMemory& operator=(const HeldMemory&) = delete;
 
-  /// Must be called before `bytes` are allocated. Throws Fault if the limit would be exceeded.
+  /// Adds `bytes` to the count. Call it before the allocation. Throws Fault if the limit would be
+  /// exceeded.
   static void take(size_t bytes) {
     if (current != nullptr) current->add(static_cast<int64_t>(bytes));
   }
@@ -40,7 +42,7 @@ class HeldMemory {
   HeldMemory* outer_;
 };
 
-/// An allocator that counts its bytes and those of the heap's own records.
+/// An allocator that counts its bytes and those of the heap's own bookkeeping.
 template <class T>
 struct Counted {
   using value_type = T;
@@ -67,7 +69,7 @@ struct Counted {
 using Text = std::basic_string<char, std::char_traits<char>, Counted<char>>;
 template <class T>
 using Vector = std::vector<T, Counted<T>>;
-/// A map by names that any kind of text can be looked up in.
+/// A map by names, in which any kind of text can be looked up.
 template <class T>
 using Names = std::map<Text, T, std::less<>, Counted<std::pair<const Text, T>>>;
 

@@ -16,7 +16,7 @@
 
 namespace longhaul::jinja {
 
-/// Variables of a block with its own scope, and a link to the enclosing scope.
+/// The variables of a block that has its own scope, and a link to the enclosing scope.
 struct Scope {
   std::shared_ptr<Scope> parent;
   Names<Value> names;
@@ -25,7 +25,7 @@ struct Scope {
 };
 using ScopePtr = std::shared_ptr<Scope>;
 
-/// One run of a template. Throws Fault; line() is then the line of the error.
+/// One run of a template. It throws Fault, and line() then returns the line of the error.
 class Interpreter {
  public:
   /// `globals` are available to the template in addition to the built-in functions.
@@ -37,20 +37,21 @@ class Interpreter {
   String run(const Body& body);
   int line() const { return line_; }
 
-  // For filters, tests and functions.
+  // Functions for filters, tests and built-in functions.
   Budget& budget() { return budget_; }
   Value call(const Value& callee, const Arguments& arguments);
   Value filter(std::string_view name, const Value& subject, const Arguments& arguments);
   bool test(std::string_view name, const Value& subject, const Arguments& arguments);
-  /// `object.name` and `object[key]`; undefined if it does not exist.
+  /// attribute() returns `object.name`, and item() returns `object[key]`. The result is undefined
+  /// if it does not exist.
   Value attribute(const Value& object, std::string_view name);
   Value item(const Value& object, const Value& key);
-  /// Registers an object that may come to contain itself.
+  /// Registers an object that may later contain a reference to itself.
   Value keep(std::shared_ptr<Object> object);
 
-  // For loops and macros.
+  // Functions for loops and macros.
   String run_body(const Body& body, ScopePtr scope);
-  /// Runs a macro's or call block's body with its parameters.
+  /// Runs the body of a macro or of a call block with its parameters.
   String run_macro(const Signature& signature, const Body& body, const ScopePtr& scope,
                    const Arguments& arguments);
   String run_loop(const Statement& loop, const Value& over, const ScopePtr& scope, int depth);
@@ -84,13 +85,13 @@ class Interpreter {
   Budget& budget_;
   ScopePtr scope_;
   String* out_ = nullptr;
-  const Value* block_text_ = nullptr;  ///< input of a block's filter
+  const Value* block_text_ = nullptr;  ///< text to which the filter of a filter block is applied
   int line_ = 1;
   Vector<std::weak_ptr<Object>> kept_;
   size_t kept_limit_ = 64;
 };
 
-/// A built-in function such as range; null if there is none.
+/// Returns a built-in function such as range, or null if there is none of this name.
 const Value* find_function(std::string_view name);
 
 }  // namespace longhaul::jinja

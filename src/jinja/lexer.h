@@ -1,5 +1,5 @@
 #pragma once
-// Converts the text of a template to tokens. White space is removed as by jinja2 with the settings
+// Converts the text of a template to tokens. White space is removed as in jinja2 with the settings
 // trim_blocks and lstrip_blocks, which Hugging Face transformers uses.
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Token {
   int line = 0;
 };
 
-/// A syntax error in the text of a template, with its line number. Class Template converts it to a
+/// A syntax error in the text of a template, with its line number. Template converts it to a
 /// UserError.
 struct SyntaxError {
   std::string message;

@@ -14,24 +14,26 @@ namespace longhaul::jinja {
 using Filter = Value (*)(Interpreter&, const Value& subject, const Arguments&);
 using Test = bool (*)(Interpreter&, const Value& subject, const Arguments&);
 
-/// Null if there is none of that name.
+/// Each function returns null if there is no filter or test of that name.
 Filter find_filter(std::string_view name);
 Filter find_text_filter(std::string_view name);
 Filter find_list_filter(std::string_view name);
 Test find_test(std::string_view name);
-/// A method of a text, list or dict as a callable value; undefined if there is none.
+/// Returns a method of a text, list or dict as a callable value. The result is undefined if there
+/// is none.
 Value find_method(const Value& object, std::string_view name);
 Filter find_text_method(std::string_view name);
 Filter find_container_method(const Value& object, std::string_view name);
 
-/// A call's arguments by parameter name. Fault for an unknown or repeated one.
+/// Gives access to the arguments of a call by parameter name. Throws Fault for an unknown or
+/// repeated parameter.
 class Parameters {
  public:
   Parameters(const Arguments& arguments, std::initializer_list<const char*> names);
 
   bool has(size_t i) const { return values_[i] != nullptr; }
-  const Value& operator[](size_t i) const;  ///< Fault if not given
-  /// The value of a parameter, or null if it is missing or none.
+  const Value& operator[](size_t i) const;  ///< throws Fault if the parameter is missing
+  /// Returns the value of a parameter, or null if it is missing or None.
   const Value* given(size_t i) const;
   int64_t integer(size_t i, int64_t when_absent) const;
   bool flag(size_t i, bool when_absent) const;
@@ -42,7 +44,7 @@ class Parameters {
   std::vector<const Value*> values_;
 };
 
-/// Adds an item to a dict, or replaces the one with the same key.
+/// Adds an item to a dict. If there is one with the same key, it is replaced.
 void put(Pairs& items, Value key, Value value, Budget& budget);
 
 }  // namespace longhaul::jinja

@@ -1,5 +1,5 @@
 #pragma once
-// Helpers for constructing nodes in the parser.
+// Helpers that construct nodes in the parser.
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 #pragma once
-// Objects of a running template besides plain values: the loop, namespaces, macros, functions and
-// methods of values.
+// Objects of a running template that are not plain values: the loop, namespaces, macros, functions,
+// and methods of values.
 
 #include <functional>
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace longhaul::jinja {
 
-/// `loop` inside a for block.
+/// The object `loop` inside a for block.
 class LoopObject : public Object {
  public:
   LoopObject(const Statement& statement, Values items, ScopePtr around, int depth)
@@ -24,7 +24,7 @@ class LoopObject : public Object {
   const char* type() const override { return "LoopContext"; }
   bool callable() const override { return statement_.recursive; }
   bool attribute(std::string_view name, Value& out) const override;
-  /// Runs the same loop over other items.
+  /// Runs the same loop over other items (recursive loops).
   Value call(Interpreter& interpreter, const Arguments& arguments) override;
   void release() override;
 

@@ -1,6 +1,6 @@
 #pragma once
-// Parses tokens into a tree: Jinja's grammar with loop controls and the `generation` block that
-// transformers adds.
+// Parses the tokens of a template to a tree. The grammar is Jinja's, with loop controls and the
+// `generation` block that transformers adds.
 
 #include <string_view>
 
@@ -8,7 +8,8 @@
 
 namespace longhaul::jinja {
 
-/// Throws SyntaxError (jinja/lexer.h), also for tags that would need other files.
+/// Parses a template. Throws SyntaxError (jinja/lexer.h), also for tags that would need other
+/// files.
 Body parse_template(std::string_view source);
 
 }  // namespace longhaul::jinja

@@ -4,7 +4,8 @@
 
 namespace longhaul::jinja {
 
-/// Error from a template's raise_exception(): it does not support these messages.
+/// Thrown by a template's raise_exception(). It means that the template does not support the
+/// messages.
 class Refusal : public Fault {
  public:
   using Fault::Fault;

@@ -1,6 +1,7 @@
 #pragma once
-// A text that records which parts come from the template and which from its arguments. Only the
-// template's own parts can become control tokens. Comparison uses the bytes only.
+// A text that records which of its parts come from the template and which from the template's
+// arguments. Only parts from the template can become control tokens. Comparison uses only the
+// bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +19,8 @@ enum class Origin : uint8_t {
 
 class String {
  public:
-  /// Bytes from the end of the previous run up to `end` have one origin. Neighbouring runs have
-  /// different origins.
+  /// A run of bytes with the same origin. It extends from the end of the previous run to `end`.
+  /// Neighbouring runs have different origins.
   struct Run {
     size_t end;
     Origin origin;
@@ -32,21 +33,22 @@ class String {
   size_t size() const { return bytes_.size(); }
   bool empty() const { return bytes_.empty(); }
   std::span<const Run> runs() const { return runs_; }
-  /// Bytes that copying it moves, those of its runs included.
+  /// Returns the number of bytes that a copy must move, including its runs.
   size_t weight() const { return bytes_.size() + sizeof(Run) * runs_.size(); }
 
-  /// HTML markup, as made by the filters `safe` and `escape`: text added with + is escaped.
+  /// Returns whether the text is HTML markup, as the filters `safe` and `escape` return it. Text
+  /// that is added to markup with + is escaped.
   bool markup() const { return markup_; }
   void set_markup() { markup_ = true; }
 
   void append(std::string_view bytes, Origin origin);
   void append(const String& other) { append(other, 0, other.size()); }
-  /// Appends bytes [begin, end) of `other`, which must be another string.
+  /// Appends bytes [begin, end) of `other`, which must be a different object.
   void append(const String& other, size_t begin, size_t end);
 
-  /// Bytes [begin, end).
+  /// Returns bytes [begin, end).
   String slice(size_t begin, size_t end) const;
-  Origin origin_at(size_t byte) const;  ///< `byte` < size()
+  Origin origin_at(size_t byte) const;  ///< `byte` must be less than size()
 
  private:
   Text bytes_;
@@ -54,21 +56,21 @@ class String {
   bool markup_ = false;
 };
 
-/// Markup: replaces & < > ' and " by HTML entities; markup is returned unchanged.
+/// Returns the text as markup: & < > ' and " become HTML entities. Markup is returned unchanged.
 String escaped(const String& text);
 
-/// Returns the bytes of the character at `at` < text.size(); broken UTF-8 also counts as
-/// characters.
+/// Returns the number of bytes of the character at `at`, which must be less than text.size().
+/// Invalid UTF-8 also counts as characters.
 size_t character_bytes(std::string_view text, size_t at);
 size_t count_characters(std::string_view text);
 
-/// The byte offset of each character. For ASCII text nothing is stored, because the offset equals
-/// the index.
+/// The byte offset of each character of a text. Nothing is stored for ASCII text, because each
+/// offset equals the index.
 class CharacterOffsets {
  public:
   explicit CharacterOffsets(std::string_view text);
   size_t count() const { return count_; }
-  size_t byte_of(size_t character) const {  ///< `character` <= count()
+  size_t byte_of(size_t character) const {  ///< `character` must be at most count()
     return offsets_.empty() ? character : offsets_[character];
   }
 
@@ -77,9 +79,10 @@ class CharacterOffsets {
   Vector<size_t> offsets_;  // empty for ASCII; otherwise one more than there are characters
 };
 
-/// Characters for which Python's str.isspace() is true: Unicode's White_Space and U+001C to U+001F.
+/// Returns whether Python's str.isspace() is true for the character: Unicode's White_Space and
+/// U+001C to U+001F.
 bool is_python_space(uint32_t code_point);
-/// The bytes of `text` that remain after str.lstrip() and str.rstrip(): [begin, end).
+/// The range [begin, end) of the bytes of `text` that remain after str.lstrip() and str.rstrip().
 struct ByteRange {
   size_t begin, end;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Tokens inside {{ }} and {% %}.
+// Reads the tokens inside {{ }} and {% %}.
 
 #include <string_view>
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace longhaul::jinja {
 
-/// Reads tokens from `at` on up to `close` ("}}" or "%}", possibly with - or + before it) outside
-/// of brackets. Appends them, leaves `at` there and updates `line`.
+/// Reads tokens from `at` up to `close` ("}}" or "%}", possibly preceded by - or +) outside of
+/// brackets, and appends them. Sets `at` to the position of `close` and updates `line`.
 void scan_tag(std::string_view source, size_t& at, int& line, std::string_view close,
               std::vector<Token>& out);
 

@@ -20,15 +20,15 @@ class Template {
  public:
   static constexpr size_t kMostBytes = size_t{1} << 20;
 
-  /// `where` names the template in messages ("model.gguf: chat template"). UserError with the line
-  /// for syntax errors, and for `include`, `import`, `extends`, `block` and `autoescape`.
+  /// `where` names the template in messages ("model.gguf: chat template"). Throws UserError with
+  /// the line for syntax errors, and for `include`, `import`, `extends`, `block` and `autoescape`.
   Template(std::string_view source, std::string where);
 
-  /// UserError with the line when it cannot be run with these variables, when it refuses them
-  /// (raise_exception) or needs more than is allowed: 10 million steps and four for every byte of
-  /// `given`, calls nested 100 deep, 16 times `given` and 1 MiB of output, 16 times `given` and
-  /// 64 MiB of values that are held at a time, 10 s of processor time and one for every MB of
-  /// `given`.
+  /// Renders the template. Throws UserError with the line if the template fails with these
+  /// variables, rejects them (raise_exception), or exceeds a limit. `given` is the size of the
+  /// arguments in bytes. The limits are: 10 million steps plus four per byte of `given`; calls
+  /// nested 100 deep; 1 MiB of output plus 16 times `given`; 64 MiB of values at the same time plus
+  /// 16 times `given`; 10 s of processor time plus one second per MB of `given`.
   String render(const Variables& variables, size_t given) const;
 
  private:

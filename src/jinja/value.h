@@ -1,6 +1,6 @@
 #pragma once
-// The values in templates. They behave like Python's values as exposed by Jinja. Lists and dicts in
-// the sandbox are immutable, so values share their contents.
+// The values in templates. They behave like Python's values as Jinja exposes them. Lists and dicts
+// are immutable in the sandbox, so values share their contents.
 
 #include <cstdint>
 #include <memory>
@@ -28,7 +28,7 @@ struct Arguments {
   Vector<std::pair<Text, Value>> named;
 };
 
-/// A value with attributes or that can be called: loop, namespace, macros, functions, methods.
+/// A value that has attributes or can be called: loop, namespace, macros, functions and methods.
 class Object {
  public:
   Object() { HeldMemory::take(kBytesBeside); }
@@ -40,17 +40,19 @@ class Object {
   virtual bool callable() const { return false; }
   virtual bool defined() const { return true; }  ///< result of `is defined`
   virtual Value call(Interpreter& interpreter, const Arguments& arguments);
-  /// Releases references to other values, to break reference cycles.
+  /// Releases references to other values. This breaks reference cycles.
   virtual void release() {}
 
  private:
-  static constexpr size_t kBytesBeside = 128;  ///< closures of functions and records of objects
+  /// For closures of functions and bookkeeping of objects.
+  static constexpr size_t kBytesBeside = 128;
 };
 
 enum class ListKind : uint8_t {
   list,
   tuple,
-  generator,  ///< Python's generators and iterators: true even if empty, and without a length
+  /// Python's generators and iterators, which are true even if empty and have no length.
+  generator,
 };
 
 enum class Kind : uint8_t { undefined, none, boolean, integer, real, string, list, dict, object };
@@ -66,10 +68,11 @@ class Value {
   explicit Value(const char*) = delete;
 
   static Value none();
-  /// `message`: what using it says; its beginning is kept.
+  /// Returns an undefined value. `message` is the error for its use, of which the beginning is
+  /// kept.
   static Value undefined(std::string message);
   static Value text(std::string_view bytes, Origin origin = Origin::kTemplate);
-  /// Fault if values are nested too deep.
+  /// Returns a list. Throws Fault if values are nested too deep.
   static Value list(Values items, ListKind kind = ListKind::list);
   static Value dict(Pairs items);
 
@@ -78,9 +81,9 @@ class Value {
   bool is_number() const { return is(Kind::boolean) || is(Kind::integer) || is(Kind::real); }
 
   bool boolean() const { return std::get<bool>(data_); }
-  /// Also defined for booleans.
+  /// Returns the value of an integer or boolean.
   std::optional<int64_t> integer() const;
-  double real() const;  ///< for any number
+  double real() const;  ///< requires a number
   const String& string() const { return *std::get<std::shared_ptr<const String>>(data_); }
   std::string_view bytes() const { return string().bytes(); }
   const List& list() const { return *std::get<std::shared_ptr<const List>>(data_); }
@@ -109,27 +112,27 @@ struct List {
 };
 
 struct Dict {
-  Pairs items;  // in insertion order, with unique keys
+  Pairs items;  // in the order of insertion, with unique keys
   int depth = 1;
 
   const Value* find(std::string_view key) const;
   const Value* find(const Value& key, Budget& budget) const;
 };
 
-/// Fault for undefined values, with their message.
+/// Throws Fault with the message of the value if it is undefined.
 void check_defined(const Value& value);
 
-/// Python's == and <. less() faults if Python defines no order.
+/// equal() and less() implement Python's == and <. less() throws Fault if Python defines no order.
 bool equal(const Value& a, const Value& b, Budget& budget);
 bool less(const Value& a, const Value& b, Budget& budget);
 
-/// str(value): the output of {{ value }}.
+/// Returns str(value), which {{ value }} writes.
 String to_text(const Value& value, Budget& budget);
-/// repr(value): the form of items within lists.
+/// Appends repr(value), which is the form of items in lists.
 void append_repr(String& out, const Value& value, Budget& budget);
 std::string float_text(double value);
 
-/// The values over which a for loop iterates. Fault if the value is not iterable.
+/// Returns the values over which a for loop iterates. Throws Fault if the value cannot be iterated.
 Values items_of(const Value& value, Budget& budget);
 
 }  // namespace longhaul::jinja

@@ -24,7 +24,7 @@ struct Series {
   bool control = false;
 };
 
-/// A task with or without the answer's opening words at the end of the prompt.
+/// A task, either with or without the first words of the answer at the end of the prompt.
 struct TaskVariant {
   std::string task;
   bool opening = false;

@@ -1,5 +1,5 @@
 #pragma once
-// Makes the tables of the report for HTML and Markdown.
+// Creates the tables of the report for HTML and Markdown.
 
 #include <cstdint>
 
@@ -11,23 +11,25 @@
 
 namespace longhaul {
 
-/// A row per method, with its mean score at every length and its costs at length `costs_at`.
+/// Returns one row per method, with its mean score at every length and its costs at length
+/// `costs_at`.
 ReportTable glance_table(const Results& results, int64_t costs_at);
-/// A row per method with answers at this length, with its mean score, its score in every task and
-/// its costs.
+/// Returns one row per method that has answers at this length, with its mean score, its score in
+/// every task, and its costs.
 ReportTable length_table(const Results& results, int64_t length);
-/// A row per method, with its scores in a task by length, with intervals.
+/// Returns one row per method, with its scores and intervals in a task by length.
 ReportTable task_table(const Results& results, size_t variant);
-/// A row per group and a column per method.
+/// Returns one row per group and one column per method.
 ReportTable group_table(const Results& results, size_t variant, const GroupTable& groups);
-/// A row per method and a column per layer.
+/// Returns one row per method and one column per layer.
 ReportTable layer_table(const Results& results, const RecallTable& recall);
-/// Differences from dense attention, with a column per task (Comparison::over_lengths).
+/// Returns the differences from dense attention, with one column per task
+/// (Comparison::over_lengths).
 ReportTable difference_table(const Results& results, const Comparison& comparison);
 
-/// The first `most` missing answers; `count` is the total.
+/// Returns the first `most` missing answers. `count` receives the total number.
 ReportTable error_table(const Results& results, size_t most, size_t& count);
-/// Some of the answers that score below a half; `count` is the total.
+/// Returns some of the answers with scores below 0.5. `count` receives the total number.
 ReportTable wrong_table(const Results& results, size_t& count);
 
 }  // namespace longhaul

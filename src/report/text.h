@@ -27,16 +27,18 @@ std::string shortened(std::string_view text, size_t most);
 /// and at most 120 characters. The result is "chart" if nothing remains.
 std::string file_part(std::string_view text);
 
-/// Adds a full stop at the end if there is none; sentence() also begins with a capital letter.
+/// Adds a full stop at the end if there is none. sentence() also makes the first letter a capital.
 std::string full_stop(std::string_view text);
 std::string sentence(std::string_view text);
 
-std::string tokens_text(int64_t tokens);   ///< "4K" for 4096, "3,000", "1M"
-std::string length_text(int64_t length);   ///< tokens_text; "own" for 0, the samples' own lengths
+std::string tokens_text(int64_t tokens);  ///< "4K" for 4096, "3,000", "1M"
+/// As tokens_text(); "own" for 0 (samples with lengths of their own).
+std::string length_text(int64_t length);
 std::string length_title(int64_t length);  ///< "4K tokens"; "Samples of their own length"
 std::string percent_text(double share);    ///< 0.956: "96"; 1: "100"; 0.0042: "0.4"
 std::string p_value_text(double p);        ///< "0.013", "< 0.001"
-std::string signed_points(double share);   ///< -0.35: "−35" with a true minus sign; 0.004: "+0.4"
+/// -0.35 becomes "−35" with a true minus sign, and 0.004 becomes "+0.4".
+std::string signed_points(double share);
 std::string number_text(
     double value);  ///< three significant digits, no exponent in the usual range
 

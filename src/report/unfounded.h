@@ -1,6 +1,6 @@
 #pragma once
-// Measures how well the attention on the first passage (Record::source_share) separates right
-// replies from wrong replies.
+// Measures how well the attention to the first passage (Record::source_share) distinguishes right
+// replies from wrong ones.
 
 #include <cstdint>
 #include <vector>
@@ -9,14 +9,14 @@
 
 namespace longhaul {
 
-/// Replies of one method over all tasks and lengths. A reply whose first passage has a smaller
-/// share than `least_share` gets a warning.
+/// The replies of one method over all tasks and lengths. A reply gets a warning if the share of its
+/// first passage is below `least_share`.
 struct UnfoundedReplies {
   size_t series = 0;
-  int64_t right = 0, wrong = 0;  ///< a score of at least 0.5 is right
-  double least_share = 0;        ///< keeps most right replies and finds most wrong ones
-  int64_t found = 0;             ///< wrong replies with a warning
-  int64_t false_alarms = 0;      ///< right replies with a warning
+  int64_t right = 0, wrong = 0;  ///< number of right (score of at least 0.5) and of wrong replies
+  double least_share = 0;    ///< threshold that keeps most right replies and finds most wrong ones
+  int64_t found = 0;         ///< number of wrong replies with a warning
+  int64_t false_alarms = 0;  ///< number of right replies with a warning
 
   double precision() const;
   double recall() const;

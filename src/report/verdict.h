@@ -1,6 +1,6 @@
 #pragma once
-// Makes a summary for the reader. It names the fastest and the smallest method, and the methods
-// that answer as well as dense attention.
+// Creates a summary for readers. It names the fastest and the smallest method, and the methods that
+// answer as well as dense attention.
 
 #include <cstdint>
 #include <string>
@@ -12,18 +12,19 @@ namespace longhaul {
 
 struct Verdict {
   struct Pick {
-    std::string title, method;  ///< "Smallest"; "" if there is no such method
+    /// Title such as "Smallest"; method is empty if there is no such method.
+    std::string title, method;
     std::string text;
   };
-  std::string run;         ///< "" if there is only one run
+  std::string run;         ///< empty if there is only one run
   std::string measure;     ///< the reference of the comparison, as a sentence
   std::vector<Pick> picks; /**< fastest to the first token, fastest reply, smallest: among the
                                 methods within the measure's interval; then these methods */
 };
 
 /// Returns a verdict for each run that has a method besides the reference (measure_at() in
-/// costs.h). "Within the interval" means that the mean over tasks is not below the lower end of the
-/// reference's 95 % interval.
+/// costs.h). "Within the interval" means that the method's mean over tasks is not below the lower
+/// end of the reference's 95 % interval.
 std::vector<Verdict> verdicts(const Results& results, int64_t length);
 
 }  // namespace longhaul

@@ -1,5 +1,6 @@
 #pragma once
-// The merges of neighbouring symbols and their order: pair of symbols -> (rank, symbol).
+// The merges of neighbouring symbols. The table maps a pair of symbols to the rank and the result
+// of their merge.
 
 #include <array>
 #include <cstddef>
@@ -9,17 +10,18 @@
 namespace longhaul {
 
 struct Merge {
-  int32_t rank;    ///< lower merges first
-  int32_t result;  ///< symbol: a token id, or beyond the vocabulary for characters without a token
+  int32_t rank;  ///< pairs with lower ranks are merged first
+  /// Resulting symbol: a token id, or an id beyond the vocabulary for a character without a token.
+  int32_t result;
 };
 
 class MergeTable {
  public:
   explicit MergeTable(size_t expected = 0);
 
-  /// The first rank given to a pair counts.
+  /// Adds the merge of a pair. If the pair already has a merge, the first one is kept.
   void add(int32_t left, int32_t right, Merge merge);
-  /// Null if the two do not merge. Negative symbols never do.
+  /// Returns the merge of a pair, or null if there is none. Negative symbols have no merges.
   const Merge* find(int32_t left, int32_t right) const;
   size_t size() const { return size_; }
   /// Calls visit(left, right, merge) for every pair, in unspecified order.
@@ -41,8 +43,9 @@ class MergeTable {
   size_t home(uint64_t key) const;
   void grow();
 
-  std::array<uint64_t, 2> secrets_;  // pairs come from files, which could be made to collide
-  std::vector<Slot> slots_;          // size is a power of two, at most half full, linear probing
+  // Random, because pairs come from files that could be made to collide.
+  std::array<uint64_t, 2> secrets_;
+  std::vector<Slot> slots_;  // size is a power of two, at most half full, linear probing
   size_t size_ = 0;
 };
 

@@ -10,8 +10,8 @@
 
 namespace longhaul {
 
-/// What happens to the ranges that the pattern of a split matches. The names are those of Hugging
-/// Face tokenizers.
+/// The treatment of ranges that the pattern of a split matches. The names are those of Hugging Face
+/// tokenizers.
 enum class SplitBehaviour {
   removed,
   isolated,  ///< each match becomes a piece

@@ -10,7 +10,7 @@
 
 namespace longhaul {
 
-inline constexpr double kFontSize = 12.5;  ///< of labels, in the units of the picture
+inline constexpr double kFontSize = 12.5;  ///< size of labels, in the units of the picture
 
 /// Returns variables and classes for light and dark pages. The colours are those of Okabe and Ito,
 /// darkened or lightened so that text in them is readable on the page.
