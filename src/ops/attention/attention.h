@@ -67,9 +67,8 @@ struct KeySegment {
   /// Row numbers [count] in ascending order; empty: rows begin, begin + 1, ...
   View<const int32_t> index;
   bool whole_pages = false;  ///< `index` holds page numbers, and all rows of these pages are keys
-  PageMasks
-      /// Masks of the listed pages; a key is visible only if both `visible` and its mask allow it.
-      masks;
+  /// Masks of the listed pages. A key is visible only if both `visible` and its mask allow it.
+  PageMasks masks;
   int64_t position = 0;            ///< position of key 0; key i has position `position` + i,
   bool indexed_positions = false;  ///< or `position` + index[i] if this is true
   bool rotate = false;  ///< keys are stored without rotation and must be rotated to their positions
