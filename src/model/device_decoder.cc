@@ -279,8 +279,9 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t k
       std::max(kMostGatheredKeys, n(keys / 64 + 1) * bf16_page_bytes(c.head_dim));
   // Lists of keys for methods that have them, with the growth of arrays.
   constexpr size_t kLists = kListedOnDevice * sizeof(int32_t) / 4 * 5;
-  return n(rows) * row + expert_bytes(c, rows) + gated_bytes(c, rows) + int8 + expanded + fp8 +
-         kProductWorkspace + gathered + kLists + n(logit_rows * c.vocab) * sizeof(float);
+  const size_t parts = c.head_dim > 256 ? kWideParts : 0;
+  return n(rows) * row + expert_bytes(c, rows) + parts + gated_bytes(c, rows) + int8 + expanded +
+         fp8 + kProductWorkspace + gathered + kLists + n(logit_rows * c.vocab) * sizeof(float);
 }
 
 }  // namespace longhaul
