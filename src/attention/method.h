@@ -18,9 +18,9 @@ namespace longhaul {
 /// The arguments of Method::choose(): an eviction of rows from the lists of one layer.
 struct Eviction {
   Queue& queue;
-  const ModelShape& shape;   ///< the rules for the whole method
-  const MethodPlan& method;  ///< the rules for the lists of the layer
-  const ListPlan& plan;
+  const ModelShape& shape;
+  const MethodPlan& method;  ///< the rules for the whole method
+  const ListPlan& plan;      ///< the rules for the lists of the layer
   KvStore& store;
   bool& changed;   ///< to be set to true if choose() itself evicts rows (MethodPlan::own_rule)
   Pass pass;       ///< the pass after which the eviction runs

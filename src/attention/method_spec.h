@@ -85,9 +85,9 @@ class MethodSpec {
   OptionSet options_;  ///< all options of the method, with their default values
   OptionValues values_;
   std::vector<std::string> given_;  ///< keys that the text contains
-  std::optional<std::string>        ///< profile prefix of the model for which the spec was resolved
-      profile_prefix_;              ///< prefix of the model for which the spec was resolved
-  OptionValues profile_;            ///< options set by the profile of that model
+  /// Profile prefix of the model for which the spec was resolved.
+  std::optional<std::string> profile_prefix_;
+  OptionValues profile_;  ///< options set by the profile of that model
 };
 
 /// Checks a method before a long computation. Creates the method for the model and plans `prompt`,

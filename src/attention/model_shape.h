@@ -44,9 +44,9 @@ struct ModelShape {
   /// `ranks` devices share the heads of the model, and `rank` is the index of this device
   /// (base/communicator.h). `heads` and `kv_heads` count only the heads of this device.
   int rank = 0, ranks = 1;
-  /// Number of lists in a layer if each KV head has one (attention/plan.h).
 
   int64_t own_window(int layer) const { return nth(window, layer); }
+  /// Returns the number of lists in a layer if each KV head has one (attention/plan.h).
   int lists(int layer) const { return nth(kv_heads, layer); }
   int dim_of(int layer) const { return head_dims.empty() ? head_dim : nth(head_dims, layer); }
   /// Numbers of heads of the whole model: query heads, and KV heads per layer.

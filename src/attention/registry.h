@@ -29,8 +29,8 @@ struct SmallSetting {
 };
 
 /// The options of a method with their default values, and their descriptions.
-struct OptionSet {  ///< the object that holds the values
-  std::shared_ptr<void> options;
+struct OptionSet {
+  std::shared_ptr<void> options;  ///< the object that holds the values
   OptionList list;
 };
 

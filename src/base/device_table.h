@@ -39,8 +39,8 @@ class DeviceOperation {
 /// The functions of one device, by operation.
 class DeviceTable {
  public:
-  template <class Signature>
   /// Sets the function that implements an operation.
+  template <class Signature>
   void set(const DeviceOperation<Signature>& operation,
            std::type_identity_t<std::function<Signature>> function) {
     if (functions_.size() <= operation.number()) functions_.resize(operation.number() + 1);

@@ -1,6 +1,6 @@
 #pragma once
-// Distributes work over the cores with one thread pool for the whole process. All other code uses
-// these functions and starts no threads for computing.
+// Distributes work over the cores with one thread pool for the whole process. No other code
+// distributes work over the cores.
 
 #include <algorithm>
 #include <atomic>

@@ -34,9 +34,9 @@ struct SandboxRights {
 
 /// Enters the sandbox. Call it before any thread is started and before the model is opened.
 /// Afterwards files can be read everywhere, but written only in the folders `written` and in the
-/// temporary folder. System calls that are not on the list in sandbox.cc fail with EPERM, or with
-/// ENOSYS if the C library has a replacement. A mechanism that the kernel does not support is not
-/// used.
+/// temporary folder. System calls that are not listed in base/sandbox_calls.h fail with EPERM, or
+/// with ENOSYS if the C library has a replacement. A mechanism that the kernel does not support is
+/// not used.
 Sandbox enter_sandbox(const std::vector<std::filesystem::path>& written,
                       const SandboxRights& rights = {});
 

@@ -22,7 +22,7 @@ struct DecodeRow {
   /// decode() sets this if the sequence failed. After a full context or an unknown token
   /// (UserError) the sequence is unchanged. After any other exception the sequence is empty.
   std::exception_ptr failed = nullptr;
-  /// If this is not empty, decode() writes the highest logits of the next token here, after
+  /// If `best` is not empty, decode() writes the highest logits of the next token here, after
   /// applying `rules`. It then writes no logits into the sequence. On a device this is faster,
   /// because copying the logits of many rows is slow.
   std::span<BestLogit> best = {};

@@ -47,7 +47,7 @@ class Prefill {
   /// rejects the prompt. The sequence is then unchanged. `sequence` must outlive this object.
   /// Nothing else may change `sequence` until the last step.
   Prefill(Sequence& sequence, std::span<const int32_t> tokens, PrefillHooks hooks = {});
-  /// If this happens before the last step, the sequence is left as after a cancelled prefill.
+  /// Leaves the sequence as after a cancelled prefill, if the last step has not been computed.
   ~Prefill();
   Prefill(Prefill&&) noexcept;
 

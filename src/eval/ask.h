@@ -18,8 +18,7 @@ struct Asked {
   std::vector<Record> records;  ///< empty if cancelled
   double engine_seconds = 0;    ///< prefill and decode, without composing and scoring
   /// Time until the reply is complete. It includes waiting for the other replies of its batch.
-  double reply_seconds =
-      0;  ///< time until the reply is complete, including waits for other replies of its batch
+  double reply_seconds = 0;
 };
 
 /// A dense prefill of a prompt. Methods whose prefill begins densely continue from it.

@@ -15,8 +15,7 @@ namespace longhaul {
 
 struct ComposedPrompt : PromptTokens {
   /// Number of last tokens that are processed one by one, like generated tokens.
-  int64_t generated =
-      0;  ///< tokens at the end that are processed one by one, like generated tokens
+  int64_t generated = 0;
   /// Number of first tokens that are processed as a separate prompt (Sample::context_first).
   int64_t read_first = 0;
   int64_t context_begin = 0, context_end = 0;  ///< range of tokens that contain only context

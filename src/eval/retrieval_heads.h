@@ -73,7 +73,7 @@ struct HeadSearch {
   int samples = 10;
   uint64_t seed = 1;
   SessionOptions session;  ///< its method must be dense attention
-  /// none: prompts are bare text and end with the first words of the reply.
+  /// Chat template; none: prompts are bare text and end with the first words of the reply.
   std::optional<ChatTemplate> chat;
   std::function<void(int done, int total)> progress;
   const CancelFlag* cancel = nullptr;

@@ -58,8 +58,7 @@ struct EvalSettings {
   std::vector<int64_t> lengths;
   /// Length to which samples with their own length are cut; 0: they are not cut. for_model() sets
   /// it.
-  int64_t longest_text =
-      0;  ///< length to which samples with their own length are cut; 0: not cut; set by for_model()
+  int64_t longest_text = 0;
   int samples = 20;
   EvalShard shard;
   uint64_t seed = 1;

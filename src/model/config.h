@@ -82,7 +82,7 @@ struct ModelConfig {
   bool norm_offset = false;          ///< whether the file stores the weights of norms minus 1
   Gating gating;                     ///< activation of the feed-forward part
   Ungated ungated = Ungated::kNone;  ///< activation of a feed-forward network without a gate
-  bool mean_norms = false;           ///< norms subtract the mean (LayerNorm)
+  bool mean_norms = false;           ///< whether norms subtract the mean (LayerNorm)
   /// Whether attention and the feed-forward network read the same normalised rows.
   bool parallel = false;
   bool biases = false;  ///< whether the output matrix, the router and the experts have biases
@@ -92,7 +92,7 @@ struct ModelConfig {
   bool shared_gate = false;   ///< whether the shared expert has a gate
   bool value_norm = false;    ///< whether the values of a head are normalised, without a weight
   bool layer_scales = false;  ///< whether each layer scales its output
-  /// Whether the experts and the shared network have norms of their own.
+  /// Whether the experts and the shared expert have norms of their own.
   bool experts_apart = false;
   /// Whether each head has a sink logit, which is added to the denominator of its softmax.
   bool sinks = false;

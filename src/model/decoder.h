@@ -45,8 +45,8 @@ struct SequenceRows {
   AttentionDriver* method = nullptr;
   const ModelShape* shape = nullptr;  ///< with the RoPE angles of this sequence
   AttentionRecord* record = nullptr;
-  RecurrentState* recurrent =  ///< state of the recurrent layers; may be null if there are none
-      nullptr;                 ///< state of the recurrent layers; may be null if there are none
+  /// State of the recurrent layers; may be null if there are none.
+  RecurrentState* recurrent = nullptr;
   /// In a batch: the exception that the sequence's method has thrown. The sequence is not computed
   /// in later layers, and its store is then invalid.
   std::exception_ptr failed = nullptr;

@@ -60,7 +60,7 @@ struct Decoder::State {
   virtual void feed(int layer, const PartOutput& y) = 0;  ///< computes the feed-forward network
   /// Computes the experts of each row.
   virtual void mix_experts(int layer, const PartOutput& y) = 0;
-  /// Computes the shared network and the experts if they have norms of their own
+  /// Computes the shared expert and the experts if they have norms of their own
   /// (ModelConfig::experts_apart).
   virtual void feed_apart(int layer, const PartOutput& y) = 0;
   /// Adds the layer's embedding to the residual stream, and scales the stream

@@ -56,14 +56,14 @@ struct DeviceLayer {
   Array<float> sinks;           ///< [heads]
   DeviceWeight q, k, v, output;
   DeviceWeight gate, up, down;
-  DeviceWeight experts_gate, experts_up,
-      experts_down;          ///< all experts' matrices, concatenated by rows
+  /// Matrices of all experts, concatenated by rows.
+  DeviceWeight experts_gate, experts_up, experts_down;
   DeviceWeight router;       ///< [experts, hidden]
   DeviceWeight q_gate;       ///< rows of Q that compute the gates of attention's output
   DeviceWeight shared_gate;  ///< gate of the shared expert
   DeviceDelta delta;
   Array<float> choice_bias;  ///< bias of the experts' scores
-  // Used if the experts and the shared network have norms of their own
+  // Used if the experts and the shared expert have norms of their own
   // (ModelConfig::experts_apart).
   Array<float> network_after_norm, experts_norm, experts_after_norm, router_norm, expert_scales;
   // Weights of multi-head latent attention. If queries have a latent vector, `q` multiplies it.

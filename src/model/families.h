@@ -28,7 +28,8 @@ enum class QkNorm : uint8_t {
 };
 
 struct Family {
-  /// General.architecture and model_type; several families may share one of them.
+  /// Names in the files: general.architecture and model_type. Several families may share one of
+  /// them.
   std::string_view gguf, hugging_face;
   LayerNorms gguf_norms = {"blk.{}.attn_norm", nullptr, "blk.{}.ffn_norm", nullptr};
   LayerNorms hf_norms = {"model.layers.{}.input_layernorm", nullptr,
@@ -45,7 +46,7 @@ struct Family {
   bool hf_norm_offset = false;  ///< whether Hugging Face files store the weights of norms minus 1
   Gating gating = {};
   Ungated ungated = Ungated::kNone;  ///< activation if the feed-forward part has no gate
-  bool mean_norms = false;           ///< norms subtract the mean (LayerNorm)
+  bool mean_norms = false;           ///< whether norms subtract the mean (LayerNorm)
   /// Whether attention and the feed-forward network read the same normalised rows.
   bool parallel = false;
   /// Whether each head has a sink logit, which is added to the denominator of its softmax.
@@ -89,7 +90,7 @@ struct Family {
   bool unit_scale = false;  ///< whether the factor of the dot product of query and key is 1
   /// Whether each layer may add an embedding of its own and scale its output.
   bool layer_inputs = false;
-  /// Whether the experts and the shared network have norms of their own.
+  /// Whether the experts and the shared expert have norms of their own.
   bool experts_apart = false;
 
   // Settings of multi-head latent attention (model/latent_config.h):

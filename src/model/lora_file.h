@@ -74,8 +74,8 @@ class LoraFile {
   std::unique_ptr<MappedFile> safetensors_;
   std::string architecture_;
   double alpha_ = 0;
-  std::vector<std::pair<Regex, double>>  ///< modules with another alpha; the first match is used
-      alphas_;                           ///< modules with another alpha; the first match counts
+  /// Modules with another alpha; the first match is used.
+  std::vector<std::pair<Regex, double>> alphas_;
   bool root_of_rank_ = false;  ///< whether the scale is alpha / sqrt(rank) instead of alpha / rank
   bool keeps_tied_ = false;
   std::optional<double> rope_base_;

@@ -51,11 +51,11 @@ struct LayerWeights {
   std::vector<float> router_bias;    ///< [experts]
   std::vector<float> choice_bias;    ///< [experts], bias of the scores (ExpertRule)
   std::vector<ExpertWeights> experts;
-  // Used if the experts and the shared network have norms of their own
+  // Used if the experts and the shared expert have norms of their own
   // (ModelConfig::experts_apart): their norms, the factors of the router's input (router_norm), and
   // the factors of the experts' weights.
-  std::vector<float> network_after_norm, experts_norm, experts_after_norm,
-      router_norm;                   ///< [hidden]
+  /// [hidden] each.
+  std::vector<float> network_after_norm, experts_norm, experts_after_norm, router_norm;
   std::vector<float> expert_scales;  ///< [experts]
   // Weights of multi-head latent attention. If queries have a latent vector, `q` multiplies it.
   TensorView q_down;                             ///< [query_rank, hidden]

@@ -20,8 +20,7 @@ struct TensorNames {
   const char *q_norm, *k_norm, *sinks;
   const char *gate, *up, *gate_up, *down;
   /// Shared expert, the network that all rows use in addition to their experts.
-  const char *shared_gate, *shared_up,
-      *shared_down;                ///< network that all rows use beside the experts
+  const char *shared_gate, *shared_up, *shared_down;
   const char *shared_expert_gate;  ///< gate of the shared expert; whole name
   // Gated delta nets. A file contains queries, keys and values (qkv) and the output gate (z) as two
   // tensors, or all of them in one tensor, interleaved by key heads (qkvz). The same applies to the
@@ -36,8 +35,8 @@ struct TensorNames {
   /// If there is one tensor for gate and up of all experts: that tensor, and the tensor for down.
   /// Whole names.
   const char *experts_gate_up, *experts_down_beside;
-  // Used if the experts and the shared network have norms of their own (Gemma 4): the norm of the
-  // network's output, the norms of the experts' input and output, the factors of the router's
+  // Used if the experts and the shared expert have norms of their own (Gemma 4): the norm of the
+  // shared expert's output, the norms of the experts' input and output, the factors of the router's
   // input, and the factors of the experts. The factors are whole names.
   const char *network_after_norm, *experts_norm, *experts_after_norm;
   const char *router_scale, *expert_scales;

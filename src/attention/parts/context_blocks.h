@@ -20,8 +20,8 @@
 #include "text/options.h"
 
 namespace longhaul {
-/// Details in which the paper and the published code differ.
 
+/// Selects between the paper and the published code where they differ.
 enum class BlockFidelity : uint8_t { kPaper, kRepo };
 
 struct BlockOptions : ContextSizes {

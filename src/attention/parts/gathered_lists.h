@@ -28,8 +28,8 @@ class GatheredLists {
 
  private:
   /// Returns the number of adjacent attending heads from `head` on.
-  /// Copies the lists of up to `count` heads from `head` on. Returns the number of copied lists.
   int neighbours(int head) const;
+  /// Copies the lists of up to `count` heads from `head` on. Returns the number of copied lists.
   int gather(int head, int count);
 
   LayerStep& step_;

@@ -1,7 +1,8 @@
 #pragma once
 // Base class of methods that compute only a part of the attention during prefill, and keep all
 // rows. Keys are at absolute positions. Prompt rows are divided into tiles of adjacent rows, and
-// each query head selects the keys for each tile. Generated tokens see all keys.
+// each query head selects the keys for each tile. Generated tokens see all keys. A head attends if
+// LayerStep::attends() is true for its KV head.
 
 #include <vector>
 
