@@ -21,17 +21,12 @@ inline size_t bf16_page_bytes(int head_dim) {
   return std::bit_ceil(size_t{64} * 2 * 2 * static_cast<size_t>(head_dim));
 }
 
-<<<<<<< HEAD
-/// Limits for the experts that are dequantized together: the bytes of their gate and up matrices in
-/// bf16, and the rows that they process. A single expert may exceed both limits.
-=======
 /// Partial results of wide heads (ops/attention/sm90/attend_wide_sm90.cu): up to four rounds of
 /// thread blocks on a card of 132 processors, with 64 rows of 576 elements each.
 inline constexpr size_t kWideParts = size_t{4} * 132 * 64 * 578 * 4;
 
-/// Bounds for the experts that are dequantized at a time: bytes of gate and up in bf16, and rows. A
-/// single expert may exceed them.
->>>>>>> 537c35f0 (The forecast counts partial results of wide heads)
+/// Limits for the experts that are dequantized together: the bytes of their gate and up matrices in
+/// bf16, and the rows that they process. A single expert may exceed both limits.
 inline constexpr size_t kMostExpandedExperts = size_t{256} << 20;
 inline constexpr int64_t kMostExpertRows = 8192;
 
