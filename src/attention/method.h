@@ -69,7 +69,7 @@ class Method {
   /// Returns the passes that read a prompt. Called at the start of the prompt. If the result is
   /// empty, the driver derives the passes from the plan. Throws UserError to reject the prompt; the
   /// message names the option that causes the rejection.
-  virtual std::vector<Pass> passes(const PromptFacts&) { return {}; }
+  virtual std::vector<Pass> passes(const PromptFacts& /*prompt*/) { return {}; }
 
   /// Computes the attention of the step's rows and writes it to step.out. The keys and values of
   /// the step are already stored, in the form that MethodPlan::place describes. The default
@@ -97,11 +97,14 @@ class Method {
   /// an empty function if no comparison is needed. `tokens` is the length of the context. Both
   /// throw UserError. The message of the returned function does not include the name of the file.
   using StoreCheck = std::function<void(const KvStore&, int64_t tokens)>;
-  virtual StoreCheck archive(Archive&) { return {}; }
+  virtual StoreCheck archive(Archive& /*archive*/) { return {}; }
 
   /// Returns the memory that the method needs in addition to the KV rows. `tokens` is the length of
   /// the context, `chunk` is the number of rows of a pass, and `layout` describes the stored rows.
-  virtual ExtraMemory extra_memory(const KvLayout&, int64_t, int) const { return {}; }
+  virtual ExtraMemory extra_memory(const KvLayout& /*layout*/, int64_t /*tokens*/,
+                                   int /*chunk*/) const {
+    return {};
+  }
 };
 
 }  // namespace longhaul
