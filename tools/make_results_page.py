@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/results/README.md from the committed records.
+"""Writes the tables of docs/results/README.md from the committed records, and the means that the server shows for each method
+(src/serve/api/measured_table.cc).
 
     tools/make_results_page.py [--check]
 
@@ -23,6 +24,7 @@ from pages import mean, median_of, percent, share_of
 
 RESULTS = pages.ROOT / "docs/results"
 PAGE = RESULTS / "README.md"
+SOURCE = pages.ROOT / "src/serve/api/measured_table.cc"
 BLOCKS = "block=64,n_init=64,n_local=512"  # with topk=16, which is the default
 CONTROLS = {"control:no-context": "no context", "control:middle-cut": "middle cut out (a quarter is left)"}
 
@@ -100,6 +102,28 @@ def by_position(run, records):
     return "\n".join(lines)
 
 
+def means_of(model, run, records):
+    """Lines of C++: the mean score over the tasks that dense attention answered, by length and method."""
+    lines = []
+    for length in sorted({r["length"] for r in records if r["metric"] == "score" and r["length"]}):
+        rows = [r for r in records if r["length"] == length and r["metric"] == "score"]
+        tasks = sorted({r["task"] for r in rows if r["method"] == "dense"})
+        for method in methods(run, rows):
+            shares = [share_of(method, [r for r in rows if r["method"] == method and r["task"] == task]) for task in tasks]
+            if method not in CONTROLS and tasks and None not in shares:
+                lines.append(f'    {{"{model}", {length}, {len(tasks)}, "{method}", {mean(shares):.4f}}},')
+    return lines
+
+
+def source_of_means(runs):
+    rows = [line for name, model in (("nano", "nano"), ("smollm2", "smollm2-32k")) for line in means_of(model, *runs[name])]
+    return "\n".join(["// Written by tools/make_results_page.py from the records of docs/results.", "",
+                      '#include "serve/api/measured_scores.h"', "", "namespace longhaul::serve {", "namespace {", "",
+                      "// clang-format off", "constexpr MeasuredRow kMeasuredMeans[] = {", *rows, "};", "// clang-format on", "",
+                      "}  // namespace", "", "std::span<const MeasuredRow> measured_rows() { return kMeasuredMeans; }", "",
+                      "}  // namespace longhaul::serve", ""])
+
+
 def main():
     runs = {name: pages.read_run(RESULTS / name) for name in ("nano", "budgets", "smollm2", "smollm2-no-opening")}
     text = pages.fill(PAGE.read_text(encoding="utf-8"), r"table (\d+)(?: ([\w-]+))?",
@@ -107,6 +131,7 @@ def main():
     text = pages.fill(text, r"lengths (\S+)", lambda m: by_length(*pages.read_run(RESULTS / m[2])))
     text = pages.fill(text, r"positions (\S+)", lambda m: by_position(*pages.read_run(RESULTS / m[2])))
     pages.write_or_check(PAGE, text, "tools/make_results_page.py")
+    pages.write_or_check(SOURCE, source_of_means(runs), "tools/make_results_page.py")
 
 
 main()

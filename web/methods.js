@@ -18,9 +18,11 @@ export async function advice(tokens) {
   return found;
 }
 
-function measuredText(measured) {
+function measuredText({ attention, measured }) {
   if (!measured) return measured === null ? 'not measured' : '';
-  return `${Math.round(measured.score * 100)} % right (dense ${Math.round(measured.dense * 100)} %), ${measured.task}, ${measured.model}`;
+  const setting = measured.attention && measured.attention !== attention ? ` as ${measured.attention}` : '';
+  const right = `${Math.round(measured.score * 100)} % right (dense ${Math.round(measured.dense * 100)} %)`;
+  return `${right}, ${measured.task}, ${measured.tokens.toLocaleString('en')} tokens, ${measured.model}${setting}`;
 }
 
 function fitText(row) {
@@ -48,7 +50,7 @@ function rowOf(row, group, chosen, pick) {
     el('td', { class: 'what' },
       said('Keeps', row.keeps || texts.keeps || row.summary || texts.summary),
       said('Harms', row.harms || texts.harms),
-      el('span', { class: 'measured' }, measuredText(row.measured))));
+      el('span', { class: 'measured' }, measuredText(row))));
 }
 
 /** A table to choose from. `pick(row)` is called with each choice. */

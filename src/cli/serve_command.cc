@@ -305,7 +305,7 @@ int serve_clients(const ServeFlags& flags) {
   if (tls) sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
-  const size_t memory_limit =
+  size_t memory_limit =
       session.memory_limit > 0 ? session.memory_limit : available_memory_bytes() / 10 * 9;
 
   // The process for documents ends with the last user of it, and starts before any thread.
@@ -325,6 +325,9 @@ int serve_clients(const ServeFlags& flags) {
     ends_while_loading.emplace();
   });
   flags.session.settle_place(engine, {&session, 1}, std::max<int64_t>(session.context, 1));
+  if (session.memory_limit == 0 && !session.queue.on_host()) {
+    memory_limit = serve::usual_device_limit(*engine, session.queue);
+  }
   auto model = make_model(flags, engine, session, memory_limit);
   model->sandbox = sandbox;
   check_context(*model);

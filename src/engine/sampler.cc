@@ -25,15 +25,22 @@ Sampler::Sampler(const SamplerOptions& options) : options_(options), random_(opt
 
 int32_t Sampler::sample(std::span<const float> logits, std::span<const int32_t> history,
                         std::span<const uint64_t> mask) {
+  // The samplers of a thread share this memory, which has 8 bytes for each token of the vocabulary.
+  thread_local std::vector<Candidate> memory;
+  candidates_.swap(memory);
   collect(logits, history, mask);
-  if (candidates_.empty()) refuse_damaged_weights();
-  if (options_.temperature <= 0) {
-    return std::min_element(candidates_.begin(), candidates_.end(), better)->id;
+  int32_t chosen = -1;
+  if (!candidates_.empty() && options_.temperature <= 0) {
+    chosen = std::min_element(candidates_.begin(), candidates_.end(), better)->id;
+  } else if (!candidates_.empty()) {
+    keep_top_k();
+    keep_top_p();
+    keep_min_p();
+    chosen = draw();
   }
-  keep_top_k();
-  keep_top_p();
-  keep_min_p();
-  return draw();
+  candidates_.swap(memory);
+  if (chosen < 0) refuse_damaged_weights();
+  return chosen;
 }
 
 void Sampler::collect(std::span<const float> logits, std::span<const int32_t> history,

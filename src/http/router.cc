@@ -38,15 +38,19 @@ const Route* Router::find(std::string_view method, std::string_view path,
                           std::string& allow) const {
   allow.clear();
   const std::string_view wanted = method == "HEAD" ? "GET" : method;
-  const Route* best = nullptr;
+  // A longer pattern has more fixed parts.
+  std::string_view longest;
   for (const Route& route : routes_) {
-    if (!matches_pattern(route.path, path)) continue;
-    allow += (allow.empty() ? "" : ", ") + route.method;
-    // A longer pattern has more fixed parts.
-    if (route.method != wanted) continue;
-    if (best == nullptr || route.path.size() > best->path.size()) best = &route;
+    const bool longer = route.path.size() > longest.size();
+    if (longer && matches_pattern(route.path, path)) longest = route.path;
   }
-  return best;
+  const Route* found = nullptr;
+  for (const Route& route : routes_) {
+    if (longest.empty() || route.path != longest) continue;
+    allow += (allow.empty() ? "" : ", ") + route.method;
+    if (route.method == wanted && found == nullptr) found = &route;
+  }
+  return found;
 }
 
 std::string_view Router::rest(const Route& route, std::string_view path) {

@@ -27,9 +27,9 @@ class Router {
  public:
   void add(Route route);
 
-  /// Returns the route, or null. If several patterns match, the longest one is used. `allow` is set
-  /// to the methods of the path ("GET, POST"), or is empty if no route has this path. HEAD uses the
-  /// route of GET.
+  /// Returns the route, or null. If several patterns match, the longest one is used, whatever
+  /// methods the others have. `allow` is set to the methods of that pattern ("GET, POST"), or is
+  /// empty if no route has this path. HEAD uses the route of GET.
   const Route* find(std::string_view method, std::string_view path, std::string& allow) const;
 
   const std::vector<Route>& routes() const { return routes_; }

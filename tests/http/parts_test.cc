@@ -36,6 +36,19 @@ TEST(Router, FindsByMethodAndPath) {
   EXPECT_EQ(allow, "GET, POST");
 }
 
+/// DELETE of a document's text is not DELETE of the document.
+TEST(Router, AMethodOfAShorterPatternDoesNotServeALongerOne) {
+  Router routes;
+  routes.add({"DELETE", "/v1/documents/{id}", {}});
+  routes.add({"GET", "/v1/documents/{id}", {}});
+  routes.add({"GET", "/v1/documents/{id}/text", {}});
+  std::string allow;
+  EXPECT_EQ(routes.find("DELETE", "/v1/documents/doc_1/text", allow), nullptr);
+  EXPECT_EQ(allow, "GET");
+  EXPECT_NE(routes.find("DELETE", "/v1/documents/doc_1", allow), nullptr);
+  EXPECT_EQ(allow, "DELETE, GET");
+}
+
 TEST(Router, PrefersThePatternWithMoreFixedParts) {
   Router routes;
   routes.add({"GET", "/v1/documents/{id}", {}});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "mock_server.h"
+#include "serve/api/measured_scores.h"
 
 namespace longhaul::serve {
 namespace {
@@ -192,6 +193,40 @@ TEST(InfoPages, TellOfModelAndMethods) {
   EXPECT_EQ(forecast["data"].size(), 2U);
   EXPECT_TRUE(forecast["data"][0]["fits"]);
   EXPECT_EQ(server.post("/v1/advise", {{"tokens", 1000}}).json()["attention"], "dense");
+}
+
+/// The scores of docs/results/README.md, which `make_results_page.py --check` compares.
+TEST(InfoPages, AdviceHasTheMeasuredScores) {
+  MockServer server;
+  std::map<std::string, Json> rows;
+  const Json advice = server.post("/v1/advise", {{"tokens", 20'000}}).json();
+  for (const Json& row : advice["data"]) {
+    rows[row["name"].get<std::string>()] = row["measured"];
+  }
+  EXPECT_EQ(rows["dense"]["model"], "nano");
+  EXPECT_EQ(rows["dense"]["tokens"], 16'384);
+  EXPECT_NEAR(rows["dense"]["score"].get<double>(), 0.675, 0.001);
+  EXPECT_EQ(rows["dense"]["score"], rows["dense"]["dense"]);
+  EXPECT_NEAR(rows["streamingllm"]["score"].get<double>(), 0.09, 0.005);
+  EXPECT_EQ(rows["streamingllm"]["attention"], "streamingllm:recent=1020");
+}
+
+TEST(InfoPages, TokenizeChecksItsSettingsWithoutAText) {
+  MockServer server;
+  EXPECT_EQ(server.post("/tokenize", {{"with_pieces", "yes"}}).status, 400);
+  EXPECT_EQ(server.post("/tokenize", Json::object()).json()["tokens"].size(), 0U);
+}
+
+TEST(MeasuredScores, AreThoseOfTheNearestShorterTexts) {
+  EXPECT_EQ(measured_score("nano", "dense", 9000)->row.tokens, 8192);
+  EXPECT_EQ(measured_score("nano", "dense", 100)->row.tokens, 2048);
+  EXPECT_EQ(measured_score("another model", "dense", 1 << 20)->row.tokens, 32'768);
+  EXPECT_STREQ(measured_score("another model", "dense", 5000)->row.model, "smollm2-32k");
+  EXPECT_FALSE(measured_score("nano", "no such method", 5000));
+  // This setting of the method was measured at other lengths only.
+  const auto flex = measured_score("nano", "flexprefill:dense_below=0", 4096);
+  ASSERT_TRUE(flex);
+  EXPECT_STREQ(flex->row.attention, "flexprefill:dense_below=0");
 }
 
 TEST(InfoPages, TheDescriptionHasEveryPath) {

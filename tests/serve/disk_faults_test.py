@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""A full and a slow disk under `longhaul serve --cache-dir`, in the sandbox: python3 disk_faults_test.py BINARY
+"""A full, a slow and a read-only disk under `longhaul serve --cache-dir`, in the sandbox: python3 disk_faults_test.py BINARY
 
-A library that is loaded before all others makes fsync() fail or wait. Only requests that need the disk may notice."""
+A library that is loaded before all others makes fsync() fail or wait. Where the test may mount a tmpfs (as root), it also
+fills one, and makes it read-only. Only requests that need the disk may notice."""
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -82,6 +84,88 @@ class DiskFaults(unittest.TestCase):
                     return
                 time.sleep(0.05)
             self.fail("the document was not saved")
+
+
+class SmallDisk(unittest.TestCase):
+    """A tmpfs of 64 MiB, if the test may mount one."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        command = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", self.folder.name]
+        if shutil.which("mount") is None or subprocess.run(command, capture_output=True, check=False).returncode != 0:
+            self.skipTest("only root mounts a tmpfs")
+        self.addCleanup(subprocess.run, ["umount", "-l", self.folder.name], check=True)
+        self.cache = os.path.join(self.folder.name, "cache")
+
+    def server(self):
+        return ServerProcess(BINARY, "--cache-dir", self.cache, "-t", "1")
+
+    def fill(self):
+        """Takes all room. Returns the file that has it."""
+        filler = os.path.join(self.folder.name, "filler")
+        with open(filler, "wb", buffering=0) as file:
+            for size in (1 << 20, 1 << 12):
+                try:
+                    while file.write(bytes(size)) == size:
+                        pass
+                except OSError:
+                    pass
+        return filler
+
+    def remount(self, mode):
+        subprocess.run(["mount", "-o", f"remount,{mode}", self.folder.name], check=True)
+
+    def document(self, server, **more):
+        return server.post("/v1/documents", {"text": TEXT, **more})
+
+    def await_ready(self, server, document):
+        for _ in range(600):
+            state = server.ask("GET", "/v1/documents/" + document["id"])[1]
+            if state["status"] == "ready":
+                return
+            time.sleep(0.05)
+        self.fail(f"the document was not read: {state}")
+
+    def works_without_the_disk(self, server):
+        status, document = self.document(server)
+        self.assertEqual(status, 202, document)
+        self.await_ready(server, document)
+        DiskFaults.answers(self, server, documents=[document["id"]], session="talk")
+        self.assertGreaterEqual(server.post("/v1/sessions/talk/save", {})[0], 400)
+        self.assertEqual(server.ask("GET", "/health")[0], 200)
+
+    def test_a_full_disk(self):
+        with self.server() as server:
+            filler = self.fill()
+            status, refused = self.document(server, persist=True)
+            self.assertEqual((status, refused["error"]["code"]), (507, "insufficient_storage"), refused)
+            self.works_without_the_disk(server)
+            os.remove(filler)
+            self.assertEqual(server.post("/v1/sessions/talk/save", {})[0], 200)
+            self.assertEqual(self.document(server, persist=True)[0], 202)
+            self.assertEqual(server.stop(), 0)
+        self.fill()
+        with self.server() as server:  # starts, and has what was saved
+            self.assertIn("talk", [session["id"] for session in server.ask("GET", "/v1/sessions")[1]["data"]])
+            self.works_without_the_disk(server)
+
+    def test_a_disk_that_becomes_read_only(self):
+        with self.server() as server:
+            self.remount("ro")
+            self.addCleanup(self.remount, "rw")
+            status, refused = self.document(server, persist=True)
+            self.assertGreaterEqual(status, 400, refused)
+            self.works_without_the_disk(server)
+
+    def test_a_start_on_a_read_only_disk_is_refused_in_one_line(self):
+        self.remount("ro")
+        self.addCleanup(self.remount, "rw")
+        done = subprocess.run([BINARY, "serve", "-m", "nano", "--listen", "127.0.0.1:0", "--cache-dir", self.cache],
+                              capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stderr.strip().count("\n"), 0, done.stderr)
+        self.assertIn(self.cache, done.stderr)
 
 
 if __name__ == "__main__":

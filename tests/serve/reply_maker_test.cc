@@ -1,8 +1,10 @@
 #include "serve/scheduler/reply_maker.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <cmath>
+#include <deque>
 
 #include "scheduler_fixture.h"
 
@@ -114,6 +116,29 @@ TEST(ReplyMaker, PenaltiesConcernTheReplysTokens) {
   EXPECT_EQ(maker.last_token(), 3);
   maker.take(logits, {});
   EXPECT_EQ(maker.last_token(), 2);
+}
+
+/// 64 replies have no buffers of the size of the vocabulary, which would be 1.2 MB each here.
+/// Sanitizers report no bytes.
+TEST(ReplyMaker, RepliesShareTheBuffersOfTheVocabulary) {
+  std::vector<float> logits(100'000, 0.0f);
+  logits[300] = 10;
+  ReplyOptions options;
+  options.ignore_eos = true;
+  options.presence_penalty = 0.5f;
+  options.sampler.temperature = 1;
+  const auto used = [] {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  ReplyMaker(nano_tokenizer(), options).take(logits, {});
+  const size_t before = used();
+  std::deque<ReplyMaker> makers;
+  for (int i = 0; i < 64; ++i) {
+    makers.emplace_back(nano_tokenizer(), options);
+    makers.back().take(logits, {});
+  }
+  EXPECT_LE(used() - before, 64 * size_t{16 << 10});
 }
 
 TEST(ReportToken, GivesNormalisedLogprobs) {

@@ -90,6 +90,24 @@ class SchedulerTest : public ::testing::Test {
   size_t sent_ = 0;
 };
 
+/// Looks at the scheduler at the moment in which the client learns of the end.
+struct LastEnd : JobSink {
+  LastEnd(const Scheduler& s, const Metrics& m) : scheduler(s), metrics(m) {}
+  virtual void look() = 0;
+  void progress(const PromptProgress&) override {}
+  void prompt_tokens(std::vector<TokenReport>) override {}
+  void piece(int, const ReplyPiece&, const JobReport&) override {}
+  void done(const JobReport&) override { end(); }
+  void failed(const JobError&) override { end(); }
+  void end() {
+    ++ends;
+    look();
+  }
+  const Scheduler& scheduler;
+  const Metrics& metrics;
+  int ends = 0;
+};
+
 double longest_gap(const std::vector<double>& times) {
   double longest = 0;
   for (size_t i = 1; i < times.size(); ++i) longest = std::max(longest, times[i] - times[i - 1]);
@@ -170,6 +188,72 @@ TEST_F(SchedulerTest, CancelsInEveryPhase) {
   run_all();
   EXPECT_LT(engine_->now() - asked, 0.01);
   EXPECT_LT(replying.log->report.reply_tokens, 1000);
+}
+
+/// A client that learns of the end finds its place free at once.
+TEST_F(SchedulerTest, AnEndedJobIsNoLongerPublishedAsRunning) {
+  struct Asking : LastEnd {
+    using LastEnd::LastEnd;
+    void look() override {
+      running = scheduler.running();
+      for (const Scheduler::Slot& slot : scheduler.slots()) busy += slot.processing ? 1 : 0;
+      counted = metrics.value("longhaul_running", "");
+    }
+    int running = -1, busy = 0;
+    double counted = -1;
+  };
+  MockSettings settings;
+  settings.fault = [](std::span<const int32_t> tokens) {
+    if (tokens.size() == 560) throw std::runtime_error("the disk is full");
+  };
+  start(settings);
+  std::vector<std::shared_ptr<Asking>> all;
+  const auto ask = [&](int64_t prompt, int64_t reply) {
+    const auto sink = std::make_shared<Asking>(*scheduler_, metrics_);
+    all.push_back(sink);
+    return send(prompt, reply, [&](Job& job) { job.sink = sink; });
+  };
+  ask(100, 5);
+  run_all();
+  ask(550, 50);  // fails
+  run_all();
+  const Sent reading = ask(5000, 5);
+  scheduler_->turn();
+  reading.job->cancel.request();
+  run_all();
+  const Sent replying = ask(100, 1000);
+  for (int i = 0; i < 20; ++i) scheduler_->turn();
+  ASSERT_EQ(scheduler_->running(), 1);
+  replying.job->cancel.request();
+  run_all();
+  for (const auto& sink : all) {
+    ASSERT_EQ(sink->ends, 1);
+    EXPECT_EQ(sink->running, 0);
+    EXPECT_EQ(sink->busy, 0);
+    EXPECT_EQ(sink->counted, 0);
+  }
+}
+
+/// A reply that begins and ends between the layers of a long prompt changes the published figures.
+TEST_F(SchedulerTest, PublishesBetweenTheLayersOfAPrompt) {
+  MockSettings settings;
+  settings.layer_seconds = 0.030;
+  start(settings);
+  send(20'000, 1);
+  scheduler_->turn();
+  struct Counting : LastEnd {
+    using LastEnd::LastEnd;
+    void piece(int, const ReplyPiece&, const JobReport&) override {
+      most = std::max(most, scheduler.running());
+    }
+    void look() override { at_end = scheduler.running(); }
+    int most = 0, at_end = -1;
+  };
+  const auto small = std::make_shared<Counting>(*scheduler_, metrics_);
+  send(100, 3, [&](Job& job) { job.sink = small; });
+  run_all();
+  EXPECT_EQ(small->most, 2);
+  EXPECT_EQ(small->at_end, 1);
 }
 
 TEST_F(SchedulerTest, AFailureConcernsOneRequestOnly) {

@@ -6,6 +6,7 @@
 #include "engine/recommend.h"
 #include "serve/api/api_error.h"
 #include "serve/api/field_reader.h"
+#include "serve/api/measured_scores.h"
 #include "serve/api/pages.h"
 #include "serve/documents/question_documents.h"
 
@@ -36,6 +37,16 @@ std::vector<MethodSpec> methods_to_choose_from(const ServedModel& model) {
   return methods;
 }
 
+/// Scores that docs/results has of the method; null: it was not measured.
+Json measured_json(const ServedModel& model, const MethodSpec& method, int64_t tokens) {
+  const auto found = measured_score(model.name, method.text(), tokens);
+  if (!found) return nullptr;
+  return {
+      {"model", found->row.model},   {"task", fmt::format("mean of {} tasks", found->row.tasks)},
+      {"tokens", found->row.tokens}, {"attention", found->row.attention},
+      {"score", found->row.score},   {"dense", found->dense}};
+}
+
 Json row_of(const ServedModel& model, const MethodSpec& method, int64_t tokens, int64_t reply) {
   const MethodInfo& info = method.info();
   const auto made = method.make(model.engine->model().shape);
@@ -58,7 +69,7 @@ Json row_of(const ServedModel& model, const MethodSpec& method, int64_t tokens, 
           {"within_training", stays_within_training(*made, model.engine->model().shape,
                                                     tokens + reply, model.session.chunk)},
           {"recommended", false},
-          {"measured", nullptr}};
+          {"measured", measured_json(model, method, tokens)}};
 }
 
 }  // namespace

@@ -155,31 +155,4 @@ Json forecast_page(const ServedModel& model, const HttpRequest& request) {
           {"data", std::move(list)}};
 }
 
-Json openapi(const http::Router& router) {
-  Json paths = Json::object();
-  for (const http::Route& route : router.routes()) {
-    std::string method = route.method;
-    for (char& c : method) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    Json operation = {{"responses",
-                       {{"200", {{"description", "the answer"}}},
-                        {"default", {{"description", "an error object"}}}}}};
-    if (route.method == "POST") {
-      operation["requestBody"] = {
-          {"required", true},
-          {"content", {{"application/json", {{"schema", {{"type", "object"}}}}}}}};
-    }
-    for (size_t brace = route.path.find('{'); brace != std::string::npos;
-         brace = route.path.find('{', brace + 1)) {
-      const std::string name =
-          route.path.substr(brace + 1, route.path.find('}', brace) - brace - 1);
-      operation["parameters"].push_back(
-          {{"name", name}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}});
-    }
-    paths[route.path][method] = std::move(operation);
-  }
-  return {{"openapi", "3.1.0"},
-          {"info", {{"title", "Longhaul"}, {"version", "1"}}},
-          {"paths", std::move(paths)}};
-}
-
 }  // namespace longhaul::serve

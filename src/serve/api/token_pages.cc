@@ -43,13 +43,16 @@ Json tokenize_page(const ServedModel& model, const HttpRequest& request) {
   const Json body = read_body(request.body, known);
   const FieldReader fields(body);
   const Tokenizer& tokenizer = model.engine->tokenizer();
+  const bool special = fields.boolean("add_special").value_or(false);
+  const bool parse = fields.boolean("parse_special").value_or(true);
+  const bool pieces = fields.boolean("with_pieces").value_or(false);
   Json answer;
   if (fields.has("prompt") || fields.has("messages")) {  // vLLM's form
-    const bool special = fields.boolean("add_special_tokens").value_or(true);
+    const bool adds = fields.boolean("add_special_tokens").value_or(true);
     const std::vector<int32_t> tokens =
         fields.has("messages") ? prompt_of_body(model, body).tokens
                                : tokenizer.encode(fields.text("prompt").value(),
-                                                  {.add_special = special, .parse_special = true});
+                                                  {.add_special = adds, .parse_special = true});
     answer["count"] = tokens.size();
     answer["max_model_len"] = model.told_context();
     answer["tokens"] = tokens;
@@ -64,8 +67,6 @@ Json tokenize_page(const ServedModel& model, const HttpRequest& request) {
     answer["tokens"] = Json::array();
     return answer;
   }
-  const bool special = fields.boolean("add_special").value_or(false);
-  const bool parse = fields.boolean("parse_special").value_or(true);
   std::vector<int32_t> tokens;
   if (content->is_string()) {
     tokens = tokenizer.encode(content->get<std::string>(),
@@ -73,7 +74,7 @@ Json tokenize_page(const ServedModel& model, const HttpRequest& request) {
   } else {
     tokens = prompt_of(model, *content, "content", special);
   }
-  if (!fields.boolean("with_pieces").value_or(false)) {
+  if (!pieces) {
     answer["tokens"] = tokens;
     return answer;
   }

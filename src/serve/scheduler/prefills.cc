@@ -24,6 +24,7 @@ void Scheduler::begin(RunningJob& job) {
   job.admitted = job.prefill_began = engine_.now();
   job.report.queue_seconds = job.admitted - job.arrived;
   metrics_.observe("longhaul_queue_seconds", job.report.queue_seconds);
+  publish();
   try {
     job.sequence = start_sequence(job);
     report_cache(job);

@@ -68,28 +68,31 @@ ReplyMaker::ReplyMaker(const Tokenizer& tokenizer, const ReplyOptions& options)
 std::span<const float> ReplyMaker::biased(std::span<const float> logits) {
   const bool penalised = options_.presence_penalty != 0 || options_.frequency_penalty != 0;
   if (options_.logit_bias.empty() && !options_.ignore_eos && !penalised) return logits;
-  work_.assign(logits.begin(), logits.end());
+  // The replies of a thread share this memory, which has 4 bytes for each token of the vocabulary.
+  thread_local std::vector<float> work;
+  work.assign(logits.begin(), logits.end());
   for (const auto& [id, bias] : options_.logit_bias) {
-    if (id >= 0 && static_cast<size_t>(id) < work_.size()) work_[static_cast<size_t>(id)] += bias;
+    if (id >= 0 && static_cast<size_t>(id) < work.size()) work[static_cast<size_t>(id)] += bias;
   }
   if (penalised) {
     for (const auto& [id, count] : counts_) {
-      work_[static_cast<size_t>(id)] -=
+      work[static_cast<size_t>(id)] -=
           options_.presence_penalty + options_.frequency_penalty * static_cast<float>(count);
     }
   }
   for (const int32_t id : ends_) {
-    if (static_cast<size_t>(id) < work_.size()) work_[static_cast<size_t>(id)] = kNever;
+    if (static_cast<size_t>(id) < work.size()) work[static_cast<size_t>(id)] = kNever;
   }
-  return work_;
+  return work;
 }
 
 /// The tokens that the reply's form allows; empty if it allows all.
 std::span<const uint64_t> ReplyMaker::allowed() {
   if (!options_.constraint || !options_.constraint->active()) return {};
-  mask_.resize(options_.constraint->mask_words());
-  options_.constraint->allowed(mask_);
-  return mask_;
+  thread_local grammar::TokenMask mask;
+  mask.resize(options_.constraint->mask_words());
+  options_.constraint->allowed(mask);
+  return mask;
 }
 
 void ReplyMaker::constrain_after(int32_t token) {

@@ -51,8 +51,6 @@ class ReplyMaker {
   StopMatcher stops_;
   LoopDetector loop_;
   ReasoningBudget reasoning_;
-  grammar::TokenMask mask_;
-  std::vector<float> work_;
   /// Number of occurrences of each token in the reply, for the penalties.
   std::map<int32_t, int> counts_;
   std::vector<int32_t> ends_;  ///< end tokens that ignore_eos forbids

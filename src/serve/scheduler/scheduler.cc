@@ -174,15 +174,15 @@ void Scheduler::cancel(RunningJob& job) {
   // If the client repeats the request, it continues after the part of the prompt that was read.
   if (job.state == RunningJob::State::kPrefilling) keep_abandoned(job);
   if (job.state == RunningJob::State::kDecoding) return finish(job, true);
-  job.job->sink->failed({499, "server_error", "cancelled", "the client closed the connection"});
   leave(job);
+  job.job->sink->failed({499, "server_error", "cancelled", "the client closed the connection"});
 }
 
 void Scheduler::fail(RunningJob& job, const JobError& error) {
   metrics_.add("longhaul_errors_total", "code=\"" + error.code + "\"");
   job.prefill.reset();
-  job.job->sink->failed(error);
   leave(job);
+  job.job->sink->failed(error);
 }
 
 void Scheduler::finish(RunningJob& job, bool keeps) {
@@ -197,8 +197,8 @@ void Scheduler::finish(RunningJob& job, bool keeps) {
   metrics_.observe("longhaul_reply_seconds", engine_.now() - job.arrived);
   tell_sources(job);
   if (keeps) keep_reply(job);
-  job.job->sink->done(report);
   leave(job);
+  job.job->sink->done(report);
 }
 
 void Scheduler::tell_sources(RunningJob& job) {
@@ -213,6 +213,8 @@ void Scheduler::tell_sources(RunningJob& job) {
   }
 }
 
+/// Frees the job's place and memory, also in the published figures, before its client learns of the
+/// end. A client that then asks for /slots or /metrics finds the place free.
 void Scheduler::leave(RunningJob& job) {
   if (job.state == RunningJob::State::kWaiting) count_as_admitted(job.job->key);
   job.state = RunningJob::State::kEnded;
@@ -220,6 +222,7 @@ void Scheduler::leave(RunningJob& job) {
   job.sequence.reset();
   release_lease(job);
   trim_cache();
+  publish();
 }
 
 void Scheduler::drop_ended() {

@@ -6,6 +6,7 @@
 #include "engine/prefill.h"
 #include "engine/sources.h"
 #include "kv/shared_pages.h"
+#include "model/device_model.h"
 
 namespace longhaul::serve {
 namespace {
@@ -137,6 +138,15 @@ class EnginePrefill : public ServedPrefill {
 };
 
 }  // namespace
+
+size_t usual_device_limit(const Engine& engine, const Queue& queue) {
+  const size_t weights = engine.on_device(queue)->bytes();
+  size_t free = queue.device().free_bytes();
+  for (int rank = 0; rank < queue.ranks() && queue.ranks() > 1; ++rank) {
+    free = std::min(free, queue.communicator()->device(rank)->free_bytes());
+  }
+  return weights + free / 10 * 9;
+}
 
 SequenceEngine::SequenceEngine(std::shared_ptr<const Engine> engine, SessionOptions options)
     : engine_(std::move(engine)),

@@ -13,6 +13,11 @@
 
 namespace longhaul::serve {
 
+/// Bytes that a server on a device may use where no limit is set: 90 % of the free memory, with the
+/// weights, which are sent there if they are not there yet. The device of a team with the least
+/// free memory counts.
+size_t usual_device_limit(const Engine& engine, const Queue& queue);
+
 class SequenceEngine : public EnginePort {
  public:
   /// `options` are those of all sequences, except for the attention method.
