@@ -91,7 +91,8 @@ struct DeviceLimits {
 /// unit.
 void launch_attend_tile(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units,
                         int count, int head_dim);
-/// For heads that is_wide() names (attend.gpu.h); units have at most kWideUnitRows rows.
+/// Launches the kernel for heads for which is_wide() is true (attend.gpu.h). Units have at most
+/// kWideUnitRows rows.
 void launch_attend_wide(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units,
                         int count, int head_dim);
 void launch_attend_tile_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,

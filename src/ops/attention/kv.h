@@ -31,8 +31,8 @@ inline PageTable table_of(const PagedRows& rows) {
 
 /// A list to which new rows are appended.
 struct AppendList {
-  PageTable pages;     ///< index in the list of the first new row
-  int64_t first;       ///< row of the list that receives row 0
+  PageTable pages;
+  int64_t first;       ///< index in the list of the first new row
   int32_t kv_head;     ///< KV head whose keys and values are appended
   int32_t source = 0;  ///< index of the sequence whose rows are appended
 };

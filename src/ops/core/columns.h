@@ -7,15 +7,15 @@
 
 namespace longhaul {
 
-/// Columns of rows: row r begins `r * stride` numbers after the first.
+/// Some columns of rows. Row r begins r * stride values after the first row.
 template <class T>
 struct RowColumns {
-  View<T> numbers;  ///< from the first column of the first row on
+  View<T> numbers;  ///< begins with the first column of the first row
   int64_t stride = 0;
   bool lies_on(Place place) const { return numbers.place() == place; }
 };
 
-/// Copies `count` columns of `rows` rows. `from` and `to` do not overlap.
+/// Copies `count` columns of `rows` rows. `from` and `to` must not overlap.
 void copy_row_columns(Queue& queue, const RowColumns<const float>& from,
                       const RowColumns<float>& to, int64_t rows, int64_t count);
 inline const DeviceOperation<bool(const RowColumns<const float>&, const RowColumns<float>&, int64_t,

@@ -1,6 +1,6 @@
 #pragma once
-// Operations of few families of models on a GPU: ops/core/layer_norm.h, ops/core/ungated.h,
-// ops/core/columns.h and ops/attention/latent_keys.h.
+// GPU implementations of operations that only few families of models use: ops/core/layer_norm.h,
+// ops/core/ungated.h, ops/core/columns.h and ops/attention/latent_keys.h.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 
 namespace longhaul::cuda {
 
-/// x and y [rows, n] are packed; y may be x.
+/// Normalises the rows of x and writes them to y. Both are [rows, n], packed, and y may be x.
 void layer_norm(Stream stream, const float* x, const float* weight, float eps, int64_t rows,
                 int64_t n, float* y);
 void activate(Stream stream, Ungated function, const Xielu& xielu, float* x, int64_t count);

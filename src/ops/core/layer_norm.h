@@ -11,7 +11,7 @@ namespace longhaul {
 /// calling thread. x and y both have the shape [rows, n], packed; y may be x.
 void layer_norm(const float* x, const float* weight, float eps, int64_t rows, int64_t n, float* y);
 
-/// Normalises rows in the memory of the queue.
+/// Like layer_norm() above, for rows in the memory of the queue.
 void layer_norm(Queue& queue, View<const float> x, View<const float> weight, float eps,
                 int64_t rows, int64_t n, View<float> y);
 inline const DeviceOperation<bool(View<const float>, View<const float>, float, int64_t, int64_t,

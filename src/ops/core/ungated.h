@@ -21,7 +21,7 @@ struct Xielu {
 
 /// Replaces each x[i] by f(x[i]) for i below `count`.
 void activate(Ungated function, const Xielu& xielu, float* x, int64_t count);
-/// Replaces numbers in the memory of the queue.
+/// Like activate() above, for values in the memory of the queue.
 void activate(Queue& queue, Ungated function, const Xielu& xielu, View<float> x);
 inline const DeviceOperation<bool(Ungated, const Xielu&, View<float>)> kActivate;
 

@@ -1,7 +1,7 @@
 #pragma once
-// The operations of a gated delta net between its input and output matrices, for the rows of one or
-// more sequences, on the host or a device: the short convolution, the delta rule and the norm with
-// the output's gate (ops/delta/delta_rule.h).
+// The operations of a gated delta net between its input and output matrices: the short convolution,
+// the delta rule, and the gated norm of the output (ops/delta/delta_rule.h). They process the rows
+// of one or more sequences, on the host or on a device.
 
 #include <cstddef>
 #include <span>
@@ -11,8 +11,9 @@
 
 namespace longhaul {
 
-/// Adjacent rows of one sequence, with a layer's state (DeltaShape::state()) before the first and
-/// after the last row. Both may be the same memory, and a task may continue an earlier one.
+/// Consecutive rows of one sequence. `before` is the state of a layer (DeltaShape::state()) before
+/// the first row, and `after` its state after the last row. Both may be the same memory. A task may
+/// continue an earlier task.
 struct DeltaTask {
   int64_t first = 0, rows = 0;
   View<const float> before;
@@ -20,10 +21,10 @@ struct DeltaTask {
   bool lies_on(Place place) const { return before.place() == place && after.place() == place; }
 };
 
-/// Rows of all tasks, packed, and a layer's weights.
+/// The rows of all tasks, packed, and the weights of a layer.
 struct DeltaInputs {
-  View<const float> qkv;            ///< [rows, channels]: queries, keys and values as projected
-  View<const float> gates;          ///< [rows, values], gates of the output
+  View<const float> qkv;            ///< [rows, channels]: queries, keys and values, as projected
+  View<const float> gates;          ///< [rows, values]: gates of the output
   View<const float> beta, alpha;    ///< [rows, value_heads], as in DeltaRows
   View<const float> convolution;    ///< [kernel, channels]
   View<const float> dt_bias, rate;  ///< [value_heads]
@@ -38,15 +39,16 @@ struct DeltaInputs {
   }
 };
 
-/// Computes the rows of the tasks, in their order, into out [rows, values]. `convolved` is memory
-/// of the host.
+/// Computes the rows of the tasks in their order, and writes them to out [rows, values].
+/// `convolved` is scratch memory on the host.
 void delta_mix(Queue& queue, const DeltaShape& shape, const DeltaInputs& in,
                std::span<const DeltaTask> tasks, View<float> out, Buffer<float>& convolved);
 inline const DeviceOperation<bool(const DeltaShape&, const DeltaInputs&, std::span<const DeltaTask>,
                                   View<float>)>
     kDeltaMix;
 
-/// Rows that a GPU computes at a time, and the bytes of its memory for them.
+/// Number of rows that a GPU computes at a time. delta_device_bytes() returns the memory that it
+/// needs for them.
 inline constexpr int64_t kDeltaSegment = 2048;
 size_t delta_device_bytes(const DeltaShape& shape, int64_t rows);
 

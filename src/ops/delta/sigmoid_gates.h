@@ -1,6 +1,6 @@
 #pragma once
-// Gates of sublayers' outputs, on the host or a device: multiply_by_sigmoid() and add_gated() of
-// ops/delta/delta_rule.h.
+// Applies gates to the outputs of sublayers, on the host or on a device: multiply_by_sigmoid() and
+// add_gated() of ops/delta/delta_rule.h.
 
 #include "base/array.h"
 
@@ -10,7 +10,7 @@ namespace longhaul {
 void multiply_by_sigmoid(Queue& queue, View<float> x, View<const float> gate);
 inline const DeviceOperation<bool(View<float>, View<const float>)> kMultiplyBySigmoid;
 
-/// Adds sigmoid(gate[r]) * x[r, i] to y[r, i], for gate.size() rows.
+/// Adds sigmoid(gate[r]) * x[r, i] to y[r, i]. There are gate.size() rows.
 void add_gated(Queue& queue, View<float> y, View<const float> x, View<const float> gate);
 inline const DeviceOperation<bool(View<float>, View<const float>, View<const float>)> kAddGated;
 

@@ -8,8 +8,8 @@
 namespace longhaul::cuda {
 
 struct ScoredKey {
-  float score;  ///< -1: no key
-  int32_t key;  ///< -1: none
+  float score;
+  int32_t key;  ///< -1: no key
 };
 inline constexpr ScoredKey kNoKeyYet = {-1e30f, -1};
 

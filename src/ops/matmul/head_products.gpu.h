@@ -1,5 +1,5 @@
 #pragma once
-// Products of heads on a GPU (ops/matmul/head_products.h).
+// multiply_heads() of ops/matmul/head_products.h on a GPU.
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 namespace longhaul::cuda {
 
-/// Products are bf16 x bf16 with f32 sums. Returns false for widths that do not divide into pieces
+/// Multiplies bf16 by bf16 with f32 sums. Returns false if a width is not a whole number of pieces
 /// of 16 bytes.
 bool multiply_heads(Stream stream, int64_t rows, const HeadMatrices& w,
                     const HeadNumbers<const float>& x, const HeadNumbers<float>& y);

@@ -1,6 +1,6 @@
 #pragma once
-// Products of the numbers of each head with a matrix of that head, as in the absorbed products of
-// multi-head latent attention (DeepSeek-V2, arXiv:2405.04434, section 2.1).
+// Multiplies the values of each head by a matrix of that head. Multi-head latent attention needs
+// these products if its matrices are absorbed (DeepSeek-V2, arXiv:2405.04434, section 2.1).
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace longhaul {
 
-/// Matrices [heads, outputs, inputs] in F32 or BF16.
+/// Matrices [heads, outputs, inputs] in F32 or BF16, one per head.
 struct HeadMatrices {
   View<const std::byte> numbers;
   DType type = DType::BF16;
@@ -18,7 +18,7 @@ struct HeadMatrices {
   bool lies_on(Place place) const { return numbers.place() == place; }
 };
 
-/// Numbers of heads [rows, heads, width]. Those of a head begin at `first`.
+/// Values of heads, [rows, heads, width]. Those used of each head begin at element `first`.
 template <class T>
 struct HeadNumbers {
   View<T> numbers;

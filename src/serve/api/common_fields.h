@@ -23,10 +23,11 @@ void begin_job(const ServedModel& model, const http::HttpRequest& http, const Fi
 /// Sets the seed of the job. If `seed` is empty, a random one is drawn and reported, so that the
 /// reply can be reproduced.
 void settle_seed(std::optional<int64_t> seed, GenerationRequest& request, Job& job);
-/// Returns the texts of "stop", which is a text or a list of at most 16 texts.
+/// Sets what depends on the length of the prompt: the token limit of a reply without its own limit,
+/// and a warning.
 void settle_length(const ServedModel& model, GenerationRequest& request, Job& job);
 
-/// "stop": a text or a list of at most 16.
+/// Returns the texts of "stop", which is a text or a list of at most 16 texts.
 std::vector<std::string> stop_texts(const Json* value, const std::string& name);
 
 /// Throws ApiError that names the member if a request has a member that is not supported.
