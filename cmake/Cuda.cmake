@@ -1,5 +1,5 @@
-# The GPU backend (*.cu and *.gpu.cc in src/ops). The program needs no CUDA library to start. The
-# runtime is linked statically, and the driver and cuBLASLt are opened on first use.
+# The GPU backend (*.cu and *.gpu.cc in src/ops and src/attention). The program needs no CUDA library
+# to start. The runtime is linked statically, and the driver and cuBLASLt are opened on first use.
 option(LONGHAUL_CUDA "Build the GPU backend; needs nvcc 12.8 or later" OFF)
 if(NOT LONGHAUL_CUDA)
   return()
@@ -19,15 +19,14 @@ if(CCACHE)
 endif()
 find_package(CUDAToolkit REQUIRED)
 
-# longhaul_cuda(TARGET): adds the kernels to a room. NDEBUG is always set because an assertion in
-# device code makes ptxas serialise wgmma.
+# longhaul_cuda(TARGET KERNEL...): adds kernels (*.cu) to a room. NDEBUG is always set because an
+# assertion in device code makes ptxas serialise wgmma.
 function(longhaul_cuda target)
-  file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/ops/*.cu)
-  add_library(lh_kernels STATIC ${kernels})
-  target_include_directories(lh_kernels PUBLIC ${CMAKE_SOURCE_DIR}/src)
-  target_compile_options(lh_kernels PRIVATE --expt-relaxed-constexpr -DNDEBUG -O3)
-  set_target_properties(lh_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON CUDA_SEPARABLE_COMPILATION OFF
-                        CUDA_RUNTIME_LIBRARY Static)
-  target_link_libraries(lh_kernels PRIVATE $<LINK_ONLY:${target}>)  # layouts, threads
-  target_link_libraries(${target} PUBLIC lh_kernels CUDA::cudart_static ${CMAKE_DL_LIBS})
+  add_library(${target}_kernels STATIC ${ARGN})
+  target_include_directories(${target}_kernels PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_compile_options(${target}_kernels PRIVATE --expt-relaxed-constexpr -DNDEBUG -O3)
+  set_target_properties(${target}_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON
+                        CUDA_SEPARABLE_COMPILATION OFF CUDA_RUNTIME_LIBRARY Static)
+  target_link_libraries(${target}_kernels PRIVATE $<LINK_ONLY:${target}>)  # layouts, threads
+  target_link_libraries(${target} PUBLIC ${target}_kernels CUDA::cudart_static ${CMAKE_DL_LIBS})
 endfunction()

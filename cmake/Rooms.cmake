@@ -1,5 +1,5 @@
 # longhaul_room(NAME DEPENDS ... [ALONE ...]): library lh_NAME from src/NAME/**.cc. Files named
-# *.isa.cc are compiled once per instruction-set level (Isa.cmake). Files named *.gpu.cc are
+# *.isa.cc are compiled once per instruction-set level (Isa.cmake). Files named *.gpu.cc and *.cu are
 # compiled only in CUDA builds. A room without sources is header-only. Unity.cmake explains ALONE.
 # The calls in the top CMakeLists.txt are the one list of rooms, bottom to top. Other CMake files read
 # it from the global property LONGHAUL_ROOMS, tools/rooms.py reads the calls.
@@ -33,6 +33,10 @@ function(longhaul_room name)
   longhaul_unity(lh_${name} ${sources} ALONE ${ROOM_ALONE})
   if(isa_sources)
     longhaul_isa_sources(lh_${name} ${isa_sources} ALONE ${ROOM_ALONE})
+  endif()
+  file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cu)
+  if(LONGHAUL_CUDA AND kernels)
+    longhaul_cuda(lh_${name} ${kernels})
   endif()
 endfunction()
 

@@ -7,7 +7,9 @@
 
 #include "attempt.h"
 #include "attention/method_spec.h"
-#include "attention/parts/head_tables.h"
+#include "attention/methods/duo/gated_heads.h"
+#include "attention/methods/minference/pattern_file.h"
+#include "attention/methods/xattention/head_thresholds.h"
 #include "input_file.h"
 
 namespace {

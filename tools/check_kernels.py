@@ -95,7 +95,7 @@ def main() -> int:
     parser.add_argument("--json", type=pathlib.Path, help="all kernels go to this file")
     options = parser.parse_args()
 
-    sources = [s for s in sorted((ROOT / "src/ops").rglob("*.cu")) if options.only in s.name]
+    sources = [s for s in sorted((ROOT / "src").rglob("*.cu")) if options.only in s.name]
     work = [(source, arch) for arch in options.arch.split(",") for source in sources]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda each: compile_one(*each, options.nvcc), work))

@@ -54,6 +54,12 @@ def check_includes(path, lines):
             yield number, f"room {room} may not include {other}/"
 
 
+def is_operation(path):
+    """Whether a file of src/attention belongs to an operation of one method. These lie in the method's folder
+    methods/NAME/, beside the method itself, which is NAME.cc."""
+    return path.parent.parent.name == "methods" and path.name != f"{path.parent.name}.cc"
+
+
 def check_methods(path, lines):
     """What src/attention may not do itself."""
     for number, line in enumerate(lines, 1):
@@ -61,7 +67,7 @@ def check_methods(path, lines):
         for what, message in HELD_ON_THE_HOST.items():
             if what.search(code):
                 yield number, message
-        if path.parent.name == "methods" and DEVICE_BRANCH.search(code):
+        if "methods" in path.parts and DEVICE_BRANCH.search(code):
             yield number, "a method has no branches by device: put them into an operation"
 
 
@@ -234,7 +240,7 @@ def problems():
                 yield path, number, what
         for number, what in check_list("\n".join(lines), methods):
             yield path, number, what
-        if parts[:2] == ("src", "attention"):
+        if parts[:2] == ("src", "attention") and not is_operation(path):
             for number, what in check_methods(path, lines):
                 yield path, number, what
     for path in sources("src", "tests", "fuzz", "bench", "tools", endings=(".cc", ".h", ".cu", ".cuh")):

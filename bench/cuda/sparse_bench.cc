@@ -11,8 +11,8 @@
 #include <random>
 #include <vector>
 
+#include "attention/methods/reattention/votes.gpu.h"
 #include "ops/attention/attend.gpu.h"
-#include "ops/choose/votes.gpu.h"
 #include "ops/maps/top_keys.gpu.h"
 
 namespace longhaul::cuda {

@@ -1,5 +1,6 @@
 #include "attention/registry.h"
 
+#include "attention/operations.h"
 #include "base/error.h"
 
 /// All methods, in listing order. METHOD(x) stands for x_method().
@@ -35,6 +36,10 @@ namespace longhaul {
 #define LONGHAUL_DECLARE(name) MethodInfo name##_method();
 LONGHAUL_ATTENTION_METHODS(LONGHAUL_DECLARE)
 #undef LONGHAUL_DECLARE
+
+namespace {
+[[maybe_unused]] const bool operations_added = (add_method_operations(), true);  // before main()
+}  // namespace
 
 std::span<const MethodInfo> attention_methods() {
 #define LONGHAUL_ENTRY(name) name##_method(),

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "attention/methods/ltri/tile_map.h"
 #include "base/error.h"
-#include "ops/maps/tile_map.h"
 
 namespace longhaul {
 

@@ -1,13 +1,14 @@
 #pragma once
 // BlockMaps records the attention maps of some blocks of a text, during prefill with dense
 // attention. A map contains the attention probabilities between the tokens of one block, summed
-// over the query heads. ltri divides these maps into spans (ops/blocks/span_division.h).
+// over the query heads. ltri divides these maps into spans
+// (attention/methods/ltri/span_division.h).
 
 #include <cstdint>
 #include <vector>
 
+#include "attention/methods/ltri/span_division.h"
 #include "attention/step.h"
-#include "ops/blocks/span_division.h"
 
 namespace longhaul {
 

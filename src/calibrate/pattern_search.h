@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/parts/head_tables.h"
+#include "attention/methods/minference/pattern_file.h"
 #include "calibrate/calibration.h"
 #include "engine/engine.h"
 #include "engine/session.h"

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "ops/blocks/span_division.h"
+#include "attention/methods/ltri/span_division.h"
 
 namespace longhaul {
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "attention/methods/duo/gated_heads.h"
 #include "attention/profile.h"
 #include "base/durable_file.h"
 #include "base/error.h"
@@ -13,7 +14,6 @@
 #include "cli/calibration_part.h"
 #include "cli/profile_file.h"
 #include "cli/table.h"
-#include "ops/choose/gated_heads.h"
 #include "text/number_lines.h"
 
 namespace longhaul {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "attention/methods/duo/gated_heads.h"
 #include "eval/retrieval_heads.h"
-#include "ops/choose/gated_heads.h"
 
 namespace longhaul {
 

@@ -5,11 +5,11 @@
 
 #include <cmath>
 
+#include "attention/methods/infllm/block_index.h"
+#include "attention/methods/infllm/block_representatives.h"
 #include "cuda/paged_heads.h"
 #include "cuda/queued.h"
 #include "ops/attention/sliding_rows.h"
-#include "ops/blocks/block_index.h"
-#include "ops/blocks/block_representatives.h"
 #include "ops/blocks/block_rows.h"
 #include "ops/choose/mean_blocks.h"
 

@@ -5,17 +5,19 @@
 #include <cmath>
 #include <limits>
 
+#include "attention/methods/keydiff/key_difference.gpu.h"
+#include "attention/methods/keydiff/key_difference.h"
+#include "attention/methods/roco/steady_scores.gpu.h"
+#include "attention/methods/roco/steady_scores.h"
 #include "cuda/paged_heads.h"
 #include "ops/attention/sliding_rows.h"
 #include "ops/choose/pool_scores.h"
 #include "ops/choose/select_rows.gpu.h"
 #include "ops/choose/select_rows.h"
-#include "ops/choose/steady_scores.h"
 #include "ops/core/mean_rows.h"
 #include "ops/core/score_vectors.gpu.h"
-#include "ops/maps/key_difference.h"
+#include "ops/maps/mean_keys.gpu.h"
 #include "ops/maps/mean_keys.h"
-#include "ops/maps/stored_keys.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -6,10 +6,11 @@
 #include <numeric>
 #include <random>
 
+#include "attention/methods/adakv/allocate_rows.h"
+#include "attention/methods/fastgen/hybrid_rules.h"
+#include "attention/methods/roco/steady_scores.h"
 #include "cuda/on_device.h"
 #include "cuda/queued.h"
-#include "ops/choose/hybrid_rules.h"
-#include "ops/choose/steady_scores.h"
 #include "ops/view_of.h"
 
 namespace longhaul::cuda {
@@ -59,8 +60,8 @@ TEST_F(RowRules, SteadyScoresEqualTheHosts) {
   }
 }
 
-TEST_F(RowRules, SharedBudgetsAreDealtAsOnTheHost) {
-  std::vector<RowSelection> selections(8), selections_there(8);
+TEST_F(RowRules, SharedBudgetsAreAllocatedAsOnTheHost) {
+  std::vector<SharedSelection> selections(8), selections_there(8);
   for (int round = 0; round < 20; ++round) {
     std::vector<Numbers> lists;
     std::vector<View<const float>> scores, scores_there;
@@ -72,21 +73,21 @@ TEST_F(RowRules, SharedBudgetsAreDealtAsOnTheHost) {
       scores_there.push_back(there(list));
     }
     const RowsToKeep keep{4, 32, 8 * (50 + below(500))};
-    const int64_t sure = below(10);
+    const int64_t guaranteed = below(10);
     std::vector<RowList> kept(8), kept_there(8);
     const View<int32_t> counts = empty_there<int32_t>(8);
-    select_rows_dealt(host_queue(), scores, keep, sure, selections, kept, {});
+    allocate_rows(host_queue(), scores, keep, guaranteed, selections, kept, {});
     EXPECT_EQ(waits_in([&] {
-                select_rows_dealt(queue(), scores_there, keep, sure, selections_there, kept_there,
-                                  counts);
+                allocate_rows(queue(), scores_there, keep, guaranteed, selections_there, kept_there,
+                              counts);
               }),
               0);
     if (kept_there[0].count.empty()) continue;  // all rows are kept
-    const std::vector<int32_t> told = read_counts(queue(), counts);
+    const std::vector<int32_t> counted = read_counts(queue(), counts);
     for (size_t l = 0; l < 8; ++l) {
       const auto want = host_rows(kept[l]);
-      ASSERT_EQ(told[l], std::ssize(want)) << "round " << round << ", list " << l;
-      ASSERT_EQ(OnQueue::here(kept_there[l].rows.part(0, told[l])),
+      ASSERT_EQ(counted[l], std::ssize(want)) << "round " << round << ", list " << l;
+      ASSERT_EQ(OnQueue::here(kept_there[l].rows.part(0, counted[l])),
                 std::vector<int32_t>(want.begin(), want.end()))
           << "round " << round << ", list " << l;
     }

@@ -4,12 +4,12 @@
 
 #include <cmath>
 
+#include "attention/methods/ltri/block_votes.h"
+#include "attention/methods/ltri/span_index.h"
 #include "base/on_device.h"
 #include "cuda/paged_heads.h"
 #include "cuda/queued.h"
 #include "ops/blocks/block_rows.h"
-#include "ops/blocks/block_votes.h"
-#include "ops/blocks/span_index.h"
 
 namespace longhaul::cuda {
 namespace {

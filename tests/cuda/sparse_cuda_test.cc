@@ -5,16 +5,16 @@
 
 #include <algorithm>
 
+#include "attention/methods/expectedattention/expected_attention.h"
+#include "attention/methods/flexprefill/flex_blocks.h"
+#include "attention/methods/reattention/votes.h"
+#include "attention/methods/xattention/antidiagonal_blocks.h"
 #include "base/on_device.h"
 #include "cuda/paged_heads.h"
 #include "ops/attention/gather_lists.h"
-#include "ops/choose/antidiagonal_blocks.h"
-#include "ops/choose/flex_blocks.h"
 #include "ops/choose/tile_lists.h"
-#include "ops/choose/votes.h"
 #include "ops/core/devices.h"
 #include "ops/core/gpu/gpu_queue.gpu.h"
-#include "ops/maps/expected_attention.h"
 #include "ops/maps/mean_keys.h"
 
 namespace longhaul::cuda {

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
+#include "attention/method_device.h"
 #include "attention/settings.h"
 #include "attention/test_name.h"
 #include "engine/two_places.h"
-#include "ops/choosing_device.h"
 
 namespace longhaul {
 namespace {
@@ -28,7 +28,7 @@ class OnAChoosingDevice : public ::testing::TestWithParam<Small> {
  protected:
   static testing_support::TwoPlaces places() {
     static const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
-    return {engine, GetParam().spec, Queue(std::make_shared<testing_support::ChoosingDevice>())};
+    return {engine, GetParam().spec, Queue(std::make_shared<testing_support::MethodDevice>())};
   }
 };
 

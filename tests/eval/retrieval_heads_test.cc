@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "attention/parts/head_tables.h"
+#include "attention/methods/duo/gated_heads.h"
 #include "eval/head_profiles.h"
 #include "eval/nano.h"
 #include "format/temp_folder.h"

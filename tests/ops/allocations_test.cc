@@ -1,17 +1,10 @@
 // Operations that a method calls for every token allocate only once: repeated calls with equal
 // sizes do not allocate.
 
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <cstdlib>
-#include <functional>
-
 #include "base/parallel.h"
 #include "ops/choose/pool_scores.h"
 #include "ops/choose/select_rows.h"
-#include "ops/choose/steady_scores.h"
-#include "ops/choose/votes.h"
+#include "ops/counted_allocations.h"
 #include "ops/maps/column_sums.h"
 #include "ops/maps/top_keys.h"
 #include "ops/paged_head.h"
@@ -19,31 +12,10 @@
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-namespace {
-std::atomic<int64_t> allocations{0};
-}
-
-extern "C" {
-void* __libc_malloc(size_t bytes);  // NOLINT: glibc's own name
-void* malloc(size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_malloc(bytes);
-}
-}
-
 namespace longhaul {
 namespace {
 
-using testing_support::PagedHead;
-using testing_support::view_of;
-
-void expect_no_allocation(const char* name, const std::function<void()>& operation) {
-  // Every thread allocates at its first share of the work, which may be late.
-  for (int i = 0; i < 32; ++i) operation();
-  const int64_t before = allocations.load();
-  operation();
-  EXPECT_EQ(allocations.load() - before, 0) << name;
-}
+using namespace testing_support;
 
 TEST(Allocations, AreCounted) {
   const int64_t before = allocations.load();
@@ -92,7 +64,7 @@ TEST(Allocations, OfTheAttentionOfOneTokenThereAreNone) {
 }
 
 TEST(Allocations, OfSelectionsThereAreNone) {
-  std::vector<float> scores(2000), pooled(2000), seen(2000, 3.0f);
+  std::vector<float> scores(2000), pooled(2000);
   for (size_t i = 0; i < scores.size(); ++i) scores[i] = static_cast<float>(i * 7919 % 2003);
   Queue& queue = host_queue();
   RowSelection selection;
@@ -101,27 +73,8 @@ TEST(Allocations, OfSelectionsThereAreNone) {
       select_rows(queue, view_of(scores), {4, 32, count}, selection);
     });
   }
-  std::vector<RowSelection> selections(2);
-  std::vector<RowList> kept(2);
-  const View<const float> lists[] = {view_of(scores), view_of(pooled)};
-  expect_no_allocation("select_rows_dealt", [&] {
-    select_rows_dealt(queue, lists, {4, 32, 900}, 100, selections, kept, {});
-  });
   expect_no_allocation("pool_scores", [&] {
     pool_scores(queue, view_of(scores), 5, Pooling::kMax, view_of(pooled));
-  });
-  Array<float> steadiness;
-  expect_no_allocation("steady_scores", [&] {
-    const SteadyList list{
-        {view_of(scores), view_of(scores), view_of(seen)}, {4, 10, 500}, view_of(pooled)};
-    steady_scores(queue, {&list, 1}, steadiness);
-  });
-  const std::vector<int32_t> votes = {5, 9, 5, 1500, -1, 70, 9};
-  VoteCount memory;
-  SpanRows spans;
-  expect_no_allocation("votes", [&] {
-    const RowList voted = most_voted(queue, view_of(votes), 2000, 3, memory);
-    expand_spans(queue, voted, 32, 2000, 4, spans);
   });
 }
 

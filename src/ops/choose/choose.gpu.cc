@@ -5,22 +5,12 @@
 #include "ops/attention/engine_pages.gpu.h"
 #include "ops/attention/gather_keys.gpu.h"
 #include "ops/attention/scratch_pages.gpu.h"
-#include "ops/choose/antidiagonal_blocks.h"
-#include "ops/choose/antidiagonals.gpu.h"
-#include "ops/choose/flex_blocks.gpu.h"
-#include "ops/choose/flex_blocks.h"
-#include "ops/choose/hybrid_rules.h"
 #include "ops/choose/mean_blocks.gpu.h"
 #include "ops/choose/mean_blocks.h"
 #include "ops/choose/pool_scores.h"
-#include "ops/choose/row_rules.gpu.h"
 #include "ops/choose/select_rows.gpu.h"
-#include "ops/choose/steady_scores.h"
 #include "ops/choose/tile_keys.gpu.h"
 #include "ops/choose/tile_lists.h"
-#include "ops/choose/votes.gpu.h"
-#include "ops/choose/votes.h"
-#include "ops/core/gpu/device_error.gpu.h"
 #include "ops/core/gpu/operations.gpu.h"
 #include "ops/core/score_vectors.gpu.h"
 #include "ops/maps/score_plan.h"
@@ -31,14 +21,6 @@ namespace {
 /// Limit for the columns of all heads in a call: 256 heads with a thousand columns of 128 elements.
 constexpr size_t kMostCopiedBytes = size_t{128} << 20;
 
-void run_add_seen(GpuQueue& queue, int64_t rows, std::span<const View<float>> columns) {
-  std::vector<SeenColumn> lists;
-  for (const View<float>& column : columns) {
-    lists.push_back({column.address(), column.size()});
-  }
-  add_seen(queue.handle(), rows, lists);
-}
-
 void run_select_rows(GpuQueue& queue, std::span<const View<const float>> scores,
                      const RowsToKeep& keep, std::span<const View<int32_t>> rows) {
   std::vector<SelectTask> tasks;
@@ -47,91 +29,6 @@ void run_select_rows(GpuQueue& queue, std::span<const View<const float>> scores,
                      rows[l].address()});
   }
   select_rows(queue.handle(), tasks);
-}
-
-void run_deal_rows(GpuQueue& queue, const DealtRows& dealt) {
-  std::vector<DealtList> lists;
-  for (size_t l = 0; l < dealt.scores.size(); ++l) {
-    lists.push_back({dealt.scores[l].address(), dealt.scores[l].size(), dealt.rows[l].address(),
-                     dealt.counts.address() + l});
-  }
-  DealTask task{};
-  task.first = dealt.ends.first;
-  task.last = dealt.ends.last;
-  task.sure = dealt.sure;
-  task.left = dealt.left;
-  task.ranks = reinterpret_cast<uint32_t*>(dealt.scratch.address());
-  deal_rows(queue.handle(), task, lists, queue.own<ScoreScratch>());
-}
-
-void run_steady_scores(GpuQueue& queue, std::span<const SteadyList> lists) {
-  std::vector<SteadyTask> tasks;
-  for (const auto& [got, rule, scores] : lists) {
-    tasks.push_back({got.sums.address(), got.squares.address(), got.seen.address(),
-                     scores.address(), scores.size(), rule.sink, rule.settling, rule.feasible});
-  }
-  steady_scores(queue.handle(), tasks, queue.own<ScoreScratch>());
-}
-
-RuleTask rule_task(const HybridRules& rules, const JudgedList& list) {
-  RuleTask task{};
-  task.attention = list.attention.address();
-  task.recent = list.recent.address();
-  task.tokens = list.tokens.listed.address();
-  task.listed = list.tokens.listed.size();
-  task.behind = list.tokens.behind;
-  task.classes = list.classes.address();
-  task.known = list.classes.size();
-  task.rows = list.rows;
-  task.begin = list.begin;
-  task.end = list.end;
-  task.global = rules.global;
-  task.heavy = rules.heavy_rows(list.end);
-  task.window = rules.window_rows(list.end);
-  task.enough = rules.enough(list);
-  task.rule = list.rule;
-  return task;
-}
-
-void run_judge_rules(GpuQueue& queue, const HybridRules& rules, std::span<const JudgedList> lists,
-                     View<int32_t> verdicts) {
-  std::vector<RuleTask> tasks;
-  for (size_t l = 0; l < lists.size(); ++l) {
-    tasks.push_back(rule_task(rules, lists[l]));
-    tasks.back().verdict = verdicts.address() + 2 * l;
-  }
-  judge_rules(queue.handle(), tasks, queue.own<ScoreScratch>());
-}
-
-void run_list_rules(GpuQueue& queue, const HybridRules& rules, std::span<const JudgedList> lists,
-                    std::span<const View<int32_t>> rows) {
-  std::vector<RuleTask> tasks;
-  for (size_t l = 0; l < lists.size(); ++l) {
-    tasks.push_back(rule_task(rules, lists[l]));
-    tasks.back().out = rows[l].address();
-  }
-  judge_rules(queue.handle(), tasks, queue.own<ScoreScratch>());
-}
-
-void run_most_voted(GpuQueue& queue, std::span<const DeviceVote> votes) {
-  const auto words = [](View<int32_t> x) { return reinterpret_cast<uint32_t*>(x.address()); };
-  std::vector<VoteTask> tasks;
-  for (const DeviceVote& vote : votes) {
-    tasks.push_back({vote.votes.address(), vote.votes.size(), vote.numbers, vote.k,
-                     words(vote.counters), words(vote.marks), words(vote.voted),
-                     vote.found.address(), vote.rows.address(), vote.count.address()});
-  }
-  most_voted(queue.handle(), tasks, queue.own<ScoreScratch>());
-}
-
-void run_expand_spans(GpuQueue& queue, std::span<const DeviceSpans> spans, int64_t span,
-                      int64_t first) {
-  std::vector<ExpandTask> tasks;
-  for (const DeviceSpans& of : spans) {
-    tasks.push_back({of.chosen.rows.address(), of.chosen.count.address(), of.chosen.most(), span,
-                     of.end, first, of.rows.address(), of.count.address()});
-  }
-  expand_spans(queue.handle(), tasks, queue.own<ScoreScratch>());
 }
 
 void run_choose_lines(GpuQueue& queue, std::span<const LineTask> tasks, int tile) {
@@ -243,64 +140,6 @@ void run_list_tile_pages(GpuQueue& queue, std::span<const TilePages> tiles) {
   list_tile_pages(queue.handle(), tasks, queue.own<ScoreScratch>());
 }
 
-bool run_choose_flex_blocks(GpuQueue& queue, const TiledRows& rows, const FlexRule& rule,
-                            std::span<const FlexHead> heads) {
-  if (rows.head_dim > kMostFlexDim) return false;
-  std::vector<FlexHeadTask> tasks;
-  for (const FlexHead& head : heads) {
-    tasks.push_back({head.head, head.columns.address(), head.diagonals.address(),
-                     head.means.address(), head.seen.address()});
-  }
-  const TileGrid& grid = rows.grid;
-  const FlexCall call{rows.queries.address(),
-                      rows.heads,
-                      rows.head_dim,
-                      grid.tile,
-                      grid.begin,
-                      grid.rows,
-                      rule.mass,
-                      rule.distance,
-                      rule.least,
-                      rule.scale,
-                      rule.last_rows};
-  choose_flex_blocks(queue.handle(), call, tasks, queue.own<ScoreScratch>());
-  return true;
-}
-
-bool run_lay_out_groups(GpuQueue& queue, View<const float> q, int64_t groups, int stride, int heads,
-                        int head_dim, View<uint8_t> rounded) {
-  if (head_dim % 8 != 0) return false;
-  lay_out_groups(queue.handle(), q.address(), groups, stride, heads, head_dim,
-                 reinterpret_cast<uint16_t*>(rounded.address()));
-  return true;
-}
-
-void run_see_all_blocks(GpuQueue& queue, View<uint8_t> seen) {
-  check(cudaMemsetAsync(seen.address(), 1, static_cast<size_t>(seen.size()), queue.handle()),
-        "memset");
-}
-
-void run_choose_antidiagonals(GpuQueue& queue, const GroupMasses& of,
-                              std::span<const AntidiagonalHeads> heads) {
-  std::vector<AntidiagonalTask> tasks;
-  for (size_t i = 0; i < heads.size(); ++i) {
-    AntidiagonalTask task{};
-    task.masses = of.masses[i].address();
-    task.shares = heads[i].shares.data();
-    task.seen = heads[i].seen.address();
-    task.head_count = heads[i].head_count;
-    task.per_block = of.per_block;
-    task.first_group = of.first;
-    task.end_group = of.end;
-    task.blocks = (of.end + of.per_block - 1) / of.per_block;
-    task.first_tile = of.grid.first_tile();
-    task.tiles = of.grid.tiles();
-    task.columns = of.grid.blocks();
-    tasks.push_back(task);
-  }
-  choose_antidiagonals(queue.handle(), tasks, queue.own<ScoreScratch>());
-}
-
 struct MeanRooms {
   explicit MeanRooms(GpuQueue& queue) : scratch(queue), tasks(queue) {}
   Room scratch, tasks;
@@ -340,23 +179,12 @@ void implement_choose(GpuQueue& queue) {
     pool_scores(on.handle(), scores.address(), scores.size(), width, pooling == Pooling::kMax,
                 out.address());
   });
-  queue.implement(kAddSeen, run_add_seen);
   queue.implement(kSelectRows, run_select_rows);
-  queue.implement(kDealRows, run_deal_rows);
-  queue.implement(kSteadyScores, run_steady_scores);
-  queue.implement(kJudgeRules, run_judge_rules);
-  queue.implement(kListRules, run_list_rules);
-  queue.implement(kMostVoted, run_most_voted);
-  queue.implement(kExpandSpans, run_expand_spans);
   queue.implement(kChooseLines, run_choose_lines);
   queue.implement(kListTileKeys, run_list_tile_keys);
   queue.implement(kReadsMasks, run_reads_masks);
   queue.implement(kCopyColumns, run_copy_columns);
   queue.implement(kListTilePages, run_list_tile_pages);
-  queue.implement(kChooseFlexBlocks, run_choose_flex_blocks);
-  queue.implement(kLayOutGroups, run_lay_out_groups);
-  queue.implement(kSeeAllBlocks, run_see_all_blocks);
-  queue.implement(kChooseAntidiagonals, run_choose_antidiagonals);
   queue.implement(kChooseMeanBlocks, run_choose_mean_blocks);
 }
 

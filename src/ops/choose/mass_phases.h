@@ -1,5 +1,5 @@
 #pragma once
-// Determines how many of the best scores hold a given share of the total (ops/choose/mass_cut.h),
+// Determines how many of the best scores hold a given share of the total (ops/choose/mass_count.h),
 // in phases (block.h). Sums are in double precision and in a fixed order.
 
 #include "ops/choose/select_phases.h"

@@ -1,8 +1,8 @@
 #pragma once
 // Selects the rows of a list with the highest scores. One thread block runs the code in phases
 // (block.h). A radix search finds the lowest score that is kept. Then the rows above this score are
-// written, and as many rows with this score as fit. ops/choose/score_cut.h defines the order and
-// the treatment of equal scores.
+// written, and as many rows with this score as fit. ops/choose/score_threshold.h defines the order
+// and the treatment of equal scores.
 
 #include "ops/core/gpu/block.h"
 #include "ops/core/gpu/numbers.h"
@@ -48,8 +48,8 @@ LH_BOTH float float_of_key(uint32_t key) {
 /// key_of(i) returns key i. s.prefix receives the result, s.left the number of keys equal to it
 /// among the k highest, and s.same the number of all keys equal to it.
 template <class Block, class KeyOf>
-LH_PHASES void find_cut(const Block& block, SelectShared& s, int64_t n, uint32_t k, int bits,
-                        KeyOf&& key_of) {
+LH_PHASES void find_boundary(const Block& block, SelectShared& s, int64_t n, uint32_t k, int bits,
+                             KeyOf&& key_of) {
   using Key = decltype(key_of(int64_t{0}));
   block.each([&](int t) {
     if (t == 0) s.prefix = 0, s.left = k;
@@ -93,9 +93,9 @@ LH_PHASES void find_cut(const Block& block, SelectShared& s, int64_t n, uint32_t
 
 /// Finds the k-th highest of n scores. s.prefix receives its order_key().
 template <class Block>
-LH_PHASES void find_cut(const Block& block, SelectShared& s, const float* scores, int64_t n,
-                        uint32_t k) {
-  find_cut(block, s, n, k, 32, [&](int64_t i) { return order_key(scores[i]); });
+LH_PHASES void find_boundary(const Block& block, SelectShared& s, const float* scores, int64_t n,
+                             uint32_t k) {
+  find_boundary(block, s, n, k, 32, [&](int64_t i) { return order_key(scores[i]); });
 }
 
 /// Writes the selected rows in ascending order to task.out.
@@ -114,7 +114,7 @@ LH_PHASES void select_rows(const Block& block, SelectShared& s, const SelectTask
   });
   if (chosen == 0) return;  // all threads agree
   const float* scores = task.scores + first;
-  find_cut(block, s, scores, n, static_cast<uint32_t>(chosen));
+  find_boundary(block, s, scores, n, static_cast<uint32_t>(chosen));
   block.each([&](int t) {
     if (t == 0) s.more = s.ties = 0;
   });

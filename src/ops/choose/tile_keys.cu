@@ -1,7 +1,5 @@
 #include <cuda_runtime.h>
 
-#include <cstring>
-
 #include "ops/choose/tile_keys.gpu.h"
 #include "ops/core/gpu/device_error.gpu.h"
 
@@ -33,19 +31,11 @@ __global__ void __launch_bounds__(kBlockThreads, 1) list_tile_pages_kernel(const
   list_tile_pages(CudaBlock{}, shared, task);
 }
 
-template <class Task>
-const Task* send(Stream stream, std::span<const Task> tasks, ScoreScratch& scratch) {
-  const ScoreScratch::Plan plan = scratch.begin(tasks.size_bytes());
-  std::memcpy(plan.host, tasks.data(), tasks.size_bytes());
-  scratch.send(stream, plan);
-  return reinterpret_cast<const Task*>(plan.device);
-}
-
 }  // namespace
 
 void choose_lines(Stream stream, std::span<const LinesTask> tasks, ScoreScratch& scratch) {
   if (tasks.empty()) return;
-  const LinesTask* const there = send(stream, tasks, scratch);
+  const LinesTask* const there = scratch.upload(stream, tasks);
   const auto blocks = static_cast<unsigned>(2 * tasks.size());
   choose_lines_kernel<<<blocks, kBlockThreads, 0, stream>>>(there);
   check_launch("choose_lines");
@@ -53,14 +43,14 @@ void choose_lines(Stream stream, std::span<const LinesTask> tasks, ScoreScratch&
 
 void list_tile_keys(Stream stream, std::span<const TileTask> tasks, ScoreScratch& scratch) {
   if (tasks.empty()) return;
-  const TileTask* const there = send(stream, tasks, scratch);
+  const TileTask* const there = scratch.upload(stream, tasks);
   list_tile_keys_kernel<<<static_cast<unsigned>(tasks.size()), kBlockThreads, 0, stream>>>(there);
   check_launch("list_tile_keys");
 }
 
 void list_tile_pages(Stream stream, std::span<const PageTask> tasks, ScoreScratch& scratch) {
   if (tasks.empty()) return;
-  const PageTask* const there = send(stream, tasks, scratch);
+  const PageTask* const there = scratch.upload(stream, tasks);
   list_tile_pages_kernel<<<static_cast<unsigned>(tasks.size()), kBlockThreads, 0, stream>>>(there);
   check_launch("list_tile_pages");
 }

@@ -1,7 +1,6 @@
 #include <cuda_runtime.h>
 
 #include "ops/core/gpu/early_launch.cuh"
-#include "ops/core/gpu/in_launches.cuh"
 #include "ops/core/score_vectors.gpu.h"
 
 namespace longhaul::cuda {
@@ -55,15 +54,6 @@ __global__ void __launch_bounds__(kThreads)
     result = !largest ? result + x : result < x ? x : result;
   }
   out[i] = largest ? result : result / static_cast<float>(width);
-}
-
-__global__ void __launch_bounds__(kThreads)
-    seen_kernel(int64_t rows, const __grid_constant__ Records<SeenColumn> columns) {
-  const SeenColumn& column = columns.each[blockIdx.y];
-  const int64_t i = own_number();
-  if (i >= column.count) return;
-  const int64_t later = column.count - i;
-  column.numbers[i] += static_cast<float>(later < rows ? later : rows);
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -133,14 +123,6 @@ void pool_scores(Stream stream, const float* scores, int64_t count, int width, b
   if (count <= 0) return;
   pool_kernel<<<blocks_of(count), kThreads, 0, stream>>>(scores, count, width, largest, out);
   check_launch("pool_scores");
-}
-
-void add_seen(Stream stream, int64_t rows, std::span<const SeenColumn> columns) {
-  int64_t longest = 1;
-  for (const SeenColumn& column : columns) longest = std::max(longest, column.count);
-  in_launches(columns, "add_seen", [&](const Records<SeenColumn>& some, unsigned count) {
-    seen_kernel<<<dim3(blocks_of(longest), count), kThreads, 0, stream>>>(rows, some);
-  });
 }
 
 void add_transposed(Stream stream, const float* x, int64_t rows, int64_t columns, float* to) {

@@ -1,7 +1,8 @@
 #pragma once
 // Small operations on scores and rows in device memory. They compute the same as the host
-// operations in ops/core/mean_rows.h, ops/choose/pool_scores.h, ops/choose/steady_scores.h,
-// ops/attention/sliding_rows.h and ops/maps/mean_keys.h. Values are added in a fixed order.
+// operations in ops/core/mean_rows.h, ops/choose/pool_scores.h,
+// attention/methods/roco/steady_scores.h, ops/attention/sliding_rows.h and ops/maps/mean_keys.h.
+// Values are added in a fixed order.
 
 #include <cstdint>
 #include <span>
@@ -20,13 +21,6 @@ void mean_query(Stream stream, const float* q, int heads, int head_dim, int head
 /// true. For averages, scores beyond the ends count as zeros.
 void pool_scores(Stream stream, const float* scores, int64_t count, int width, bool largest,
                  float* out);
-struct SeenColumn {
-  float* numbers;
-  int64_t count;
-};
-/// Adds to element i of every column the number of query rows that see key i. The query rows are
-/// the last `rows` of the column's `count` rows, and visibility is causal.
-void add_seen(Stream stream, int64_t rows, std::span<const SeenColumn> columns);
 /// Adds the transpose of x [rows, columns] to `to` [columns, rows].
 void add_transposed(Stream stream, const float* x, int64_t rows, int64_t columns, float* to);
 /// Writes the dot product of `query` and means[b], times `scale`, to scores[b].

@@ -4,14 +4,11 @@
 #include "ops/core/gpu/operations.gpu.h"
 #include "ops/maps/block_mass.gpu.h"
 #include "ops/maps/column_sums.gpu.h"
-#include "ops/maps/expected_attention.gpu.h"
-#include "ops/maps/key_difference.h"
 #include "ops/maps/line_sums.gpu.h"
+#include "ops/maps/mean_keys.gpu.h"
 #include "ops/maps/mean_keys.h"
 #include "ops/maps/scored.gpu.h"
 #include "ops/maps/staged_top_keys.gpu.h"
-#include "ops/maps/stored_keys.gpu.h"
-#include "ops/maps/tile_maps.gpu.h"
 #include "ops/maps/top_keys.gpu.h"
 
 namespace longhaul::cuda {
@@ -33,16 +30,10 @@ void implement_maps(GpuQueue& queue) {
   queue.implement(kColumnSums, scored<column_sums>);
   queue.implement(kLineSums, scored<line_sums>);
   queue.implement(kBlockMass, scored<block_mass>);
-  queue.implement(kTileMaps, scored<tile_maps>);
   queue.implement(kTopKeys, run_top_keys);
   queue.implement(kMeanKeys, [](GpuQueue& on, auto&&... arguments) {
     return mean_keys(on.handle(), arguments...);
   });
-  queue.implement(kAddQueryMoments, [](GpuQueue& on, auto&&... arguments) {
-    return add_query_moments(on.handle(), arguments...);
-  });
-  queue.implement(kExpectedAttention, scored<expected_attention>);
-  queue.implement(kKeyDifference, scored<key_difference>);
 }
 
 }  // namespace longhaul::cuda

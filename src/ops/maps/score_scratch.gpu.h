@@ -3,6 +3,8 @@
 // uploads of plans, and device memory for plans and partial results.
 
 #include <cstddef>
+#include <cstring>
+#include <span>
 #include <vector>
 
 #include "ops/core/gpu/stream.h"
@@ -37,6 +39,14 @@ class ScoreScratch {
   };
   Plan begin(size_t bytes);
   void send(Stream stream, const Plan& plan);
+  /// Sends the records of one launch as a plan and returns their device address.
+  template <class Record>
+  const Record* upload(Stream stream, std::span<const Record> records) {
+    const Plan plan = begin(records.size_bytes());
+    std::memcpy(plan.host, records.data(), records.size_bytes());
+    send(stream, plan);
+    return reinterpret_cast<const Record*>(plan.device);
+  }
 
   /// Returns `bytes` bytes of device memory for one call, aligned to 256 bytes. The next call of
   /// room() returns the same memory. Waits for the device if the memory must grow.

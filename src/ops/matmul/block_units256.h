@@ -1,7 +1,7 @@
 #pragma once
 // Quantized types with blocks of 256 weights (block_units.h).
 
-#include "ops/choose/block_bits.h"
+#include "ops/matmul/block_bits.h"
 
 namespace longhaul::cuda {
 

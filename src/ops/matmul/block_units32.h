@@ -1,7 +1,7 @@
 #pragma once
 // Quantized types with blocks of 32 and 64 weights (block_units.h).
 
-#include "ops/choose/block_bits.h"
+#include "ops/matmul/block_bits.h"
 
 namespace longhaul::cuda {
 

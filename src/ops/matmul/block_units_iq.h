@@ -1,7 +1,7 @@
 #pragma once
 // Quantized types whose weights are entries of a code book (block_units.h, code_books.h).
 
-#include "ops/choose/block_bits.h"
+#include "ops/matmul/block_bits.h"
 
 namespace longhaul::cuda {
 

@@ -15,6 +15,11 @@
 
 namespace longhaul::cuda {
 
+std::vector<void (*)(GpuQueue&)>& operations_of_other_rooms() {
+  static std::vector<void (*)(GpuQueue&)> functions;
+  return functions;
+}
+
 GpuQueue::GpuQueue(int device) : device_(device) {
   make_current();
   cudaDeviceProp properties;
@@ -41,6 +46,7 @@ GpuQueue::GpuQueue(int device) : device_(device) {
   implement_blocks(*this);
   implement_grad(*this);
   implement_delta(*this);
+  for (const auto implement : operations_of_other_rooms()) implement(*this);
 }
 
 GpuQueue::~GpuQueue() {

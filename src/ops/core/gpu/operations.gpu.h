@@ -2,6 +2,8 @@
 // Sets the GPU implementations of operations in a queue's table (base/device_table.h). Each
 // function sets those of one folder.
 
+#include <vector>
+
 namespace longhaul::cuda {
 
 class GpuQueue;
@@ -13,5 +15,9 @@ void implement_choose(GpuQueue& queue);
 void implement_blocks(GpuQueue& queue);
 void implement_grad(GpuQueue& queue);
 void implement_delta(GpuQueue& queue);
+
+/// Such functions of rooms above this one (attention/operations.h). Every GPU that is opened calls
+/// them.
+std::vector<void (*)(GpuQueue&)>& operations_of_other_rooms();
 
 }  // namespace longhaul::cuda

@@ -1,0 +1,76 @@
+#pragma once
+// Allocation of a budget that lists share (allocate_rows.h), by one thread block in phases
+// (block.h).
+
+#include "ops/choose/threshold_phases.h"
+
+namespace longhaul::cuda {
+
+/// A list that shares a budget with others.
+struct BudgetList {
+  const float* scores;
+  int64_t rows;
+  int32_t* out;    ///< memory for all rows that may be kept
+  int32_t* count;  ///< [1]
+};
+
+struct BudgetTask {
+  const BudgetList* lists;
+  int32_t list_count;
+  int64_t first, last,
+      guaranteed;   ///< rows that every list keeps: first ones, last ones, best ones
+  int64_t left;     ///< budget for the best remaining rows over all lists; less than their number
+  uint32_t* ranks;  ///< scratch: ranks of the rows between the ends, over all lists
+};
+
+LH_BOTH int64_t between_ends(const BudgetTask& task, const BudgetList& list) {
+  const int64_t between = list.rows - task.first - task.last;
+  return between > 0 ? between : 0;
+}
+
+/// Rows that a list keeps anyway get rank 0, which no number's key has.
+template <class Block>
+LH_PHASES void allocate_rows(const Block& block, SelectShared& s, const BudgetTask& task) {
+  int64_t between = 0;
+  for (int l = 0; l < task.list_count; ++l) {
+    const BudgetList& list = task.lists[l];
+    const int64_t n = between_ends(task, list);
+    const float* const scores = list.scores + task.first;
+    uint32_t* const ranks = task.ranks + between;
+    const KeyThreshold guaranteed = find_threshold(block, s, n, task.guaranteed,
+                                                   [&](int64_t i) { return order_key(scores[i]); });
+    block.each([&](int t) {
+      for (int64_t i = t; i < n; i += kBlockThreads) {
+        const uint32_t key = order_key(scores[i]);
+        ranks[i] = guaranteed.holds(key, i) ? 0 : key;
+      }
+    });
+    between += n;
+  }
+  const KeyThreshold shared =
+      find_threshold(block, s, between, task.left, [&](int64_t i) { return task.ranks[i]; });
+  int64_t at = 0;
+  for (int l = 0; l < task.list_count; ++l) {
+    const BudgetList& list = task.lists[l];
+    const int64_t n = between_ends(task, list);
+    const bool whole = list.rows <= task.first + task.last;
+    const int64_t first = whole ? list.rows : task.first, last = whole ? 0 : task.last;
+    block.each([&](int t) {
+      for (int64_t i = t; i < first; i += kBlockThreads) list.out[i] = static_cast<int32_t>(i);
+    });
+    write_kept(block, s, n, first, list.out + first, [&](int64_t i) {
+      const uint32_t rank = task.ranks[at + i];
+      return rank == 0 || shared.holds(rank, at + i);
+    });
+    block.each([&](int t) {
+      const int64_t chosen = s.more;
+      for (int64_t i = t; i < last; i += kBlockThreads) {
+        list.out[first + chosen + i] = static_cast<int32_t>(list.rows - last + i);
+      }
+      if (t == 0) *list.count = static_cast<int32_t>(first + chosen + last);
+    });
+    at += n;
+  }
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,16 @@
+#pragma once
+// choose_flex_blocks() of attention/methods/flexprefill/flex_blocks.h on a CUDA device.
+
+#include <span>
+
+#include "attention/methods/flexprefill/flex_phases.h"
+#include "ops/maps/score_scratch.gpu.h"
+
+namespace longhaul::cuda {
+
+/// Chooses blocks for all heads. All addresses are device addresses. The scratch arrays in `heads`
+/// need not be initialised.
+void choose_flex_blocks(Stream stream, const FlexCall& call, std::span<FlexHeadTask> heads,
+                        ScoreScratch& scratch);
+
+}  // namespace longhaul::cuda

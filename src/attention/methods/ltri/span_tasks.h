@@ -1,0 +1,36 @@
+#pragma once
+// Converts arguments of attention/methods/ltri/span_vectors.h and
+// attention/methods/ltri/span_slots.h to kernel arguments. This is host code without CUDA.
+
+#include "attention/methods/ltri/span_scores.gpu.h"
+#include "attention/methods/ltri/span_slots.h"
+#include "attention/methods/ltri/span_vectors.gpu.h"
+
+namespace longhaul::cuda {
+
+/// Returns tasks for the blocks, which write to `tokens`. The caller must still set the scratch
+/// memory of the first block.
+SpanTasks span_tasks(const DividedTokens& blocks, const SpanTokenRule& rule, int32_t* tokens);
+
+inline TokenRecords token_records(const SpanTokens& tokens) {
+  return {tokens.numbers().address(), tokens.blocks(), tokens.spans(),
+          static_cast<int>(tokens.most())};
+}
+
+inline QueryForm query_form(const SpanQueries& queries) {
+  return {queries.q.address(), queries.heads, queries.kv_heads,
+          queries.head_dim,    queries.head,  queries.sum_of_span};
+}
+
+inline SpanTable span_table(const SlottedSpans& spans) {
+  return {spans.blocks,
+          spans.width,
+          spans.records.address(),
+          spans.record,
+          spans.vectors.address(),
+          spans.type,
+          spans.slots,
+          spans.common.empty() ? nullptr : spans.common.address()};
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,169 @@
+#pragma once
+// The vectors that represent a span of tokens in Ltri-LLM's searches (arXiv:2412.04757, sections
+// 3.3 and 3.4). A block is divided into spans by its attention map
+// (attention/methods/ltri/span_division.h). A span s is represented by its n tokens with the most
+// votes. n is larger if the neighbours of s contain less information about it:
+//
+// n = ceil(|s| * exp(-lambda * (1 - ratio(s)))), at least 1 and at most `most` and |s|
+//
+// The index holds the keys of these tokens. Rows that search the index use their queries.
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "attention/methods/ltri/span_division.h"
+#include "ops/attention/attention.h"
+#include "ops/choose/select_rows.h"
+
+namespace longhaul {
+
+/// A list of vectors whose number is known only to operations on its device. The memory is reused
+/// between calls.
+class VectorList {
+ public:
+  /// Reserves room for `most` vectors of `width` values.
+  void resize(Queue& queue, int64_t most, int64_t width) {
+    width_ = width;
+    numbers_.resize(queue, most * width);
+    count_.resize(queue, 1);
+  }
+  int64_t width() const { return width_; }
+  int64_t most() const { return numbers_.size() / width_; }
+  /// Returns all vectors [most, width], of which the first count() are valid.
+  View<float> numbers() { return numbers_.view(); }
+  View<const float> numbers() const { return numbers_.view(); }
+  View<int32_t> counted() { return count_.view(); }  ///< [1]: number of valid vectors
+  View<const int32_t> counted() const { return count_.view(); }
+
+  VectorList on_host(Queue& queue) const;  ///< returns a copy in host memory; waits for the queue
+
+  // The following functions require that the list is on the host.
+  int64_t count() const { return host(counted())[0]; }
+  std::span<const float> vectors() const {
+    return host(numbers()).first(static_cast<size_t>(count() * width_));
+  }
+
+ private:
+  int64_t width_ = 1;
+  Array<float> numbers_;
+  Array<int32_t> count_;
+};
+
+/// The rule by which a block is divided, and by which the number of representative tokens per span
+/// is computed.
+struct SpanTokenRule {
+  float theta = 0;  ///< quantile of the block's map that is used as threshold
+  float phi = 0;    ///< largest IoU of two spans
+  int spans = 1;    ///< largest number of spans of a block
+  int most = 1;     ///< largest number of tokens of a span
+  SpanNeighbours neighbours = SpanNeighbours::kRow;
+  float lambda = 0;  ///< the larger, the fewer tokens represent a span
+};
+
+/// Tokens of consecutive blocks of `block` tokens each. The last block may have fewer.
+struct DividedTokens {
+  int64_t tokens = 0;
+  int block = 0;
+  /// [tokens, block]: the attention of each token to the tokens of its block. Only entries up to
+  /// the diagonal are used.
+  View<const float> maps;
+  /// [tokens, heads]; empty: the attention received within the block is used.
+  View<const float> votes;
+
+  int64_t blocks() const { return (tokens + block - 1) / block; }
+  bool lies_on(Place place) const {
+    return maps.place() == place && (votes.empty() || votes.place() == place);
+  }
+  int length(int64_t b) const {
+    return static_cast<int>(std::min<int64_t>(block, tokens - b * block));
+  }
+};
+
+/// A range of blocks: [first, first + count).
+struct SomeBlocks {
+  int64_t first = 0, count = 0;
+};
+
+/// The tokens that represent the spans of several blocks. Their number is known only to operations
+/// on their device. The memory is reused between calls.
+class SpanTokens {
+ public:
+  /// The tokens of one block, on the host.
+  struct Block {
+    std::span<const int32_t> ends;    ///< per span: number of tokens up to its end
+    std::span<const int32_t> tokens;  ///< span after span; token numbers within the block
+  };
+
+  void resize(Queue& queue, int64_t blocks, int spans, int most_tokens_of_a_span) {
+    spans_ = spans;
+    most_ = most_tokens_of_a_span;
+    numbers_.resize(queue, blocks * record());
+  }
+  int spans() const { return spans_; }                      ///< largest number of spans of a block
+  int64_t most() const { return int64_t{spans_} * most_; }  ///< largest number of tokens of a block
+  /// Returns the number of values per block: its number of spans, spans() ends, and most() tokens.
+  int64_t record() const { return 1 + spans_ + most(); }
+  int64_t blocks() const { return numbers_.size() / record(); }
+  View<int32_t> numbers() { return numbers_.view(); }
+  View<const int32_t> numbers() const { return numbers_.view(); }
+
+  static Block block_of(std::span<const int32_t> record, int64_t spans);
+  View<const int32_t> records(const SomeBlocks& range) const {
+    return numbers().part(range.first * record(), range.count * record());
+  }
+  Block of(int64_t block) const {
+    return block_of(host(numbers().part(block * record(), record())), spans_);
+  }
+
+ private:
+  int spans_ = 0, most_ = 0;
+  Array<int32_t> numbers_;
+};
+
+/// Divides blocks of tokens by their maps and chooses the tokens that represent the spans. The
+/// votes of all query heads for a token are summed.
+void choose_span_tokens(Queue& queue, const DividedTokens& blocks, const SpanTokenRule& rule,
+                        SpanTokens& tokens);
+/// Writes the values of SpanTokens.
+inline const DeviceOperation<bool(const DividedTokens&, const SpanTokenRule&, View<int32_t> tokens)>
+    kChooseSpanTokens;
+
+/// Gathers the stored keys of all tokens. The keys of one token in all `lists` are concatenated. A
+/// token of block b is stored in row first + b * block + token. The result [blocks, tokens.most(),
+/// width] is stored in `memory`. Rows after a block's last token are zeros.
+View<float> gather_span_keys(Queue& queue, std::span<const PagedRows> lists, int64_t first,
+                             int block, const SpanTokens& tokens, Array<float>& memory);
+inline const DeviceOperation<bool(std::span<const PagedRows>, int64_t first, int block,
+                                  const SpanTokens&, View<float> keys)>
+    kGatherSpanKeys;
+
+/// Queries with which the index is searched. If `head` is set, the query vector of a row is the
+/// query of this head, and its dot product with a key is the unscaled attention score. Otherwise
+/// the queries of each KV head's query heads are summed, and the sums are concatenated over KV
+/// heads. The dot product is then the sum of the scores of all heads.
+struct SpanQueries {
+  View<const float> q;  ///< [rows, heads, head_dim]
+  int heads = 0, kv_heads = 0;
+  int head_dim = 0;
+  int head = -1;             ///< index of the query head; negative: all heads
+  bool sum_of_span = false;  ///< whether the queries of the tokens of a span are summed
+
+  int64_t width() const { return int64_t{head >= 0 ? 1 : kv_heads} * head_dim; }
+  bool lies_on(Place place) const { return q.place() == place; }
+};
+
+/// Sets `to` to the query vectors of the tokens of some blocks, which have `block` rows each. Row 0
+/// of the queries is the first row of the first of these blocks.
+void set_span_queries(Queue& queue, const SpanQueries& queries, int block, const SpanTokens& tokens,
+                      const SomeBlocks& blocks, VectorList& to);
+inline const DeviceOperation<bool(const SpanQueries&, int block, const SpanTokens&,
+                                  const SomeBlocks&, VectorList&)>
+    kSpanQueries;
+/// Sets `to` to the query vectors of rows [begin, end).
+void set_row_queries(Queue& queue, const SpanQueries& queries, int64_t begin, int64_t end,
+                     VectorList& to);
+inline const DeviceOperation<bool(const SpanQueries&, int64_t begin, int64_t end, VectorList&)>
+    kRowQueries;
+
+}  // namespace longhaul

@@ -1,0 +1,147 @@
+#pragma once
+// Counts the votes of many rows for few keys, and lists the spans around the chosen keys
+// (attention/methods/reattention/votes.h), in phases (block.h).
+
+#include "ops/choose/bit_phases.h"
+#include "ops/choose/select_phases.h"
+
+namespace longhaul::cuda {
+
+struct VoteTask {
+  const int32_t* votes;  ///< [cast]
+  int64_t cast;
+  int64_t numbers, k;
+  uint32_t* counters;  ///< [numbers], zeros before and after
+  uint32_t* marks;     ///< [numbers / 32, rounded up], zeros before and after
+  uint32_t* voted;     ///< [1], zero before and after
+  int32_t* found;      ///< [min(numbers, cast)]: numbers with votes, in any order
+  int32_t* rows;       ///< the result
+  int32_t* count;      ///< [1]
+};
+
+/// Counts votes [first, end).
+template <class Block>
+LH_PHASES void tally_votes(const Block& block, const VoteTask& task, int64_t first, int64_t end) {
+  block.each([&](int t) {
+    for (int64_t i = first + t; i < end; i += kBlockThreads) {
+      const int32_t vote = task.votes[i];
+      if (vote < 0 || block.add(task.counters[vote], 1) != 0) continue;
+      task.found[block.add(*task.voted, 1)] = vote;
+    }
+  });
+}
+
+LH_BOTH int bits_of(uint64_t x) {
+  int bits = 0;
+  for (; x != 0; x >>= 1) ++bits;
+  return bits;
+}
+
+struct ChoiceShared {
+  union {
+    SelectShared select;
+    BitShared bits;
+  };
+};
+
+/// Chooses the numbers with the most votes.
+template <class Block>
+LH_PHASES void choose_voted(const Block& block, ChoiceShared& s, const VoteTask& task) {
+  const int64_t voted = *task.voted, chosen = task.k < voted ? task.k : voted;
+  // Keys are ordered by more votes, then by lower number. No two keys are equal.
+  const int low = bits_of(static_cast<uint64_t>(task.numbers));
+  const auto key_of = [&](int64_t i) {
+    const int32_t number = task.found[i];
+    return uint64_t{task.counters[number]} << low | static_cast<uint64_t>(task.numbers - number);
+  };
+  uint64_t cut = chosen == 0 ? ~uint64_t{0} : 0;
+  if (0 < chosen && chosen < voted) {
+    const int bits = low + bits_of(static_cast<uint64_t>(task.cast));
+    find_boundary(block, s.select, voted, static_cast<uint32_t>(chosen), (bits + 7) / 8 * 8,
+                  key_of);
+    cut = s.select.prefix;
+  }
+  block.each([&](int t) {
+    for (int64_t i = t; i < voted; i += kBlockThreads) {
+      const int32_t number = task.found[i];
+      if (key_of(i) >= cut) block.set_bits(task.marks[number / 32], 1u << number % 32);
+      task.counters[number] = 0;
+    }
+  });
+  const int64_t words = (task.numbers + 31) / 32;
+  list_bits(
+      block, s.bits, words,
+      [&](int64_t first, uint32_t* to) {
+        for (int w = 0; w < BitShared::kEach; ++w) {
+          to[w] = first + w < words ? task.marks[first + w] : 0;
+          if (to[w] != 0) task.marks[first + w] = 0;
+        }
+      },
+      task.rows);
+  block.each([&](int t) {
+    if (t == 0) *task.count = static_cast<int32_t>(s.bits.written), *task.voted = 0;
+  });
+}
+
+struct ExpandTask {
+  const int32_t* chosen;        ///< ascending
+  const int32_t* chosen_count;  ///< number of chosen rows; null: `most`
+  int64_t most;
+  int64_t span, end, first;
+  int32_t* rows;
+  int32_t* count;  ///< [1]
+};
+
+struct ExpandShared {
+  ScanShared scan;
+  int32_t written;
+};
+
+/// Writes the rows of all spans. Each row is written once.
+template <class Block>
+LH_PHASES void expand_spans(const Block& block, ExpandShared& s, const ExpandTask& task) {
+  const int64_t chosen = task.chosen_count == nullptr ? task.most : *task.chosen_count;
+  const auto stop_of = [&](int64_t i) {  // returns the end of span i
+    const int64_t stop = task.chosen[i] - task.span / 2 + task.span;
+    return stop < task.end ? stop : task.end;
+  };
+  // Returns where span i begins after the end of the previous span.
+  const auto begin_of = [&](int64_t i) {
+    const int64_t low = task.chosen[i] - task.span / 2, before = i > 0 ? stop_of(i - 1) : 0;
+    return low > before ? low : before;
+  };
+  block.each([&](int t) {
+    if (t == 0) s.written = 0;
+  });
+  for (int64_t from = 0; from < chosen; from += kBlockThreads) {
+    block.scan(s.scan, [&](int t) {
+      if (from + t >= chosen) return 0u;
+      const int64_t rows = stop_of(from + t) - begin_of(from + t);
+      return rows > 0 ? static_cast<uint32_t>(rows) : 0u;
+    });
+    block.each([&](int t) {
+      int32_t* const out = task.rows + s.written;
+      for (uint32_t i = static_cast<uint32_t>(t); i < s.scan.all; i += kBlockThreads) {
+        int low = 0, high = kBlockThreads - 1;  // finds the last span that begins at or before i
+        while (low < high) {
+          const int middle = (low + high + 1) / 2;
+          if (s.scan.before[middle] <= i) {
+            low = middle;
+          } else {
+            high = middle - 1;
+          }
+        }
+        // Spans past the last one begin at the end, so no i belongs to them.
+        out[i] = static_cast<int32_t>(task.first + begin_of(from + low) + (i - s.scan.before[low]));
+      }
+    });
+    block.each([&](int t) {
+      if (t == 0) s.written += static_cast<int32_t>(s.scan.all);
+    });
+  }
+  block.each([&](int t) {
+    if (t == 0) *task.count = s.written;
+  });
+}
+
+}  // namespace longhaul::cuda

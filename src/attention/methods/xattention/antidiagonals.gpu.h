@@ -1,0 +1,21 @@
+#pragma once
+// The steps of choose_antidiagonal_blocks() (attention/methods/xattention/antidiagonal_blocks.h)
+// other than block_mass(), on a CUDA device.
+
+#include <span>
+
+#include "attention/methods/xattention/antidiagonal_phases.h"
+#include "ops/maps/score_scratch.gpu.h"
+
+namespace longhaul::cuda {
+
+/// Writes the rows of each group of q [groups * stride, heads, head_dim] in reverse order to out
+/// [groups, heads, stride, head_dim], in bf16. head_dim is a multiple of 8.
+void lay_out_groups(Stream stream, const float* q, int64_t groups, int stride, int heads,
+                    int head_dim, uint16_t* out);
+
+/// Chooses blocks for all tasks, which must have equal groups and grids. The scratch arrays of a
+/// task need not be initialised. `shares` is host memory.
+void choose_antidiagonals(Stream stream, std::span<AntidiagonalTask> tasks, ScoreScratch& scratch);
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,14 @@
+#pragma once
+// Row numbers of blocks on a CUDA device (block_rows.h). All addresses are device addresses.
+
+#include <cstdint>
+
+#include "ops/core/gpu/stream.h"
+
+namespace longhaul::cuda {
+
+/// Writes rows [first + count * block]: 0 to first - 1, then the rows of each block.
+void block_rows(Stream stream, int64_t first, const int32_t* blocks, int64_t count, int64_t block,
+                int64_t begin, int32_t* rows);
+
+}  // namespace longhaul::cuda
