@@ -18,20 +18,20 @@ namespace longhaul {
 struct ModelFlags {
   std::string model = default_model();
   std::vector<std::string> loras;  ///< FILE[:SCALE]
-  std::string profiles;            ///< a folder, or a known name; empty: the model's own
-  int threads = 0;                 ///< 0: every core that this process may use
+  std::string profiles;            ///< a folder or a known name; empty: the profiles of the model
+  int threads = 0;                 ///< 0: all cores that this process may use
   std::string isa;                 ///< empty: the best level of the CPU
 
   void add_to(CLI::App& app);
-  /// Adds only the flags for the model and the number of threads.
+  /// Adds only the flags for the model and for the number of threads.
   void add_model_to(CLI::App& app);
-  /// Sets threads and downloads the model if necessary. Throws UserError.
+  /// Sets the number of threads, and downloads the model if necessary. Throws UserError.
   ModelSource source() const;
-  /// Like source(); then sets kernels, calls `at_hand` and opens the model.
+  /// Calls source(), sets the kernels, calls `at_hand`, and opens the model.
   std::shared_ptr<const Engine> open(const std::function<void()>& at_hand = [] {}) const;
 };
 
-/// "bf16", "int16", "int8", "f32" or "fp8": the type of a prompt's products with weights.
+/// Returns the type of the matrix products in prefill: "bf16", "int16", "int8", "f32" or "fp8".
 const char* products_of(const SessionOptions& session);
 /// Returns the kernels in use, such as "amx, bf16 products, 2 threads".
 std::string kernels_line(const SessionOptions& session);

@@ -17,7 +17,7 @@ struct Metric {
   bool better(double difference) const { return share() ? difference > 0 : difference < 0; }
   std::string text(double value) const;            ///< "96"; "2.310"
   std::string text_with_unit(double value) const;  ///< "95.7 %"; "2.3104"
-  /// Difference in points, such as "+4" or "+0.012".
+  /// Returns a difference in points, such as "+4" or "+0.012".
   std::string difference_text(double value) const;
   /// Returns an interval such as "+1 to +7", or an empty string if there is none.
   std::string interval_text(const std::optional<Interval>& of_difference) const;

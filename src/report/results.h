@@ -74,7 +74,7 @@ class Results {
   const std::vector<int64_t>& lengths() const { return lengths_; }
   /// Returns the lengths for which the variant has a record.
   std::vector<int64_t> lengths_of(size_t variant) const;
-  /// Null if there is no cell.
+  /// Returns a cell, or null if there is none.
   const Cell* cell(size_t variant, int64_t length, size_t series) const;
   const std::map<CellKey, Cell>& cells() const { return cells_; }
   /// Returns whether a run was stopped or is still running, or whether a method lacks samples that

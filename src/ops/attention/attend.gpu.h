@@ -63,7 +63,7 @@ class Scratch {
 /// supports 512 elements, and 576 elements whose last 512 are the value
 /// (PagedRows::values_in_keys). In the latter case, the output of the first 64 elements is zero.
 bool can_attend(int head_dim, int page_rows, const KvType& type);
-/// Whether only the kernel of wide heads computes such heads.
+/// Returns whether heads of this size are computed only by the kernel for wide heads.
 inline bool is_wide(int head_dim) { return head_dim > 256; }
 
 /// Queues the tasks on `stream` and returns without waiting. Memory of each part of the call:

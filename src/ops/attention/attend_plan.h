@@ -52,7 +52,7 @@ class AttendPlan {
   /// Lengths that only the device knows. It must write them into the segments before any other
   /// kernel reads the segments.
   const std::vector<CountRecord>& counts() const { return counts_; }
-  /// The largest number of (row, head) rows and the largest number of parts in a merge.
+  /// Return the largest number of (row, head) rows and the largest number of parts in a merge.
   int most_merge_rows() const { return most_merge_rows_; }
   int most_merge_parts() const { return most_merge_parts_; }
   int64_t partial_floats() const { return partial_floats_; }

@@ -1,6 +1,6 @@
 #pragma once
-// Iteration over the (row, key) pairs of one query head for operations that differentiate
-// attention: tiles of 128 rows by up to 512 keys. Internal to ops/.
+// Iterates over the (row, key) pairs of one query head, for operations that differentiate
+// attention. Pairs are processed in tiles of 128 rows and up to 512 keys. Only for ops/.
 
 #include <cstdint>
 
@@ -9,7 +9,7 @@
 
 namespace longhaul {
 
-/// The rows of a query head lie `stride` floats apart in [tokens, heads, head_dim].
+/// The rows of a query head in an array [tokens, heads, head_dim]. Rows are `stride` floats apart.
 struct HeadRows {
   const float* data = nullptr;
   int64_t stride = 0;
@@ -36,20 +36,21 @@ class TextTiles {
   int64_t row_tiles() const { return (shape_.tokens + kRows - 1) / kRows; }
   bool without_gradient(int head, int64_t row, int64_t rows) const;
 
-  /// The softmax weights and their gradients for rows x keys; zero if a row does not see a key.
+  /// The softmax weights and their gradients for the rows and keys of a tile. Both are zero for
+  /// keys that a row does not see.
   struct Tile {
     int64_t row = 0, rows = 0, key = 0, keys = 0;
     float* weights = nullptr;    ///< [rows, keys]
     float* d_weights = nullptr;  ///< [rows, keys]
   };
 
-  /// Calls visit(tile) for all tiles of a row tile with visible pairs.
+  /// Calls visit(tile) for all tiles of a tile of rows that have visible pairs.
   template <class Visit>
   void visit(int head, int64_t row_tile, Visit&& visit) {
     const int64_t row = row_tile * kRows;
     const int64_t rows = shape_.tokens - row < kRows ? shape_.tokens - row : kRows;
     if (without_gradient(head, row, rows)) return;
-    const int64_t before = row - shape_.window + 1;  // first key of the first row's window
+    const int64_t before = row - shape_.window + 1;  // first key in the window of the first row
     const int64_t first = before > shape_.sink ? before : 0;
     for (int64_t key = 0; first > 0 && key < shape_.sink; key += kKeys) {
       visit(make(head, row, rows, key, end_of(key, shape_.sink)));

@@ -1,6 +1,6 @@
 #pragma once
-// A transposed weight matrix, for gradients: y = x W^T has dx = dy W, which is linear() of dy with
-// W^T as the weight.
+// Transposes a weight matrix for gradients. The gradient of y = x W^T with respect to x is dy W,
+// which is linear() of dy with the weight W^T.
 
 #include "base/buffer.h"
 #include "base/tensor_view.h"
@@ -10,8 +10,9 @@ namespace longhaul {
 
 class TransposedWeight {
  public:
-  /// W^T [cols, outputs] of `weight` [outputs, cols], any stored type, in `type` (F32 or BF16). The
-  /// product of the adapter `beside`, unless null, is added first. Returns view().
+  /// Sets the matrix to the transpose [cols, outputs] of `weight` [outputs, cols], in `type` (F32
+  /// or BF16), and returns view(). `weight` may have any stored type. If `beside` is not null, the
+  /// product of this adapter's matrices is added to the weight first.
   const TensorView& assign(const TensorView& weight, const LowRank* beside, DType type);
   const TensorView& view() const { return view_; }  ///< valid until the next assign()
 

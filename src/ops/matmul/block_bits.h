@@ -74,7 +74,7 @@ LH_EVERYWHERE void add_bits(const Word4& high, int bit, int to, uint32_t mask, u
   for (int i = 0; i < 4; ++i) q[i] |= rotated_left(high.w[i], (to - bit) & 31) & mask;
 }
 
-/// ORs bits 0 to 15 of `bits` into bit 4 of 16 bytes. A multiplication spreads four bits over a
+/// Copies bits 0 to 15 of `bits` to bit 4 of 16 bytes. A multiplication spreads four bits over a
 /// word.
 LH_EVERYWHERE void add_fifth_bits(uint32_t bits, uint32_t* q) {
   for (int i = 0; i < 4; ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-// Scores of docs/results for the pages that help to choose a method.
+// Measured scores of docs/results, for the pages that help to choose a method.
 
 #include <cstdint>
 #include <optional>
@@ -23,9 +23,11 @@ struct MeasuredScore {
   double dense = 0;  ///< score of dense attention on the same tasks
 };
 
-/// The measurement for a text of `tokens` tokens: of this model, or else of the larger one that was
-/// measured; with this setting of the method, or else with another one; of the longest texts that
-/// are no longer than `tokens`, or else of the shortest ones. None: the method was not measured.
+/// Returns the measurement that is most similar to a text of `tokens` tokens. It is one of this
+/// model, or of the larger measured model if this model was not measured. It is one with this
+/// setting of the method, or with another setting if there is none. Among these, it is that of the
+/// longest texts that are not longer than `tokens`, or of the shortest texts if all are longer. The
+/// result is empty if the method was not measured.
 std::optional<MeasuredScore> measured_score(const std::string& model, const std::string& attention,
                                             int64_t tokens);
 

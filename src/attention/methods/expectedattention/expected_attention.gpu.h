@@ -6,7 +6,8 @@
 
 namespace longhaul::cuda {
 
-/// All addresses are device addresses. Values are added in a fixed order.
+/// Device versions of the host operations of the same names. All addresses are device addresses.
+/// Values are added in a fixed order.
 bool add_query_moments(Stream stream, View<const float> q, int64_t rows, int heads, int head_dim,
                        QueryMoments& moments);
 bool expected_attention(Stream stream, const ExpectedQueries& queries, const PagedRows& rows,

@@ -11,7 +11,7 @@ namespace longhaul::cuda {
 /// Adds `weight` to weights[chosen[i]] for each i below `count`. No index occurs twice in `chosen`.
 void add_weight(Stream stream, const int32_t* chosen, int64_t count, float weight, float* weights);
 
-/// All addresses are device addresses.
+/// Selects the rows with the largest weights. All addresses are device addresses.
 void most_weighted(Stream stream, const PairTask& task);
 
 }  // namespace longhaul::cuda

@@ -12,8 +12,8 @@
 
 namespace longhaul::cuda {
 
-/// Distance between tokens in the staged votes. It is odd, because a warp reads the votes of 32
-/// tokens at once.
+/// Returns the distance between tokens in the staged votes. It is odd, because a warp reads the
+/// votes of 32 tokens at once.
 LH_BOTH int votes_pitch(int heads) { return heads | 1; }
 LH_BOTH bool stages_votes(const SpanTask& task) {
   return task.votes != nullptr &&

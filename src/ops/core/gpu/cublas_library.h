@@ -77,8 +77,8 @@ struct GroupedLibrary {
   int (*destroy)(lt::Handle);
   int (*set_stream)(lt::Handle, void* stream);
   int (*set_workspace)(lt::Handle, void* workspace, size_t bytes);
-  /// cublasGemmGroupedBatchedEx. The arrays of addresses (a, b and c) are in device memory, all
-  /// other arrays in host memory.
+  /// Calls cublasGemmGroupedBatchedEx. The arrays of addresses (a, b and c) are in device memory,
+  /// all other arrays in host memory.
   int (*multiply)(lt::Handle, const int* a_form, const int* b_form, const int* m, const int* n,
                   const int* k, const void* alpha, const void* const* a, int a_type, const int* lda,
                   const void* const* b, int b_type, const int* ldb, const void* beta,
