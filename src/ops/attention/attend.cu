@@ -95,6 +95,9 @@ struct Scratch::Impl {
   PageMap map{};  ///< map of the pages `mapped`
   PageRange mapped;
   int mapped_dim = 0;
+  PageMap wide_map{};  ///< map of the pages `wide_mapped`, for wide heads
+  PageRange wide_mapped;
+  int wide_dim = 0;
 
   Impl() {
     int device = 0, major = 0, minor = 0;
@@ -157,6 +160,15 @@ struct Scratch::Impl {
   }
 
   const PageMap& map_of(const PageRange& pages, int head_dim) {
+    if (is_wide(head_dim)) {
+      if (wide_mapped.base != pages.base || wide_mapped.bytes != pages.bytes ||
+          wide_dim != head_dim) {
+        wide_map = wide_page_map(pages, head_dim);
+        wide_mapped = pages;
+        wide_dim = head_dim;
+      }
+      return wide_map;
+    }
     if (mapped.base != pages.base || mapped.bytes != pages.bytes ||
         mapped.page_bytes != pages.page_bytes || mapped_dim != head_dim) {
       map = page_map(pages, head_dim, kPageRows);
@@ -246,8 +258,13 @@ void attend(CUstream_st* stream, std::span<const AttendJob> jobs, Scratch& scrat
                               call.head_dim);
   }
   if (!plan.tiles().empty()) {
-    (is_wide(call.head_dim) ? launch_attend_wide : launch_attend_tile)(
-        stream, args, records(plan.tiles(), layout.tiles), count(plan.tiles()), call.head_dim);
+    const UnitRecord* const units = records(plan.tiles(), layout.tiles);
+    if (is_wide(call.head_dim)) {
+      launch_attend_wide(stream, args, s.map_of(s.machine.pages, call.head_dim), units,
+                         count(plan.tiles()), call.head_dim);
+    } else {
+      launch_attend_tile(stream, args, units, count(plan.tiles()), call.head_dim);
+    }
   }
   if (!plan.decode().empty()) {
     launch_attend_decode(stream, args, s.decode_plan(at), plan.decode_blocks(), s.limits);

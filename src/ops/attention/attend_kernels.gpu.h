@@ -92,9 +92,10 @@ struct DeviceLimits {
 void launch_attend_tile(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units,
                         int count, int head_dim);
 /// Launches the kernel for heads for which is_wide() is true (attend.gpu.h). Units have at most
-/// kWideUnitRows rows.
-void launch_attend_wide(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units,
-                        int count, int head_dim);
+/// kWideUnitRows rows. `pages` has no base if the copy engine cannot read the pages
+/// (wide_page_map()).
+void launch_attend_wide(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
+                        const UnitRecord* units, int count, int head_dim);
 void launch_attend_tile_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
                              const UnitRecord* units, int count, int head_dim);
 /// Like launch_attend_tile_sm90(), for segments with masks (SegmentRecord::masks).

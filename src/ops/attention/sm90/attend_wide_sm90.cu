@@ -41,16 +41,26 @@ struct WideShared {
   int32_t offsets[2][kWideKeys];
   TileInfo info[4];          ///< tile i is in info[i % 4]
   const std::byte* page[4];  ///< its page, unless rows are listed
+  int box[4];                ///< number of its page in the map; -1: threads load the tile
+  uint64_t full[2];          ///< the copy engine has filled a tile's memory
   UnitRecord unit;
   alignas(TileWalk) std::byte walk[sizeof(TileWalk)];  ///< used by the walking thread
 
   /// Finds the next tile of the walk. The page is read two tiles ahead, because all threads would
   /// wait for it.
-  __device__ __forceinline__ void advance(int tile) {
+  __device__ __forceinline__ void advance(int tile, const PageMap& pages) {
     const TileInfo next = next_tile<kWideKeys>(*reinterpret_cast<TileWalk*>(walk));
     info[tile % 4] = next;
+    box[tile % 4] = -1;
     if (next.segment == nullptr || lists_rows(*next.segment)) return;
-    page[tile % 4] = page_of(*next.segment, next.slot / kPageRows);
+    const SegmentRecord& s = *next.segment;
+    const std::byte* const at = page_of(s, next.slot / kPageRows);
+    page[tile % 4] = at;
+    // The copy engine would also read slots without a key.
+    const bool whole = next.slot >= s.shift && next.slot + kWideKeys <= s.shift + s.count;
+    const bool plain = s.key_type == PageType::kBF16 && s.value_type == PageType::kBF16;
+    if (pages.base == nullptr || !whole || !plain || at < pages.base) return;
+    box[tile % 4] = static_cast<int>((at - pages.base) >> 8);
   }
 };
 
@@ -281,7 +291,8 @@ __device__ __forceinline__ bool sees_all(const TileInfo& info, const int32_t* of
 
 template <int D>
 __global__ void __launch_bounds__(kWideThreads, 1)
-    attend_wide(const __grid_constant__ AttendArgs a, const UnitRecord* units) {
+    attend_wide(const __grid_constant__ AttendArgs a, const __grid_constant__ PageMap pages,
+                const UnitRecord* units) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using F = WideForm<D>;
   extern __shared__ uint8_t memory[];
@@ -298,29 +309,44 @@ __global__ void __launch_bounds__(kWideThreads, 1)
   if (walks) {
     shared.unit = units[blockIdx.x];
     new (shared.walk) TileWalk(a.segments, shared.unit, kWideKeys);
-    shared.advance(0);
-    shared.advance(1);
+    shared.advance(0, pages);
+    shared.advance(1, pages);
+    barrier_init(shared_address(&shared.full[0]), 1);
+    barrier_init(shared_address(&shared.full[1]), 1);
+    barriers_are_made();
   }
   __syncthreads();
   // Each call begins a group of copies, which may be empty.
-  const auto load_keys = [&](int number) {
+  const auto load = [&](int number, bool of_values, int to) {
     const TileInfo& tile = shared.info[number % 4];
     if (tile.segment != nullptr) {
-      load_wide<D>(*tile.segment, tile.slot, shared.page[number % 4], false,
-                   tiles[F::kLatent ? number % 2 : 0]);
-      if (thread < kWideKeys) {
+      if (shared.box[number % 4] < 0) {
+        load_wide<D>(*tile.segment, tile.slot, shared.page[number % 4], of_values, tiles[to]);
+      } else if (walks) {
+        const uint32_t full = shared_address(&shared.full[to]);
+        barrier_expect(full, F::kTileBytes);
+#pragma unroll 1
+        for (int h = 0; h < D / 64; ++h) {
+          copy_box(tiles[to] + h * kColumnBytes, &pages.map, 64 * h, of_values ? kPageRows : 0,
+                   shared.box[number % 4], full);
+        }
+      }
+      if (!of_values && thread < kWideKeys) {
         shared.offsets[number % 2][thread] =
             key_offset(*tile.segment, tile.slot + thread, unit.row_position);
       }
     }
     commit_copies();
   };
-  [[maybe_unused]] const auto load_values = [&](int number) {
-    const TileInfo& tile = shared.info[number % 4];
-    if (tile.segment != nullptr) {
-      load_wide<D>(*tile.segment, tile.slot, shared.page[number % 4], true, tiles[1]);
-    }
-    commit_copies();
+  const auto load_keys = [&](int number) { load(number, false, F::kLatent ? number % 2 : 0); };
+  [[maybe_unused]] const auto load_values = [&](int number) { load(number, true, 1); };
+  uint32_t phases = 0;  // bit n: phase of shared.full[n]
+  const auto await = [&](int number, int to) {
+    wait_copies<F::kLatent ? 0 : 1>();
+    publish_to_engines();
+    if (shared.box[number % 4] < 0) return;
+    barrier_wait(shared_address(&shared.full[to]), phases >> to & 1);
+    phases ^= 1u << to;
   };
   WideRows rows;
 #pragma unroll
@@ -337,11 +363,10 @@ __global__ void __launch_bounds__(kWideThreads, 1)
       loaded = info.queries;
       load_wide_queries<D>(a, loaded, unit, queries);
     }
-    wait_copies<F::kLatent ? 0 : 1>();
-    publish_to_engines();
+    await(i, F::kLatent ? i % 2 : 0);
     __syncthreads();  // barrier: the keys have arrived, and the previous tile has been multiplied
     if constexpr (F::kLatent) load_keys(i + 1);
-    if (walks) shared.advance(i + 2);
+    if (walks) shared.advance(i + 2, pages);
     if (info.rotate) {
       // The values of latent rows lie behind the numbers that rotate.
       rotate_wide(a.rotations, keys, offsets, unit.row_position);
@@ -359,8 +384,7 @@ __global__ void __launch_bounds__(kWideThreads, 1)
     if (!all) rows.mask(info, offsets, flat, unit.head_count);
     rows.soften(a.logits);
     if constexpr (!F::kLatent) {
-      wait_copies<1>();
-      publish_to_engines();
+      await(i, 1);
       __syncthreads();  // barrier: the values have arrived
     }
     rows.multiply_values(values + (F::kSkipped + group * kWarpgroupColumns) / 64 * kColumnBytes);
@@ -376,22 +400,23 @@ __global__ void __launch_bounds__(kWideThreads, 1)
 }
 
 template <int D>
-void launch_wide(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units, int count) {
+void launch_wide(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
+                 const UnitRecord* units, int count) {
   constexpr int kBytes = sizeof(WideShared<D>) + 1024;
   static_assert(kBytes <= 227 * 1024);
   const auto kernel = attend_wide<D>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
         "shared memory of attend_wide");
   launch_early(stream, "attend_wide", kernel, static_cast<unsigned>(count), kWideThreads, kBytes,
-               args, units);
+               args, pages, units);
 }
 
 }  // namespace
 
-void launch_attend_wide(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units,
-                        int count, int head_dim) {
+void launch_attend_wide(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
+                        const UnitRecord* units, int count, int head_dim) {
   LH_ASSERT(head_dim == 512 || head_dim == 576);
-  (head_dim == 512 ? launch_wide<512> : launch_wide<576>)(stream, args, units, count);
+  (head_dim == 512 ? launch_wide<512> : launch_wide<576>)(stream, args, pages, units, count);
 }
 
 }  // namespace longhaul::cuda
