@@ -3,11 +3,11 @@
 // (multi-head latent attention). A thread block computes 64 (row, head) rows. All query heads of
 // latent attention share a row of keys, so a tile of 64 keys is read once for up to 64 heads.
 //
-// Two warpgroups multiply the queries by all keys of a tile, and each computes 256 columns of the
-// output. Queries and keys lie in shared memory in the 128-byte swizzle: groups of 64 columns, in
-// each of which a row has 128 bytes. While a latent tile is multiplied, the next one is loaded.
-// With 512 elements the two tiles in memory are the keys and the values; keys load while values are
-// multiplied, and values while keys are.
+// Two warpgroups multiply the queries by 32 keys of a tile each, exchange the weights in shared
+// memory, and compute 256 columns of the output each. Queries and keys lie in shared memory in the
+// 128-byte swizzle: groups of 64 columns, in each of which a row has 128 bytes. While a latent tile
+// is multiplied, the next one is loaded. With 512 elements the two tiles in memory are the keys and
+// the values; keys load while values are multiplied, and values while keys are.
 
 #include <new>
 
@@ -22,8 +22,9 @@ namespace {
 
 constexpr int kWideThreads = 256;
 constexpr int kWideKeys = kTileKeys;
-constexpr int kWideValues = 512;        ///< columns of the output that are computed
-constexpr int kColumnBytes = 64 * 128;  ///< 64 columns of 64 rows
+constexpr int kOwnKeys = kWideKeys / 2;  ///< keys of a tile whose weights a warpgroup computes
+constexpr int kWideValues = 512;         ///< columns of the output that are computed
+constexpr int kColumnBytes = 64 * 128;   ///< 64 columns of 64 rows
 constexpr int kWarpgroupColumns = kWideValues / 2;
 
 template <int D>
@@ -38,6 +39,8 @@ template <int D>
 struct WideShared {
   uint8_t queries[WideForm<D>::kTileBytes];
   uint8_t tiles[2][WideForm<D>::kTileBytes];
+  uint8_t weights[kColumnBytes];  ///< bf16 [64 rows, 64 keys] in the swizzle
+  float tops[2][64];              ///< largest logits or denominators of each warpgroup's keys
   int32_t offsets[2][kWideKeys];
   TileInfo info[4];          ///< tile i is in info[i % 4]
   const std::byte* page[4];  ///< its page, unless rows are listed
@@ -169,10 +172,11 @@ __device__ __forceinline__ void rotate_wide(const RotationTable& table, uint32_t
 /// 64 (row, head) rows in a warpgroup, with its columns of the output. A lane holds rows `flat` and
 /// flat + 8.
 struct WideRows {
-  float o[kWarpgroupColumns / 2], s[kWideKeys / 2];
+  float o[kWarpgroupColumns / 2], s[kOwnKeys / 2];
   uint32_t p[kWideKeys / 4];
   float top[2] = {-INFINITY, -INFINITY}, sum[2] = {0, 0};
 
+  /// `keys`: the warpgroup's first key of the tile.
   template <int D>
   __device__ __forceinline__ void multiply_keys(uint32_t queries, uint32_t keys) {
     const uint64_t row = matrix_at(queries, 16, 1024), key = matrix_at(keys, 16, 1024);
@@ -200,15 +204,16 @@ struct WideRows {
   __device__ __forceinline__ void bend(float factor) {
     if (factor == 0) return;
 #pragma unroll
-    for (int i = 0; i < kWideKeys / 2; ++i) s[i] = tanh_of(s[i] * factor);
+    for (int i = 0; i < kOwnKeys / 2; ++i) s[i] = tanh_of(s[i] * factor);
   }
 
-  /// Sets the logits of keys that a row does not see to -infinity.
+  /// Sets the logits of keys that a row does not see to -infinity. `offsets`: of the warpgroup's
+  /// keys.
   __device__ __forceinline__ void mask(const TileInfo& info, const int32_t* offsets, int flat,
                                        int heads) {
     const int row[2] = {flat / heads, (flat + 8) / heads};
 #pragma unroll
-    for (int i = 0; i < kWideKeys / 8; ++i) {
+    for (int i = 0; i < kOwnKeys / 8; ++i) {
 #pragma unroll
       for (int j = 0; j < 2; ++j) {
         const int32_t offset = offsets[8 * i + 2 * (threadIdx.x % 4) + j];
@@ -220,38 +225,67 @@ struct WideRows {
     }
   }
 
-  /// Converts logits to weights, and scales the earlier sums to match them.
-  __device__ __forceinline__ void soften(LogitForm logits) {
-    float shrink[2];
+  /// Writes the largest logits of the warpgroup's keys to `tops` [64].
+  __device__ __forceinline__ void tell_tops(float* tops, int flat) const {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      float best = top[h];
+      float best = -INFINITY;
 #pragma unroll
-      for (int i = 0; i < kWideKeys / 8; ++i) {
+      for (int i = 0; i < kOwnKeys / 8; ++i) {
         best = fmaxf(best, fmaxf(s[4 * i + 2 * h], s[4 * i + 2 * h + 1]));
       }
       best = fmaxf(best, __shfl_xor_sync(~0u, best, 1));
       best = fmaxf(best, __shfl_xor_sync(~0u, best, 2));
-      const float safe = best == -INFINITY ? 0.0f : best * logits.scale;
-      shrink[h] = exp2_of(top[h] * logits.scale - safe);
+      if (threadIdx.x % 4 == 0) tops[flat + 8 * h] = best;
+    }
+  }
+
+  /// Converts logits to weights, with the largest logits of both warpgroups' keys, and writes them
+  /// to shared memory. Scales the earlier sums to match them.
+  __device__ __forceinline__ void soften(float scale, const float (*tops)[64], int flat, int group,
+                                         uint32_t weights) {
+    float shrink[2];
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int row = flat + 8 * h;
+      const float best = fmaxf(top[h], fmaxf(tops[0][row], tops[1][row]));
+      const float safe = best == -INFINITY ? 0.0f : best * scale;
+      shrink[h] = exp2_of(top[h] * scale - safe);
       top[h] = best;
       float added = 0;
+      const uint32_t to = weights + row * 128 + threadIdx.x % 4 * 4;
 #pragma unroll
-      for (int i = 0; i < kWideKeys / 8; ++i) {
-#pragma unroll
-        for (int j = 4 * i + 2 * h; j < 4 * i + 2 * h + 2; ++j) {
-          s[j] = exp2_of(s[j] * logits.scale - safe);
-          added += s[j];
-        }
+      for (int i = 0; i < kOwnKeys / 8; ++i) {
+        const float a = exp2_of(s[4 * i + 2 * h] * scale - safe);
+        const float b = exp2_of(s[4 * i + 2 * h + 1] * scale - safe);
+        added += a + b;
+        const uint32_t chunk = static_cast<uint32_t>(kOwnKeys / 8 * group + i);
+        asm volatile("st.shared.b32 [%0], %1;" ::"r"(to + (chunk ^ row % 8) * 16),
+                     "r"(bf16_pair(a, b))
+                     : "memory");
       }
       sum[h] = sum[h] * shrink[h] + added;
     }
-#pragma unroll
-    for (int i = 0; i < kWideKeys / 4; ++i) p[i] = bf16_pair(s[2 * i], s[2 * i + 1]);
     // Most tiles change no row's largest logit.
     if (__all_sync(~0u, shrink[0] == 1 && shrink[1] == 1)) return;
 #pragma unroll
     for (int k = 0; k < kWarpgroupColumns / 2; ++k) o[k] *= shrink[(k >> 1) & 1];
+  }
+
+  /// Loads the weights of all keys of the tile.
+  __device__ __forceinline__ void load_weights(uint32_t weights) { load_rows<64>(p, weights, 0); }
+
+  /// Sums the denominators over all keys. `sums` is shared memory.
+  __device__ __forceinline__ void add_sums(float (*sums)[64], int flat, int group) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      sum[h] += __shfl_xor_sync(~0u, sum[h], 1);
+      sum[h] += __shfl_xor_sync(~0u, sum[h], 2);
+      if (threadIdx.x % 4 == 0) sums[group][flat + 8 * h] = sum[h];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int h = 0; h < 2; ++h) sum[h] = sums[0][flat + 8 * h] + sums[1][flat + 8 * h];
   }
 
   template <int D>
@@ -261,8 +295,6 @@ struct WideRows {
     constexpr int kSkipped = WideForm<D>::kSkipped;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      sum[h] += __shfl_xor_sync(~0u, sum[h], 1);
-      sum[h] += __shfl_xor_sync(~0u, sum[h], 2);
       const int f = flat + 8 * h;
       if (f >= flat_rows) continue;
       const RowPlace to = place_of(a, unit, f, D);
@@ -304,6 +336,7 @@ __global__ void __launch_bounds__(kWideThreads, 1)
   // The second warpgroup may begin a tile later than the first, so one of its threads walks.
   const bool walks = thread == 128;
   const uint32_t queries = shared_address(shared.queries);
+  const uint32_t weights = shared_address(shared.weights);
   const uint32_t tiles[2] = {shared_address(shared.tiles[0]), shared_address(shared.tiles[1])};
   await_turn();
   if (walks) {
@@ -373,20 +406,19 @@ __global__ void __launch_bounds__(kWideThreads, 1)
       publish_to_engines();
       __syncthreads();
     }
-    rows.multiply_keys<D>(queries, keys);
+    __syncwarp();  // one thread has walked
+    rows.multiply_keys<D>(queries, keys + group * kOwnKeys * 128);
     wgmma_wait<0>();
     const bool all = sees_all(info, offsets, unit.row_count - 1);
-    if constexpr (!F::kLatent) {
-      __syncthreads();  // barrier: the keys have been multiplied
-      load_keys(i + 1);
-    }
     rows.bend(a.logits.bend);  // before the mask, whose -infinity it would bend too
-    if (!all) rows.mask(info, offsets, flat, unit.head_count);
-    rows.soften(a.logits);
-    if constexpr (!F::kLatent) {
-      await(i, 1);
-      __syncthreads();  // barrier: the values have arrived
-    }
+    if (!all) rows.mask(info, offsets + group * kOwnKeys, flat, unit.head_count);
+    rows.tell_tops(shared.tops[group], flat);
+    __syncthreads();  // barrier: the keys have been multiplied and the largest logits written
+    if constexpr (!F::kLatent) load_keys(i + 1);
+    rows.soften(a.logits.scale, shared.tops, flat, group, weights);
+    if constexpr (!F::kLatent) await(i, 1);
+    __syncthreads();  // barrier: the weights are written, and the values have arrived
+    rows.load_weights(weights);
     rows.multiply_values(values + (F::kSkipped + group * kWarpgroupColumns) / 64 * kColumnBytes);
     wgmma_wait<0>();
     if constexpr (!F::kLatent) {
@@ -395,6 +427,8 @@ __global__ void __launch_bounds__(kWideThreads, 1)
     }
   }
   wait_copies<0>();
+  __syncthreads();  // barrier: the largest logits have been read
+  rows.add_sums(shared.tops, flat, group);
   rows.write<D>(a, unit, flat, group);
 #endif
 }
