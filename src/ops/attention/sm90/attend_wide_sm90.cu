@@ -375,9 +375,10 @@ __global__ void __launch_bounds__(kWideThreads, 1)
   [[maybe_unused]] const auto load_values = [&](int number) { load(number, true, 1); };
   uint32_t phases = 0;  // bit n: phase of shared.full[n]
   const auto await = [&](int number, int to) {
-    wait_copies<F::kLatent ? 0 : 1>();
-    publish_to_engines();
-    if (shared.box[number % 4] < 0) return;
+    if (shared.box[number % 4] < 0) {
+      wait_copies<F::kLatent ? 0 : 1>();
+      return publish_to_engines();
+    }
     barrier_wait(shared_address(&shared.full[to]), phases >> to & 1);
     phases ^= 1u << to;
   };
@@ -395,6 +396,7 @@ __global__ void __launch_bounds__(kWideThreads, 1)
       if (i > 0) __syncthreads();  // barrier: the previous form has been multiplied
       loaded = info.queries;
       load_wide_queries<D>(a, loaded, unit, queries);
+      publish_to_engines();
     }
     await(i, F::kLatent ? i % 2 : 0);
     __syncthreads();  // barrier: the keys have arrived, and the previous tile has been multiplied
