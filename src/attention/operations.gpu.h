@@ -1,6 +1,7 @@
 #pragma once
-// The methods whose operations a GPU implements. methods/NAME/NAME.gpu.cc defines implement_NAME(),
-// which sets the implementations in the queue's table (GpuQueue::implement()).
+// Declares one function for each method whose operations a GPU implements. methods/NAME/NAME.gpu.cc
+// defines implement_NAME(). It sets the implementations in the queue's table
+// (GpuQueue::implement()).
 
 #include "ops/core/gpu/gpu_queue.gpu.h"
 

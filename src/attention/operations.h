@@ -1,10 +1,10 @@
 #pragma once
-// Operations that belong to one attention method. They lie in the method's folder
-// (methods/NAME/), beside the method.
+// Registers the operations that belong to single attention methods. They are in the folder of the
+// method (methods/NAME/).
 
 namespace longhaul {
 
-/// Lets every device that is opened later implement the operations of single methods. The registry
+/// Makes every device that is opened later implement the operations of single methods. The registry
 /// of methods calls it when the program starts.
 void add_method_operations();
 

@@ -1,7 +1,7 @@
 #pragma once
-// For readers of files that options name, with a value for every layer and head. The readers throw
-// UserError with the option, the file, the place in it and the problem: an invalid value, or a
-// number of layers or heads that differs from the model's.
+// Helpers for reading files that options name and that have a value for every layer and head. The
+// readers throw UserError with the option, the file, the place in it and the problem. The problem
+// is an invalid value, or a number of layers or heads that differs from the model's.
 
 #include <fmt/format.h>
 
@@ -14,8 +14,9 @@
 
 namespace longhaul {
 
-/// Returns use(), for the file named by option `key`. UserErrors from use() begin with the file's
-/// name; this function puts the option before it: "--attention duo: gates=heads.tsv: ...".
+/// Returns use(), which reads the file that option `key` names. A UserError of use() begins with
+/// the name of the file. This function puts the option before it: "--attention duo:
+/// gates=heads.tsv: ...".
 inline auto with_option(std::string_view method, std::string_view key, auto use) {
   try {
     return use();
@@ -24,8 +25,8 @@ inline auto with_option(std::string_view method, std::string_view key, auto use)
   }
 }
 
-/// Calls use(layer, entry, where) for the entry of every layer and head in `table`. A layer's heads
-/// are a list, or an object keyed by head number.
+/// Calls use(layer, entry, where) for the entry of every layer and head in `table`. The heads of a
+/// layer are a list, or an object whose keys are head numbers.
 inline void each_head(const nlohmann::json& table, const std::string& file, int layers, int heads,
                       auto use) {
   if (!table.is_array() || table.size() != static_cast<size_t>(layers)) {
@@ -48,7 +49,7 @@ inline void each_head(const nlohmann::json& table, const std::string& file, int 
   }
 }
 
-/// A number from 0 to `most`.
+/// Returns the value, which must be a number from 0 to `most`. Throws UserError otherwise.
 template <class Number>
 Number number_of(const nlohmann::json& value, Number most, const std::string& where) {
   const bool fits = std::is_integral_v<Number> ? value.is_number_integer() : value.is_number();

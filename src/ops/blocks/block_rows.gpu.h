@@ -1,5 +1,5 @@
 #pragma once
-// Row numbers of blocks on a CUDA device (block_rows.h). All addresses are device addresses.
+// block_rows() of block_rows.h on a CUDA device. All addresses are device addresses.
 
 #include <cstdint>
 
@@ -7,7 +7,7 @@
 
 namespace longhaul::cuda {
 
-/// Writes rows [first + count * block]: 0 to first - 1, then the rows of each block.
+/// Writes first + count * block row numbers: 0 to first - 1, then the rows of each block.
 void block_rows(Stream stream, int64_t first, const int32_t* blocks, int64_t count, int64_t block,
                 int64_t begin, int32_t* rows);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Stores index vectors in device memory (key_vectors.h).
+// Stores vectors of an index in device memory (key_vectors.h).
 
 #include <cstdint>
 
@@ -8,8 +8,9 @@
 
 namespace longhaul::cuda {
 
-/// Stores `count` values as `type`: F32, BF16, or Q4_0 (`count` is then a multiple of 32). `to` is
-/// aligned to the type's values, for Q4_0 to 2 bytes. Returns false for other types.
+/// Converts `count` values to `type` and stores them. The type is F32, BF16 or Q4_0. For Q4_0,
+/// `count` is a multiple of 32, and `to` is aligned to 2 bytes. For other types, `to` is aligned to
+/// the size of an element. Returns false if the type is not supported.
 bool store_vectors(Stream stream, const float* x, int64_t count, DType type, uint8_t* to);
 
 }  // namespace longhaul::cuda

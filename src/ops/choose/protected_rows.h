@@ -1,5 +1,5 @@
 #pragma once
-// Helpers of selections that keep the ends of a list (select_rows.h), on the host.
+// Helpers for selections that keep the first and last rows of a list (select_rows.h), on the host.
 
 #include <algorithm>
 #include <limits>
@@ -13,21 +13,21 @@ inline constexpr int64_t kMostListRows = std::numeric_limits<int32_t>::max() - 1
 
 inline void check_ends(const RowsToKeep& keep) { LH_ASSERT(keep.first >= 0 && keep.last >= 0); }
 
-/// Returns all rows of a list.
+/// Returns the numbers of all rows of a list.
 inline RowList all_rows(Queue& queue, int64_t rows, RowSelection& selection) {
   const View<int32_t> all = selection.rows.resize(queue, rows);
   std::iota(host(all).begin(), host(all).end(), 0);
   return {all, {}};
 }
 
-/// The scores between the ends of a list; empty if the ends meet.
+/// Returns the scores between the ends of a list. The result is empty if the ends meet.
 inline std::span<const float> middle_of(View<const float> scores, const RowsToKeep& keep) {
   const int64_t rows = scores.size(), between = rows - keep.first - keep.last;
   return between <= 0 ? std::span<const float>() : host(scores.part(keep.first, between));
 }
 
-/// Combines the ends of a list with the selection between them. `choose(out)` writes row numbers
-/// and returns their count, at most `most`.
+/// Returns the ends of a list combined with the rows that are selected between them. `choose(out)`
+/// writes the numbers of these rows, at most `most`, and returns their count.
 template <class Choose>
 RowList with_ends(Queue& queue, int64_t rows, int64_t most, const RowsToKeep& keep,
                   RowSelection& selection, Choose&& choose) {

@@ -1,5 +1,5 @@
 #pragma once
-// Allocation of a shared budget (allocation_phases.h) on a CUDA device. All addresses are device
+// Allocates a shared budget (allocation_phases.h) on a CUDA device. All addresses are device
 // addresses.
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace longhaul::cuda {
 
-/// Uses one thread block for all lists; sets task.lists.
+/// Starts one thread block for all lists. The function sets task.lists.
 void allocate_rows(Stream stream, BudgetTask task, std::span<const BudgetList> lists,
                    ScoreScratch& scratch);
 

@@ -9,7 +9,7 @@
 
 namespace longhaul {
 
-/// Memory of the selection from one list, reused from call to call.
+/// Buffers of the selection from one list, reused between calls.
 struct SharedSelection : RowSelection {
   ScoreThreshold<float> guaranteed;  ///< scratch
 };
@@ -31,9 +31,9 @@ struct SharedBudget {
   std::span<const View<const float>> scores;
   RowsToKeep ends;  ///< numbers of first and last rows that every list keeps
   int64_t guaranteed = 0;
-  int64_t left = 0;                     ///< rows kept in all lists, beyond guaranteed ones and ends
-  View<float> scratch;                  ///< one value for every row between the ends
-  std::span<const View<int32_t>> rows;  ///< each with room for all rows that may be kept
+  int64_t left = 0;     ///< number of rows that all lists keep in addition to the guaranteed ones
+  View<float> scratch;  ///< one value for each row between the protected ends
+  std::span<const View<int32_t>> rows;  ///< per list: room for all rows that may be kept
   View<int32_t> counts;                 ///< [lists]
 
   bool lies_on(Place place) const { return longhaul::lies_on(place, scores); }

@@ -1,12 +1,12 @@
 #pragma once
-// Allocation of a budget that lists share (allocate_rows.h), by one thread block in phases
+// Allocates a budget that lists share (allocate_rows.h). One thread block runs the code in phases
 // (block.h).
 
 #include "ops/choose/threshold_phases.h"
 
 namespace longhaul::cuda {
 
-/// A list that shares a budget with others.
+/// A list that shares a budget with other lists.
 struct BudgetList {
   const float* scores;
   int64_t rows;
@@ -18,9 +18,10 @@ struct BudgetTask {
   const BudgetList* lists;
   int32_t list_count;
   int64_t first, last,
-      guaranteed;   ///< rows that every list keeps: first ones, last ones, best ones
-  int64_t left;     ///< budget for the best remaining rows over all lists; less than their number
-  uint32_t* ranks;  ///< scratch: ranks of the rows between the ends, over all lists
+      guaranteed;  ///< numbers of first, last and best rows that every list keeps
+  /// Number of further rows to keep over all lists; less than the number of remaining rows.
+  int64_t left;
+  uint32_t* ranks;  ///< scratch: order keys of the rows between the ends, over all lists
 };
 
 LH_BOTH int64_t between_ends(const BudgetTask& task, const BudgetList& list) {
@@ -28,7 +29,8 @@ LH_BOTH int64_t between_ends(const BudgetTask& task, const BudgetList& list) {
   return between > 0 ? between : 0;
 }
 
-/// Rows that a list keeps anyway get rank 0, which no number's key has.
+/// Allocates the budget. Rows that a list keeps in any case get rank 0, which is not the key of any
+/// number.
 template <class Block>
 LH_PHASES void allocate_rows(const Block& block, SelectShared& s, const BudgetTask& task) {
   int64_t between = 0;

@@ -8,7 +8,7 @@
 
 namespace longhaul::cuda {
 
-/// Uses one thread block per list.
+/// Starts one thread block per list.
 void judge_rules(Stream stream, std::span<const RuleTask> lists, ScoreScratch& scratch);
 
 }  // namespace longhaul::cuda

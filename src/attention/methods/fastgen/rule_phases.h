@@ -1,6 +1,6 @@
 #pragma once
-// FastGen's rules for the rows of a list (hybrid_rules.h), evaluated by one thread block in phases
-// (block.h).
+// Applies FastGen's rules to the rows of a list (hybrid_rules.h). One thread block runs the code in
+// phases (block.h).
 
 #include "ops/choose/threshold_phases.h"
 
@@ -8,16 +8,19 @@ namespace longhaul::cuda {
 
 struct RuleTask {
   const float *attention, *recent;  ///< [rows]
-  const int32_t* tokens;  ///< token of each of the first `listed` rows; later: row + behind
+  const int32_t* tokens;  ///< tokens of the first `listed` rows; a later row has token row + behind
   int64_t listed, behind;
-  const uint8_t* classes;  ///< per token below `known`: 0 ordinary, 1 special, 2 punctuation
+  /// Class of each token below `known`: 0 ordinary, 1 special, 2 punctuation.
+  const uint8_t* classes;
   int64_t known;
   int64_t rows, begin, end, global;
-  int64_t heavy, window;  ///< rows that the third rule adds; last rows that the fourth rule adds
-  double enough;          ///< share that a rule must hold
-  int32_t rule;      ///< 0 to 3; below 0: the cheapest rule that holds enough, or 4 if none does
-  int32_t* verdict;  ///< [2]: the rule and its number of rows; null: the rows are written
-  int32_t* out;      ///< the rows that the given rule keeps
+  /// Number of rows that rule kHeavy adds, and number of last rows that kWindow adds.
+  int64_t heavy, window;
+  double enough;  ///< attention that the rows of a rule must have received
+  int32_t rule;   ///< 0 to 3; negative: the first rule that holds `enough`, or 4 if there is none
+  /// [2]: receives the rule and its number of rows; null: the rows are written to `out`.
+  int32_t* verdict;
+  int32_t* out;  ///< the rows that the given rule keeps
 };
 
 struct RuleShared {
@@ -55,13 +58,13 @@ class RuleJudgement {
   LH_PHASES int64_t token_of(int64_t row) const {
     return row < task_.listed ? task_.tokens[row] : row + task_.behind;
   }
-  /// Returns whether a rule keeps the row because of its token's class.
+  /// Returns whether the rule keeps the row because of its token's class.
   LH_PHASES bool by_class(int64_t row, bool punctuation) const {
     const int64_t token = token_of(row);
     const int is = token < task_.known ? task_.classes[token] : 0;
     return token < task_.global || is == 1 || (punctuation && is == 2);
   }
-  /// Key of the average attention over the rows that could see the key.
+  /// Returns the key of the average attention that a row received from the rows that could see it.
   LH_PHASES uint32_t average_key(int64_t row) const {
     if (by_class(row, true)) return order_key(-1.0f);
     const int64_t token = token_of(row), from = token > task_.begin ? token : task_.begin;

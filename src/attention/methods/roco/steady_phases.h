@@ -1,5 +1,6 @@
 #pragma once
-// RoCo's steadiest rows of a list (steady_scores.h), found by one thread block in phases (block.h).
+// Finds the steadiest rows of a list for RoCo (steady_scores.h). One thread block runs the code in
+// phases (block.h).
 
 #include <cmath>
 
@@ -15,13 +16,14 @@ struct SteadyTask {
 
 LH_BOTH double square_of(double x) {
 #ifdef __CUDA_ARCH__
-  return __dmul_rn(x, x);  // rounds the product separately (no fma), as the host does
+  return __dmul_rn(x, x);  // rounds the product separately (no fma), as the host code does
 #else
   return x * x;
 #endif
 }
 
-/// Variances below the rounding error count as zero; see attention/methods/roco/steady_scores.cc.
+/// Returns the variance of the attention that a row received. A variance below the rounding error
+/// counts as zero (attention/methods/roco/steady_scores.cc).
 LH_BOTH float steadiness_of(float sum, float square, float seen) {
   const double mean = static_cast<double>(sum / seen);
   const double variance = static_cast<double>(square / seen) - square_of(mean);

@@ -12,10 +12,11 @@ struct SeenColumn {
   float* numbers;
   int64_t count;
 };
-/// For every column, adds to numbers[i] how many of the last `rows` rows see row i of `count` rows.
+/// Adds to element i of every column the number of query rows that see key i. The query rows are
+/// the last `rows` of the column's `count` rows, and visibility is causal.
 void add_seen(Stream stream, int64_t rows, std::span<const SeenColumn> columns);
 
-/// Uses one thread block per list.
+/// Starts one thread block per list.
 void steady_scores(Stream stream, std::span<const SteadyTask> lists, ScoreScratch& scratch);
 
 }  // namespace longhaul::cuda
