@@ -3,6 +3,9 @@
 
     tools/make_plain_random_gguf.py 8b.gguf
     tools/make_plain_random_gguf.py --layers 2 --vocabulary 1024 small.gguf
+    tools/make_plain_random_gguf.py --holes 8b_shape.gguf
+
+With --holes the matrices are holes of the file, which take no disk: for measurements that only need a shape.
 """
 import argparse
 import os
@@ -84,6 +87,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--layers", type=int, default=32)
     parser.add_argument("--vocabulary", type=int, default=128256)
+    parser.add_argument("--holes", action="store_true")
     parser.add_argument("output")
     options = parser.parse_args()
     rng = random.Random(1)
@@ -107,12 +111,16 @@ def main() -> None:
             if not rows:
                 out.write(struct.pack("<f", 1.0) * columns)
                 left = 0
+            if options.holes:
+                out.seek(left, os.SEEK_CUR)
+                left = 0
             while left > 0:
                 some = min(left, len(pool) - turned)
                 out.write(memoryview(pool)[turned:turned + some])
                 turned = (turned + some) % len(pool)
                 left -= some
             out.write(bytes(padding))
+        out.truncate()  # a hole may end the file
     print(f"{options.output}: {os.path.getsize(options.output) / 2**20:.1f} MiB")
 
 

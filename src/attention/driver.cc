@@ -110,8 +110,8 @@ std::vector<Pass> AttentionDriver::prepare(const PromptFacts& prompt) {
 
 void AttentionDriver::begin(LayerStep& step) {
   tokens_ = step.begin + step.rows;
-  queue_ = *step.queue;
-  ask_plans(step.layer, tokens_);
+  if (!(queue_ == *step.queue)) queue_ = *step.queue;
+  if (!step.decoding() || whole().by_length) ask_plans(step.layer, tokens_);
   step.method = &whole();
   step.plans = nth(plans_, step.layer);
   step.prompt_end = prompt_end_;
@@ -148,11 +148,20 @@ void AttentionDriver::begin_attend(LayerStep& step) {
 
 void AttentionDriver::end_attend(LayerStep& step) {
   evictor_.changed = evictor_.changed || step.chose;
+  const bool gathered = gathers_eviction(step);
   if (observes(step)) {
     method_->observe(step);
-    if (whole().observes_last_rows()) evictor_.watch(step);
+    if (whole().observes_last_rows() && !gathered) evictor_.watch(step);
   }
-  drop_rows(step);
+  drop_rows(step, gathered);
+}
+
+/// Adds an eviction that follows the step to step.evictions, if it can run together with others.
+bool AttentionDriver::gathers_eviction(const LayerStep& step) {
+  if (step.evictions == nullptr || !step.decoding() || !evicts(step.layer)) return false;
+  const ListPlan& how = plan(step.layer, 0);
+  return evictor_.due(When::kStride, step.pass, how.keep) &&
+         evictor_.join(*step.evictions, step, how, tokens_);
 }
 
 /// Whether the method observes the step's rows, for a later eviction or for its own state.
@@ -164,14 +173,14 @@ bool AttentionDriver::observes(const LayerStep& step) const {
 }
 
 /// Removes rows from the layer's lists after the pass, before the layer attends the next one.
-void AttentionDriver::drop_rows(LayerStep& step) {
+void AttentionDriver::drop_rows(LayerStep& step, bool gathered) {
   KvStore& store = *step.store;
   const int layer = step.layer;
   for (int list = 0; list < store.lists(layer) && step.pass.taken_back > 0; ++list) {
     store.truncate(layer, list, store.length(layer, list) - step.pass.taken_back);
   }
   const ListPlan& how = plan(layer, 0);
-  if (evicts(layer) && evictor_.due(When::kStride, step.pass, how.keep)) {
+  if (!gathered && evicts(layer) && evictor_.due(When::kStride, step.pass, how.keep)) {
     evictor_.evict(queue_, store, how, step.pass, layer, tokens_, true);
   }
   if (!step.pass.discard) drop_middles(store, layer);  // else rows may be truncated
@@ -192,10 +201,11 @@ void AttentionDriver::finish(std::span<KvStore> streams, const Pass& pass) {
 /// Evicts rows between the sinks and the recent rows by whole pages, so that pages move instead of
 /// rows. Up to page_rows - 1 invisible rows remain between the two for a while.
 void AttentionDriver::drop_middles(KvStore& store, int layer) const {
+  if (whole().when != When::kEveryPass) return;
   const int64_t page = store.layout().page_rows;
   for (int list = 0; list < store.lists(layer); ++list) {
     const Keep& keep = plan(layer, list).keep;
-    if (keep.all || whole().when != When::kEveryPass) continue;
+    if (keep.all) continue;
     const int64_t between = store.length(layer, list) - keep.sink - keep.recent;
     if (between >= page) store.drop(layer, list, keep.sink, keep.sink + between / page * page);
   }

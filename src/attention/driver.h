@@ -49,13 +49,16 @@ class AttentionDriver {
   /// together. `all` is a step that contains the rows of all these passes in order
   /// (LayerStep::all).
   void begin_layer(LayerStep& all);
+  /// Returns whether begin_layer() does anything.
+  bool begins_together() const { return whole().begins_together; }
   /// Computes the attention of a step and writes it to step.out. Appends the step's keys and values
   /// to the store, unless begin_layer() has done it. Removes the rows that are evicted during
   /// prefill.
   ///
   /// The three parts of attend() can also be called one by one, for several sequences in turn.
-  /// begin_append() then adds the keys to step.appends, and begin_attend() adds the attention to
-  /// step.batch. The caller runs each of the two batches before it calls the next part.
+  /// begin_append() then adds the keys to step.appends, begin_attend() adds the attention to
+  /// step.batch, and end_attend() adds an eviction to step.evictions. The caller runs each of the
+  /// batches before it calls the next part.
   void attend(LayerStep& step) {
     begin_append(step);
     begin_attend(step);
@@ -138,7 +141,8 @@ class AttentionDriver {
   int largest_tile() const;
   void begin(LayerStep& step);
   bool observes(const LayerStep& step) const;
-  void drop_rows(LayerStep& step);
+  bool gathers_eviction(const LayerStep& step);
+  void drop_rows(LayerStep& step, bool gathered);
   void drop_middles(KvStore& store, int layer) const;
   /// Most rows of a list in memory: while another layer is computed (`between`), and while its own
   /// layer is computed (`within`).

@@ -70,11 +70,31 @@ void Evictor::evict(Queue& queue, KvStore& store, const ListPlan& plan, const Pa
     method_.choose(due);
   } else if (exceeds) {
     prepare(due);
-    method_.choose(due);
+    if (!whole.keeps_received) method_.choose(due);
     keep_best(due);
     changed = true;
   }
   if (whole.whole_strides) held_ = target_;
+}
+
+bool Evictor::join(EvictionBatch& batch, const LayerStep& step, const ListPlan& plan,
+                   int64_t tokens) {
+  const MethodPlan& whole = method_.whole;
+  const bool by_last_row = whole.keeps_received && whole.observation_window == 1 && step.rows == 1;
+  if (!by_last_row || whole.when != When::kStride || whole.whole_strides || whole.own_rule ||
+      whole.place != KeyPlace::kAbsolute || step.store->lists(step.layer) == 0)
+    return false;
+  Eviction due = eviction(*step.queue, *step.store, plan, step.pass, step.layer, tokens);
+  if (!set_sizes(due)) return true;
+  DueLists lists{.store = step.store,
+                 .layer = step.layer,
+                 .call = step.call({&step.workspace->attended.queries, 1}),
+                 .keep = {plan.keep.sink, due.recent, due.kept},
+                 .by_layer = whole.chooser == Chooser::kLayer};
+  lists.call.lse_in = step.lse;
+  if (!batch.add(lists)) return false;
+  changed = true;
+  return true;
 }
 
 void Evictor::evict_freely(LayerStep& step, const ListPlan& plan, int64_t tokens) {
@@ -105,7 +125,8 @@ void Evictor::prepare(Eviction& due) {
   int64_t rows = 0;
   for (int list = 0; list < due.lists; ++list) rows += due.rows(list);
   const View<float> scores = scores_.resize(due.queue, rows);
-  const View<float> received = received_.resize(due.queue, watched ? rows : 0);
+  const bool apart = watched && !due.method.keeps_received;
+  const View<float> received = apart ? received_.resize(due.queue, rows) : scores;
   keys_.clear();
   score_views_.clear();
   received_targets_.clear();

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "attention/eviction_batch.h"
 #include "attention/method.h"
 #include "ops/choose/select_rows.h"
 #include "ops/maps/observed_rows.h"
@@ -33,6 +34,9 @@ class Evictor {
   /// Evicts rows of one layer. `last` is true if no other layer follows in this eviction.
   void evict(Queue& queue, KvStore& store, const ListPlan& plan, const Pass& pass, int layer,
              int64_t tokens, bool last);
+  /// Adds the eviction after a generated token to `batch`, which runs later in the layer. Returns
+  /// false, without changes, if it must run by itself: then watch() and evict() must be called.
+  bool join(EvictionBatch& batch, const LayerStep& step, const ListPlan& plan, int64_t tokens);
   /// Calls Method::choose() for every stream of a layer, after a pass (When::kOwn).
   void evict_freely(LayerStep& step, const ListPlan& plan, int64_t tokens);
 

@@ -63,6 +63,9 @@ struct MethodPlan {
   /// the stored keys before an eviction. kNoBound: all query rows contribute through observe(), so
   /// the method must process every row of the prompt.
   int64_t observation_window = 0;
+  /// The rows that received most attention from the observation window's last rows are kept:
+  /// Method::choose() is not called.
+  bool keeps_received = false;
   /// Names of extra f32 values that are stored with each row (KvStore::column).
   std::span<const std::string_view> columns;
   /// Whether the context can be truncated to a prefix and continued, as long as no row was evicted
@@ -78,6 +81,9 @@ struct MethodPlan {
   /// observe() is called after attend() of each pass.
   bool begins_together = false;
   int streams = 1;  ///< number of KV stores used during prefill; store 0 belongs to the sequence
+  /// Plans of lists depend on the length of the context. Otherwise the driver keeps those of the
+  /// prompt for all generated tokens.
+  bool by_length = false;
 
   bool observes_last_rows() const {
     return observation_window > 0 && observation_window < kNoBound;
@@ -98,6 +104,8 @@ struct Keep {
   /// bound holds for chunks of at least `rest_chunk` rows. While the layer is being computed, the
   /// bound is `in_memory`. Only one layer is computed at a time.
   int64_t at_rest = kNoBound, rest_chunk = 0;
+
+  bool operator==(const Keep&) const = default;
 };
 
 /// The stored rows that a query row sees.
@@ -117,12 +125,16 @@ struct See {
   int64_t reach = kNoBound;  ///< largest position that a row sees, if the method limits it
   /// Factor of NTK-aware scaling of the RoPE frequencies (stretched_rope). 1 means no scaling.
   double stretch = 1;
+
+  bool operator==(const See&) const = default;
 };
 
 /// The rules for the list of one KV head, for one length of the context.
 struct ListPlan {
   Keep keep;
   See see;
+
+  bool operator==(const ListPlan&) const = default;
 };
 
 }  // namespace longhaul

@@ -26,6 +26,8 @@
 
 namespace longhaul {
 
+class EvictionBatch;
+
 /// Describes a prompt before it is processed.
 struct PromptFacts {
   int64_t begin = 0;   ///< length of the context before the prompt
@@ -254,6 +256,9 @@ class LayerStep {
   /// If set, new keys and values are added to this batch instead of being stored. The batch runs
   /// before the method's attend().
   AppendBatch* appends = nullptr;
+  /// If set, an eviction after a generated token is added to this batch if it can run together with
+  /// those of other sequences. It runs after end_attend() of all of them.
+  EvictionBatch* evictions = nullptr;
   /// In a batch of sequences: the part of the batch's array of rotated queries that belongs to this
   /// step. If it is empty, the rotated queries are stored in the workspace.
   View<float> rotated_q_room;

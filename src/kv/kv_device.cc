@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/nth.h"
 #include "base/on_device.h"
+#include "kv/keep_batch.h"
 #include "kv/kv_store.h"
 #include "ops/attention/row_moves.h"
 
@@ -76,11 +77,10 @@ void KvStore::list_pages(int layer) const {
 }
 
 PagedRows KvStore::rows(int layer, int head) const {
-  PagedRows rows{at(layer, head).pages.data(), layout_.page_rows, layout_.dim_of(layer),
-                 layout_.type};
+  const Head& h = at(layer, head);
+  PagedRows rows{h.pages.data(), layout_.page_rows, layout_.dim_of(layer), layout_.type};
   rows.values_in_keys = layout_.values_in_keys;
   if (queue_.on_host()) return rows;
-  const Head& h = at(layer, head);
   if (h.listed < h.pages.size() || nth(tables_, layer).room == 0) list_pages(layer);
   rows.place = queue_.place();
   const PageTable& table = nth(tables_, layer);
@@ -88,9 +88,11 @@ PagedRows KvStore::rows(int layer, int head) const {
   return rows;
 }
 
-/// Moves the kept rows of the lists to new pages, together with columns and tokens. Returns false,
-/// without changes, if the device cannot.
+/// Moves the kept rows of the lists, together with columns and tokens: to new pages, or within the
+/// pages if few rows leave. Returns false, without changes, if the device cannot.
 bool KvStore::keep_there(int layer, std::span<const Chosen> lists) {
+  KeepBatch within;
+  if (within.add(*this, layer, lists)) return within.run(queue_);
   FreshPages fresh(memory(at(layer, 0)));
   size_t most = 0;
   for (const Chosen& each : lists) {
@@ -149,6 +151,7 @@ bool KvStore::keep_there(int layer, std::span<const Chosen> lists) {
     h.pages.assign(next, end);
     next = end;
     h.own_page = Head::kNoPage;
+    h.alone = true;
     h.listed = h.pages.size();
     h.chosen = std::move(tokens[i]);
     h.length = length;

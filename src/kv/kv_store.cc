@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -101,9 +100,13 @@ KvStore KvStore::fork_as(const KvLayout& layout) const {
   LH_ASSERT(layout.same_rows(layout_));
   KvStore copy(layout, spaces_, queue_);
   copy.heads_ = heads_;
-  for (Head& h : copy.heads_) h.changed(0);  // its tables hold nothing yet
+  for (Head& h : copy.heads_) {
+    h.changed(0);  // its tables hold nothing yet
+    h.alone = h.pages.empty();
+  }
   for (const Head& h : heads_) {
     h.own_page = Head::kNoPage;
+    h.alone = h.pages.empty();
     for (std::byte* page : h.pages) {
       if (page != nullptr) memory(h).share(page);
     }
@@ -253,7 +256,10 @@ void KvStore::reserve_layer(int layer, int64_t rows) {
     if (!copies.empty()) queue_.device().copy_all(copies);
   };
   try {
-    for (int h = 0; h < lists(layer); ++h) reserve_rows(at(layer, h), rows, &copies);
+    for (int list = 0; list < lists(layer); ++list) {
+      Head& h = at(layer, list);
+      if (!has_room_for(h, rows)) reserve_rows(h, rows, &copies);
+    }
   } catch (...) {
     send();  // the pages have changed order
     throw;
@@ -264,11 +270,11 @@ void KvStore::reserve_layer(int layer, int64_t rows) {
 /// Reserves pages for `rows` more rows, so that writing them cannot fail. Copies of a device's
 /// pages are made now, or noted in `copies`.
 void KvStore::reserve_rows(Head& h, int64_t rows, std::vector<DeviceBytes>* copies) {
-  LH_ASSERT(rows >= 0 && h.appended + rows <= std::numeric_limits<int32_t>::max());
+  LH_ASSERT(rows >= 0 && h.appended + rows <= kMostTokens);
   const int64_t per_page = layout_.page_rows;
   const bool on_device = !queue_.on_host();
   for (size_t page = static_cast<size_t>(h.length / per_page); page < h.pages.size(); ++page) {
-    if (on_device && page == h.own_page) continue;
+    if (on_device && (page == h.own_page || (h.alone && h.slots.empty()))) continue;
     make_writable(h, page, copies);
     h.own_page = page;
   }
@@ -296,6 +302,7 @@ void KvStore::add_rows(Head& h, int64_t rows) {
   const size_t before = numbered ? h.tokens.size() : 0;
   h.length += rows;
   h.appended += rows;
+  if (!numbered && h.columns.empty()) return;
   const int64_t room = layout_.room_for(h.length);
   if (numbered) {
     set_room(h.tokens, room);
@@ -403,6 +410,7 @@ void KvStore::unshare() {
     for (size_t page = 0; page < h.pages.size(); ++page) {
       if (h.pages[page] != nullptr && memory(h).shared(h.pages[page])) make_writable(h, page);
     }
+    h.alone = true;
   }
 }
 

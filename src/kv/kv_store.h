@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -95,6 +96,9 @@ class KvStore {
   /// selected the rows and the host knows their number, one operation handles all lists, and the
   /// host does not wait.
   void keep(int layer, std::span<const KeptList> lists);
+  /// Whether a device can reduce every list of a layer to `rows` rows within its pages: pages have
+  /// no other owners, and fewer rows leave than a page holds.
+  bool can_keep_in_place(int layer, int64_t rows) const;
   /// Evicts rows [begin, end). Equivalent to keep() with all other rows.
   void drop(int layer, int head, int64_t begin, int64_t end);
   /// Removes the rows from `length` on, as if they had never been appended. The next appended row
@@ -189,6 +193,9 @@ class KvStore {
     /// On a device: a page that no other store shares. It is remembered so that an append does not
     /// search the page memory for each token.
     mutable size_t own_page = kNoPage;
+    /// On a device: no page is known to have another owner, because none was shared since the list
+    /// was empty, copied or moved to new pages.
+    mutable bool alone = true;
     static constexpr size_t kNoPage = ~size_t{0};
     void changed(size_t page) {
       listed = std::min(listed, page);
@@ -202,6 +209,7 @@ class KvStore {
   };
 
   static constexpr uint32_t kNoSlot = ~0u;
+  static constexpr int64_t kMostTokens = std::numeric_limits<int32_t>::max();
 
   /// Memory and offload file for pages of one row format.
   struct Space {
@@ -224,14 +232,22 @@ class KvStore {
   void reserve_layer(int layer, int64_t rows);
   void reserve_rows(Head& h, int64_t rows, std::vector<DeviceBytes>* copies = nullptr);
   void add_rows(Head& h, int64_t rows);
+  /// Whether reserve_rows() would change nothing: the common case of a generated token.
+  bool has_room_for(const Head& h, int64_t rows) const {
+    return !queue_.on_host() && h.alone && h.slots.empty() &&
+           h.length + rows <= std::ssize(h.pages) * layout_.page_rows &&
+           h.appended + rows <= kMostTokens;
+  }
   void write_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
                   int64_t stride) const;
   friend class AppendBatch;
+  friend class KeepBatch;
   bool append_on_device(int layer, const DeviceAppend& rows);
   void upload_rows(int layer, int64_t rows, View<const float> k, View<const float> v);
   void upload_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
                    int64_t stride) const;
   void list_pages(int layer) const;
+  bool can_keep_in_place(const Head& h, int64_t rows) const;
   bool keep_there(int layer, std::span<const Chosen> lists);
   void tell_tokens(const Head& h) const;
   void ask_tokens(const Head& h) const;

@@ -50,9 +50,10 @@ bool AppendBatch::add(KvStore& store, int layer, const NewRows& added, const Rot
   const int64_t size = added.rows * added.kv_heads * store.layout().dim_of(layer);
   const size_t first_list = s.lists.size();
   for (int list = 0; list < lists; ++list) {
+    KvStore::Head& h = store.at(layer, list);
     s.lists.push_back(store.rows(layer, list));
-    s.first.push_back(store.length(layer, list));
-    store.add_rows(store.at(layer, list), added.rows);
+    s.first.push_back(h.length);
+    store.add_rows(h, added.rows);
   }
   s.appends.push_back({.k = added.k.part(0, size),
                        .v = added.v.part(0, size),

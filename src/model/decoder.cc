@@ -171,8 +171,8 @@ void Decoder::State::recur(int layer, std::span<SequenceRows> batch) {
 }
 
 /// Fills in the common values of the steps of a sequence in a layer.
-LayerStep Decoder::State::steps_of(int layer, int kv_heads, const SequenceRows& all, size_t slot) {
-  LayerStep step;
+void Decoder::State::set_common(int layer, int kv_heads, const SequenceRows& all, size_t slot,
+                                LayerStep& step) {
   step.queue = &queue;
   step.layer = model.config.number_in_kind(layer);
   step.kv_heads = kv_heads;
@@ -187,21 +187,23 @@ LayerStep Decoder::State::steps_of(int layer, int kv_heads, const SequenceRows& 
     if (step.together_rows == 0) step.together_begin = pass.position;
     step.together_rows += pass.rows();
   }
-  return step;
 }
 
 /// The attention of one sequence, whose rows begin at `first`.
 void Decoder::State::attend(int layer, int kv_heads, const SequenceRows& all, int64_t first,
                             size_t slot) {
-  LayerStep step = steps_of(layer, kv_heads, all, slot);
+  LayerStep step;
+  set_common(layer, kv_heads, all, slot, step);
   const ForwardPass& front = all.passes.front();
   const auto tokens =
       all_tokens.subspan(static_cast<size_t>(first), static_cast<size_t>(all.rows()));
-  LayerStep whole = step_of(first, {tokens, front.position, front.pass}, step);
+  LayerStep whole = step;
+  set_pass(first, {tokens, front.position, front.pass}, whole);
   whole.passes = static_cast<int>(all.passes.size());
   all.method->begin_layer(whole);
   for (const ForwardPass& pass : all.passes) {
-    LayerStep own = step_of(first, pass, step);
+    LayerStep own = step;
+    set_pass(first, pass, own);
     all.method->attend(own);
     first += pass.rows();
     ++step.nth_pass;
@@ -211,11 +213,16 @@ void Decoder::State::attend(int layer, int kv_heads, const SequenceRows& all, in
 /// Begins the step of a sequence whose only pass begins at row `first`, up to the append.
 void Decoder::State::begin_step(int layer, int kv_heads, SequenceRows& of, int64_t first,
                                 size_t slot) {
-  LayerStep& own = steps[slot] =
-      step_of(first, of.passes.front(), steps_of(layer, kv_heads, of, slot));
-  LayerStep whole = own;
-  of.method->begin_layer(whole);
+  LayerStep& own = steps[slot];
+  own = {};
+  set_common(layer, kv_heads, of, slot, own);
+  set_pass(first, of.passes.front(), own);
+  if (of.method->begins_together()) {
+    LayerStep whole = own;
+    of.method->begin_layer(whole);
+  }
   if (!queue.on_host()) {
+    own.evictions = &evictions;
     const int64_t heads = model.config.heads;
     own.appends = &appended;
     own.rotated_q_room = rotated_q.view().part(first * heads * own.head_dim(), own.q.size());
@@ -281,6 +288,7 @@ void Decoder::State::attend_batch(int layer, int kv_heads, std::span<SequenceRow
     steps[i].batch = nullptr;
     each.method->end_attend(steps[i]);
   });
+  evictions.run(queue);
 }
 
 void Decoder::State::grow_queries(std::span<const SequenceRows> batch) {
@@ -294,8 +302,9 @@ void Decoder::State::grow_queries(std::span<const SequenceRows> batch) {
   }
 }
 
-/// The step of a pass, or of all passes that are computed together, whose rows begin at `first`.
-LayerStep Decoder::State::step_of(int64_t first, const ForwardPass& pass, LayerStep step) {
+/// Fills in the values of a pass, or of all passes that are computed together, whose rows begin at
+/// `first`.
+void Decoder::State::set_pass(int64_t first, const ForwardPass& pass, LayerStep& step) {
   const ModelConfig& c = model.config;
   const int64_t head_dim = step.head_dim();
   const auto part = [&](Array<float>& of, int64_t heads) {
@@ -310,7 +319,6 @@ LayerStep Decoder::State::step_of(int64_t first, const ForwardPass& pass, LayerS
   step.tokens = pass.tokens;
   step.pass = pass.pass;
   step.store = &nth(step.streams, pass.pass.stream);
-  return step;
 }
 
 /// Keeps the last row of each sequence, in the residual stream and in the output of attention, as

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "attention/eviction_batch.h"
 #include "base/array.h"
 #include "model/decoder.h"
 #include "ops/delta/delta_mix.h"
@@ -80,6 +81,7 @@ struct Decoder::State {
   /// Attention calls of the sequences of a batch, and rows that they append.
   AttendBatch gathered;
   AppendBatch appended;
+  EvictionBatch evictions;
   Array<float> rotated_q, lse;  ///< for all rows of a batch, on a device
   Array<float> result;          ///< logits [rows, vocab]
   std::vector<LogitRules> rules;
@@ -107,14 +109,14 @@ struct Decoder::State {
   void lend_or_borrow(int layer);
   void recur(int layer, std::span<SequenceRows> batch);
   std::span<const int32_t> tokens_of(std::span<const SequenceRows> batch);
-  LayerStep steps_of(int layer, int kv_heads, const SequenceRows& all, size_t slot);
+  void set_common(int layer, int kv_heads, const SequenceRows& all, size_t slot, LayerStep& step);
   void attend(int layer, int kv_heads, const SequenceRows& all, int64_t first, size_t slot);
   void attend_batch(int layer, int kv_heads, std::span<SequenceRows> batch);
   void begin_step(int layer, int kv_heads, SequenceRows& of, int64_t first, size_t slot);
   template <class Work>
   void for_each_step(std::span<SequenceRows> batch, Work&& work);
   void grow_queries(std::span<const SequenceRows> batch);
-  LayerStep step_of(int64_t first, const ForwardPass& pass, LayerStep step);
+  void set_pass(int64_t first, const ForwardPass& pass, LayerStep& step);
   void yield() const {
     if (inside != nullptr && inside->active) inside->yield();
   }

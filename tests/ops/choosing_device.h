@@ -17,6 +17,7 @@ class ChoosingDevice : public FakeDevice {
   ChoosingDevice() {
     set(kFill, this, &ChoosingDevice::fill);
     set(kAddLists, this, &ChoosingDevice::add_lists);
+    set(kSumGroups, this, &ChoosingDevice::sum_groups);
     set(kSelectRows, this, &ChoosingDevice::select_rows);
     set(kKeepRows, this, &ChoosingDevice::keep_rows);
   }
@@ -27,6 +28,12 @@ class ChoosingDevice : public FakeDevice {
   }
   bool add_lists(View<const float> x, View<float> out) {
     longhaul::add_lists(host_queue(), here(x), here(out));
+    return true;
+  }
+  bool sum_groups(std::span<const View<const float>> x, std::span<const View<float>> out) {
+    for (size_t i = 0; i < x.size(); ++i) {
+      longhaul::sum_lists(host_queue(), here(x[i]), here(out[i]));
+    }
     return true;
   }
   bool select_rows(std::span<const View<const float>> scores, const RowsToKeep& keep,
@@ -45,6 +52,7 @@ class ChoosingDevice : public FakeDevice {
     for (const KeptRows& move : rows) {
       for (int64_t i = 0; i < move.rows.size(); ++i) {
         for (const bool value : {false, true}) {
+          if (move.to.listed == move.from.listed && move.rows.address()[i] == i) continue;
           std::memcpy(row_of(move.to, i, value), row_of(move.from, move.rows.address()[i], value),
                       row_bytes(move.from));
         }

@@ -37,6 +37,7 @@ class Ntk final : public Method {
 
   void fit(const ModelShape& shape) {
     whole.place = mode == Mode::kExact ? KeyPlace::kCache : KeyPlace::kAbsolute;
+    whole.by_length = true;
     trained_ = shape.trained_context;
     rotary_dim_ = shape.rope.rotary_dim();
     if (mode != Mode::kFixed) return;

@@ -41,6 +41,7 @@ struct Tova final : Method, StrideBudget {
     }
     whole.chooser = Chooser::kLayer;
     whole.observation_window = 1;
+    whole.keeps_received = true;
   }
   ListPlan plan(int, int, int64_t) const override {
     return mode == Mode::kEasyKv ? list_plan() : ListPlan{.keep = {.budget = budget}};

@@ -20,26 +20,26 @@ const See& see_of(const LayerStep& step, int list) {
   return nth(step.plans, kv_head_of(step, list)).see;
 }
 
-/// Rows [begin, end) of a list, row i at position i + moved.
-KeySegment stretch(const LayerStep& step, int list, int64_t begin, int64_t end, int64_t moved) {
-  KeySegment keys;
+/// Sets `keys` to rows [begin, end) of a list, row i at position i + moved. Segments are set in
+/// place, because a decode step of many sequences has thousands.
+void set_stretch(const LayerStep& step, int list, int64_t begin, int64_t end, int64_t moved,
+                 KeySegment& keys) {
+  keys = {};
   keys.rows = step.store->rows(step.layer, list);
   keys.begin = begin;
   keys.count = std::max<int64_t>(0, end - begin);
   keys.position = begin + moved;
   keys.rotate = step.method->place == KeyPlace::kCache;
-  return keys;
 }
 
-/// All rows of a list, within the model's own window, for a row 0 at `position`. Only the order of
+/// Sets `keys` to all rows of a list, within the model's own window, for a row 0 at `position`. Only the order of
 /// rows counts after evictions: kept rows precede the new rows, which end the list.
-KeySegment whole_list(const LayerStep& step, int list, int64_t position) {
+void set_whole_list(const LayerStep& step, int list, int64_t position, KeySegment& keys) {
   const int64_t length = step.store->length(step.layer, list), window = step.own_window();
   const int64_t before = length - step.rows;
   const int64_t first = window > 0 ? std::max<int64_t>(0, before - window + 1) : 0;
-  KeySegment keys = stretch(step, list, first, length, position - before);
+  set_stretch(step, list, first, length, position - before, keys);
   keys.see_within(window);
-  return keys;
 }
 
 /// Number of the step's first rows that see only sinks and a window. The remaining rows see all
@@ -58,8 +58,8 @@ int windowed_rows(const LayerStep& step, const See& see) {
 void see_in_list(const LayerStep& step, int list, const See& see, KeySegment* to) {
   const int64_t after = step.store->length(step.layer, list), before = after - step.rows;
   const int64_t near = std::max(see.sink, before - see.window);
-  to[0] = stretch(step, list, 0, std::min(see.sink, after), 0);
-  to[1] = stretch(step, list, near, after, see.sink - near);
+  set_stretch(step, list, 0, std::min(see.sink, after), 0, to[0]);
+  set_stretch(step, list, near, after, see.sink - near, to[1]);
   to[0].see_within(step.own_window());
   to[1].see_within(step.own_window());
 }
@@ -71,8 +71,8 @@ void see_in_text(const LayerStep& step, int list, const See& see, int rows, KeyS
   const int64_t end = before + rows;
   int64_t near = std::max<int64_t>(0, before - see.window + (see.strict ? 1 : 0));
   if (!see.strict) near = std::max(near, see.sink);
-  to[0] = stretch(step, list, 0, std::min(see.sink, end), 0);
-  to[1] = stretch(step, list, near, end, moved);
+  set_stretch(step, list, 0, std::min(see.sink, end), 0, to[0]);
+  set_stretch(step, list, near, end, moved, to[1]);
   if (!see.strict) return;
   to[0].visible = Visibility::kBeyond;  // a sink inside the window is counted there
   to[1].visible = Visibility::kWindow;
@@ -142,7 +142,7 @@ void attend_by_plan(LayerStep& step) {
     if (windowed > 0 && step.method->place == KeyPlace::kAbsolute) {
       see_in_text(step, list, see, windowed, own);
     }
-    own[2] = whole_list(step, list, work.attended.position);
+    set_whole_list(step, list, work.attended.position, own[2]);
     add_tasks(step, list, windowed);
   }
   step.attend({&work.attended.queries, 1}, work.tasks, work.attended.rotations);
@@ -161,7 +161,7 @@ void add_attention(LayerStep& step, const Observation& what,
     const ColumnTarget& target = nth(targets, list);
     if (target.sums.empty()) continue;
     KeySegment& keys = nth(work.segments, list);
-    keys = whole_list(step, list, at.position);
+    set_whole_list(step, list, at.position, keys);
     keys.count = std::min(keys.count, what.rows);
     if (what.window > 0) keys.see_within(what.window);
     work.tasks.push_back({list * heads, heads, 0, step.rows, at.position, {&keys, 1}});

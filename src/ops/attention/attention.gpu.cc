@@ -135,7 +135,9 @@ void run_keep(GpuQueue& queue, std::span<const KeptRows> rows,
                            nullptr, each.rows.size()});
   }
   if (!rows.empty()) {
-    move_rows(queue.handle(), form_of(rows.front().from), memory.rows, true);
+    const bool apart = std::ranges::none_of(
+        rows, [](const KeptRows& each) { return each.to.listed == each.from.listed; });
+    move_rows(queue.handle(), form_of(rows.front().from), memory.rows, apart);
   }
   memory.columns.clear();
   for (const KeptNumbers& each : numbers) {

@@ -37,18 +37,21 @@ __global__ void __launch_bounds__(kThreads)
   for (int64_t first = blockIdx.z * static_cast<int64_t>(kRowsAtOnce) * kWave; first < count;
        first += step) {
     Word words[kWave];
+    unsigned moved = 0;  // a bit per row; the first rows of a list often stay
 #pragma unroll
     for (int w = 0; w < kWave; ++w) {
       const int64_t i = first + w * kRowsAtOnce + threadIdx.x / kSliceWords;
       if (i >= count || !mine) continue;
       const int64_t row = move.rows != nullptr ? move.rows[i] : move.from_first + i;
+      if (move.to == move.from && row == move.first + i) continue;
+      moved |= 1u << w;
       words[w] = reinterpret_cast<const Word*>(shape.row(move.from, row, value))[word];
     }
     __syncthreads();
 #pragma unroll
     for (int w = 0; w < kWave; ++w) {
       const int64_t i = first + w * kRowsAtOnce + threadIdx.x / kSliceWords;
-      if (i >= count || !mine) continue;
+      if ((moved >> w & 1) == 0) continue;
       reinterpret_cast<Word*>(shape.row(move.to, move.first + i, value))[word] = words[w];
     }
   }

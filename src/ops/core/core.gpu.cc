@@ -1,5 +1,7 @@
 // The GPU's operations of this folder.
 
+#include <vector>
+
 #include "ops/core/best_logits.gpu.h"
 #include "ops/core/columns.h"
 #include "ops/core/elementwise.gpu.h"
@@ -47,6 +49,16 @@ void implement_core(GpuQueue& queue) {
   queue.implement(kAddLists, [](GpuQueue& on, View<const float> x, View<float> out) {
     if (out.empty()) return false;
     add_lists(on.handle(), x.address(), x.size() / out.size(), out.size(), out.address());
+    return true;
+  });
+  queue.implement(kSumGroups, [](GpuQueue& on, auto x, auto out) {
+    std::vector<ListGroup> groups;
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (out[i].empty()) return false;
+      groups.push_back(
+          {x[i].address(), x[i].size() / out[i].size(), out[i].size(), out[i].address()});
+    }
+    sum_groups(on.handle(), groups);
     return true;
   });
   queue.implement(kMeanRows, [](GpuQueue& on, View<const float> x, View<float> out) {

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <type_traits>
 
 #include "base/assert.h"
 #include "ops/core/elementwise.gpu.h"
 #include "ops/core/gated.cuh"
+#include "ops/core/gpu/in_launches.cuh"
 #include "ops/core/gpu/over_elements.cuh"
 #include "ops/matmul/product_rows.cuh"
 
@@ -143,6 +145,20 @@ struct ListsOp {
     store_run(out + i, sum);
   }
 };
+
+constexpr int kSumThreads = 256;
+
+/// blockIdx.y: a group.
+__global__ void __launch_bounds__(kSumThreads)
+    sum_groups_kernel(const __grid_constant__ Records<ListGroup> groups) {
+  await_turn();
+  const ListGroup& group = groups.each[blockIdx.y];
+  const int64_t i = blockIdx.x * int64_t{kSumThreads} + threadIdx.x;
+  if (i >= group.n) return;
+  float sum = 0;
+  for (int64_t list = 0; list < group.lists; ++list) sum += group.x[list * group.n + i];
+  group.out[i] = sum;
+}
 
 template <class In, class Out>
 void swiglu_any(Stream stream, const In* gate, const In* up, int64_t rows, int64_t n,
@@ -286,6 +302,16 @@ void sum_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* o
 void add_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* out) {
   over_rows(stream, "add_lists", 1, n, aligned_to(16, at(x), at(out)),
             ListsOp{x, lists, n, out, true});
+}
+
+void sum_groups(Stream stream, std::span<const ListGroup> groups) {
+  int64_t most = 0;
+  for (const ListGroup& group : groups) most = std::max(most, group.n);
+  if (most == 0) return;
+  in_launches(groups, "sum_groups", [&](const Records<ListGroup>& some, unsigned count) {
+    const dim3 grid(static_cast<unsigned>((most + kSumThreads - 1) / kSumThreads), count);
+    launch_early(stream, "sum_groups", sum_groups_kernel, grid, kSumThreads, 0, some);
+  });
 }
 
 void merge_attention(Stream stream, const float* other_out, const float* other_lse, int64_t vectors,

@@ -6,6 +6,7 @@
 // is accessed in units of 16 bytes.
 
 #include <cstdint>
+#include <span>
 
 #include "ops/attention/query_growth.h"
 #include "ops/core/gpu/stream.h"
@@ -49,6 +50,13 @@ void copy(Stream stream, const float* from, int64_t count, float* to);
 /// runs from 0 to n - 1. add_lists() adds the sum to out[i].
 void sum_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* out);
 void add_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* out);
+/// The arguments of sum_lists(), for several groups of lists in one launch.
+struct ListGroup {
+  const float* x;
+  int64_t lists, n;
+  float* out;
+};
+void sum_groups(Stream stream, std::span<const ListGroup> groups);
 
 /// Adds scale * x[i] to y[i].
 void add_scaled(Stream stream, const float* x, float scale, int64_t count, float* y);

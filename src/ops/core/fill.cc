@@ -45,8 +45,17 @@ void copy_lists(Queue& queue, std::span<const View<const float>> from,
 }
 
 void sum_lists(Queue& queue, View<const float> x, View<float> out) {
-  fill(queue, out, 0.0f);
-  add_lists(queue, x, out);
+  sum_groups(queue, {&x, 1}, {&out, 1});
+}
+
+void sum_groups(Queue& queue, std::span<const View<const float>> x,
+                std::span<const View<float>> out) {
+  LH_ASSERT(x.size() == out.size());
+  if (on_device(kSumGroups, queue, x, out)) return;
+  for (size_t i = 0; i < x.size(); ++i) {
+    fill(queue, out[i], 0.0f);
+    add_lists(queue, x[i], out[i]);
+  }
 }
 
 void add_lists(Queue& queue, View<const float> x, View<float> out) {

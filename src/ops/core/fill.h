@@ -20,6 +20,11 @@ void copy_lists(Queue& queue, std::span<const View<const float>> from,
 /// Writes the sum of x[l * n + i] over all lists l to out[i]. n is out.size(), and lists are added
 /// in ascending order. add_lists() adds the sum to out[i].
 void sum_lists(Queue& queue, View<const float> x, View<float> out);
+/// sum_lists() of x[i] to out[i] for several groups of lists.
+void sum_groups(Queue& queue, std::span<const View<const float>> x,
+                std::span<const View<float>> out);
+inline const DeviceOperation<bool(std::span<const View<const float>>, std::span<const View<float>>)>
+    kSumGroups;
 void add_lists(Queue& queue, View<const float> x, View<float> out);
 inline const DeviceOperation<bool(View<const float>, View<float>)> kAddLists;
 

@@ -35,12 +35,21 @@ struct TileGrid {
   int tiles = 0, parts = 0, chunks_per_part = 0;
 };
 
-TileGrid grid_of(const MatvecInput& x, std::span<const MatvecJob> jobs) {
-  const int chunk_cols = tile_form(jobs.front().weight.type, x.rows).chunk_cols;
-  int device = 0, processors = 1;
+/// Number of processors of the current device.
+int processors_here() {
+  static AskedOnce<int, int> answers;
+  int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
-        "cudaDeviceGetAttribute");
+  return answers.of(device, [&] {
+    int processors = 1;
+    check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
+          "cudaDeviceGetAttribute");
+    return processors;
+  });
+}
+
+TileGrid grid_of(const MatvecInput& x, std::span<const MatvecJob> jobs, int chunk_cols) {
+  const int processors = processors_here();
   TileGrid grid;
   for (const MatvecJob& job : jobs) {
     grid.tiles += static_cast<int>((job.weight.rows + kTileOutputs - 1) / kTileOutputs);
@@ -61,7 +70,8 @@ bool multiplies_in_tiles(DType type, int64_t rows) {
 }
 
 TileRoom tile_room(const MatvecInput& x, std::span<const MatvecJob> jobs) {
-  const TileGrid grid = grid_of(x, jobs);
+  const TileGrid grid =
+      grid_of(x, jobs, tile_form(jobs.front().weight.type, x.rows).chunk_cols);
   if (grid.parts == 1) return {};
   const auto tiles = static_cast<size_t>(grid.tiles);
   return {static_cast<size_t>(grid.parts) * tiles * kTileOutputs * 8 *
@@ -75,7 +85,7 @@ void multiply_tiles(Stream stream, const MatvecInput& x, std::span<const MatvecJ
   LH_ASSERT(!jobs.empty() && jobs.size() <= static_cast<size_t>(kMostMatvecJobs));
   const TileForm form = tile_form(jobs.front().weight.type, x.rows);
   LH_ASSERT(form.kernel != nullptr);
-  const TileGrid grid = grid_of(x, jobs);
+  const TileGrid grid = grid_of(x, jobs, form.chunk_cols);
   TileArgs a{};
   int tiles = 0;
   for (size_t i = 0; i < jobs.size(); ++i) {

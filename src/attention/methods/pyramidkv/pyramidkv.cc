@@ -21,6 +21,7 @@ struct PyramidKv final : Method, ObservationWindow {
   void fit(const ModelShape& shape) {
     check_window("pyramidkv", capacity);
     whole = window_plan();
+    whole.by_length = true;
     pyramid = {shape.layers, capacity, window, beta};
   }
 
