@@ -168,7 +168,6 @@ int64_t AttentionRecord::all_pairs(Queue& on) const { return pairs + read_count(
 void LayerStep::attend(std::span<const View<const float>> queries,
                        std::span<const AttendTask> tasks, const Rotations* rotations) {
   if (record->observer) record->observer(*this, tasks);
-  const Stopwatch watch;
   AttendCall run = call(queries, rotations);
   run.out = out;
   run.lse = lse;
@@ -177,6 +176,7 @@ void LayerStep::attend(std::span<const View<const float>> queries,
   if (!queue->on_host()) run.counted = record->counted_pairs(*queue);
   record->pairs += visible_pairs(tasks);
   if (batch != nullptr && !joins) return batch->add(run, tasks, *record);
+  const Stopwatch watch;
   if (between_heads != nullptr && !joins && can_be_divided(tasks)) {
     attend_by_heads(run, tasks);
   } else {

@@ -54,6 +54,9 @@ const DTypeTraits& traits(DType type) { return kTraits[static_cast<size_t>(type)
 
 size_t bytes_of(DType type, int64_t count) {
   const DTypeTraits& t = traits(type);
+  if (t.block_size == 1 && count >= 0) {  // saves divisions for every list of a decode step
+    return static_cast<size_t>(count) * static_cast<size_t>(t.block_bytes);
+  }
   LH_ASSERT(count >= 0 && count % t.block_size == 0);
   return static_cast<size_t>(count / t.block_size) * static_cast<size_t>(t.block_bytes);
 }

@@ -131,9 +131,21 @@ void take_joinable(std::vector<const AttendJob*>& left, std::vector<AttendJob>& 
   left.resize(kept);
 }
 
+AttendPlan::StoredForm AttendPlan::StoredForm::of(const PagedRows& rows) {
+  LH_ASSERT(can_attend(rows.head_dim, rows.page_rows, rows.type));
+  return {rows.type,
+          rows.head_dim,
+          rows.page_rows,
+          page_type(rows.type.k, true),
+          page_type(rows.type.v, false),
+          static_cast<int>(rows.key_bytes()),
+          static_cast<int>(rows.value_bytes()),
+          is_block_type(rows.type.k) && is_block_type(rows.type.v)};
+}
+
 void AttendPlan::add_segment(const AttendCall& call, const KeySegment& s) {
-  LH_ASSERT(can_attend(call.head_dim, s.rows.page_rows, s.rows.type));
   LH_ASSERT(s.rows.head_dim == call.head_dim);
+  if (!form_.is_of(s.rows)) form_ = StoredForm::of(s.rows);
   LH_ASSERT(s.rows.values_in_keys == (call.head_dim == kLatentDim));
   LH_ASSERT(s.count >= 0 && s.count < kFar && s.begin >= 0 && s.begin < kFar);
   LH_ASSERT(s.position > -kMostPosition && s.position < kMostPosition);
@@ -150,13 +162,12 @@ void AttendPlan::add_segment(const AttendCall& call, const KeySegment& s) {
   record.position = s.position;
   record.shift = list ? 0 : static_cast<int32_t>(s.begin % kPageRows);
   record.count = static_cast<int32_t>(s.count);
-  record.key_type = page_type(s.rows.type.k, true);
-  record.value_type = page_type(s.rows.type.v, false);
+  record.key_type = form_.key;
+  record.value_type = form_.value;
   all_bf16_ = all_bf16_ && s.rows.type == DType::BF16;
-  stored_.key_bytes = std::max(stored_.key_bytes, static_cast<int>(s.rows.key_bytes()));
-  stored_.value_bytes = std::max(stored_.value_bytes, static_cast<int>(s.rows.value_bytes()));
-  stored_.blocks = stored_.blocks && is_block_type(s.rows.type.k) && is_block_type(s.rows.type.v) &&
-                   (!list || s.whole_pages) && !s.rotate;
+  stored_.key_bytes = std::max(stored_.key_bytes, form_.key_bytes);
+  stored_.value_bytes = std::max(stored_.value_bytes, form_.value_bytes);
+  stored_.blocks = stored_.blocks && form_.blocks && (!list || s.whole_pages) && !s.rotate;
   record.rotate = s.rotate;
   record.indexed_positions = s.indexed_positions && list;
   turns_ = turns_ || (s.rotate && !record.indexed_positions);

@@ -87,6 +87,19 @@ class AttendPlan {
     const int32_t* index;  ///< row numbers; null: no upload
     bool counted;          ///< its key count is known on the host
   };
+  /// The form of stored rows, which is mostly that of the segment before.
+  struct StoredForm {
+    KvType type;
+    int head_dim = 0, page_rows = 0;
+    PageType key{}, value{};
+    int key_bytes = 0, value_bytes = 0;
+    bool blocks = false;  ///< keys and values
+
+    static StoredForm of(const PagedRows& rows);
+    bool is_of(const PagedRows& rows) const {
+      return type == rows.type && head_dim == rows.head_dim && page_rows == rows.page_rows;
+    }
+  };
   enum Kernel : uint8_t { kSm90, kMasked, kTiles, kDecode };
   /// Tasks of one kernel that have equal rows and visibility. They differ only in their heads and
   /// in the location of their keys. They are divided into tiles once.
@@ -148,6 +161,7 @@ class AttendPlan {
   std::vector<MergeRecord> merges_;
   int decode_blocks_ = 0;
   Stored stored_;
+  StoredForm form_;
   bool all_bf16_ = true, turns_ = false;
   std::vector<CountRecord> counts_;
   int most_merge_rows_ = 0, most_merge_parts_ = 0;

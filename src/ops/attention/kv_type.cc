@@ -16,7 +16,11 @@ std::optional<DType> row_type(std::string_view name) {
 }  // namespace
 
 bool KvType::holds(int head_dim) const {
-  return head_dim % traits(k).block_size == 0 && head_dim % traits(v).block_size == 0;
+  const auto fits = [&](DType type) {
+    const auto block = traits(type).block_size;
+    return block == 1 || head_dim % block == 0;
+  };
+  return fits(k) && fits(v);
 }
 
 bool is_kv_type(DType type) { return std::ranges::find(kTypes, type) != std::end(kTypes); }
