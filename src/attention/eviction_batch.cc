@@ -111,7 +111,7 @@ void EvictionBatch::add_up(Queue& queue) {
     if (entry.due.by_layer) rows += nth(received_views_, entry.first_list).size();
   }
   const View<float> sums = sums_.resize(queue, rows);
-  std::vector<View<const float>>& lists = scores_;  // of the layers first
+  std::vector<View<const float>>& lists = scores_;  // at first the lists of whole layers
   lists.clear();
   sum_views_.clear();
   int64_t at = 0, first = 0;

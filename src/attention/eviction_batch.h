@@ -45,7 +45,7 @@ class EvictionBatch {
   void clear();
 
   std::vector<Entry> entries_;
-  size_t lists_ = 0;  ///< of all entries
+  size_t lists_ = 0;  ///< number of lists in all entries
   Array<float> received_, sums_;
   std::vector<View<float>> received_views_, sum_views_;
   std::vector<View<const float>> scores_;  ///< per choice: of a list, or of a layer's lists

@@ -73,7 +73,7 @@ bool KeepBatch::run(Queue& queue) {
   };
   bool done = true;
   for (size_t first = 0, end = 0, number = 0; first < rows_.size() && done; first = end) {
-    const size_t first_number = number;  // those of a list follow those of the list before it
+    const size_t first_number = number;  // numbers of a list follow the previous list
     for (; end < rows_.size() && same(rows_[first].from, rows_[end].from); ++end) {
       number += lists_[end].head->columns.size() + 1;
     }

@@ -32,8 +32,9 @@ void set_stretch(const LayerStep& step, int list, int64_t begin, int64_t end, in
   keys.rotate = step.method->place == KeyPlace::kCache;
 }
 
-/// Sets `keys` to all rows of a list, within the model's own window, for a row 0 at `position`. Only the order of
-/// rows counts after evictions: kept rows precede the new rows, which end the list.
+/// Sets `keys` to all rows of a list, within the model's own window, for a row 0 at `position`.
+/// Only the order of rows counts after evictions: kept rows precede the new rows, which end the
+/// list.
 void set_whole_list(const LayerStep& step, int list, int64_t position, KeySegment& keys) {
   const int64_t length = step.store->length(step.layer, list), window = step.own_window();
   const int64_t before = length - step.rows;

@@ -30,8 +30,8 @@ struct DeviceAppend {
 /// Appends the rows of several sequences in one launch. All lists have the same storage form.
 inline const DeviceOperation<bool(std::span<const DeviceAppend>)> kAppendRows;
 
-/// A copy of row rows[i] of `from` to row i of `to`, for all i. The two lists have different pages, or
-/// are the same list. Row numbers are ascending.
+/// A copy of row rows[i] of `from` to row i of `to`, for all i. The two lists have different pages,
+/// or are the same list. Row numbers are ascending.
 struct KeptRows {
   PagedRows from;
   View<const int32_t> rows;

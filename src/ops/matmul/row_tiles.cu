@@ -70,8 +70,7 @@ bool multiplies_in_tiles(DType type, int64_t rows) {
 }
 
 TileRoom tile_room(const MatvecInput& x, std::span<const MatvecJob> jobs) {
-  const TileGrid grid =
-      grid_of(x, jobs, tile_form(jobs.front().weight.type, x.rows).chunk_cols);
+  const TileGrid grid = grid_of(x, jobs, tile_form(jobs.front().weight.type, x.rows).chunk_cols);
   if (grid.parts == 1) return {};
   const auto tiles = static_cast<size_t>(grid.tiles);
   return {static_cast<size_t>(grid.parts) * tiles * kTileOutputs * 8 *
