@@ -8,16 +8,16 @@
 #include <new>
 #include <vector>
 
+#include "attention/methods/keydiff/key_difference.h"
+#include "attention/methods/roco/steady_scores.h"
 #include "ops/attention/attend_plan.h"
 #include "ops/attention/row_moves.h"
 #include "ops/choose/pool_scores.h"
 #include "ops/choose/select_rows.h"
-#include "ops/choose/steady_scores.h"
 #include "ops/core/best_logits.h"
 #include "ops/core/device_ops.h"
 #include "ops/core/fill.h"
 #include "ops/maps/column_sums.h"
-#include "ops/maps/key_difference.h"
 
 namespace longhaul::bench_support {
 
