@@ -1,7 +1,7 @@
 #include "attention/attend_batch.h"
 
 #include "attention/step.h"
-#include "base/clock.h"
+#include "base/host_stopwatch.h"
 
 namespace longhaul {
 
@@ -30,7 +30,8 @@ void AttendBatch::shrink(size_t size) {
 }
 
 void AttendBatch::run() {
-  const Stopwatch watch;
+  if (calls_.empty()) return;
+  const HostStopwatch watch(*calls_.front().call.queue);
   // From here on the copies do not move any more.
   for (size_t i = 0; i < tasks_.size(); ++i) {
     tasks_[i].segments =
@@ -44,8 +45,7 @@ void AttendBatch::run() {
     pairs += each.pairs;
   }
   attend(jobs_);
-  const bool on_host = calls_.empty() || calls_.front().call.queue->on_host();
-  const double seconds = on_host ? watch.seconds() : 0;  // a GPU only queues the calls
+  const double seconds = watch.seconds();
   for (const Call& each : calls_) {
     if (pairs == 0) break;
     each.record->seconds += seconds * static_cast<double>(each.pairs) / static_cast<double>(pairs);

@@ -36,8 +36,8 @@ AttentionDriver::AttentionDriver(std::unique_ptr<Method> method, const ModelShap
       plans_(static_cast<size_t>(shape.layers)) {
   for (int layer = shape_.layers - 1; layer >= 0; --layer) {
     ask_plans(layer, 0);
-    const auto stays = [](const ListPlan& plan) { return plan.keep.all; };
-    if (!std::ranges::all_of(nth(plans_, layer), stays)) evicting_layer_ = layer;
+    const auto keeps_all = [](const ListPlan& plan) { return plan.keep.all; };
+    if (!std::ranges::all_of(nth(plans_, layer), keeps_all)) evicting_layer_ = layer;
   }
 }
 
@@ -151,7 +151,7 @@ void AttentionDriver::end_attend(LayerStep& step) {
   const bool gathered = gathers_eviction(step);
   if (observes(step)) {
     method_->observe(step);
-    if (whole().observes_last_rows() && !gathered) evictor_.watch(step);
+    if (whole().observes_last_rows() && !gathered) evictor_.store_queries(step);
   }
   drop_rows(step, gathered);
 }

@@ -78,9 +78,9 @@ size_t AttentionDriver::working_bytes(int64_t tokens, int chunk) const {
     const int lists = by_query_head() ? shape_.heads : std::ranges::max(shape_.kv_heads);
     constexpr int kArrays = 3;  // for one layer: received attention, scores, and ranks
     bytes += static_cast<size_t>(kArrays * lists * tokens) * sizeof(float);
-    const int64_t watched =
+    const int64_t window_rows =
         whole().observes_last_rows() ? std::min(tokens, whole().observation_window) : 0;
-    bytes += ObservedRows::bytes_for(shape_.layers * watched, shape_.heads, shape_.head_dim);
+    bytes += ObservedRows::bytes_for(shape_.layers * window_rows, shape_.heads, shape_.head_dim);
   }
   return bytes;
 }

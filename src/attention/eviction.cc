@@ -37,7 +37,7 @@ bool Evictor::due(When when, const Pass& pass, const Keep& keep) const {
   return held_ > target_ && (ends || (pass.last && held_ > keep.budget + whole.stride));
 }
 
-void Evictor::watch(const LayerStep& step) {
+void Evictor::store_queries(const LayerStep& step) {
   AttendCall seen = step.call({&step.workspace->attended.queries, 1});
   seen.lse_in = step.lse;
   nth(observed_, step.layer).add(seen, step.begin, step.rows, method_.whole.observation_window);
@@ -105,7 +105,7 @@ void Evictor::evict_freely(LayerStep& step, const ListPlan& plan, int64_t tokens
   }
 }
 
-/// Sets the numbers of rows that stay. Returns whether the lists have more.
+/// Sets the numbers of rows to keep. Returns whether the lists have more.
 bool Evictor::set_sizes(Eviction& due) const {
   const Keep& keep = due.plan.keep;
   due.kept = due.method.whole_strides ? target_ : keep.budget;
@@ -121,11 +121,11 @@ bool Evictor::set_sizes(Eviction& due) const {
 
 /// Provides the memory of the scores and the evidence from the observation window.
 void Evictor::prepare(Eviction& due) {
-  const bool watched = due.method.observes_last_rows();
+  const bool has_window = due.method.observes_last_rows();
   int64_t rows = 0;
   for (int list = 0; list < due.lists; ++list) rows += due.rows(list);
   const View<float> scores = scores_.resize(due.queue, rows);
-  const bool apart = watched && !due.method.keeps_received;
+  const bool apart = has_window && !due.method.keeps_received;
   const View<float> received = apart ? received_.resize(due.queue, rows) : scores;
   keys_.clear();
   score_views_.clear();
@@ -135,11 +135,11 @@ void Evictor::prepare(Eviction& due) {
   for (int list = 0; list < due.lists; ++list) {
     keys_.push_back(due.store.rows(due.layer, list));
     score_views_.push_back(scores.part(at, due.rows(list)));
-    if (watched) received_targets_.push_back(received.part(at, due.rows(list)));
+    if (has_window) received_targets_.push_back(received.part(at, due.rows(list)));
     at += due.rows(list);
   }
   due.keys = keys_;
-  if (watched) {
+  if (has_window) {
     fill(due.queue, received, 0);
     find_received(due);
   }

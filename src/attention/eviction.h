@@ -29,13 +29,14 @@ class Evictor {
   bool will_evict() const { return !method_.whole.whole_strides || held_ > target_; }
   /// Stores the queries of the step's last rows. The next eviction uses them as the observation
   /// window.
-  void watch(const LayerStep& step);
+  void store_queries(const LayerStep& step);
 
   /// Evicts rows of one layer. `last` is true if no other layer follows in this eviction.
   void evict(Queue& queue, KvStore& store, const ListPlan& plan, const Pass& pass, int layer,
              int64_t tokens, bool last);
   /// Adds the eviction after a generated token to `batch`, which runs later in the layer. Returns
-  /// false, without changes, if it must run by itself: then watch() and evict() must be called.
+  /// false, without changes, if it must run by itself: then store_queries() and evict() must be
+  /// called.
   bool join(EvictionBatch& batch, const LayerStep& step, const ListPlan& plan, int64_t tokens);
   /// Calls Method::choose() for every stream of a layer, after a pass (When::kOwn).
   void evict_freely(LayerStep& step, const ListPlan& plan, int64_t tokens);

@@ -1,17 +1,33 @@
-#include "attention/operations.gpu.h"
-
 #include "attention/operations.h"
+
 #include "ops/core/gpu/operations.gpu.h"
+
+/// The methods with operations that a GPU implements. methods/x/x.gpu.cc defines implement_x(),
+/// which sets them in the queue's table (GpuQueue::implement()).
+#define LONGHAUL_METHODS_ON_GPUS(METHOD) \
+  METHOD(adakv)                          \
+  METHOD(expectedattention)              \
+  METHOD(fastgen)                        \
+  METHOD(flexprefill)                    \
+  METHOD(infllm)                         \
+  METHOD(keydiff)                        \
+  METHOD(ltri)                           \
+  METHOD(reattention)                    \
+  METHOD(roco)                           \
+  METHOD(xattention)
 
 namespace longhaul {
 
+#define LONGHAUL_DECLARE(name) void implement_##name(GpuQueue& queue);
+namespace cuda {
+LONGHAUL_METHODS_ON_GPUS(LONGHAUL_DECLARE)
+}  // namespace cuda
+#undef LONGHAUL_DECLARE
+
 void add_method_operations() {
-  using namespace cuda;
-  operations_of_other_rooms() = {
-      implement_adakv,  implement_expectedattention, implement_fastgen, implement_flexprefill,
-      implement_infllm, implement_keydiff,           implement_ltri,    implement_reattention,
-      implement_roco,   implement_xattention,
-  };
+#define LONGHAUL_ENTRY(name) cuda::implement_##name,
+  cuda::operations_of_other_rooms() = {LONGHAUL_METHODS_ON_GPUS(LONGHAUL_ENTRY)};
+#undef LONGHAUL_ENTRY
 }
 
 }  // namespace longhaul

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "base/assert.h"
-#include "base/clock.h"
+#include "base/host_stopwatch.h"
+#include "ops/attention/decode_rotations.h"
 #include "ops/core/pair_count.h"
 
 namespace longhaul {
@@ -31,12 +32,7 @@ const RopeTable& LayerStep::rope() const {
 const Rotations& LayerStep::rotations(int64_t first, int64_t count) const {
   RotationBuffer& buffer = workspace->rotations.of(*shape, layer);
   const int64_t end = together_begin + together_rows;
-  if (decoding() && !queue->on_host()) {
-    // Rotations of the next tokens too: a launch per sequence and token would cost the host more.
-    constexpr int64_t kAhead = 64;
-    const int64_t from = first / kAhead * kAhead;
-    if (first + count <= from + kAhead) return buffer.fill(*queue, rope(), from, kAhead);
-  }
+  if (decoding()) return fill_for_decode(buffer, *queue, rope(), first, count);
   if (first < together_begin || first + count > end) {
     return buffer.fill(*queue, rope(), first, count);
   }
@@ -173,16 +169,16 @@ void LayerStep::attend(std::span<const View<const float>> queries,
   run.lse = lse;
   run.joins = joins;
   if (!joins && !shape->sinks.empty()) run.sinks = nth(shape->sinks, layer);
-  if (!queue->on_host()) run.counted = record->counted_pairs(*queue);
+  run.counted = record->counted_pairs(*queue);
   record->pairs += visible_pairs(tasks);
   if (batch != nullptr && !joins) return batch->add(run, tasks, *record);
-  const Stopwatch watch;
+  const HostStopwatch watch(*queue);
   if (between_heads != nullptr && !joins && can_be_divided(tasks)) {
     attend_by_heads(run, tasks);
   } else {
     longhaul::attend(run, tasks);
   }
-  if (queue->on_host()) record->seconds += watch.seconds();  // a GPU only queues the call
+  record->seconds += watch.seconds();
 }
 
 /// Tasks of the same heads are neighbours or are computed in several calls.

@@ -94,10 +94,7 @@ void ContextBlocks::begin_layer(LayerStep& all) {
   rounded_q_.shrink(0);
   near_ = false;
   if (!all.of_several()) return;
-  if (!queue.on_host()) {
-    store_vectors(queue, q, DType::BF16,
-                  rounded_q_.resize(queue, static_cast<int64_t>(bytes_of(DType::BF16, q.size()))));
-  }
+  round_for_device(queue, q, rounded_q_);
   attend_near(all);
 }
 

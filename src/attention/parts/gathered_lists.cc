@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/on_device.h"
 #include "ops/attention/gather_lists.h"
 
 namespace longhaul {
@@ -39,14 +38,13 @@ int GatheredLists::neighbours(int head) const {
 /// Gathers the lists of `count` heads from `head` on, as many as fit in device memory. Returns
 /// their number, or 0 if the device reads the lists best in place.
 int GatheredLists::gather(int head, int count) {
-  if (!has(kGatherLists, *step_.queue)) return 0;
   std::vector<PagedRows> lists;
   for (int i = 0; i < count; ++i) lists.push_back(step_.store->rows(step_.layer, head + i));
   copies_.assign(static_cast<size_t>(step_.kv_heads), {});
   const std::span<PagedRows> to =
       std::span(copies_).subspan(static_cast<size_t>(head), static_cast<size_t>(count));
-  return on_device(kGatherLists, *step_.queue, lists, step_.begin + step_.rows,
-                   int64_t{step_.rows} * step_.group(), to);
+  return gather_lists(*step_.queue, lists, step_.begin + step_.rows,
+                      int64_t{step_.rows} * step_.group(), to);
 }
 
 }  // namespace longhaul

@@ -7,24 +7,11 @@
 #include "base/nth.h"
 
 namespace longhaul {
-namespace {
-
-// tiles whose key lists exist at a time, so that they stay in cache
-constexpr int kTilesAtOnce = 256;
-constexpr int64_t kKeysAtOnce = int64_t{4} << 20;  // capacity of those lists in total: 16 MiB
-
-/// Number of tiles of one query head whose key lists exist at a time.
-int64_t tiles_at_once(int heads, int64_t keys) {
-  const int64_t all = kKeysAtOnce / std::max<int64_t>(1, keys);
-  return std::max<int64_t>(1, std::min<int64_t>(kTilesAtOnce, all) / heads);
-}
-
-}  // namespace
 
 size_t SparsePrefill::tile_bytes(int heads, int64_t tokens, int rows) const {
   const TileGrid all{tile_, 0, tokens};
   const int64_t marks = heads * (rows / tile_ + 2) * all.blocks();
-  return static_cast<size_t>(heads * tiles_at_once(heads, tokens) * tokens) * sizeof(int32_t) +
+  return static_cast<size_t>(heads * host_tiles_of_call(heads, tokens) * tokens) * sizeof(int32_t) +
          static_cast<size_t>(marks);
 }
 
@@ -77,9 +64,7 @@ void SparsePrefill::attend_tiles(LayerStep& step, int first) {
   const View<const float> queries[] = {step.rotated_q()};
   const TileGrid on = grid(step);
   const std::span<const PagedRows> lists = step.lists();
-  const int64_t tiles_per_head = step.queue->on_host()
-                                     ? tiles_at_once(step.shape->heads, on.keys())
-                                     : tiles_of_device_call(*step.queue, on, rules_, lists);
+  const int64_t tiles_per_head = tiles_of_call(*step.queue, on, rules_, lists);
   for (int64_t row = first; row < step.rows;) {
     const int64_t end = on.row_end(on.tile_of(row) + tiles_per_head - 1);
     const Stopwatch watch;

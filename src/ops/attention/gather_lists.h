@@ -1,11 +1,12 @@
 #pragma once
 // Copies lists of keys and values to memory from which a device reads them faster.
 
+#include "base/on_device.h"
 #include "ops/attention/attention.h"
 
 namespace longhaul {
 
-/// gather(lists, keys, rows, to) copies rows [0, keys) of each list to memory that attention and
+/// Copies rows [0, keys) of each list to memory that attention and
 /// map operations read fastest. `rows` is the number of query rows per head that will read each
 /// list. As many lists are copied as fit, beginning with the first. Returns their number. It is 0
 /// if the lists are best read in place. The copies are valid until other keys are gathered.
@@ -13,5 +14,9 @@ namespace longhaul {
 inline const DeviceOperation<int(std::span<const PagedRows> lists, int64_t keys, int64_t rows,
                                  std::span<PagedRows> to)>
     kGatherLists;
+inline int gather_lists(const Queue& queue, std::span<const PagedRows> lists, int64_t keys,
+                        int64_t rows, std::span<PagedRows> to) {
+  return on_device(kGatherLists, queue, lists, keys, rows, to);
+}
 
 }  // namespace longhaul

@@ -39,6 +39,12 @@ void store_vectors(Queue& queue, View<const float> elements, DType type, View<ui
   }
 }
 
+void round_for_device(Queue& queue, View<const float> queries, Array<uint8_t>& memory) {
+  if (queue.on_host()) return;
+  const auto bytes = static_cast<int64_t>(bytes_of(DType::BF16, queries.size()));
+  store_vectors(queue, queries, DType::BF16, memory.resize(queue, bytes));
+}
+
 void KeyVectors::append(Queue& queue, View<const float> elements, DType type) {
   LH_ASSERT(takes(type));
   type_ = type;

@@ -16,6 +16,10 @@ namespace longhaul {
 void store_vectors(Queue& queue, View<const float> elements, DType type, View<uint8_t> to);
 inline const DeviceOperation<bool(View<const float>, DType, View<uint8_t> to)> kStoreVectors;
 
+/// Stores queries in bf16 for operations of a device that read them several times
+/// (AttendCall::rounded). Operations of the host do not need them, and `memory` stays empty.
+void round_for_device(Queue& queue, View<const float> queries, Array<uint8_t>& memory);
+
 /// Vectors in bf16 (as most keys), in f32 (for f32 products), or in Q4_0 (18 bytes for 32 elements,
 /// if every token reads many of them).
 class KeyVectors {

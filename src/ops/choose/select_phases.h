@@ -118,9 +118,9 @@ LH_PHASES void select_rows(const Block& block, SelectShared& s, const SelectTask
   block.each([&](int t) {
     if (t == 0) s.more = s.ties = 0;
   });
-  const auto cut = static_cast<uint32_t>(s.prefix);
+  const auto boundary = static_cast<uint32_t>(s.prefix);
   const uint32_t equals = s.left;
-  // Each thread processes four scores per stretch. The upper half counts rows above the threshold,
+  // Each thread processes four scores per stretch. The upper half counts rows above the boundary,
   // the lower half equal ones.
   constexpr int kEach = 4;
   for (int64_t begin = 0; begin < n; begin += int64_t{kEach} * kBlockThreads) {
@@ -130,7 +130,7 @@ LH_PHASES void select_rows(const Block& block, SelectShared& s, const SelectTask
         const int64_t at = begin + t * kEach + i;
         if (at >= n) break;
         const uint32_t key = order_key(scores[at]);
-        found += key > cut ? 1u << 16 : key == cut ? 1u : 0u;
+        found += key > boundary ? 1u << 16 : key == boundary ? 1u : 0u;
       }
       return found;
     };
@@ -142,12 +142,12 @@ LH_PHASES void select_rows(const Block& block, SelectShared& s, const SelectTask
         const int64_t at = begin + t * kEach + i;
         if (at >= n) break;
         const uint32_t key = order_key(scores[at]);
-        const bool tie = key == cut;
-        if (key > cut || (tie && ties < equals)) {
+        const bool tie = key == boundary;
+        if (key > boundary || (tie && ties < equals)) {
           task.out[first + more + (ties < equals ? ties : equals)] =
               static_cast<int32_t>(first + at);
         }
-        more += key > cut;
+        more += key > boundary;
         ties += tie;
       }
     });

@@ -20,7 +20,7 @@ struct KeyThreshold {
 template <class Block, class KeyOf>
 LH_PHASES void find_equal(const Block& block, SelectShared& s, int64_t n, uint32_t k,
                           KeyOf&& key_of) {
-  const auto cut = static_cast<uint32_t>(s.prefix);
+  const auto boundary = static_cast<uint32_t>(s.prefix);
   constexpr int kEach = 4;
   block.each([&](int t) {
     if (t == 0) s.ties = 0;
@@ -30,7 +30,7 @@ LH_PHASES void find_equal(const Block& block, SelectShared& s, int64_t n, uint32
       uint32_t found = 0;
       for (int i = 0; i < kEach; ++i) {
         const int64_t at = begin + t * kEach + i;
-        if (at < n && key_of(at) == cut) ++found;
+        if (at < n && key_of(at) == boundary) ++found;
       }
       return found;
     };
@@ -39,7 +39,7 @@ LH_PHASES void find_equal(const Block& block, SelectShared& s, int64_t n, uint32
       uint32_t ties = s.ties + s.scan.before[t];
       for (int i = 0; i < kEach; ++i) {
         const int64_t at = begin + t * kEach + i;
-        if (at < n && key_of(at) == cut && ++ties == k) s.row = at;
+        if (at < n && key_of(at) == boundary && ++ties == k) s.row = at;
       }
     });
     block.each([&](int t) {

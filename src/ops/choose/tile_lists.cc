@@ -255,8 +255,16 @@ class DeviceLists {
 
 }  // namespace
 
-int64_t tiles_of_device_call(Queue& queue, const TileGrid& grid, std::span<const TileRule> rules,
-                             std::span<const PagedRows> lists) {
+int64_t host_tiles_of_call(int64_t heads, int64_t keys) {
+  constexpr int64_t kTilesAtOnce = 256;
+  constexpr int64_t kKeysAtOnce = int64_t{4} << 20;  // capacity of the lists in total: 16 MiB
+  const int64_t all = std::min(kTilesAtOnce, kKeysAtOnce / std::max<int64_t>(1, keys));
+  return std::max<int64_t>(1, all / heads);
+}
+
+int64_t tiles_of_call(Queue& queue, const TileGrid& grid, std::span<const TileRule> rules,
+                      std::span<const PagedRows> lists) {
+  if (queue.on_host()) return host_tiles_of_call(std::ssize(rules), grid.keys());
   const auto lines = std::ranges::count(rules, TileRule::Kind::kLines, &TileRule::kind);
   // Two tiles share a list of pages. Each page takes one number and two masks, each as large as two
   // numbers.

@@ -27,9 +27,11 @@ struct TileRule {
 /// Largest number of rows in the lists of one device call. They take 128 MiB, which the memory
 /// forecast includes.
 inline constexpr int64_t kListedOnDevice = int64_t{32} << 20;
-/// Returns the largest number of tiles per head in one device call within this limit.
-int64_t tiles_of_device_call(Queue& queue, const TileGrid& grid, std::span<const TileRule> rules,
-                             std::span<const PagedRows> lists);
+/// Returns the largest number of tiles per query head in one call under that limit. On the host the
+/// lists of a call stay in the caches (host_tiles_of_call()).
+int64_t tiles_of_call(Queue& queue, const TileGrid& grid, std::span<const TileRule> rules,
+                      std::span<const PagedRows> lists);
+int64_t host_tiles_of_call(int64_t heads, int64_t keys);
 
 /// A tile of rows. Its list of keys is written by the device.
 struct DeviceTile {

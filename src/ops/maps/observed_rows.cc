@@ -15,7 +15,7 @@ void ObservedRows::add(const AttendCall& call, int64_t begin, int64_t rows, int6
 }
 
 void ObservedRows::attention_received(AttendCall call, std::span<const KeySegment> lists,
-                                      std::span<const View<float>> paid) {
+                                      std::span<const View<float>> received) {
   const int heads = call.heads / static_cast<int>(lists.size()), rows = static_cast<int>(count());
   tasks_.clear();
   targets_.clear();
@@ -23,7 +23,7 @@ void ObservedRows::attention_received(AttendCall call, std::span<const KeySegmen
     const KeySegment& keys = lists[list];
     tasks_.push_back(
         {static_cast<int>(list) * heads, heads, 0, rows, keys.count - rows, {&keys, 1}});
-    targets_.push_back({paid[list], {}});
+    targets_.push_back({received[list], {}});
   }
   const View<const float> queries = queries_.view();
   call.queries = {&queries, 1};

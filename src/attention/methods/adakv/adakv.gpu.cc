@@ -2,7 +2,7 @@
 
 #include "attention/methods/adakv/allocate_rows.gpu.h"
 #include "attention/methods/adakv/allocate_rows.h"
-#include "attention/operations.gpu.h"
+#include "ops/core/gpu/gpu_queue.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

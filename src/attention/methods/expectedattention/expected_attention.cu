@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(1024) softmax_rows_kernel(float* logits, int64
 struct ScoreKeysArgs {
   StoredRows values;
   int64_t first_row, count;
-  const float* paid;  ///< [heads, count]
+  const float* attention;  ///< [heads, count]
   float* scores;
   float epsilon;
   int32_t heads;
@@ -193,7 +193,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   if (lane != 0) return;
   float sum = 0;
-  for (int h = 0; h < a.heads; ++h) sum += a.paid[h * a.count + j];
+  for (int h = 0; h < a.heads; ++h) sum += a.attention[h * a.count + j];
   const float mean = sum / static_cast<float>(a.heads);
   a.scores[j] = a.by_value ? (mean + a.epsilon) * sqrtf(square) : mean;
 }

@@ -1,7 +1,7 @@
 // The GPU's operations of this method.
 
 #include "attention/methods/expectedattention/expected_attention.gpu.h"
-#include "attention/operations.gpu.h"
+#include "ops/core/gpu/gpu_queue.gpu.h"
 #include "ops/maps/scored.gpu.h"
 
 namespace longhaul::cuda {

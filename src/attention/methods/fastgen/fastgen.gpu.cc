@@ -2,7 +2,7 @@
 
 #include "attention/methods/fastgen/hybrid_rules.gpu.h"
 #include "attention/methods/fastgen/hybrid_rules.h"
-#include "attention/operations.gpu.h"
+#include "ops/core/gpu/gpu_queue.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

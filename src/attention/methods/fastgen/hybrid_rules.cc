@@ -97,9 +97,9 @@ std::vector<HybridRules::Verdict> HybridRules::judge(Queue& queue,
   const View<int32_t> there = memory.verdicts.resize(queue, 2 * std::ssize(lists));
   if (on_device(kJudgeRules, queue, *this, lists, there)) {
     HostStage on(queue);
-    const std::span<const int32_t> told = host(on(View<const int32_t>(there)));
+    const std::span<const int32_t> counted = host(on(View<const int32_t>(there)));
     for (size_t l = 0; l < lists.size(); ++l) {
-      verdicts[l] = {static_cast<Rule>(told[2 * l]), told[2 * l + 1]};
+      verdicts[l] = {static_cast<Rule>(counted[2 * l]), counted[2 * l + 1]};
     }
     return verdicts;
   }

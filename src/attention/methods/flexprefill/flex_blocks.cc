@@ -71,18 +71,19 @@ class HeadChoice {
     return (1 + count_within_mass(lines, rule_.mass)) / grid_.tile + 1;
   }
 
-  /// Attention of the mean of rows [from, to) to the means of the first paid.size() blocks.
-  void pay_means(int64_t from, int64_t to, View<float> paid) {
+  /// Attention of the mean of rows [from, to) to the means of the first attention.size() blocks.
+  void attend_means(int64_t from, int64_t to, View<float> attention) {
     const View<float> query = w_.query.resize(queue_, rows_.head_dim);
     mean_query(queue_, rows_.queries, rows_.heads, rows_.head_dim, head_.head, from, to, query);
-    mean_scores(queue_, query, head_.means, paid.size(), rows_.head_dim, rule_.scale, paid);
-    softmax_of(queue_, paid);
+    mean_scores(queue_, query, head_.means, attention.size(), rows_.head_dim, rule_.scale,
+                attention);
+    softmax_of(queue_, attention);
   }
 
   std::span<const float> coarse_row() {
-    const View<float> paid = w_.coarse.resize(queue_, grid_.blocks());
-    pay_means(grid_.rows - rule_.last_rows, grid_.rows, paid);
-    return host(paid);
+    const View<float> attention = w_.coarse.resize(queue_, grid_.blocks());
+    attend_means(grid_.rows - rule_.last_rows, grid_.rows, attention);
+    return host(attention);
   }
 
   void see(int64_t tile, int64_t block) {
@@ -118,7 +119,7 @@ class HeadChoice {
     std::fill(numbers.begin(), numbers.end(), 0.0f);
     for (int64_t t = 0; t < tiles; ++t) {
       const int64_t tile = grid_.first_tile() + t;
-      pay_means(grid_.row_begin(tile), grid_.row_end(tile), map.part(t * blocks, tile + 1));
+      attend_means(grid_.row_begin(tile), grid_.row_end(tile), map.part(t * blocks, tile + 1));
     }
     const auto sorted = host(w_.sorted.resize(queue_, map.size()));
     std::copy(numbers.begin(), numbers.end(), sorted.begin());

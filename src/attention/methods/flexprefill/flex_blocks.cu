@@ -15,11 +15,11 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
 
 /// One thread block per tile of every head.
 __global__ void __launch_bounds__(kBlockThreads, 1)
-    pay_tiles_kernel(const __grid_constant__ FlexCall call, const FlexHeadTask* heads) {
+    attend_tiles_kernel(const __grid_constant__ FlexCall call, const FlexHeadTask* heads) {
   __shared__ FlexShared shared;
   const CudaBlock block;
   const FlexHeadTask& head = heads[blockIdx.y];
-  if (*head.pairs != 0) FlexPhases(block, shared, call, head).pay_tile(blockIdx.x);
+  if (*head.pairs != 0) FlexPhases(block, shared, call, head).attend_tile(blockIdx.x);
 }
 
 __global__ void __launch_bounds__(kBlockThreads, 1)
@@ -51,8 +51,8 @@ void choose_flex_blocks(Stream stream, const FlexCall& call, std::span<FlexHeadT
   take_lines_kernel<<<count, kBlockThreads, 0, stream>>>(call, there);
   check_launch("take_lines");
   const dim3 tiles(static_cast<unsigned>(call.tiles()), count);
-  pay_tiles_kernel<<<tiles, kBlockThreads, 0, stream>>>(call, there);
-  check_launch("pay_tiles");
+  attend_tiles_kernel<<<tiles, kBlockThreads, 0, stream>>>(call, there);
+  check_launch("attend_tiles");
   take_pairs_kernel<<<count, kBlockThreads, 0, stream>>>(call, there);
   check_launch("take_pairs");
 }

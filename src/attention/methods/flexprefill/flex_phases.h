@@ -64,7 +64,7 @@ class FlexPhases {
     block_.each([&](int t) {
       for (int64_t i = t; i < call_.tiles() * blocks; i += kBlockThreads) head_.seen[i] = 0;
     });
-    pay_means(call_.rows - call_.last_rows, call_.rows, blocks, head_.map);
+    attend_means(call_.rows - call_.last_rows, call_.rows, blocks, head_.map);
     all_reduce(head_.columns, false);
     const bool pairs = distance() < call_.distance;
     const int64_t least = call_.least > 1 ? call_.least : 1;
@@ -82,13 +82,13 @@ class FlexPhases {
 
   /// Computes the attention of tile `at` of the grid to the blocks up to its own, from their means.
   /// Later blocks get zeros.
-  LH_PHASES void pay_tile(int64_t at) const {
+  LH_PHASES void attend_tile(int64_t at) const {
     const int64_t blocks = call_.blocks(), tile = call_.first_tile() + at;
     const int64_t first = tile * call_.tile - call_.begin, end = first + call_.tile;
-    float* const paid = head_.map + at * blocks;
-    pay_means(first > 0 ? first : 0, end < call_.rows ? end : call_.rows, tile + 1, paid);
+    float* const attention = head_.map + at * blocks;
+    attend_means(first > 0 ? first : 0, end < call_.rows ? end : call_.rows, tile + 1, attention);
     block_.each([&](int t) {
-      for (int64_t b = tile + 1 + t; b < blocks; b += kBlockThreads) paid[b] = 0;
+      for (int64_t b = tile + 1 + t; b < blocks; b += kBlockThreads) attention[b] = 0;
     });
   }
 
@@ -156,7 +156,7 @@ class FlexPhases {
 
   /// Computes the attention of the mean query of rows [from, to) to the mean keys of the first
   /// `count` blocks.
-  LH_PHASES void pay_means(int64_t from, int64_t to, int64_t count, float* paid) const {
+  LH_PHASES void attend_means(int64_t from, int64_t to, int64_t count, float* attention) const {
     const int dim = call_.head_dim;
     block_.each([&](int t) {
       if (t >= dim) return;
@@ -178,25 +178,26 @@ class FlexPhases {
           for (int k = 0; k < 4; ++k) sum += s_.query[i + k] * float_of(four.w[k]);
         }
         for (; i < dim; ++i) sum += s_.query[i] * mean[i];
-        paid[b] = call_.scale * sum;
+        attention[b] = call_.scale * sum;
       }
     });
     block_.largest(s_.largest, [&](int t) {
       float top = -INFINITY;
-      for (int64_t b = t; b < count; b += kBlockThreads) top = paid[b] > top ? paid[b] : top;
+      for (int64_t b = t; b < count; b += kBlockThreads)
+        top = attention[b] > top ? attention[b] : top;
       return top;
     });
     const float top = s_.largest.all;
     block_.each([](int) {});
     block_.template sums<1>(s_.sum, [&](int t, double* sum) {
       for (int64_t b = t; b < count; b += kBlockThreads) {
-        paid[b] = expf(paid[b] - top);
-        sum[0] += static_cast<double>(paid[b]);
+        attention[b] = expf(attention[b] - top);
+        sum[0] += static_cast<double>(attention[b]);
       }
     });
     const auto sum = static_cast<float>(s_.sum.all[0]);
     block_.each([&](int t) {
-      for (int64_t b = t; b < count; b += kBlockThreads) paid[b] /= sum;
+      for (int64_t b = t; b < count; b += kBlockThreads) attention[b] /= sum;
     });
   }
 

@@ -2,7 +2,7 @@
 
 #include "attention/methods/flexprefill/flex_blocks.gpu.h"
 #include "attention/methods/flexprefill/flex_blocks.h"
-#include "attention/operations.gpu.h"
+#include "ops/core/gpu/gpu_queue.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

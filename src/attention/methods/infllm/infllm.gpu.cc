@@ -4,8 +4,8 @@
 #include "attention/methods/infllm/block_index.h"
 #include "attention/methods/infllm/block_representatives.gpu.h"
 #include "attention/methods/infllm/block_representatives.h"
-#include "attention/operations.gpu.h"
 #include "ops/blocks/block_rooms.gpu.h"
+#include "ops/core/gpu/gpu_queue.gpu.h"
 #include "ops/maps/score_plan.h"
 
 namespace longhaul::cuda {

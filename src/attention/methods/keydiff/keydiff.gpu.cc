@@ -2,7 +2,7 @@
 
 #include "attention/methods/keydiff/key_difference.gpu.h"
 #include "attention/methods/keydiff/key_difference.h"
-#include "attention/operations.gpu.h"
+#include "ops/core/gpu/gpu_queue.gpu.h"
 #include "ops/maps/scored.gpu.h"
 
 namespace longhaul::cuda {

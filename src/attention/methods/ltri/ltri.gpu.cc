@@ -5,8 +5,8 @@
 #include "attention/methods/ltri/span_index.h"
 #include "attention/methods/ltri/span_tasks.h"
 #include "attention/methods/ltri/tile_maps.gpu.h"
-#include "attention/operations.gpu.h"
 #include "ops/blocks/block_rooms.gpu.h"
+#include "ops/core/gpu/gpu_queue.gpu.h"
 #include "ops/maps/score_plan.h"
 #include "ops/maps/scored.gpu.h"
 

@@ -2,7 +2,7 @@
 
 #include "attention/methods/reattention/votes.gpu.h"
 #include "attention/methods/reattention/votes.h"
-#include "attention/operations.gpu.h"
+#include "ops/core/gpu/gpu_queue.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -54,17 +54,17 @@ LH_PHASES void choose_voted(const Block& block, ChoiceShared& s, const VoteTask&
     const int32_t number = task.found[i];
     return uint64_t{task.counters[number]} << low | static_cast<uint64_t>(task.numbers - number);
   };
-  uint64_t cut = chosen == 0 ? ~uint64_t{0} : 0;
+  uint64_t boundary = chosen == 0 ? ~uint64_t{0} : 0;
   if (0 < chosen && chosen < voted) {
     const int bits = low + bits_of(static_cast<uint64_t>(task.cast));
     find_boundary(block, s.select, voted, static_cast<uint32_t>(chosen), (bits + 7) / 8 * 8,
                   key_of);
-    cut = s.select.prefix;
+    boundary = s.select.prefix;
   }
   block.each([&](int t) {
     for (int64_t i = t; i < voted; i += kBlockThreads) {
       const int32_t number = task.found[i];
-      if (key_of(i) >= cut) block.set_bits(task.marks[number / 32], 1u << number % 32);
+      if (key_of(i) >= boundary) block.set_bits(task.marks[number / 32], 1u << number % 32);
       task.counters[number] = 0;
     }
   });

@@ -2,7 +2,7 @@
 
 #include "attention/methods/roco/steady_scores.gpu.h"
 #include "attention/methods/roco/steady_scores.h"
-#include "attention/operations.gpu.h"
+#include "ops/core/gpu/gpu_queue.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "attention/methods/xattention/antidiagonal_blocks.h"
 #include "attention/methods/xattention/antidiagonals.gpu.h"
-#include "attention/operations.gpu.h"
 #include "ops/core/gpu/device_error.gpu.h"
+#include "ops/core/gpu/gpu_queue.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

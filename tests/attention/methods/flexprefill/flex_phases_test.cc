@@ -63,7 +63,7 @@ struct FlexHeads {
     const cuda::FlexPhases phases(block, *shared, call, task);
     phases.take_lines();
     EXPECT_TRUE(takes_pairs == 0 || takes_pairs == 1);
-    for (int64_t at = 0; takes_pairs == 1 && at < grid.tiles(); ++at) phases.pay_tile(at);
+    for (int64_t at = 0; takes_pairs == 1 && at < grid.tiles(); ++at) phases.attend_tile(at);
     if (takes_pairs == 1) phases.take_pairs();
     return seen;
   }

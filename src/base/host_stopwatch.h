@@ -1,0 +1,20 @@
+#pragma once
+
+#include "base/clock.h"
+#include "base/queue.h"
+
+namespace longhaul {
+
+/// Measures the seconds that the host computes since construction. They are 0 for another queue,
+/// whose device computes later.
+class HostStopwatch {
+ public:
+  explicit HostStopwatch(const Queue& queue) : on_host_(queue.on_host()) {}
+  double seconds() const { return on_host_ ? watch_.seconds() : 0; }
+
+ private:
+  bool on_host_;
+  Stopwatch watch_;
+};
+
+}  // namespace longhaul

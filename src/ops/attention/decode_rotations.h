@@ -1,0 +1,18 @@
+#pragma once
+// Rotations for decode steps.
+
+#include "ops/attention/rope.h"
+
+namespace longhaul {
+
+/// Fills the buffer with positions [first, first + count). On a device it computes the positions of
+/// the next steps too, because a launch per sequence and token would cost the host more.
+inline const Rotations& fill_for_decode(RotationBuffer& buffer, Queue& queue,
+                                        const RopeTable& table, int64_t first, int64_t count) {
+  constexpr int64_t kAhead = 64;
+  const int64_t from = first / kAhead * kAhead;
+  const bool ahead = !queue.on_host() && first + count <= from + kAhead;
+  return ahead ? buffer.fill(queue, table, from, kAhead) : buffer.fill(queue, table, first, count);
+}
+
+}  // namespace longhaul
