@@ -103,11 +103,7 @@ std::string eval_text(const Results& results) {
     }
   }
   for (const UnfoundedReplies& r : unfounded_replies(results)) {
-    text += fmt::format(
-        "sources: {}: a first passage with less than {:.0f} % of the attention finds {} of {} "
-        "wrong "
-        "replies; {:.0f} % of such warnings are true\n",
-        methods[r.series], 100 * r.least_share, r.found, r.wrong, 100 * r.precision());
+    text += fmt::format("sources: {}: {}\n", methods[r.series], separation_text(r));
   }
   return text + methods.legend();
 }

@@ -28,8 +28,7 @@ namespace {
 class TlsStream : public ByteStream, public std::enable_shared_from_this<TlsStream> {
  public:
   TlsStream(asio::io_context& context, int descriptor, std::shared_ptr<TlsIdentity> identity)
-      : context_(context),
-        identity_(std::move(identity)),
+      : identity_(std::move(identity)),
         stream_(socket_of(context, descriptor), identity_->context) {}
 
   /// The first read performs the handshake.
@@ -75,7 +74,6 @@ class TlsStream : public ByteStream, public std::enable_shared_from_this<TlsStre
                             });
   }
 
-  asio::io_context& context_;
   std::shared_ptr<TlsIdentity> identity_;
   ssl::stream<Socket> stream_;
   bool shaken_ = false, closed_ = false;

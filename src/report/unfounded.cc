@@ -1,5 +1,7 @@
 #include "report/unfounded.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace longhaul {
@@ -42,6 +44,18 @@ double UnfoundedReplies::precision() const {
 
 double UnfoundedReplies::recall() const {
   return wrong > 0 ? static_cast<double>(found) / static_cast<double>(wrong) : 0;
+}
+
+std::string separation_text(const UnfoundedReplies& replies) {
+  if (replies.right == 0 || replies.wrong == 0) {
+    return fmt::format("all {} replies are {}, so no share of the first passage separates them",
+                       replies.right + replies.wrong, replies.wrong == 0 ? "right" : "wrong");
+  }
+  if (replies.found == 0) return "the share of the first passage does not separate the replies";
+  return fmt::format(
+      "a first passage with less than {:.0f} % of the attention finds {} of {} wrong replies; "
+      "{:.0f} % of such warnings are true",
+      100 * replies.least_share, replies.found, replies.wrong, 100 * replies.precision());
 }
 
 std::vector<UnfoundedReplies> unfounded_replies(const Results& results) {

@@ -3,6 +3,7 @@
 // replies from wrong ones.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "report/results.h"
@@ -21,6 +22,10 @@ struct UnfoundedReplies {
   double precision() const;
   double recall() const;
 };
+
+/// Returns one sentence: how many wrong replies a warning finds and how many warnings are true, or
+/// why no share can separate the replies.
+std::string separation_text(const UnfoundedReplies& replies);
 
 /// Returns the results of all methods whose records have shares, except baselines. least_share
 /// maximises the sum of two fractions: the wrong replies with a warning, as a fraction of all wrong

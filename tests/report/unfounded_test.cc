@@ -32,6 +32,10 @@ TEST_F(Unfounded, TheLimitSeparatesRightFromWrongBest) {
   EXPECT_EQ(replies[0].false_alarms, 1);
   EXPECT_DOUBLE_EQ(replies[0].precision(), 0.75);
   EXPECT_DOUBLE_EQ(replies[0].recall(), 1);
+  EXPECT_EQ(
+      separation_text(replies[0]),
+      "a first passage with less than 40 % of the attention finds 3 of 3 wrong replies; 75 % of "
+      "such warnings are true");
 }
 
 TEST_F(Unfounded, NothingIsFoundWhereNothingIsWrongOrSharesAreUnknown) {
@@ -39,6 +43,8 @@ TEST_F(Unfounded, NothingIsFoundWhereNothingIsWrongOrSharesAreUnknown) {
   ASSERT_EQ(all_right.size(), 1u);
   EXPECT_EQ(all_right[0].least_share, 0);
   EXPECT_EQ(all_right[0].recall(), 0);
+  EXPECT_EQ(separation_text(all_right[0]),
+            "all 2 replies are right, so no share of the first passage separates them");
   EXPECT_TRUE(unfounded_replies(results_of({{answer("dense", "0", 1)}})).empty());
   EXPECT_TRUE(unfounded_replies(results_of({{reply("0", 1, 0.3, "control:no-context")}})).empty());
 }
