@@ -76,10 +76,10 @@ TEST_F(GatheredEvictions, GiveEachSequenceTheBitsThatItHasAlone) {
       "tova:capacity=60,stride=8"};
   ModelRunner with(nano(), queue_, Compute::kF32);
   std::vector<Sequence> together = sequences_of(specs, with), alone = sequences_of(specs, with);
-  constexpr int kTokens = 8;
+  constexpr int kDecodedTokens = 8;
   std::vector<std::vector<Logits>> want;
-  for (Sequence& each : alone) want.push_back(decode(each, with, kTokens));
-  for (int token = 0; token < kTokens; ++token) {
+  for (Sequence& each : alone) want.push_back(decode(each, with, kDecodedTokens));
+  for (int token = 0; token < kDecodedTokens; ++token) {
     step(together, with);
     for (size_t i = 0; i < specs.size(); ++i) {
       EXPECT_TRUE(same_bits(logits_of(together[i]), want[i][static_cast<size_t>(token)]))

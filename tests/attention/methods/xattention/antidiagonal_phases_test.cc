@@ -34,12 +34,12 @@ std::vector<float> laid_out(const std::vector<float>& q, int64_t first, int64_t 
 }
 
 void test_antidiagonals(const TileGrid& grid, int stride, const std::vector<double>& shares) {
-  constexpr int kDim = 32;
+  constexpr int kHeadSize = 32;
   const int heads = static_cast<int>(shares.size());
   std::mt19937 random(8);
   std::normal_distribution<float> normal;
-  const testing_support::PagedHead keys(DType::F32, kDim, grid.keys(), random);
-  std::vector<float> q(static_cast<size_t>(grid.rows * heads * kDim));
+  const testing_support::PagedHead keys(DType::F32, kHeadSize, grid.keys(), random);
+  std::vector<float> q(static_cast<size_t>(grid.rows * heads * kHeadSize));
   for (float& x : q) x = 2 * normal(random);
   const auto marks = static_cast<size_t>(heads * grid.tiles() * grid.blocks());
   std::vector<uint8_t> expected(marks, 9), seen(marks, 1);
@@ -48,7 +48,7 @@ void test_antidiagonals(const TileGrid& grid, int stride, const std::vector<doub
   AttendCall call;
   call.queries = form;
   call.heads = heads;
-  call.head_dim = kDim;
+  call.head_dim = kHeadSize;
   call.scale = 0.2f;
   call.compute = AttendCompute::kF32;
   const AntidiagonalRule rule{stride, 1};
@@ -59,18 +59,18 @@ void test_antidiagonals(const TileGrid& grid, int stride, const std::vector<doub
   const int64_t first = (grid.begin + stride - 1) / stride, end = grid.keys() / stride;
   const int64_t groups = end - first, blocks = block_count(end, grid.tile / stride);
   const std::vector<float> laid =
-      laid_out(q, first * stride - grid.begin, groups, stride, heads, kDim);
+      laid_out(q, first * stride - grid.begin, groups, stride, heads, kHeadSize);
   std::vector<float> masses(static_cast<size_t>(groups * heads * blocks));
   std::vector<float> lse(static_cast<size_t>(groups * heads));
   const View<const float> groups_form[] = {view_of(laid)};
   call.queries = groups_form;
-  call.head_dim = stride * kDim;
+  call.head_dim = stride * kHeadSize;
   call.scale /= static_cast<float>(stride);
   call.lse = view_of(lse);
   KeySegment segment;
   segment.rows = keys.view();
   segment.rows.page_rows /= stride;
-  segment.rows.head_dim = stride * kDim;
+  segment.rows.head_dim = stride * kHeadSize;
   segment.count = end;
   const AttendTask task{0, heads, 0, static_cast<int>(groups), first, {&segment, 1}};
   const View<float> to[] = {view_of(masses)};
