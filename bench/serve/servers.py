@@ -108,9 +108,6 @@ class Programs:
     def llama(self, model, *flags, slots=8, context=32768):
         """A slot of llama-server is cut to the length that the model's file names, so that length is set too."""
         port = free_port()
-        # llama-server gives a slot at most the trained length of the model; the flag raises what the file says.
-        each = context // (1 if "--kv-unified" in flags else slots)
-        flags += ("--override-kv", f"llama.context_length=int:{each}")
         return Server("llama-server", [f"{self.llama_folder}/llama-server", "-m", model, "--port", str(port), "-t",
                                        self.threads, "-np", str(slots), "-c", str(context), "-fa", "on", "--no-ui",
                                        "--slots", "--override-kv", f"llama.context_length=int:{context}", *flags], port)
