@@ -154,45 +154,52 @@ async def one_reply(server, prompt, reply, result=None, **more):
         raise RuntimeError(f"{server.name} has not answered a prompt of {len(prompt)} tokens")
 
 
+def gaps_beside(server, replies, long, reply_tokens):
+    """Gaps between tokens of replies while a prompt of `long` tokens is read, and its seconds alone and beside them."""
+    async def run():
+        async def prefill(seed):
+            begin = time.perf_counter()
+            await one_reply(server, token_ids(long, seed), 1)
+            return time.perf_counter() - begin
+
+        await one_reply(server, token_ids(64, 9), 4)  # the first request of a server loads more than later ones
+        alone = await prefill(1)
+        result, reading = load.new_result(), True
+
+        async def reply_on(i):
+            turn = 0
+            while reading:
+                turn += 1
+                await one_reply(server, token_ids(64, i * 1000 + turn), reply_tokens, result)
+
+        tasks = [asyncio.create_task(reply_on(i + 1)) for i in range(replies)]
+        await asyncio.sleep(2)
+        result["gaps"].clear()
+        together = await prefill(2)
+        gaps, reading = list(result["gaps"]), False
+        await asyncio.gather(*tasks)
+        return gaps, alone, together
+    return asyncio.run(run())
+
+
+def gap_rows(table, results, name=""):
+    table.row(f"{name}between tokens, p50", each(results, lambda r: percentile(r[0], 50) * 1000), 0, " ms")
+    table.row(f"{name}between tokens, p99", each(results, lambda r: percentile(r[0], 99) * 1000), 0, " ms")
+    table.row(f"{name}longest", each(results, lambda r: max(r[0]) * 1000), 0, " ms")
+    table.row(f"{name}the prompt alone", each(results, lambda r: r[1]), 1, " s")
+    table.row(f"{name}the prompt beside the replies", each(results, lambda r: r[2]), 1, " s")
+
+
 def beside_part(options, programs):
     """Gaps between tokens of 4 replies while a long prompt is read, and what they cost the prompt."""
     table = Table(f"4 replies beside a prompt of {options.long:,} tokens")
-
-    def measure(server):
-        async def run():
-            async def prefill(seed):
-                begin = time.perf_counter()
-                await one_reply(server, token_ids(options.long, seed), 1)
-                return time.perf_counter() - begin
-
-            alone = await prefill(1)
-            result, reading = load.new_result(), True
-
-            async def reply_on(i):
-                turn = 0
-                while reading:
-                    turn += 1
-                    await one_reply(server, token_ids(64, i * 1000 + turn), 64, result)
-
-            replies = [asyncio.create_task(reply_on(i + 1)) for i in range(4)]
-            await asyncio.sleep(2)
-            result["gaps"].clear()
-            together = await prefill(2)
-            gaps, reading = list(result["gaps"]), False
-            await asyncio.gather(*replies)
-            return gaps, alone, together
-        return asyncio.run(run())
-
     for name, model in models(options):
         context = 2 * options.long + 8192
         both = alternate(options.rounds, [
             lambda m=model: programs.longhaul(m),
-            lambda m=model: programs.llama(m, "--kv-unified", context=context, slots=6)], measure)
-        table.row(f"{name}: between tokens, p50", each(both, lambda r: percentile(r[0], 50) * 1000), 0, " ms")
-        table.row(f"{name}: between tokens, p99", each(both, lambda r: percentile(r[0], 99) * 1000), 0, " ms")
-        table.row(f"{name}: longest", each(both, lambda r: max(r[0]) * 1000), 0, " ms")
-        table.row(f"{name}: the prompt alone", each(both, lambda r: r[1]), 1, " s")
-        table.row(f"{name}: the prompt beside the replies", each(both, lambda r: r[2]), 1, " s")
+            lambda m=model: programs.llama(m, "--kv-unified", context=context, slots=6)],
+            lambda server: gaps_beside(server, 4, options.long, 64))
+        gap_rows(table, both, f"{name}: ")
 
 
 def models(options):

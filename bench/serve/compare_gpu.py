@@ -11,7 +11,7 @@ import statistics
 import time
 
 import load
-from compare import Table, each, one_reply
+from compare import Table, each, gap_rows, gaps_beside, one_reply
 from servers import Programs, alternate, percentile, token_ids
 
 
@@ -24,68 +24,34 @@ def starts(options, programs, context, slots, kinds=((), ("--kv-unified",))):
 
 
 def clients_part(options, programs):
-    """All clients send at the same moment; a second wave measures the program when it is warm."""
+    """All clients send at the same moment."""
     table = Table(f"{options.clients} clients, prompts of {options.prompt:,} tokens, replies of {options.reply}")
 
     def measure(server):
-        async def wave(seed):
-            result, begin = load.new_result(), time.perf_counter()
-            await asyncio.gather(*(one_reply(server, token_ids(options.prompt, seed + i), options.reply, result)
-                                   for i in range(options.clients)))
-            return result, time.perf_counter() - begin
-
         async def run():
             await one_reply(server, token_ids(64, 9), 4)
-            result, seconds = await wave(1000)
-            first = max(result["first"], default=0)
+            result, begin = load.new_result(), time.perf_counter()
+            await asyncio.gather(*(one_reply(server, token_ids(options.prompt, 1000 + i), options.reply, result)
+                                   for i in range(options.clients)))
+            seconds = time.perf_counter() - begin
             return (result["tokens"] / seconds, statistics.median(result["first"]),
-                    percentile(result["gaps"], 99) * 1000, result["tokens"] / max(seconds - first, 1e-9), result["errors"])
+                    percentile(result["gaps"], 99) * 1000, result["errors"])
         return asyncio.run(run())
 
     context = options.clients * (options.prompt + options.reply + 64)
-    both = alternate(options.rounds, starts(options, programs, context, options.clients, options.kinds), measure)
+    both = alternate(options.rounds, starts(options, programs, context, options.clients), measure)
     table.row("tokens/s, prompts included", each(both, lambda r: r[0]), 0)
     table.row("first token, median", each(both, lambda r: r[1]), 2, " s")
     table.row("between tokens, p99", each(both, lambda r: r[2]), 0, " ms")
-    table.row("errors", each(both, lambda r: r[4]), 0)
+    table.row("errors", each(both, lambda r: r[3]), 0)
 
 
 def beside_part(options, programs):
     table = Table(f"{options.replies} replies beside a prompt of {options.long:,} tokens")
-
-    def measure(server):
-        async def run():
-            async def prefill(seed):
-                begin = time.perf_counter()
-                await one_reply(server, token_ids(options.long, seed), 1)
-                return time.perf_counter() - begin
-
-            await one_reply(server, token_ids(64, 9), 4)
-            alone = await prefill(1)
-            result, reading = load.new_result(), True
-
-            async def reply_on(i):
-                turn = 0
-                while reading:
-                    turn += 1
-                    await one_reply(server, token_ids(64, i * 1000 + turn), 512, result)
-
-            replies = [asyncio.create_task(reply_on(i + 1)) for i in range(options.replies)]
-            await asyncio.sleep(2)
-            result["gaps"].clear()
-            together = await prefill(2)
-            gaps, reading = list(result["gaps"]), False
-            await asyncio.gather(*replies)
-            return gaps, alone, together
-        return asyncio.run(run())
-
     context = 2 * options.long + 32768
-    both = alternate(options.rounds, starts(options, programs, context, options.replies + 2, (("--kv-unified",),)), measure)
-    table.row("between tokens, p50", each(both, lambda r: percentile(r[0], 50) * 1000), 1, " ms")
-    table.row("between tokens, p99", each(both, lambda r: percentile(r[0], 99) * 1000), 1, " ms")
-    table.row("longest", each(both, lambda r: max(r[0]) * 1000), 0, " ms")
-    table.row("the prompt alone", each(both, lambda r: r[1]), 2, " s")
-    table.row("the prompt beside the replies", each(both, lambda r: r[2]), 2, " s")
+    both = alternate(options.rounds, starts(options, programs, context, options.replies + 2, (("--kv-unified",),)),
+                     lambda server: gaps_beside(server, options.replies, options.long, 512))
+    gap_rows(table, both)
 
 
 PARTS = {"clients": clients_part, "beside": beside_part}
@@ -105,7 +71,6 @@ def main():
     parser.add_argument("--parts", default="clients,beside")
     parser.add_argument("-t", "--threads", default="4")
     options = parser.parse_args()
-    options.kinds = ((), ("--kv-unified",))
     programs = Programs(options.program, options.llama, options.threads)
     for part in options.parts.split(","):
         PARTS[part](options, programs)

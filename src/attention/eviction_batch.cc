@@ -39,9 +39,8 @@ bool EvictionBatch::add(const DueLists& due) {
   if (!entries_.empty()) {
     entry.row = static_cast<int>(row_after(entries_.front().due.call, due.call));
   }
-  entry.first_list = lists_;
+  entry.first_list = this->lists();
   entry.lists = static_cast<size_t>(lists);
-  lists_ += entry.lists;
   entries_.push_back(entry);
   return true;
 }
@@ -54,21 +53,16 @@ void EvictionBatch::run(Queue& queue) {
     select(queue);
     keep(queue);
   } catch (...) {
-    clear();
+    moves_.clear();
+    shrink(0);
     throw;
   }
-  clear();
-}
-
-void EvictionBatch::clear() {
-  moves_.clear();
-  entries_.clear();
-  lists_ = 0;
+  shrink(0);
 }
 
 /// The attention that the rows of all lists received from the last row of their sequence.
 void EvictionBatch::find_received(Queue& queue) {
-  segments_.assign(lists_, {});
+  segments_.assign(lists(), {});
   int64_t rows = 0;
   for (const Entry& entry : entries_) {
     for (size_t i = 0; i < entry.lists; ++i) {
@@ -170,7 +164,8 @@ void EvictionBatch::keep(Queue& queue) {
     if (moves_.add(*entry.due.store, entry.due.layer, kept_lists_)) continue;
     entry.due.store->keep(entry.due.layer, kept_lists_);
   }
-  LH_ASSERT(moves_.run(queue));
+  const bool moved = moves_.run(queue);
+  LH_ASSERT(moved);
 }
 
 }  // namespace longhaul

@@ -27,6 +27,9 @@ class EvictionBatch {
   /// Adds an eviction. Returns false, without changes, if it cannot run together with the others or
   /// the store's pages cannot keep the rows in place; the caller then evicts by itself.
   bool add(const DueLists& due);
+  size_t size() const { return entries_.size(); }
+  /// Removes all evictions except the first `size`.
+  void shrink(size_t size) { entries_.resize(size); }
   /// Evicts rows from all lists and clears the batch.
   void run(Queue& queue);
 
@@ -42,10 +45,12 @@ class EvictionBatch {
   void add_up(Queue& queue);
   void select(Queue& queue);
   void keep(Queue& queue);
-  void clear();
+  /// Number of lists in all entries.
+  size_t lists() const {
+    return entries_.empty() ? 0 : entries_.back().first_list + entries_.back().lists;
+  }
 
   std::vector<Entry> entries_;
-  size_t lists_ = 0;  ///< number of lists in all entries
   Array<float> received_, sums_;
   std::vector<View<float>> received_views_, sum_views_;
   std::vector<View<const float>> scores_;  ///< per choice: of a list, or of a layer's lists

@@ -1,10 +1,8 @@
 #pragma once
-// The interface of an attention method. A method must override plan(). It overrides the other
-// virtual functions only if their default is unsuitable. Most eviction methods override plan() and
-// choose(). These functions never read elements of arrays. They pass views from one operation
-// (ops/, kv/) to the next, and base decisions on lengths and positions only. The same source
-// therefore runs on the host and on devices. The terms list, pass and step are defined in
-// attention/plan.h and attention/step.h.
+// The interface of an attention method. A method must override plan(). Most eviction methods also
+// override choose(). These functions never read elements of arrays. They pass views from one
+// operation to the next and decide by lengths and positions, so that the same source runs on the
+// host and on devices. attention/plan.h and attention/step.h define list, pass and step.
 
 #include <functional>
 #include <memory>
@@ -34,12 +32,10 @@ struct Eviction {
   bool last = true;  ///< whether this is the last layer of the eviction
   /// Stored rows of each list. Empty with MethodPlan::own_rule if the lists have no budget.
   std::span<const PagedRows> keys;
-  /// For each list, the attention probability that each row received from the observation window
-  /// (MethodPlan::observation_window), summed over its query rows; [rows] per list. Empty if the
-  /// method has no observation window.
+  /// [rows] for each list: the attention probability that each row received from the query rows of
+  /// the observation window, summed. Empty without MethodPlan::observation_window.
   std::span<const View<const float>> received;
-  /// Output: a score for each row of each list, [rows] per list. The rows with the highest scores
-  /// are kept.
+  /// Output: [rows] scores for each list. The rows with the highest scores are kept.
   std::span<const View<float>> scores;
 
   int64_t rows(int list) const { return store.length(layer, list); }
@@ -66,36 +62,30 @@ class Method {
   /// including the tokens of the current pass.
   virtual ListPlan plan(int layer, int kv_head, int64_t tokens) const = 0;
 
-  /// Returns the passes that read a prompt. Called at the start of the prompt. If the result is
-  /// empty, the driver derives the passes from the plan. Throws UserError to reject the prompt; the
-  /// message names the option that causes the rejection.
+  /// Returns the passes that read a prompt. If the result is empty, the driver derives them from
+  /// the plan. Throws UserError to reject the prompt; the message names the option that causes it.
   virtual std::vector<Pass> passes(const PromptFacts& /*prompt*/) { return {}; }
 
-  /// Computes the attention of the step's rows and writes it to step.out. The keys and values of
-  /// the step are already stored, in the form that MethodPlan::place describes. The default
-  /// computes the attention that the plan describes (attend_by_plan()).
+  /// Computes the attention of the step's rows, whose keys and values are already stored, and
+  /// writes it to step.out. The default computes what the plan describes (attend_by_plan()).
   virtual void attend(LayerStep& step);
 
   /// Updates the columns (MethodPlan::columns) by the attention of the step's rows. Called after
-  /// attend() if a later eviction will score rows. If there is exactly one column, the default adds
-  /// to each stored row's value the attention probability that the row received. Otherwise the
-  /// default does nothing.
+  /// attend() if a later eviction will score rows. If there is one column, the default adds the
+  /// attention probability that each stored row received. Otherwise it does nothing.
   virtual void observe(LayerStep& step);
 
   /// Decides which rows are evicted. Called for each layer of an eviction. It writes due.scores.
   /// The default copies due.received, or the first column if due.received is empty.
-  ///
-  /// With MethodPlan::own_rule it removes rows from the store instead of writing scores. It may do
-  /// this in each call. It may also remember the layers, and remove rows of all layers in the call
-  /// with due.last. With When::kOwn it is called after the attention of every layer, in each pass
-  /// and for each generated token, once for each stream.
+  /// With MethodPlan::own_rule it removes rows from the store instead of writing scores, in each
+  /// call or for all layers in the call with due.last. With When::kOwn it is called after the
+  /// attention of every layer, in each pass and for each generated token, once for each stream.
   virtual void choose(const Eviction& due);
 
   /// Writes the state that the method keeps outside the KV stores to a session file, or reads it
-  /// from one. A session file may be malicious. archive() therefore validates each value that it
-  /// reads. It returns a function that compares these values with the KV store of the same file, or
-  /// an empty function if no comparison is needed. `tokens` is the length of the context. Both
-  /// throw UserError. The message of the returned function does not include the name of the file.
+  /// from one. It validates each value that it reads, because the file may be malicious. It returns
+  /// a function that compares them with the KV store of the same file, or an empty function.
+  /// `tokens` is the length of the context. Both throw UserError, without the name of the file.
   using StoreCheck = std::function<void(const KvStore&, int64_t tokens)>;
   virtual StoreCheck archive(Archive& /*archive*/) { return {}; }
 

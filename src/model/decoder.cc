@@ -237,12 +237,13 @@ template <class Work>
 void Decoder::State::for_each_step(std::span<SequenceRows> batch, Work&& work) {
   for (size_t i = 0; i < batch.size(); ++i) {
     if (batch[i].failed || batch[i].passes.size() > 1) continue;
-    const size_t calls = gathered.size(), appends = appended.size();
+    const size_t calls = gathered.size(), appends = appended.size(), due = evictions.size();
     try {
       work(batch[i], i);
     } catch (...) {
       gathered.shrink(calls);
       appended.shrink(appends);
+      evictions.shrink(due);
       batch[i].failed = std::current_exception();
     }
   }

@@ -1,8 +1,8 @@
 #pragma once
 // Caches kernel attributes that the CUDA driver reports. The lock is not held while ask() runs. The
 // first query for a kernel loads the kernel, and loading waits for all running work of the GPU.
-// That work may wait for another GPU (one_shot.gpu.h). If the lock were held, the thread of the
-// other GPU could wait for it forever.
+// The running work may wait for another GPU (one_shot.gpu.h). If the lock were held, the thread of
+// the other GPU could wait for it forever.
 
 #include <map>
 #include <mutex>
