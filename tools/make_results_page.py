@@ -8,6 +8,7 @@ A table stands between a line that names it and `<!-- end -->`:
 
     <!-- table LENGTH [RUN] -->    one length of nano, or of that run: per cent right by method and task, the mean over tasks, KV bytes,
                                    pairs of query and key computed
+    <!-- means RUN -->             per cent right over all tasks by method and length; KV bytes and pairs at the method's longest length
     <!-- lengths FOLDER -->        one task: per cent right by method and length (cases of their own length: "right"), and
                                    KV bytes at the longest
     <!-- positions FOLDER -->      a perplexity: nats a token by method and stretch of the text
@@ -80,6 +81,27 @@ def table(length, run, records):
     return "\n".join(lines)
 
 
+def means(run, records):
+    """Methods with two lengths or more. A cell is empty where the method lacks a task that dense attention has there."""
+    records = [r for r in records if r["metric"] == "score"]
+    lengths = sorted({r["length"] for r in records})
+    lines = head(["method", *(f"{length:,}" for length in lengths), "KV, MiB", "pairs, %"])
+    for method in methods(run, records):
+        cells, last, last_dense = [], [], []
+        for length in lengths:
+            dense = [r for r in records if r["method"] == "dense" and r["length"] == length]
+            own = [r for r in records if r["method"] == method and r["length"] == length]
+            tasks = dict.fromkeys([*(t["name"] for t in run["tasks"]), *sorted({r["task"] for r in dense})])
+            answered = {r["task"] for r in dense}
+            shares = [share_of(method, [r for r in own if r["task"] == task]) for task in tasks if task in answered]
+            cells.append("" if not shares or None in shares else percent(mean(shares)))
+            if cells[-1]:
+                last, last_dense = own, dense
+        if len(list(filter(None, cells))) > 1:
+            lines.append(f"| {label(method)} | " + " | ".join(cells) + f" | {kv(last)} | {pairs(method, last, last_dense)} |")
+    return "\n".join(lines)
+
+
 def by_length(run, records):
     lengths = sorted({r["length"] for r in records})
     lines = head(["method", *(f"{length:,}" if length else "right" for length in lengths), "KV, MiB"])
@@ -128,6 +150,7 @@ def main():
     runs = {name: pages.read_run(RESULTS / name) for name in ("nano", "budgets", "smollm2", "smollm2-no-opening")}
     text = pages.fill(PAGE.read_text(encoding="utf-8"), r"table (\d+)(?: ([\w-]+))?",
                       lambda m: table(int(m[2]), *runs[m[3] or "nano"]))
+    text = pages.fill(text, r"means (\S+)", lambda m: means(*runs[m[2]]))
     text = pages.fill(text, r"lengths (\S+)", lambda m: by_length(*pages.read_run(RESULTS / m[2])))
     text = pages.fill(text, r"positions (\S+)", lambda m: by_position(*pages.read_run(RESULTS / m[2])))
     pages.write_or_check(PAGE, text, "tools/make_results_page.py")
