@@ -71,9 +71,12 @@ def points(share, digits):
     return text if text.strip("+−0.") else "0"
 
 
-def score(d, digits):
-    difference, low, high = (points(d[key], digits) for key in ("difference", "low", "high"))
-    return f"{100 * d['mean_b']:.{digits}f} / {100 * d['mean_a']:.{digits}f}, {difference} ({low} to {high})"
+def score(d):
+    """The method's per cent and dense attention's; over all prompts also the difference and its interval."""
+    if d["task"] != ALL:
+        return f"{100 * d['mean_b']:.0f} ({100 * d['mean_a']:.0f})"
+    difference, low, high = (points(d[key], 1) for key in ("difference", "low", "high"))
+    return f"{100 * d['mean_b']:.1f} ({100 * d['mean_a']:.1f}), {difference} ({low} to {high})"
 
 
 def mib(rows):
@@ -83,7 +86,7 @@ def mib(rows):
 def costs(run, method, length):
     rows, dense = run.rows[method, length], run.rows.get((REFERENCE, length))
     pairs = 100 * statistics.median(r["pairs_share"] for r in rows)
-    return mib(rows) + (f" / {mib(dense)}" if dense else ""), f"{pairs:.0f}"
+    return mib(rows) + (f" ({mib(dense)})" if dense else ""), f"{pairs:.0f}"
 
 
 def recall(run, method, length):
@@ -100,7 +103,7 @@ def lines_of(run, method, lengths):
     several = len(run.tasks) > 1
     for task in [*run.tasks, ALL]:
         found = [run.differences.get((method, length, task)) for length in lengths]
-        yield [task, *(score(d, 1 if task == ALL else 0) if d else "" for d in found)]
+        yield [task, *(score(d) if d else "" for d in found)]
     if several:
         told = [costs(run, method, length) if length else ("", "") for length in measured]
         yield ["keys and values, MiB", *(kv for kv, _ in told)]
@@ -117,12 +120,12 @@ def command(run, settings, lengths):
 
 
 NOTE = """\
-Per cent right: method / dense attention on the same prompts, the difference and its 95 % interval as `longhaul report --against dense` gives it
-(Newcombe's for pairs of zeros and ones, else the percentile bootstrap: [report.md](../report.md)). Keys and values in memory after the prompt
-(median) and dense attention's; pairs of query and key, of dense attention's. {seen}Records and whole commands: [docs/results](../results/README.md)."""
+Per cent right and, in brackets, dense attention's on the same prompts. Over all prompts the difference follows with its 95 % interval
+([report.md](../report.md)). Keys and values are those after the prompt (median); pairs are shares of dense attention's. {seen}Records:
+[docs/results](../results/README.md)."""
 SEEN = """\
-Seen: the share of the answer's tokens that some head could see
-while the reply was chosen, mean of the layers (least to most). """
+Seen: the share of the
+answer's tokens that some head could see while the reply was chosen, mean of the layers (least to most). """
 
 
 def measured(runs, name):
