@@ -119,13 +119,7 @@ def command(run, settings, lengths):
             f"--attention {','.join([REFERENCE, *settings])}")
 
 
-NOTE = """\
-Per cent right and, in brackets, dense attention's on the same prompts. Over all prompts the difference follows with its 95 % interval
-([report.md](../report.md)). Keys and values are those after the prompt (median); pairs are shares of dense attention's. {seen}Records:
-[docs/results](../results/README.md)."""
-SEEN = """\
-Seen: the share of the
-answer's tokens that some head could see while the reply was chosen, mean of the layers (least to most). """
+NOTE = "Per cent right, in brackets dense attention's: [how to read this table](README.md#measured-answers)."
 
 
 def measured(runs, name):
@@ -141,10 +135,9 @@ def measured(runs, name):
         rows.append([f"**{setting}**", *("" for _ in lengths)])
         for run in runs:
             rows += [row for row in lines_of(run, setting, lengths) if any(row[1:])]
-    seen = SEEN if any(r[0].endswith("seen, %") for r in rows) else ""
     commands = [f"    {command(run, run.of(name), run.lengths(run.of(name)))}" for run in runs]
     head = [runs[0].info["model"]["name"], *(f"{length:,} tokens" for length in lengths)]
-    return "\n".join([*commands, "", pages.table(head, rows), "", NOTE.format(seen=seen)])
+    return "\n".join([*commands, "", pages.table(head, rows), "", NOTE])
 
 
 def options(method):
