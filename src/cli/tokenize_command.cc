@@ -115,7 +115,7 @@ int run(TokenizeFlags flags) {
 Command add_tokenize_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("tokenize", "A text's token ids and pieces");
   auto flags = std::make_shared<TokenizeFlags>();
-  const CLI::Option* text = app->add_option("text", flags->text, "The text")->type_name("TEXT");
+  const CLI::Option* text = app->add_option("TEXT", flags->text, "The text")->type_name("");
   app->add_option("-m,--model", flags->model, "GGUF file, Hugging Face folder or name")
       ->type_name("MODEL")
       ->take_last()

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "cli/program.h"
 #include "format/gguf_builder.h"
 
@@ -31,6 +33,37 @@ TEST(Commands, HelpIsAlsoACommand) {
     EXPECT_EQ(o.status, 0) << o.err;
     EXPECT_EQ(o.out, Program().run({command, "--help"}).out);
   }
+}
+
+/// Names of the positional arguments that a help text lists.
+std::vector<std::string> positional_names(const std::string& help) {
+  std::vector<std::string> names;
+  std::istringstream lines(help);
+  std::string line;
+  while (std::getline(lines, line) && line != "Positionals:") {
+  }
+  while (std::getline(lines, line) && !line.empty()) {
+    std::string name;
+    if (line.starts_with("  ") && line[2] != ' ' && std::istringstream(line) >> name) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+// CLI11 2.4 refuses a flag with the name of a positional argument, whatever command is run.
+TEST(Commands, NoFlagHasTheNameOfAPositionalArgument) {
+  size_t seen = 0;
+  for (const char* command : {"advise", "calibrate", "eval", "help", "inspect", "merge", "methods",
+                              "perplexity", "pull", "report", "reproduce", "run", "tokenize"}) {
+    const std::string help = Program().run({command, "--help"}).out;
+    for (const std::string& name : positional_names(help)) {
+      ++seen;
+      EXPECT_EQ(help.find(" --" + name + " "), std::string::npos) << command;
+      EXPECT_EQ(help.find(",--" + name + " "), std::string::npos) << command;
+    }
+  }
+  EXPECT_GE(seen, 13);
 }
 
 TEST(Commands, BenchTellsWhatItMeasuresUnlessItIsToBeQuiet) {
