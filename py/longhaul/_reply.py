@@ -143,7 +143,8 @@ class Stream(Iterator[str]):
 
 
 def finish(job: Any, progress: Any = None) -> None:
-    """Waits for the end of a job."""
+    """Waits for the end of a job, whose pieces of text nobody reads."""
+    job.skip_text()
     while job.next(progress) is not None:
         pass
 
@@ -151,6 +152,8 @@ def finish(job: Any, progress: Any = None) -> None:
 def finish_all(jobs: list[Any]) -> None:
     """Waits for all jobs, and ends them all if one fails or a signal arrives."""
     try:
+        for job in jobs:
+            job.skip_text()  # a reply that waits for its reader would leave the batch
         for job in jobs:
             finish(job)
     except BaseException:

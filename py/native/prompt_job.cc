@@ -25,6 +25,17 @@ PromptJob::Event PromptJob::next(std::chrono::milliseconds most) {
   return event;
 }
 
+void PromptJob::skip_text() {
+  std::function<void()> wake;
+  {
+    const std::lock_guard lock(mutex_);
+    skips_text_ = true;
+    if (!pieces_.empty()) wake = on_read_;
+    pieces_.clear();
+  }
+  if (wake) wake();
+}
+
 bool PromptJob::ended() const {
   const std::lock_guard lock(mutex_);
   return ended_;
@@ -49,6 +60,7 @@ void PromptJob::show(std::string_view text) {
   if (text.empty()) return;
   {
     const std::lock_guard lock(mutex_);
+    if (skips_text_) return;
     pieces_.emplace_back(text);
   }
   changed_.notify_one();

@@ -87,6 +87,9 @@ class PromptJob {
   };
   /// The next event, or kNothing after `most` without one.
   Event next(std::chrono::milliseconds most);
+  /// Drops pieces of text, those that wait and those to come: the caller reads `result` alone. The
+  /// reply never waits for its reader then, and the reader sleeps until the end.
+  void skip_text();
   bool ended() const;
   /// Waits until the engine's thread is done with the job.
   void wait_ended();
@@ -117,6 +120,7 @@ class PromptJob {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::string> pieces_;
+  bool skips_text_ = false;
   std::optional<JobProgress> progress_;
   bool ended_ = false;
   std::exception_ptr error_;

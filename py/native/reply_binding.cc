@@ -294,6 +294,7 @@ void bind_job(nb::module_& m) {
       .def_rw("constraint", &ReplyArguments::constraint);
   nb::class_<PyJob>(m, "Job")
       .def("next", &next_piece, nb::arg("progress").none() = nb::none())
+      .def("skip_text", [](const PyJob& job) { job.job->skip_text(); })
       .def("close", &close_job)
       .def_prop_ro("ended", [](const PyJob& job) { return job.job->ended(); })
       .def("result", &result_of)

@@ -14,6 +14,7 @@ import unittest
 from support import QUESTION, TEXT, child, nano
 
 import longhaul
+from longhaul._reply import finish_all
 
 LONG = TEXT * 20  # some 10,000 tokens, which take seconds
 
@@ -100,6 +101,31 @@ class Threads(unittest.TestCase):
         self.assertIn("48213", self.doc.ask(QUESTION, max_tokens=24).text)
         for stream in streams:
             stream.close()
+
+    def test_replies_of_one_call_do_not_wait_for_their_reader(self):
+        class Second:
+            """Gives the second reply up for lost if it needs a reader after the first one has ended."""
+
+            def __init__(self, job):
+                self.job = job
+                self.skip_text = job.skip_text
+
+            def next(self, progress):
+                deadline = time.monotonic() + 60
+                while not self.job.ended:
+                    if time.monotonic() > deadline:
+                        raise TimeoutError("the reply waits for its reader")
+                    time.sleep(0.01)
+                return self.job.next(progress)
+
+            def close(self):
+                self.job.close()
+
+        # More pieces than a stream holds unread.
+        options = {"regex": "[0-9]{4000}", "max_tokens": 400, "loops": True}
+        first, second = (self.doc._ask("ask_all", text, False, options, 0) for text in ("Digits?", "More digits?"))
+        finish_all([first, Second(second)])
+        self.assertEqual([len(job.result()["tokens"]) for job in (first, second)], [400, 400])
 
     def test_an_exception_of_progress_ends_the_reading(self):
         def refuse(done, total, left):
