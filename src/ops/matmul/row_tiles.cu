@@ -10,21 +10,44 @@
 namespace longhaul::cuda {
 namespace {
 
-TileForm tile_form(DType type, int64_t rows) {
-  const TileForm form = tile_form_of_32(type, rows);
-  return form.kernel != nullptr ? form : tile_form_of_256(type, rows);
+/// Properties of the current device.
+struct TileDevice {
+  int processors = 1;
+  bool hopper = false;  ///< compute capability 9.0
+};
+TileDevice device_here() {
+  static AskedOnce<int, TileDevice> answers;
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  return answers.of(device, [&] {
+    const auto attribute = [&](cudaDeviceAttr which) {
+      int value = 0;
+      check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+      return value;
+    };
+    return TileDevice{attribute(cudaDevAttrMultiProcessorCount),
+                      attribute(cudaDevAttrComputeCapabilityMajor) == 9};
+  });
 }
 
-/// Lets the kernel use so much shared memory. Returns false if the device has less.
-bool allows_shared_memory(void (*kernel)(TileArgs), size_t bytes) {
+TileForm tile_form(DType type, int64_t rows) {
+  const bool sm90 = rows >= kLeastRowsSm90 && device_here().hopper;
+  const auto of_32 = sm90 ? tile_form_of_32_sm90 : tile_form_of_32;
+  const auto of_256 = sm90 ? tile_form_of_256_sm90 : tile_form_of_256;
+  const TileForm form = of_32(type, rows);
+  return form.kernel != nullptr ? form : of_256(type, rows);
+}
+
+/// Lets the kernel use the shared memory of its form. Returns false if the device has less.
+bool allows_shared_memory(const TileForm& form) {
   static AskedOnce<std::tuple<int, const void*>, bool> answers;
-  const auto* const address = reinterpret_cast<const void*>(kernel);
+  const auto* const address = reinterpret_cast<const void*>(form.kernel);
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
   return answers.of({device, address}, [&] {
-    if (bytes > most_shared_memory()) return false;
+    if (form.shared > most_shared_memory()) return false;
     const cudaError_t status = cudaFuncSetAttribute(
-        address, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+        address, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(form.shared));
     if (status != cudaSuccess) cudaGetLastError();
     return status == cudaSuccess;
   });
@@ -35,21 +58,8 @@ struct TileGrid {
   int tiles = 0, parts = 0, chunks_per_part = 0;
 };
 
-/// Number of processors of the current device.
-int processors_here() {
-  static AskedOnce<int, int> answers;
-  int device = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  return answers.of(device, [&] {
-    int processors = 1;
-    check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
-          "cudaDeviceGetAttribute");
-    return processors;
-  });
-}
-
 TileGrid grid_of(const MatvecInput& x, std::span<const MatvecJob> jobs, int chunk_cols) {
-  const int processors = processors_here();
+  const int processors = device_here().processors;
   TileGrid grid;
   for (const MatvecJob& job : jobs) {
     grid.tiles += static_cast<int>((job.weight.rows + kTileOutputs - 1) / kTileOutputs);
@@ -65,8 +75,7 @@ TileGrid grid_of(const MatvecInput& x, std::span<const MatvecJob> jobs, int chun
 
 bool multiplies_in_tiles(DType type, int64_t rows) {
   const TileForm form = tile_form(type, rows);
-  return form.kernel != nullptr &&
-         allows_shared_memory(form.kernel, tile_bytes(rows, form.chunk_cols));
+  return form.kernel != nullptr && allows_shared_memory(form);
 }
 
 TileRoom tile_room(const MatvecInput& x, std::span<const MatvecJob> jobs) {
@@ -106,11 +115,10 @@ void multiply_tiles(Stream stream, const MatvecInput& x, std::span<const MatvecJ
   a.chunks_per_part = grid.chunks_per_part;
   a.partial = reinterpret_cast<float4*>(partial);
   a.counters = counters;
-  const size_t shared = tile_bytes(x.rows, form.chunk_cols);
-  LH_ASSERT(allows_shared_memory(form.kernel, shared));
+  LH_ASSERT(allows_shared_memory(form));
   launch_early(stream, "row_tiles", form.kernel,
                dim3(static_cast<unsigned>(grid.tiles), static_cast<unsigned>(grid.parts)),
-               kTileThreads, shared, a);
+               kTileThreads, form.shared, a);
 }
 
 }  // namespace longhaul::cuda

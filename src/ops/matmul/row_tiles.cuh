@@ -19,6 +19,8 @@ namespace longhaul::cuda {
 
 inline constexpr int kTileOutputs = 256, kTileThreads = 512;
 inline constexpr int kTileStages = 3;  ///< chunks of x in shared memory
+/// Weights are brought to the L2 cache so many chunks before they are multiplied.
+inline constexpr int kTilePrefetch = 3;
 
 struct TileArgs {
   struct Job {
@@ -41,11 +43,17 @@ struct TileArgs {
 struct TileForm {
   void (*kernel)(TileArgs) = nullptr;
   int chunk_cols = 0;
+  size_t shared = 0;  ///< bytes of dynamic shared memory
 };
+using UnitsOfTiles32 =
+    UnitsList<UnitsQ4_0, UnitsQ4_1, UnitsQ5_0, UnitsQ5_1, UnitsQ8_0, UnitsQ4_K, UnitsQ5_K>;
+using UnitsOfTiles256 = UnitsList<UnitsQ2_K, UnitsQ3_K, UnitsQ6_K>;
 /// Returns the kernel for up to `rows` rows. The result has no kernel if the list does not contain
-/// the type.
+/// the type. The kernels of sm90 run on Hopper only. Both kernels compute the same bits.
 TileForm tile_form_of_32(DType type, int64_t rows);
 TileForm tile_form_of_256(DType type, int64_t rows);
+TileForm tile_form_of_32_sm90(DType type, int64_t rows);
+TileForm tile_form_of_256_sm90(DType type, int64_t rows);
 inline int row_groups_of(int64_t rows) { return rows <= 16 ? 2 : rows <= 32 ? 4 : 8; }
 
 /// Returns the bytes of a row of x in shared memory. They are 16 more than its contents, so that
@@ -78,18 +86,17 @@ constexpr int tile_chunk_cols() {
   return Units::kGroups == 1 ? 128 : 256;
 }
 
+/// The parts of a tile that do not depend on how it is multiplied.
 template <class Units, int N>
-class RowTile {
+class RowTileBase {
+ protected:
   static constexpr int kChunkCols = tile_chunk_cols<Units>();
   static constexpr int kStepCols = 64 * Units::kGroups;  // four units of a row, one per lane
   static constexpr int kSteps = kChunkCols / kStepCols;
   static constexpr int kStepUnits = 4, kRowsOfLane = 2;
-  static constexpr int kPitch = tile_pitch(kChunkCols);
-  static constexpr int kStageBytes = 8 * N * kPitch;
   using Unit = typename Units::Unit;
 
- public:
-  __device__ RowTile(const TileArgs& args, uint32_t memory) : a(args), memory_(memory) {
+  __device__ explicit RowTileBase(const TileArgs& args) : a(args) {
     tile_ = static_cast<int>(blockIdx.x);
     int begin = 0;
     while (tile_ >= a.jobs[job_].end) begin = a.jobs[job_++].end;
@@ -102,37 +109,6 @@ class RowTile {
     }
   }
 
-  __device__ __forceinline__ void run() {
-    const int chunks = (a.cols + kChunkCols - 1) / kChunkCols;
-    const int first = static_cast<int>(blockIdx.y) * a.chunks_per_part;
-    const int end = min(first + a.chunks_per_part, chunks);
-    Unit now[kSteps][kRowsOfLane], next[kSteps][kRowsOfLane];
-    load(first, now);
-    await_turn();
-#pragma unroll
-    for (int i = 0; i < kTileStages - 1; ++i) copy_x(first + i, end, i);
-    int stage = 0, free = kTileStages - 1;
-    for (int chunk = first; chunk < end; ++chunk) {
-      load(min(chunk + 1, end - 1), next);
-      wait_copies<kTileStages - 2>();
-      __syncthreads();  // the chunk has arrived, and no warp reads the previous one any more
-      copy_x(chunk + kTileStages - 1, end, free);
-      free = stage;
-#pragma unroll
-      for (int s = 0; s < kSteps; ++s)
-        multiply_step(chunk, s, now[s], memory_ + stage * kStageBytes);
-      stage = stage + 1 == kTileStages ? 0 : stage + 1;
-#pragma unroll
-      for (int s = 0; s < kSteps; ++s) {
-#pragma unroll
-        for (int r = 0; r < kRowsOfLane; ++r) now[s][r] = next[s][r];
-      }
-    }
-    wait_copies<0>();
-    finish();
-  }
-
- private:
   __device__ const TileArgs::Job& job() const { return a.jobs[job_]; }
   __device__ static int lane() { return static_cast<int>(threadIdx.x % 32); }
   __device__ static int warp() { return static_cast<int>(threadIdx.x / 32); }
@@ -140,34 +116,34 @@ class RowTile {
   /// Loads this lane's units of a chunk. Rows and columns past the end repeat other ones. x is 0 in
   /// such columns, and the results of such rows are not written.
   __device__ __forceinline__ void load(int chunk, Unit (&to)[kSteps][kRowsOfLane]) const {
-    const int blocks = a.cols / Units::kBlock;
 #pragma unroll
-    for (int s = 0; s < kSteps; ++s) {
-      const int u = (chunk * kSteps + s) * kStepUnits + lane() % 4;
-      const int block = min(u / Units::kUnits, blocks - 1);
+    for (int s = 0; s < kSteps; ++s) load_step(chunk, s, to[s]);
+  }
+  __device__ __forceinline__ void load_step(int chunk, int s, Unit (&to)[kRowsOfLane]) const {
+    const int u = (chunk * kSteps + s) * kStepUnits + lane() % 4;
+    const int block = min(u / Units::kUnits, a.cols / Units::kBlock - 1);
 #pragma unroll
-      for (int r = 0; r < kRowsOfLane; ++r) {
-        to[s][r] = Units::load(planes_, first_block_[r] + block, u % Units::kUnits);
-      }
+    for (int r = 0; r < kRowsOfLane; ++r) {
+      to[r] = Units::load(planes_, first_block_[r] + block, u % Units::kUnits);
     }
   }
 
-  /// Starts the copy of a chunk of x. It always creates a group of copies, so that groups can be
-  /// counted.
-  __device__ __forceinline__ void copy_x(int chunk, int end, int stage) const {
-    constexpr int kWords = kChunkCols / 8, kAll = 8 * N * kWords;
-    if (chunk < end) {
-#pragma unroll
-      for (int first = 0; first < kAll; first += kTileThreads) {
-        const int at = first + static_cast<int>(threadIdx.x);
-        if (kAll % kTileThreads != 0 && at >= kAll) break;
-        const int row = at / kWords, col = chunk * kChunkCols + at % kWords * 8;
-        const bool present = row < a.x_rows && col < a.cols;
-        const uint16_t* const from = a.x + (present ? static_cast<int64_t>(row) * a.cols + col : 0);
-        copy_16(memory_ + stage * kStageBytes + row * kPitch + at % kWords * 16, from, present);
-      }
-    }
-    commit_copies();
+  /// Brings the weights of a chunk to the L2 cache. Lanes 0 and 1 of four prefetch the quants of
+  /// the two rows, and lanes 2 and 3 the next plane (block_layout.h). A third plane has the lanes
+  /// of the first.
+  template <int plane = 0>
+  __device__ __forceinline__ void prefetch(int chunk, int end) const {
+    constexpr int kPlanes = sizeof(Units::kFields) / sizeof(Units::kFields[0]);
+    constexpr int kBlockBytes = Units::kFields[plane].bytes;
+    const int unit = chunk * kSteps * kStepUnits;
+    const int64_t row = lane() % 2 == 0 ? first_block_[0] : first_block_[1];
+    const uint8_t* const at = planes_.at[plane] + (row + unit / Units::kUnits) * kBlockBytes +
+                              (plane == 0 ? unit % Units::kUnits * 16 : 0);
+    const int chosen = chunk < end && lane() / 2 % 2 == plane % 2;
+    asm volatile(
+        "{\n.reg .pred p;\nsetp.ne.b32 p, %1, 0;\n@p prefetch.global.L2 [%0];\n}\n" ::"l"(at),
+        "r"(chosen));
+    if constexpr (plane + 1 < kPlanes) prefetch<plane + 1>(chunk, end);
   }
 
   /// Step and offset of a group of a unit, each as a pair of equal bf16 values.
@@ -196,45 +172,6 @@ class RowTile {
       less = masked_or(bytes, 0x00800080u, 0xc300c300u);
     }
     return fma_pairs(fma_pairs(base, kOnes, less), by.step, by.offset);
-  }
-
-  /// Multiplies the four units of each row in step `s` of a chunk. Products k of four units cover
-  /// 64 columns. In both operands, lane l multiplies columns of the group with number l % 4.
-  __device__ __forceinline__ void multiply_step(int chunk, int s, const Unit (&units)[kRowsOfLane],
-                                                uint32_t x) {
-    const int u = (chunk * kSteps + s) * kStepUnits + lane() % 4;
-#pragma unroll
-    for (int k = 0; k < Units::kGroups; ++k) {
-      const int group = u / Units::kUnits * (Units::kBlock / 16) +
-                        Units::group(u % Units::kUnits, k) - chunk * (kChunkCols / 16);
-      const uint32_t from = x + lane() / 4 * kPitch + 32 * group;
-      Weights16 w[kRowsOfLane];
-      Factors by[kRowsOfLane];
-#pragma unroll
-      for (int r = 0; r < kRowsOfLane; ++r) {
-        w[r] = Units::weights(units[r], u % Units::kUnits, k);
-        by[r] = factors_of(w[r]);
-      }
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        uint32_t q[2][4];  // per word
-#pragma unroll
-        for (int j = 0; j < 2; ++j) {
-#pragma unroll
-          for (int r = 0; r < kRowsOfLane; ++r) {
-            const uint32_t word = w[r].q[2 * half + j];
-            q[j][r] = widen(word, 0, by[r]);
-            q[j][r + 2] = widen(word, 2, by[r]);
-          }
-        }
-#pragma unroll
-        for (int n = 0; n < N; ++n) {
-          const uint4 b = load_16(from + 8 * n * kPitch + 16 * half);
-          multiply(sums_[n], q[0], b.x, b.y);
-          multiply(sums_[n], q[1], b.z, b.w);
-        }
-      }
-    }
   }
 
   /// Writes the sums. If the columns are divided into parts, the last part adds the sums of all
@@ -297,12 +234,116 @@ class RowTile {
   }
 
   const TileArgs& a;
-  const uint32_t memory_;
   int tile_ = 0, job_ = 0;
   Planes planes_;
   int64_t first_block_[kRowsOfLane];
   int first_row_ = 0;  // the first of the lane's two rows
   float sums_[N][4] = {};
+};
+
+/// Products by mma.sync.
+template <class Units, int N>
+class RowTile : RowTileBase<Units, N> {
+  using Base = RowTileBase<Units, N>;
+  using Base::a, Base::kChunkCols, Base::kRowsOfLane, Base::kSteps, Base::kStepUnits, Base::lane,
+      Base::sums_;
+  using typename Base::Factors, typename Base::Unit;
+  static constexpr int kPitch = tile_pitch(kChunkCols);
+  static constexpr int kStageBytes = 8 * N * kPitch;
+
+ public:
+  __device__ RowTile(const TileArgs& args, uint32_t memory) : Base(args), memory_(memory) {}
+
+  __device__ __forceinline__ void run() {
+    const int chunks = (a.cols + kChunkCols - 1) / kChunkCols;
+    const int first = static_cast<int>(blockIdx.y) * a.chunks_per_part;
+    const int end = min(first + a.chunks_per_part, chunks);
+    Unit now[kSteps][kRowsOfLane], next[kSteps][kRowsOfLane];
+    this->load(first, now);
+    await_turn();
+#pragma unroll
+    for (int i = 0; i < kTileStages - 1; ++i) copy_x(first + i, end, i);
+    int stage = 0, free = kTileStages - 1;
+    for (int chunk = first; chunk < end; ++chunk) {
+      this->load(min(chunk + 1, end - 1), next);
+      this->prefetch(chunk + kTilePrefetch, end);
+      wait_copies<kTileStages - 2>();
+      __syncthreads();  // the chunk has arrived, and no warp reads the previous one any more
+      copy_x(chunk + kTileStages - 1, end, free);
+      free = stage;
+#pragma unroll
+      for (int s = 0; s < kSteps; ++s)
+        multiply_step(chunk, s, now[s], memory_ + stage * kStageBytes);
+      stage = stage + 1 == kTileStages ? 0 : stage + 1;
+#pragma unroll
+      for (int s = 0; s < kSteps; ++s) {
+#pragma unroll
+        for (int r = 0; r < kRowsOfLane; ++r) now[s][r] = next[s][r];
+      }
+    }
+    wait_copies<0>();
+    this->finish();
+  }
+
+ private:
+  /// Starts the copy of a chunk of x. It always creates a group of copies, so that groups can be
+  /// counted.
+  __device__ __forceinline__ void copy_x(int chunk, int end, int stage) const {
+    constexpr int kWords = kChunkCols / 8, kAll = 8 * N * kWords;
+    if (chunk < end) {
+#pragma unroll
+      for (int first = 0; first < kAll; first += kTileThreads) {
+        const int at = first + static_cast<int>(threadIdx.x);
+        if (kAll % kTileThreads != 0 && at >= kAll) break;
+        const int row = at / kWords, col = chunk * kChunkCols + at % kWords * 8;
+        const bool present = row < a.x_rows && col < a.cols;
+        const uint16_t* const from = a.x + (present ? static_cast<int64_t>(row) * a.cols + col : 0);
+        copy_16(memory_ + stage * kStageBytes + row * kPitch + at % kWords * 16, from, present);
+      }
+    }
+    commit_copies();
+  }
+
+  /// Multiplies the four units of each row in step `s` of a chunk. Products k of four units cover
+  /// 64 columns. In both operands, lane l multiplies columns of the group with number l % 4.
+  __device__ __forceinline__ void multiply_step(int chunk, int s, const Unit (&units)[kRowsOfLane],
+                                                uint32_t x) {
+    const int u = (chunk * kSteps + s) * kStepUnits + lane() % 4;
+#pragma unroll
+    for (int k = 0; k < Units::kGroups; ++k) {
+      const int group = u / Units::kUnits * (Units::kBlock / 16) +
+                        Units::group(u % Units::kUnits, k) - chunk * (kChunkCols / 16);
+      const uint32_t from = x + lane() / 4 * kPitch + 32 * group;
+      Weights16 w[kRowsOfLane];
+      Factors by[kRowsOfLane];
+#pragma unroll
+      for (int r = 0; r < kRowsOfLane; ++r) {
+        w[r] = Units::weights(units[r], u % Units::kUnits, k);
+        by[r] = Base::factors_of(w[r]);
+      }
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        uint32_t q[2][4];  // per word
+#pragma unroll
+        for (int j = 0; j < 2; ++j) {
+#pragma unroll
+          for (int r = 0; r < kRowsOfLane; ++r) {
+            const uint32_t word = w[r].q[2 * half + j];
+            q[j][r] = Base::widen(word, 0, by[r]);
+            q[j][r + 2] = Base::widen(word, 2, by[r]);
+          }
+        }
+#pragma unroll
+        for (int n = 0; n < N; ++n) {
+          const uint4 b = load_16(from + 8 * n * kPitch + 16 * half);
+          multiply(sums_[n], q[0], b.x, b.y);
+          multiply(sums_[n], q[1], b.z, b.w);
+        }
+      }
+    }
+  }
+
+  const uint32_t memory_;
 };
 
 template <class Units, int N>
@@ -324,6 +365,7 @@ TileForm tile_form_among(List list, DType type, int64_t rows) {
                   : groups == 4 ? row_tile_kernel<Units, 4>
                                 : row_tile_kernel<Units, 8>;
     form.chunk_cols = tile_chunk_cols<Units>();
+    form.shared = tile_bytes(rows, form.chunk_cols);
   });
   return form;
 }

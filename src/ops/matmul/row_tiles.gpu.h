@@ -16,6 +16,8 @@ namespace longhaul::cuda {
 /// tiles and 6.2 ms without for 5 rows, and 6.0 and 6.9 ms for 8 rows.
 inline constexpr int64_t kLeastTileRows = 5;
 inline constexpr int64_t kMostTileRows = 64;
+/// On Hopper, so many rows use the kernel of row_tiles_sm90.cuh, which computes the same bits.
+inline constexpr int64_t kLeastRowsSm90 = 33;
 
 /// Returns whether the type has such a product and the current device has enough shared memory for
 /// it. Blocks of 32 with a scale and the K types have such a product.

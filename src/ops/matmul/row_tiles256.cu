@@ -5,7 +5,7 @@
 namespace longhaul::cuda {
 
 TileForm tile_form_of_256(DType type, int64_t rows) {
-  return tile_form_among<UnitsList<UnitsQ2_K, UnitsQ3_K, UnitsQ6_K>>({}, type, rows);
+  return tile_form_among(UnitsOfTiles256{}, type, rows);
 }
 
 }  // namespace longhaul::cuda

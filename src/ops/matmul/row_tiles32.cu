@@ -5,9 +5,7 @@
 namespace longhaul::cuda {
 
 TileForm tile_form_of_32(DType type, int64_t rows) {
-  return tile_form_among<
-      UnitsList<UnitsQ4_0, UnitsQ4_1, UnitsQ5_0, UnitsQ5_1, UnitsQ8_0, UnitsQ4_K, UnitsQ5_K>>(
-      {}, type, rows);
+  return tile_form_among(UnitsOfTiles32{}, type, rows);
 }
 
 }  // namespace longhaul::cuda

@@ -1,0 +1,11 @@
+// Products of 5 to 64 rows on Hopper with types that have one scale for 32 weights.
+
+#include "ops/matmul/row_tiles_sm90.cuh"
+
+namespace longhaul::cuda {
+
+TileForm tile_form_of_32_sm90(DType type, int64_t rows) {
+  return tile_form_sm90_among(UnitsOfTiles32{}, type, rows);
+}
+
+}  // namespace longhaul::cuda
