@@ -21,7 +21,7 @@ namespace longhaul {
 /// long text and a question at its end. If the end influences the decision, the text cannot be
 /// processed before the question is known.
 enum class PromptChoice : uint8_t {
-  kWhileReading,   ///< during prefill, by the rows processed so far; or all rows are kept
+  kWhileReading,   ///< during prefill, by the rows processed so far; also if all rows are kept
   kByInstruction,  ///< by the instruction at the end of the prompt, which must be given
   kByLastRow,      ///< during prefill, and once more by the last row of the prompt
   /// After prefill, by the attention of the last rows or of all rows; until then prefill is dense.
@@ -88,7 +88,8 @@ class AttentionDriver {
   /// Returns the number of rows of a pass that suits the method if the user gives no `--chunk`. 0
   /// means the default of the engine.
   int preferred_chunk() const;
-  /// Return the most rows of one pass of this prompt, and of passes that are computed together.
+  /// most_rows_of_pass() returns the largest number of rows of one pass of this prompt.
+  /// most_rows_together() returns the largest number of rows of passes that are computed together.
   int64_t most_rows_of_pass(const PromptFacts& prompt) const;
   int64_t most_rows_together(const PromptFacts& prompt) const;
   /// Returns whether the method evicts rows.
@@ -117,10 +118,10 @@ class AttentionDriver {
   /// that RoPE uses. Answers are wrong if it exceeds the trained length of the model.
   int64_t reach(int64_t tokens, int chunk) const;
 
-  /// Write and read the state outside the stores, for session files. A session file may be
-  /// malicious. check_restored() compares the restored state with the store of the same file.
-  /// `tokens` is the length of the context. restore() and check_restored() throw UserError. The
-  /// message of check_restored() does not include the name of the file.
+  /// save() writes the state that is outside the stores to a session file, and restore() reads it.
+  /// A session file may be malicious. check_restored() compares the restored state with the store
+  /// of the same file. `tokens` is the length of the context. restore() and check_restored() throw
+  /// UserError. The message of check_restored() does not include the name of the file.
   void save(ByteWriter& out) const;
   void restore(ByteReader& in);
   void check_restored(const KvStore& store, int64_t tokens) const;

@@ -56,7 +56,7 @@ class Evictor {
 
   Method& method_;
   const ModelShape& shape_;
-  // Used for evictions by strides.
+  // The next three members are used for evictions by strides.
   int64_t lead_ = 0;  ///< tokens of the prompt before its first stride
   /// Number of rows that an eviction leaves in a list (MethodPlan::whole_strides).
   int64_t target_ = 0;

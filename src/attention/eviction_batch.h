@@ -1,6 +1,6 @@
 #pragma once
-// Evictions after generated tokens of several sequences in one layer, gathered so that a device
-// scores, selects and moves the rows of all of them with a few launches.
+// EvictionBatch collects evictions after generated tokens of several sequences in one layer. A
+// device then scores, selects and moves the rows of all of them with a few launches.
 
 #include <span>
 #include <vector>
@@ -11,15 +11,17 @@
 
 namespace longhaul {
 
-/// The lists of one sequence in a layer, of which those rows are kept that received most attention
-/// from the sequence's last row.
+/// The lists of one sequence in a layer. They keep the rows that received most attention from the
+/// sequence's last row.
 struct DueLists {
   KvStore* store = nullptr;
   int layer = 0;
-  /// Settings of the row's attention, with its queries and lse: rows of the arrays of the batch.
+  /// The attention call of the sequence's last row. Its queries and lse are rows of the batch's
+  /// arrays.
   AttendCall call;
   RowsToKeep keep;
-  bool by_layer = false;  ///< all lists keep the rows with the highest sums over the lists
+  /// All lists keep the same rows: those with the highest sums over the lists.
+  bool by_layer = false;
 };
 
 class EvictionBatch {
@@ -36,7 +38,7 @@ class EvictionBatch {
  private:
   struct Entry {
     DueLists due;
-    int row = 0;  ///< in the arrays of the batch
+    int row = 0;  ///< index of the sequence's row in the arrays of the batch
     size_t first_list = 0, lists = 0;
     size_t first_choice = 0, choices = 0;
   };
@@ -45,7 +47,7 @@ class EvictionBatch {
   void add_up(Queue& queue);
   void select(Queue& queue);
   void keep(Queue& queue);
-  /// Number of lists in all entries.
+  /// Returns the number of lists in all entries.
   size_t lists() const {
     return entries_.empty() ? 0 : entries_.back().first_list + entries_.back().lists;
   }
@@ -53,7 +55,8 @@ class EvictionBatch {
   std::vector<Entry> entries_;
   Array<float> received_, sums_;
   std::vector<View<float>> received_views_, sum_views_;
-  std::vector<View<const float>> scores_;  ///< per choice: of a list, or of a layer's lists
+  /// One element per selection: the scores of a list, or of all lists of a layer.
+  std::vector<View<const float>> scores_;
   std::vector<KeySegment> segments_;
   std::vector<AttendTask> tasks_;
   std::vector<ColumnTarget> targets_;

@@ -1,8 +1,7 @@
 #pragma once
 // Communicator connects devices that share the heads of one model (tensor parallelism). Each device
 // is a rank with its own thread. All ranks execute the same calls in the same order. They
-// synchronise when they compute sums over the heads of all ranks.
-// sum over all heads.
+// synchronise when they add partial results or exchange values.
 
 #include <atomic>
 #include <cstdint>

@@ -77,8 +77,8 @@ class DeviceQueue {
   virtual void wait_for(uint64_t /*event*/) {}
   /// Returns how often the host has waited for the device so far, in downloads and calls of wait().
   virtual int64_t waits() const = 0;
-  /// Returns the seconds that the host has waited so far. They include waiting for memory that
-  /// copies still read.
+  /// Returns the seconds that the host has waited so far. This includes waiting for pinned memory
+  /// that unfinished copies still use.
   virtual double waited_seconds() const { return 0; }
 
   /// Returns the operations that every device must have.

@@ -39,7 +39,7 @@ class RollingArray {
       numbers_.resize(numbers_.size() + static_cast<size_t>(count));
     } else {
       reserve(queue, count);
-      // Values are appended in small numbers, and each clear is a kernel launch. Therefore all
+      // Values are appended a few at a time, and each clear is a kernel launch. Therefore all
       // remaining memory is cleared at once.
       const int64_t end = first_ + held_;
       if (count > 0 && end < used_) {
@@ -112,7 +112,8 @@ class RollingArray {
     const bool fits = bytes_of(first_ + all) <= device_.capacity();
     if (numbers_.empty() && !device_.empty() && fits) return;
     // If values were removed at the front, the remaining values move to the start of new memory
-    // when they reach the end of the old one. Half as much spare memory makes this rare.
+    // when they reach the end of the old one. The spare memory of half the size makes such moves
+    // rare.
     const int64_t room = first_ > 0 ? all + all / 2 : all;
     DeviceBuffer wider;
     wider.resize(queue.shared_device(), bytes_of(room));

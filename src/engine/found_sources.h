@@ -22,7 +22,7 @@ struct FoundSources {
   double first_share = 0, least_share = 0;
   bool shown = false;  ///< whether the reply's tokens attended to any token of the texts
 
-  /// Returns whether the reply is well-founded in its first passage.
+  /// Returns whether the first passage supports the reply: it has at least the share least_share.
   bool rests() const { return !passages.empty() && first_share >= least_share; }
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 // BlockCache is an LRU cache of pages with old rows. Pages outside the cache are offloaded to disk,
-// which only the host supports. The host must know which blocks an operation has selected. This is
-// the only place where it reads such a selection.
+// which only the host supports. To load pages, the host must read which blocks an operation has
+// selected. No other code reads such a selection on the host.
 
 #include <cstdint>
 #include <vector>
@@ -20,8 +20,8 @@ struct BlockRange {
 /// The cache of one layer. All lists of the layer hold the same rows.
 class BlockCache {
  public:
-  /// Loads the `chosen` blocks into memory, and spills the least recently used pages. The number of
-  /// pages in memory is at most the number of pages of `cached` blocks, or of the blocks of this
+  /// Loads the `chosen` blocks into memory, and offloads the least recently used pages. The number
+  /// of pages in memory is at most the number of pages of `cached` blocks, or of the blocks of this
   /// call if they are more. Pages with a row outside `range` are always in memory and not counted.
   /// On a device the function does nothing.
   void use_blocks(Queue& queue, KvStore& store, int layer, const BlockRange& range,
@@ -37,8 +37,8 @@ class BlockCache {
 };
 
 /// Declares that rows [begin, end) of every list of a layer may be offloaded. Rows [first, begin)
-/// may be offloaded already. Spills the pages that lie completely within [first, end) and contain a
-/// new row.
+/// may be offloaded already. Offloads the pages that lie completely within [first, end) and contain
+/// a new row.
 void spill_whole_pages(KvStore& store, int layer, int64_t first, int64_t begin, int64_t end);
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// Evictions of a few rows from the lists of several stores in one layer, which a device runs as one
-// operation.
+// KeepBatch collects evictions of a few rows from the lists of several stores in one layer. A
+// device then runs all of them as one operation.
 
 #include <span>
 #include <vector>
@@ -12,10 +12,11 @@ namespace longhaul {
 
 class KeepBatch {
  public:
-  /// Adds lists of a layer, of which these rows stay, as in KvStore::keep(). A device has selected
-  /// the rows. They move within the pages of their list. Returns false, without changes, if the
-  /// store's device does not move rows, if pages have other owners, or if more rows leave a list
-  /// than a page holds: KvStore::keep() then moves rows to new pages.
+  /// Adds lists of a layer with the rows that they keep, as in KvStore::keep(). A device has
+  /// selected the rows. They will move within the pages of their list. Returns false, without
+  /// changes, in these cases: the store's device does not move rows, pages have other owners, or
+  /// more rows leave a list than a page holds. KvStore::keep() must then be used, which moves rows
+  /// to new pages.
   bool add(KvStore& store, int layer, std::span<const KeptList> lists);
   /// Moves all rows and clears the batch. The stores then have their new lengths. Returns false,
   /// without changes, if the device refuses.
@@ -29,7 +30,7 @@ class KeepBatch {
   void add_list(KvStore& store, int layer, const KvStore::Chosen& list);
   void shorten();
 
-  /// A list that becomes shorter, and its tokens then.
+  /// A list that becomes shorter, and the token numbers of its remaining rows.
   struct Shorter {
     KvStore* store;
     KvStore::Head* head;

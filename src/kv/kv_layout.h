@@ -32,8 +32,8 @@ struct KvLayout {
   int head_dim = 0;        ///< largest of all layers
   KvType type;             ///< types of keys and values
   int page_rows = 64;      ///< rows in a page; a power of two
-  /// Most 4-byte values that are stored with each row. If rows can be evicted, one of them is the
-  /// row's token number. There is one more for every column (KvStore::column).
+  /// Largest number of 4-byte values that are stored with each row. If rows can be evicted, one of
+  /// them is the row's token number. There is one more for every column (KvStore::column).
   int numbers_per_row = 0;
   std::vector<int> head_dims = {};  ///< per layer; empty: head_dim in all layers
   /// Whether the key of a row is also its value and is stored once (multi-head latent attention).

@@ -96,8 +96,9 @@ class KvStore {
   /// selected the rows and the host knows their number, one operation handles all lists, and the
   /// host does not wait.
   void keep(int layer, std::span<const KeptList> lists);
-  /// Whether a device can reduce every list of a layer to `rows` rows within its pages: pages have
-  /// no other owners, and fewer rows leave than a page holds.
+  /// Returns whether a device can reduce every list of a layer to `rows` rows within its pages.
+  /// This requires that the pages have no other owners, and that fewer rows leave than a page
+  /// holds.
   bool can_keep_in_place(int layer, int64_t rows) const;
   /// Evicts rows [begin, end). Equivalent to keep() with all other rows.
   void drop(int layer, int head, int64_t begin, int64_t end);
@@ -193,8 +194,8 @@ class KvStore {
     /// On a device: a page that no other store shares. It is remembered so that an append does not
     /// search the page memory for each token.
     mutable size_t own_page = kNoPage;
-    /// On a device: no page is known to have another owner, because none was shared since the list
-    /// was empty, copied or moved to new pages.
+    /// On a device: true if certainly no page has another owner. This is so if no page was shared
+    /// since the list was empty, copied or moved to new pages.
     mutable bool alone = true;
     static constexpr size_t kNoPage = ~size_t{0};
     void changed(size_t page) {
@@ -232,7 +233,8 @@ class KvStore {
   void reserve_layer(int layer, int64_t rows);
   void reserve_rows(Head& h, int64_t rows, std::vector<DeviceBytes>* copies = nullptr);
   void add_rows(Head& h, int64_t rows);
-  /// Whether reserve_rows() would change nothing: the common case of a generated token.
+  /// Returns whether reserve_rows() would change nothing. This is the usual case for a generated
+  /// token.
   bool has_room_for(const Head& h, int64_t rows) const {
     return !queue_.on_host() && h.alone && h.slots.empty() &&
            h.length + rows <= std::ssize(h.pages) * layout_.page_rows &&

@@ -12,7 +12,6 @@ namespace longhaul {
 /// (configuration_utils.py and modeling_rope_utils.py). A `rope_scaling` that is not empty replaces
 /// `rope_parameters` completely, including the base. The functions throw UserError for an unknown
 /// kind of scaling, for a missing or impossible value, and for a key that no kind of scaling uses.
-/// missing or impossible value, or a key that no rule has.
 class HfRope {
  public:
   /// `by_kind` says that layers with a sliding window have RoPE angles of their own (Gemma 3).

@@ -59,7 +59,7 @@ class ContextBlocks {
   ContextBlocks() = default;
   ContextBlocks(const BlockOptions& options, const ModelShape& shape);
 
-  /// Return the plans, which are the same for all layers and heads.
+  /// The two functions return the plans, which are the same for all layers and heads.
   static MethodPlan method_plan() { return {.place = KeyPlace::kOwn, .begins_together = true}; }
   ListPlan plan() const;
   /// Returns the bytes of working memory for a batch of `rows` rows. The rotated copy of their
@@ -156,8 +156,8 @@ class ContextBlocks {
   Array<float> lse_;
   // State of a step:
   Array<float> far_q_;           ///< queries of the step at the constant distance
-  View<const float> forms_[2];   ///< query forms of the step: near_q_ and far_q_
-  View<const float> near_form_;  ///< near queries of the rows whose attention is recomputed
+  View<const float> forms_[2];   ///< query arrays of the step: near_q_ and far_q_
+  View<const float> near_form_;  ///< part of near_q_ for the rows whose attention is recomputed
   /// Blocks of prompt.evidence, ascending; a step sees those that are complete.
   std::vector<int32_t> evidence_;
   Array<int32_t> far_list_, with_evidence_;

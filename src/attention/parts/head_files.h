@@ -1,7 +1,7 @@
 #pragma once
 // Helpers for reading files that options name and that have a value for every layer and head. The
-// readers throw UserError with the option, the file, the place in it and the problem. The problem
-// is an invalid value, or a number of layers or heads that differs from the model's.
+// readers throw UserError with the option, the file, the position in the file and the problem. The
+// problem is an invalid value, or a number of layers or heads that differs from the model's.
 
 #include <fmt/format.h>
 

@@ -24,8 +24,8 @@ struct AttendMachine {
 
 /// Moves the first job of `left`, and all jobs that can run in one plan with it, to `together`.
 /// Such jobs have the same settings, few rows per task and no lengths that only the device knows.
-/// Their `out` and `lse` are in the same arrays as those of the first job and follow them. At most
-/// one table of rotations occurs among them, and it is assigned to the first call.
+/// Their `out` and `lse` are parts of the arrays that begin with those of the first job. The jobs
+/// use at most one table of rotations, and it is assigned to the first call.
 void take_joinable(std::vector<const AttendJob*>& left, std::vector<AttendJob>& together);
 
 /// The plan of one call. An object can be reused for further calls and then keeps its memory.
@@ -52,7 +52,8 @@ class AttendPlan {
   /// Lengths that only the device knows. It must write them into the segments before any other
   /// kernel reads the segments.
   const std::vector<CountRecord>& counts() const { return counts_; }
-  /// Return the largest number of (row, head) rows and the largest number of parts in a merge.
+  /// The first function returns the largest number of (row, head) rows in a merge. The second
+  /// returns the largest number of parts in a merge.
   int most_merge_rows() const { return most_merge_rows_; }
   int most_merge_parts() const { return most_merge_parts_; }
   int64_t partial_floats() const { return partial_floats_; }
@@ -87,7 +88,8 @@ class AttendPlan {
     const int32_t* index;  ///< row numbers; null: no upload
     bool counted;          ///< its key count is known on the host
   };
-  /// The form of stored rows, which is mostly that of the segment before.
+  /// The type and layout of stored rows. It is remembered, because it is usually the same in the
+  /// next segment.
   struct StoredForm {
     KvType type;
     int head_dim = 0, page_rows = 0;

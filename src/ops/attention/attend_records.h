@@ -36,7 +36,7 @@ struct SegmentRecord {
   /// first key.
   const std::byte* const* pages;
   const int32_t* index;  ///< row or page numbers; null for a stretch
-  const float* queries;  ///< the form of the queries that is multiplied by these keys
+  const float* queries;  ///< the query array that is multiplied by these keys
   /// Key i has position `position` + i, or `position` + index[i] if indexed_positions is set.
   int64_t position;
   int32_t shift;    ///< slot of key 0, below 64

@@ -69,12 +69,13 @@ struct KeySegment {
   bool whole_pages = false;  ///< `index` holds page numbers, and all rows of these pages are keys
   /// Masks of the listed pages. A key is visible only if both `visible` and its mask allow it.
   PageMasks masks;
-  int64_t position = 0;            ///< position of key 0; key i has position `position` + i,
-  bool indexed_positions = false;  ///< or `position` + index[i] if this is true
+  int64_t position = 0;  ///< position of key 0
+  /// Whether key i has position `position` + index[i]; otherwise `position` + i.
+  bool indexed_positions = false;
   bool rotate = false;  ///< keys are stored without rotation and must be rotated to their positions
   Visibility visible = Visibility::kCausal;
   int64_t window = 0;
-  /// Index of the form of the queries that is multiplied by these keys (AttendCall::queries).
+  /// Index in AttendCall::queries of the query array that is multiplied by these keys.
   int query = 0;
   /// Lengths that an earlier operation on the device produces (RowList::count). They may be unknown
   /// when a method writes the segment. Each view is empty or has one element. On a device, attend()
@@ -107,8 +108,8 @@ enum class AttendCompute : uint8_t {
 
 struct AttendCall {
   Queue* queue = &host_queue();
-  /// The queries [rows, heads, head_dim]. There may be several forms of them, for example with
-  /// different rotations. KeySegment::query selects the form for a segment.
+  /// Arrays of the same queries, each [rows, heads, head_dim]. They differ in their rotation, for
+  /// example. KeySegment::query selects the array for a segment.
   std::span<const View<const float>> queries;
   int heads = 0;
   int head_dim = 0;
@@ -128,10 +129,10 @@ struct AttendCall {
   /// [rows, heads]: the lse that attend() wrote for these rows. Operations that compute the same
   /// softmax again read it (ops/maps/column_sums.h, line_sums.h, tile_map.h).
   View<const float> lse_in;
-  /// The only form of the queries, in bf16. Operations over softmax maps on a device use it, so
-  /// that several operations convert the queries only once. If it is empty, each operation converts
-  /// `queries`. Only block_mass() works without `queries`; the other operations also read some rows
-  /// in f32.
+  /// The queries in bf16, if there is only one query array. Operations over softmax maps on a
+  /// device use it, so that several operations convert the queries only once. If it is empty, each
+  /// operation converts `queries`. Only block_mass() works without `queries`; the other operations
+  /// also read some rows in f32.
   View<const uint8_t> rounded;
   /// [1]: a counter to which attend() adds the visible pairs of the segments with `device_count`.
   /// It is required if there are such segments.

@@ -5,8 +5,9 @@
 
 namespace longhaul {
 
-/// Fills the buffer with positions [first, first + count). On a device it computes the positions of
-/// the next steps too, because a launch per sequence and token would cost the host more.
+/// Fills the buffer with positions [first, first + count). A device also computes the positions of
+/// the next steps at once, because one launch per sequence and token would take more time on the
+/// host.
 inline const Rotations& fill_for_decode(RotationBuffer& buffer, Queue& queue,
                                         const RopeTable& table, int64_t first, int64_t count) {
   constexpr int64_t kAhead = 64;

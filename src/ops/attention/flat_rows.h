@@ -59,9 +59,9 @@ struct FlatRows {
   }
   int last_of_tile(int f) const { return (count - f < kTileRows ? count : f + kTileRows) - 1; }
 
-  /// Converts flat rows [f, end) of the queries `form` to out [end - f, dim], multiplied by scale *
-  /// log2(e). Rows beyond `count` become zeros. `form` is one of the call's query arrays, which
-  /// differ in their rotation.
+  /// Converts flat rows [f, end) of the query array `form` to out [end - f, dim], multiplied by
+  /// scale * log2(e). Rows beyond `count` become zeros. The query arrays of a call differ in their
+  /// rotation.
   template <class E>
   void load_queries(const float* form, int f, int end, int dim, E* out) const {
     load_queries(form, f, end, dim, unit.call->scale * kLog2e, out);

@@ -1,6 +1,6 @@
 #pragma once
-// The form of an attention call for host kernels. It has plain pointers instead of the views of
-// AttendCall. They are taken from the views after a check that the memory is on the host.
+// An attention call for host kernels. It has plain pointers instead of the views of AttendCall.
+// They are taken from the views after a check that the memory is on the host.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace longhaul {
 
-/// The forms of the queries. Methods use at most two: one for a window and one for keys before it.
-/// Their number is limited so that a call allocates no memory.
+/// The query arrays of a call (AttendCall::queries). Methods use at most two: one for a window and
+/// one for keys before it. Their number is limited so that a call allocates no memory.
 struct QueryForms {
   static constexpr size_t kMost = 4;
 

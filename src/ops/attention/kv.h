@@ -12,7 +12,7 @@
 
 namespace longhaul::cuda {
 
-/// The storage form that all pages of a call have.
+/// The format that all pages of a call have.
 struct KvForm {
   KvType type;  ///< holds head_dim
   int head_dim = 0;

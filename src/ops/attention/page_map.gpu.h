@@ -9,8 +9,9 @@ namespace longhaul::cuda {
 /// Returns a tensor map of the pages. A box has `box_rows` rows (at most 64) and 64 columns.
 PageMap page_map(const PageRange& pages, int head_dim, int box_rows);
 
-/// The map of pages that begin at any multiple of 256 bytes, for wide heads: page n is 256 n bytes
-/// from the start of the range. Its base is null if there is no such map.
+/// Returns the map of pages that begin at any multiple of 256 bytes, for wide heads. Entry n of the
+/// map is the page that begins 256 * n bytes after the start of the range. The base of the map is
+/// null if there is no such map.
 PageMap wide_page_map(const PageRange& pages, int head_dim);
 
 }  // namespace longhaul::cuda

@@ -4,7 +4,7 @@
 // rotation, and lists of rows. Attention over gathered pages reaches 580 TFLOP/s on an H100.
 // Without gathering, each thread block converts keys itself and reaches only 100 (Q8_0) to 140
 // TFLOP/s (keys without rotation). Whole lists can also be gathered for callers that read them
-// piece by piece. Pages then keep their numbers.
+// piece by piece. The gathered pages then have the same order as the pages of the list.
 
 #include <functional>
 #include <span>

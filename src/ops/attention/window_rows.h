@@ -8,8 +8,8 @@
 
 namespace longhaul {
 
-/// The rows from token `begin` on. The first row is at `position`. Token t of the window is at
-/// position t - first.
+/// Query rows of the context, beginning with token `begin`. For visibility, row 0 is at `position`,
+/// and token t of the window is at position t - first.
 struct WindowRows {
   AttendCall call;  ///< must have lse_in
   int64_t begin = 0;

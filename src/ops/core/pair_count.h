@@ -6,7 +6,7 @@
 namespace longhaul {
 
 /// Returns a view of the counter, which has one element on the device. If `memory` is empty, the
-/// counter is created with the value zero. The host has none, and the view is empty.
+/// counter is created with the value zero. On the host there is no counter, and the view is empty.
 View<int64_t> device_count(Queue& queue, Array<int64_t>& memory);
 
 /// Returns the current value of the counter, or 0 if `memory` is empty. Waits for the queue.

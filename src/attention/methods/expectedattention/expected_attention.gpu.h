@@ -1,5 +1,6 @@
 #pragma once
-// attention/methods/expectedattention/expected_attention.h on a CUDA device.
+// Implements the operations of attention/methods/expectedattention/expected_attention.h on a CUDA
+// device.
 
 #include "attention/methods/expectedattention/expected_attention.h"
 #include "ops/maps/score_scratch.gpu.h"

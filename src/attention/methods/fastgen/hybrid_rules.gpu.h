@@ -1,5 +1,6 @@
 #pragma once
-// FastGen's rules (rule_phases.h) on a CUDA device. Addresses in tasks are device addresses.
+// Implements FastGen's rules (rule_phases.h) on a CUDA device. Addresses in tasks are device
+// addresses.
 
 #include <span>
 

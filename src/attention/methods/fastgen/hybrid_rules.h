@@ -13,14 +13,14 @@
 namespace longhaul {
 
 /// The list of a KV head, and the attention that its rows have received since the last prompt
-/// began. Every row of the text distributes attention 1 per query head.
+/// began. Every query row distributes a total attention of 1 per query head.
 struct JudgedList {
   int64_t rows = 0;
   RowTokens tokens;
   /// Class of every token (kOrdinary etc.). Tokens beyond the end of the array are kOrdinary.
   View<const uint8_t> classes;
   View<const float> attention;  ///< per row: received attention
-  /// Per row: the attention that it received from rows that have it in their window.
+  /// Per row: the attention that it received from query rows whose window contains it.
   View<const float> recent;
   int64_t begin = 0;  ///< first token of the most recent prompt
   int64_t end = 0;    ///< tokens in the context

@@ -64,7 +64,8 @@ class RuleJudgement {
     const int is = token < task_.known ? task_.classes[token] : 0;
     return token < task_.global || is == 1 || (punctuation && is == 2);
   }
-  /// Returns the key of the average attention that a row received from the rows that could see it.
+  /// Returns the order key of the average attention that a row received from the rows that could
+  /// see it.
   LH_PHASES uint32_t average_key(int64_t row) const {
     if (by_class(row, true)) return order_key(-1.0f);
     const int64_t token = token_of(row), from = token > task_.begin ? token : task_.begin;

@@ -1,5 +1,5 @@
 #pragma once
-// choose_flex_blocks() of attention/methods/flexprefill/flex_blocks.h on a CUDA device.
+// Implements choose_flex_blocks() of attention/methods/flexprefill/flex_blocks.h on a CUDA device.
 
 #include <span>
 

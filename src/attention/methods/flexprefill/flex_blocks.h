@@ -1,10 +1,11 @@
 #pragma once
-// Selects key blocks as FlexPrefill does (arXiv:2502.20766). For some query heads, mean vectors
-// predict the attention to the columns well: the Jensen-Shannon distance is small. Such a head
-// selects pairs of a tile and a block in the order of the dot product of their means. It takes the
-// best pairs over all its tiles until they hold a given share of the attention. Other heads select
-// columns and diagonals of the last rows' attention until these hold the share. A block has as many
-// keys as a tile has rows.
+// Selects key blocks as FlexPrefill does (arXiv:2502.20766). A tile is a group of adjacent query
+// rows. A block has as many keys as a tile has rows. For some query heads, the attention between
+// mean vectors is close to the attention to single keys, measured by the Jensen-Shannon distance.
+// Such a head selects pairs of a tile and a block in the order of the dot product of their means.
+// It selects the best pairs over all its tiles until they hold a given share of the attention.
+// Other heads select columns (keys) and diagonals of the last rows' attention until these hold the
+// share.
 
 #include <span>
 #include <vector>

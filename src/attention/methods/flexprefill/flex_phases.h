@@ -112,7 +112,7 @@ class FlexPhases {
  private:
   LH_BOTH static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-  /// Sums `lines` per bin of one block each. Columns are binned from the first key on, and
+  /// Sums `lines` in bins, one bin per block. Columns are binned from the first key on, and
   /// diagonals from the largest distance on.
   LH_PHASES void all_reduce(const float* lines, bool from_the_end) const {
     const int64_t keys = call_.keys();
@@ -129,7 +129,7 @@ class FlexPhases {
   }
 
   /// Returns the Jensen-Shannon distance (the square root of the divergence) between the attention
-  /// of the last rows' mean query and the columns.
+  /// of the last rows' mean query and the column sums.
   LH_PHASES double distance() const {
     block_.template sums<1>(s_.sum, [&](int t, double* sum) {
       for (int64_t b = t; b < call_.blocks(); b += kBlockThreads) {

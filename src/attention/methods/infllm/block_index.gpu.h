@@ -1,5 +1,6 @@
 #pragma once
-// Scores of blocks by their vectors, on a CUDA device. All addresses are device addresses.
+// Computes scores of blocks from their vectors, on a CUDA device. All addresses are device
+// addresses.
 
 #include "base/dtype.h"
 #include "ops/core/gpu/stream.h"

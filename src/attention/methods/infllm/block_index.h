@@ -16,8 +16,9 @@ namespace longhaul {
 
 /// Buffers of a search, reused between calls.
 struct BlockSearch {
-  Array<float> scores;          ///< per block
-  Array<float> dots;            ///< dot products of vectors with the queries of some heads
+  Array<float> scores;  ///< per block
+  /// Dot products of vectors with the queries of the heads that are processed together.
+  Array<float> dots;
   Array<std::byte> candidates;  ///< exact vectors of the blocks that score best with the 4-bit copy
   Array<int32_t> blocks;        ///< result of the search
   RowSelection first, best;
@@ -81,7 +82,8 @@ class BlockIndex {
   /// subtracted from each vector. This changes all scores equally. Without it, the part that all
   /// keys have in common would use most of the 4-bit range.
   KeyVectors copy_;
-  /// Vectors of the first block, of which the first of each head is subtracted.
+  /// Vectors of the first block. The first vector of each head is subtracted from the vectors of
+  /// that head.
   std::vector<float> common_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Representatives of blocks on a CUDA device. All addresses are device addresses.
+// Computes representatives of blocks on a CUDA device. All addresses are device addresses.
 
 #include "ops/attention/kv.h"
 #include "ops/core/gpu/stream.h"

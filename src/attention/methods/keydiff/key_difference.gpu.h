@@ -1,5 +1,5 @@
 #pragma once
-// key_difference() of key_difference.h on a CUDA device.
+// Implements key_difference() of key_difference.h on a CUDA device.
 
 #include "ops/attention/attention.h"
 #include "ops/maps/score_scratch.gpu.h"

@@ -1,5 +1,6 @@
 #pragma once
-// add_weight() and most_weighted() of attention/methods/ltri/block_votes.h on a CUDA device.
+// Implements add_weight() and most_weighted() of attention/methods/ltri/block_votes.h on a CUDA
+// device.
 
 #include <cstdint>
 

@@ -11,10 +11,10 @@
 
 namespace longhaul {
 
-/// The index entries of a block, and how a step searches them. kPaper: a block is divided into
-/// spans, a few vectors represent each span, and a block's score is a sum over pairs of query and
-/// vector, as published. kLonghaul: the index holds all keys of a block, each row searches by
-/// itself, and the best pair gives the score.
+/// The index entries of a block, and how a step searches them. kPaper, as published: a block is
+/// divided into spans, and a few vectors represent each span. The score of a block is a sum over
+/// pairs of a query and a vector. kLonghaul: the index holds all keys of a block, and each query
+/// row searches separately. The best pair of a query and a key gives the score.
 enum class LtriForm : uint8_t { kPaper, kLonghaul };
 enum class LtriQueries : uint8_t { kSpans, kRows };
 enum class LtriEarly : uint8_t { kAverage, kWindow };

@@ -7,8 +7,8 @@
 
 namespace longhaul::cuda {
 
-/// A sequence of places: at, at + step, at + 2 * step + growth, and so on. Each step is longer than
-/// the previous one by `growth`.
+/// A sequence of indices: at, at + step, at + 2 * step + growth, and so on. Each step is longer
+/// than the previous one by `growth`.
 struct Walk {
   int at, step, growth = 0;
 
@@ -16,8 +16,8 @@ struct Walk {
   LH_BOTH void pass(int k) { at = place(k), step += k * growth; }
 };
 
-/// Calls add(place, numbers[place]) for the first `count` places, in order. Eight values are loaded
-/// at once, because a load takes longer than an addition.
+/// Calls add(index, numbers[index]) for the first `count` indices, in order. Eight values are
+/// loaded at once, because a load takes longer than an addition.
 template <class Add>
 LH_PHASES void in_order(int count, Walk walk, const float* numbers, Add&& add) {
   constexpr int kAtOnce = 8;
@@ -37,7 +37,7 @@ LH_PHASES void in_order(int count, Walk walk, const float* numbers, Add&& add) {
   }
 }
 
-/// Returns the places of column x of a packed triangle, from the diagonal down.
+/// Returns the indices of column x of a packed triangle, from the diagonal down.
 LH_BOTH Walk column_of(int x) { return {row_start(x) + x, x + 1, 1}; }
 
 /// Computes scores[x, y] = scores[x, y - 1] + the sum over columns j in [x, y] of row y of the map.

@@ -73,8 +73,8 @@ class SpanIndex {
   void archive(Archive& archive, int64_t width);
 
  private:
-  /// Some blocks. The dot products of their vectors and all queries stay in the caches until the
-  /// scores are computed.
+  /// A group of blocks. The dot products of their vectors and all queries stay in the caches until
+  /// the scores are computed.
   struct Group {
     KeyVectors vectors;               ///< [vectors, width]
     std::vector<int32_t> span_ends;   ///< per span: number of vectors up to its end

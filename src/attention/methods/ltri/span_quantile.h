@@ -24,9 +24,9 @@ LH_BOTH void clear_bins(QuantileShared& s, int t) {
 
 /// Finds the key of rank `rank` (0: the lowest) among n numbers. s.prefix receives its order_key(),
 /// s.rank its rank among equal keys, and s.same the number of equal keys. Each digit takes three
-/// barriers. Digits have 11, 11 and 10 bits. Most numbers have equal exponents, and such digits
-/// spread over more bins than bytes would. clear_bins() must have run. Thread t also calls
-/// beside(t) while the first digit is counted.
+/// barriers. The digits have 11, 11 and 10 bits. Most numbers have equal exponents, and digits of
+/// this size spread them over more bins than bytes would. clear_bins() must have run. Thread t also
+/// calls beside(t) while the first digit is counted.
 template <class Block, class Beside>
 LH_PHASES void find_rank(const Block& block, QuantileShared& s, const float* numbers, int n,
                          uint32_t rank, Beside&& beside) {

@@ -1,5 +1,5 @@
 #pragma once
-// Searches of the index of spans (attention/methods/ltri/span_slots.h) on a CUDA device. Values are
+// Searches the index of spans (attention/methods/ltri/span_slots.h) on a CUDA device. Values are
 // added in a fixed order.
 
 #include <cstdint>

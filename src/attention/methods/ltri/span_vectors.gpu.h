@@ -1,6 +1,6 @@
 #pragma once
-// attention/methods/ltri/span_vectors.h on a CUDA device: representative tokens of spans, their
-// keys, and their queries. All addresses are device addresses.
+// Implements attention/methods/ltri/span_vectors.h on a CUDA device: representative tokens of
+// spans, their keys, and their queries. All addresses are device addresses.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 #pragma once
-// tile_maps() of attention/methods/ltri/tile_map.h on a CUDA device.
+// Implements tile_maps() of attention/methods/ltri/tile_map.h on a CUDA device.
 
 #include <span>
 

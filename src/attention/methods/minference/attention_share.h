@@ -8,10 +8,10 @@
 
 namespace longhaul {
 
-/// Computes shares[h] for each of shares.size() heads. It is the mean over rows [first, rows) of
-///   exp(lse[r, h] - all[r, h])
-/// `lse` and `all`, [rows, heads], are the logs of the softmax denominators over the subset and
-/// over all keys. Waits until the result has been read back.
+/// Computes shares[h] for each of shares.size() heads. The share is the mean of exp(lse[r, h] -
+/// all[r, h]) over rows r in [first, rows). `lse` and `all`, [rows, heads], are the logs of the
+/// softmax denominators over the subset and over all keys. Waits until the result has been read
+/// back.
 void attention_shares(Queue& queue, View<const float> lse, View<const float> all, int64_t first,
                       std::span<double> shares);
 

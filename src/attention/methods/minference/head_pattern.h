@@ -39,8 +39,8 @@ struct SearchedRows {
 using AttendByPattern = std::function<View<const float>(const HeadPattern& candidate)>;
 
 /// Writes the best candidate of every head to `best`. Its `score` is the share of attention that it
-/// captures, averaged over the rows from token 2,500 on. If there are none, only the last row
-/// counts.
+/// captures, averaged over the rows from token 2,500 on. If there are no such rows, only the last
+/// row is used.
 void search_patterns(const SearchedRows& rows, const AttendByPattern& attend,
                      std::span<HeadPattern> best);
 

@@ -14,9 +14,9 @@
 
 namespace longhaul {
 
-/// The rows of a layer that are read with patterns.
+/// The rows of a layer whose attention is computed with patterns.
 struct PatternedRows {
-  AttendCall call;  ///< its only form of the queries is rotated
+  AttendCall call;  ///< has one query array, which is rotated
   TileGrid grid;
   int64_t first = 0;                 ///< rows before this one see everything
   std::span<const PagedRows> lists;  ///< per KV head; row i is token i

@@ -48,7 +48,8 @@ struct ChoiceShared {
 template <class Block>
 LH_PHASES void choose_voted(const Block& block, ChoiceShared& s, const VoteTask& task) {
   const int64_t voted = *task.voted, chosen = task.k < voted ? task.k : voted;
-  // Keys are ordered by more votes, then by lower number. No two keys are equal.
+  // Sort keys are ordered by votes, and for equal votes the lower number has the higher key. No two
+  // sort keys are equal.
   const int low = bits_of(static_cast<uint64_t>(task.numbers));
   const auto key_of = [&](int64_t i) {
     const int32_t number = task.found[i];

@@ -31,8 +31,8 @@ struct Election {
 class VotedSpans {
  public:
   /// Runs the elections. Each selects from `count` rows of every list, from row `first` on. The
-  /// heads of all devices vote together. The call has one query form [rows, heads, head_dim], which
-  /// is in the form of the stored keys.
+  /// heads of all devices vote together. The call has one query array [rows, heads, head_dim], in
+  /// the same form as the stored keys (rotated or raw).
   void choose(const AttendCall& call, std::span<const PagedRows> lists, int64_t first,
               const SpanVote& vote, std::span<Election> elections);
 

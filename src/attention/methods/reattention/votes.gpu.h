@@ -1,5 +1,6 @@
 #pragma once
-// most_voted() and expand_spans() of attention/methods/reattention/votes.h on a CUDA device.
+// Implements most_voted() and expand_spans() of attention/methods/reattention/votes.h on a CUDA
+// device.
 
 #include <span>
 

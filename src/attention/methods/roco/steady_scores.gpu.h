@@ -1,5 +1,6 @@
 #pragma once
-// RoCo's operations (steady_phases.h) on a CUDA device. All addresses are device addresses.
+// Implements RoCo's operations (steady_phases.h) on a CUDA device. All addresses are device
+// addresses.
 
 #include <span>
 

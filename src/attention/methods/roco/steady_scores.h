@@ -1,6 +1,6 @@
 #pragma once
-// Computes RoCo's scores (arXiv:2402.06262). A row is steady if the attention that it receives
-// varies little between the rows of the text. Among the steady rows, those with the least average
+// Computes RoCo's scores (arXiv:2402.06262). A stored row is steady if the attention that it
+// receives varies little between query rows. Among the steady rows, those with the least average
 // attention are evicted. All other rows are kept.
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace longhaul {
 
-/// Adds to column[i] of each list how many of the list's last `rows` rows see row i. This is `rows`
-/// for rows before them, and one less for each further row.
+/// Adds to column[i] of each list how many of the list's last `rows` rows see row i. All of them
+/// see the rows before them. Each of them also sees itself and the earlier ones of the last rows.
 void add_seen(Queue& queue, int64_t rows, std::span<const View<float>> columns);
 inline const DeviceOperation<bool(int64_t rows, std::span<const View<float>> columns)> kAddSeen;
 

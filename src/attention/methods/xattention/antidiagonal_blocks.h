@@ -1,10 +1,10 @@
 #pragma once
-// Selects key blocks as XAttention does (arXiv:2503.16428). A group is S consecutive rows, or S
-// consecutive keys. The dot product of the S concatenated queries of a group, in reverse order, and
-// the S concatenated keys of another is the sum of S scores on an antidiagonal. The softmax over
-// groups of keys, summed over a block, is the score of the block. Each tile of rows then selects
-// the best blocks until they hold a given share of its scores. A block has as many keys as a tile
-// has rows.
+// Selects key blocks as XAttention does (arXiv:2503.16428). A group is S consecutive query rows, or
+// S consecutive keys. The S queries of a group are concatenated in reverse order, and the S keys of
+// a group in order. The dot product of the two is the sum of the S scores on an antidiagonal of the
+// attention map. A softmax over the groups of keys follows. The score of a block is the sum of this
+// softmax over the block. Each tile of rows then selects the best blocks until they hold a given
+// share of its scores. A block has as many keys as a tile has rows.
 
 #include <span>
 #include <vector>
@@ -63,7 +63,7 @@ struct AntidiagonalMemory {
 };
 
 /// Writes `seen` of every head for the rows of the grid. The queries of `call` are these rows,
-/// rotated, in one form. Groups of S rows are counted from the context's first token. A group that
+/// rotated, in one array. Groups of S rows are counted from the context's first token. A group that
 /// is only partly in the grid does not contribute to the scores. A tile without a whole group sees
 /// every block up to its own. Returns false and writes nothing if the grid contains no whole group.
 bool choose_antidiagonal_blocks(const AttendCall& call, const TileGrid& grid,

@@ -1,6 +1,6 @@
 #pragma once
-// The steps of choose_antidiagonal_blocks() (attention/methods/xattention/antidiagonal_blocks.h)
-// other than block_mass(), on a CUDA device.
+// Implements the steps of choose_antidiagonal_blocks()
+// (attention/methods/xattention/antidiagonal_blocks.h) other than block_mass(), on a CUDA device.
 
 #include <span>
 

@@ -1,10 +1,10 @@
 #pragma once
 // Attention of one warp in the decode kernel. A (row, head) row is the query of one head of one
-// row. A warp processes eight of them over one tile of 16 keys after another, with a running
-// softmax and mma.sync. Keys and values are the left operands of the products (K Q^T, then V^T
-// P^T). The 16 rows of a product are therefore keys or elements of values, and its eight columns
-// are the (row, head) rows. A group of eight heads leaves no column empty. Each lane holds columns
-// 2 * (lane % 4) and 2 * (lane % 4) + 1 of rows lane / 4 and lane / 4 + 8.
+// row. A warp computes eight (row, head) rows at a time. It processes the keys in tiles of 16, with
+// a running softmax and mma.sync. Keys and values are the left operands of the products (K Q^T,
+// then V^T P^T). The 16 rows of a product are therefore keys or elements of values, and its eight
+// columns are the (row, head) rows. If eight query heads share a KV head, no column is empty. Each
+// lane holds columns 2 * (lane % 4) and 2 * (lane % 4) + 1 of rows lane / 4 and lane / 4 + 8.
 
 #include "ops/attention/decode/half_bytes.h"
 #include "ops/attention/key_tile.cuh"
@@ -37,7 +37,7 @@ struct DecodeRows {
   float top[2] = {-INFINITY, -INFINITY};    ///< reference logits, unscaled
   float high[2] = {-INFINITY, -INFINITY};   ///< a logit above this threshold changes the reference
   float sum[2] = {0, 0};                    ///< this lane's contribution to the denominators
-  const float* queries = nullptr;           ///< the query form from which q was loaded
+  const float* queries = nullptr;           ///< the query array from which q was loaded
   bool mixed = false;                       ///< q is Hadamard-rotated
 
   static constexpr int kOwn = kByQuarters ? 4 : 2, kNext = kByQuarters ? 2 : 8;

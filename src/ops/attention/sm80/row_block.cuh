@@ -1,7 +1,8 @@
 #pragma once
 // Attention of one warp in the prefill kernel for sm_80. A (row, head) row is the query of one head
-// of one row. A warp processes sixteen of them over one tile of keys after another, with a running
-// softmax and mma.sync. A lane holds rows lane / 4 and lane / 4 + 8.
+// of one row. A warp computes sixteen (row, head) rows at a time. It processes the tiles of keys
+// one after another, with a running softmax and mma.sync. A lane holds rows lane / 4 and lane / 4 +
+// 8.
 
 #include "ops/attention/key_tile.cuh"
 
@@ -19,7 +20,7 @@ struct RowBlock {
   float o[D / 8][4];                      ///< sums of weights times values
   float top[2] = {-INFINITY, -INFINITY};  ///< largest unscaled logit
   float sum[2] = {0, 0};                  ///< this lane's contribution to the denominators
-  const float* queries = nullptr;         ///< the query form from which q was loaded
+  const float* queries = nullptr;         ///< the query array from which q was loaded
 
   /// `shared` is the address of the kSharedBytes bytes of this warp.
   __device__ __forceinline__ explicit RowBlock(uint32_t shared)

@@ -9,7 +9,7 @@
 //
 // `Seen<D>` defines the tiles and their visibility. Each computing warpgroup constructs one:
 //
-//   Note                       the loading thread's notes on a tile: `queries`, the form that
+//   Note                       the loading thread's notes on a tile: `queries`, the array that
 //                              multiplies its keys (null: there is no tile), `last`, and the data
 //                              of the functions below
 //   static NextTile next(...)  the next tile of a walk
@@ -78,7 +78,8 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
   Rows64<D> rows;
 #pragma unroll
   for (int i = 0; i < D / 2; ++i) rows.o[i] = 0;
-  // Queries are loaded while the first keys are in flight. Usually there is only this query form.
+  // Queries are loaded while the first keys are in flight. A unit usually uses only one query
+  // array.
   if (unit.segment_count > 0) {
     loaded = a.segments[unit.first_segment].queries;
     store_queries<D, 8>(a, loaded, unit, group, all_queries);
@@ -114,7 +115,8 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     wgmma_wait<0>();
     if (lane == 0) barrier_arrive(shared_address(&shared.keys_empty[0]));
     weigh();
-    rows.shrink_sums();  // affects joined rows; all other sums are zero
+    // Needed for merged rows (AttendCall::joins); the sums of other rows are zero.
+    rows.shrink_sums();
     rows.pack();
     int n = 1;
     for (; !note.last; ++n) {

@@ -9,8 +9,8 @@
 namespace longhaul::cuda {
 
 inline constexpr int kBlockRows = 128;  ///< (row, head) rows per thread block
-/// Bytes of a half: 64 columns of all rows of the thread block. Each row has 128 bytes in it,
-/// swizzled.
+/// Size of a half in bytes. A half is 64 columns of all rows of the thread block. Each row has 128
+/// bytes in a half, with the 128-byte swizzle.
 inline constexpr int kRowHalf = kBlockRows * 128;
 
 /// Sizes for heads of D elements.

@@ -1,8 +1,8 @@
 #pragma once
-// Caches kernel attributes that the CUDA driver reports. The lock is not held while ask() runs. The
-// first query for a kernel loads the kernel, and loading waits for all running work of the GPU.
-// The running work may wait for another GPU (one_shot.gpu.h). If the lock were held, the thread of
-// the other GPU could wait for it forever.
+// Caches kernel attributes that the CUDA driver reports. The lock of the cache is not held while
+// the driver is queried. The first query for a kernel loads the kernel, and loading waits for all
+// running work of the GPU. The running work may wait for another GPU (one_shot.gpu.h). If the lock
+// were held, the thread of the other GPU could wait for it forever.
 
 #include <map>
 #include <mutex>
@@ -12,8 +12,9 @@ namespace longhaul::cuda {
 template <class Key, class Answer>
 class AskedOnce {
  public:
-  /// Returns the result of the first ask() for `key`. Several threads may call ask() for the same
-  /// key at the same time. Their answers are equal, and one of them is kept.
+  /// Returns the result of the first ask() for `key`. ask() queries the driver. Several threads may
+  /// call ask() for the same key at the same time. Their answers are equal, and one of them is
+  /// kept.
   template <class Ask>
   Answer of(const Key& key, Ask&& ask) {
     {

@@ -192,7 +192,7 @@ struct CudaBlock {
 #pragma unroll
     for (int n = 0; n < N; ++n) {
       // Most warps have only zeros for most values. Skipping them saves the shuffles, each of which
-      // takes a clock.
+      // takes a clock cycle.
       if (N > 1 && !__any_sync(~0u, own[n] != 0)) {
         own[n] = 0;
       } else {

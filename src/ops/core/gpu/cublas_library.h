@@ -26,7 +26,7 @@ inline constexpr int kTransA = 3, kTransB = 4;      // CUBLASLT_MATMUL_DESC_TRAN
 inline constexpr int kScalesA = 17, kScalesB = 18;  // ..._A_SCALE_POINTER, ...
 inline constexpr int kScaleModeA = 31, kScaleModeB = 32;
 inline constexpr int32_t kScaleOfRow = 3;  // ..._MATRIX_SCALE_OUTER_VEC_32F
-// Library version from which on it exists; Hopper only.
+// First library version that supports kScaleOfRow, which requires a Hopper GPU.
 inline constexpr size_t kScaleOfRowSince = 120900;
 inline constexpr int kBatchCount = 5, kBatchOffset = 6;  // attributes of a layout
 inline constexpr int kMaxWorkspace = 1;

@@ -1,10 +1,9 @@
 #pragma once
 // Starts kernels while the previous kernel is still ending (programmatic dependent launch). This
-// requires compute capability 9.0 and has no effect on older cards. Such a kernel calls
-// wait_for_earlier_kernels(). Before this call it may only read data that was complete two kernels
-// earlier, such as weights. It may call let_next_kernel_begin() only after this call. Every such
-// kernel must make this call before it ends, so that the end of a kernel implies the end of all
-// earlier kernels.
+// requires compute capability 9.0 and has no effect on older cards. A kernel that is started in
+// this way must call wait_for_earlier_kernels() before it ends, so that the end of a kernel implies
+// the end of all earlier kernels. Before this call it may read only data that the previous kernel
+// does not write, such as weights. It may call let_next_kernel_begin() only after this call.
 
 #include <cuda_runtime.h>
 
@@ -31,8 +30,8 @@ __device__ __forceinline__ void await_turn() {
   let_next_kernel_begin();
 }
 
-/// Returns whether the code of `kernel` that runs on this device contains the wait. It does not if
-/// the driver compiles the kernel from code for older cards. The result is cached.
+/// Returns whether the code of `kernel` that runs on this device contains the wait. The wait is
+/// missing if the driver compiles the kernel from code for older cards. The result is cached.
 bool waits_by_itself(const void* kernel);
 
 template <class... Parameters, class... Arguments>

@@ -93,8 +93,8 @@ LH_EVERYWHERE uint32_t count_ones(uint32_t x) {
 #endif
 }
 
-/// Returns four of the eight bytes of b:a. Nibble i of the selector (0 to 7) is the index of byte i
-/// of the result.
+/// Combines four of eight bytes. Bytes 0 to 3 are those of a, and bytes 4 to 7 are those of b.
+/// Nibble i of the selector is the index of byte i of the result.
 LH_EVERYWHERE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
 #ifdef __CUDA_ARCH__
   return __byte_perm(a, b, selector);

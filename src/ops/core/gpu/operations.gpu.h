@@ -16,8 +16,8 @@ void implement_blocks(GpuQueue& queue);
 void implement_grad(GpuQueue& queue);
 void implement_delta(GpuQueue& queue);
 
-/// Such functions of rooms above this one (attention/operations.h). Every GPU that is opened calls
-/// them.
+/// Returns the functions that set the operations of folders outside ops, such as
+/// attention/operations.h. Every GPU that is opened calls them.
 std::vector<void (*)(GpuQueue&)>& operations_of_other_rooms();
 
 }  // namespace longhaul::cuda

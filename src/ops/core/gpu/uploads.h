@@ -20,7 +20,7 @@ class Uploads {
   }
   /// Requests elements [first, end) of the array at `from`.
   void need(const T* from, int64_t first, int64_t end) {
-    // Fast path: heads repeat in the same order.
+    // Fast path: several heads often request the same array one after another.
     if (!parts_.empty() && parts_.back().from == from) {
       parts_.back().first = std::min(parts_.back().first, first);
       parts_.back().end = std::max(parts_.back().end, end);
@@ -28,7 +28,7 @@ class Uploads {
     }
     parts_.push_back({from, first, end, 0});
   }
-  /// Assigns each array its place in the upload. Call this after the last need().
+  /// Assigns each array its offset in the upload. Call this after the last need().
   void settle() {
     std::sort(parts_.begin(), parts_.end(),
               [](const Part& a, const Part& b) { return a.from < b.from; });
