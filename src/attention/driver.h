@@ -83,7 +83,7 @@ class AttentionDriver {
   /// Returns when the method decides which rows of a prompt it keeps.
   PromptChoice prompt_choice() const;
   /// Returns the positions at which another prompt can continue from the state of an earlier
-  /// prefill. `chunk` is the most rows of a pass.
+  /// prefill. `chunk` is the largest number of rows of a pass.
   ResumeRule resume_rule(int chunk) const;
   /// Returns the number of rows of a pass that suits the method if the user gives no `--chunk`. 0
   /// means the default of the engine.

@@ -34,7 +34,7 @@ struct PromptFacts {
   int64_t tokens = 0;  ///< number of new tokens
   /// Tokens of the question (instruction) at the end of the prompt; 0: unknown.
   int64_t instruction = 0;
-  int chunk = 0;  ///< most rows of one pass, and of passes that are computed together
+  int chunk = 0;  ///< largest number of rows of one pass, and of passes that are computed together
   /// Positions of context tokens, ascending. A method that looks up blocks of older tokens
   /// (MethodInfo::looks_up) also includes the blocks of these tokens, even if it does not select
   /// them. All other methods ignore this field. Analyses set it. Memory forecasts do not account

@@ -1,8 +1,8 @@
 #pragma once
 // Measures the speed of a model with an attention method. Tokens are synthetic, because dense
 // attention does the same work for any text. They are the sequence that the scripts for other
-// programs use (bench/compare). For methods that read a document by an instruction, the last
-// kBenchInstruction tokens of a prompt are the instruction.
+// programs use (bench/compare). For methods that select rows of a document by an instruction, the
+// last kBenchInstruction tokens of a prompt are the instruction.
 
 #include <cstdint>
 #include <memory>
@@ -46,14 +46,14 @@ std::vector<int32_t> bench_tokens(int64_t count, int64_t vocab);
 void warm_up(const std::shared_ptr<const Engine>& engine, const SessionOptions& options);
 
 /// Measures prefill. Each repetition uses a new session. If `decode` is not null, each repetition
-/// continues with `decode->steps` steps at the depth reached, so that a long context is read only
-/// once for both figures. If it is cancelled, it stops early, with fewer repetitions or none.
+/// continues with `decode->steps` steps at the depth reached, so that a long context is prefilled
+/// only once for both figures. If it is cancelled, it stops early, with fewer repetitions or none.
 PrefillSpeed bench_prefill(const std::shared_ptr<const Engine>& engine,
                            const SessionOptions& options, int64_t prompt, int repeat,
                            const CancelFlag* cancel, DecodeSpeed* decode = nullptr);
 
-/// Measures decode at several depths of one context, in ascending order. Each depth reads only the
-/// missing tokens, and each repetition begins again at its depth.
+/// Measures decode at several depths of one context, in ascending order. At each depth only the
+/// missing tokens are prefilled, and each repetition begins again at this depth.
 std::vector<DecodeSpeed> bench_decode(const std::shared_ptr<const Engine>& engine,
                                       const SessionOptions& options, std::vector<int64_t> depths,
                                       int64_t steps, int repeat, const CancelFlag* cancel);

@@ -27,7 +27,7 @@ struct PromptRequest {
   std::optional<ChatTemplate> chat;  ///< none: bare text, as in the publication
   const EvalData* data = nullptr;
   uint64_t seed = 1;
-  int64_t length = 0;  ///< most tokens; the prompt is as long as the text allows
+  int64_t length = 0;  ///< largest number of tokens; the prompt is as long as the text allows
   int64_t index = 0;   ///< number of the prompt; different numbers give different prompts
 };
 

@@ -14,7 +14,7 @@ class Calibration {
  public:
   virtual ~Calibration() = default;
 
-  /// Return the number of all steps, and of completed steps.
+  /// total() returns the number of all steps, and done() that of completed steps.
   virtual int64_t total() const = 0;
   virtual int64_t done() const = 0;
   bool finished() const { return done() >= total(); }
@@ -27,9 +27,9 @@ class Calibration {
   /// the same time.
   virtual double tokens_left() const = 0;
 
-  /// Write and read the complete state as JSON. A later run then continues with the same numbers.
-  /// restore() throws UserError if the file belongs to another model, other settings or another
-  /// kind of search.
+  /// save() writes the complete state as JSON, and restore() reads it. A later run then continues
+  /// with the same numbers. restore() throws UserError if the file belongs to another model, other
+  /// settings or another kind of search.
   virtual void save(const std::filesystem::path& file) const = 0;
   virtual void restore(const std::filesystem::path& file) = 0;
 };

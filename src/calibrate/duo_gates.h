@@ -1,7 +1,7 @@
 #pragma once
 // Trains the gates of DuoAttention for one model by gradient descent (Xiao et al. 2024, section
-// 2.2). The training compares the last hidden states of a text with gates to those of the model
-// itself, in the rows of the answers. It minimises the difference and the size of the gates.
+// 2.2). In the rows of the answers, the training compares the last hidden states of the model with
+// gates to those of the model without gates. It minimises the difference and the size of the gates.
 
 #include <filesystem>
 #include <memory>

@@ -18,8 +18,8 @@ struct ThresholdSearchSettings {
   /// Number of trials per layer; the first one is theta 0.9, phi 0.1, the usual values in the
   /// paper.
   int trials = 200;
-  int spans = 4;     ///< most spans per block
-  int vectors = 12;  ///< most index vectors per block
+  int spans = 4;     ///< largest number of spans per block
+  int vectors = 12;  ///< largest number of index vectors per block
   SpanNeighbours ratio = SpanNeighbours::kRow;
   uint64_t seed = 1;
 };

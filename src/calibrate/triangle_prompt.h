@@ -19,7 +19,7 @@ struct TrianglePromptRequest {
   const Tokenizer* tokenizer = nullptr;
   std::optional<ChatTemplate> chat;  ///< none: bare text, as in the publication
   uint64_t seed = 1;
-  int64_t tokens = 0;  ///< most tokens of the prompt
+  int64_t tokens = 0;  ///< largest number of tokens of the prompt
 };
 
 /// Returns prompt `index`. Different indexes give different prompts. Throws UserError if `tokens`

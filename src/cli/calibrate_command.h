@@ -53,7 +53,7 @@ struct CalibrateFlags {
   Queue queue() const;
 };
 
-// Run a command and return its exit status. They throw UserError.
+// Both functions run a command and return its exit status. They throw UserError.
 int calibrate_one(const CalibrateFlags& flags);
 int calibrate_all(const CalibrateFlags& flags);
 

@@ -75,7 +75,7 @@ std::vector<std::string> tasks_or(const CalibrateFlags& flags, std::string_view 
 /// Returns the options of a dense session on the host with the compute type of --compute.
 SessionOptions session_of(const CalibrateFlags& flags);
 /// Returns the options of a dense session on the device of --device. With `auto`, it is the host if
-/// the device cannot read `tokens` tokens.
+/// the device cannot process `tokens` tokens.
 SessionOptions session_of(const CalibrationInput& input, int64_t tokens);
 /// Returns the queue for gradients of texts of up to `tokens` tokens (`keep`: see
 /// FrozenDecoder::device_bytes). If the device has too little memory or does not support the

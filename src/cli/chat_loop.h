@@ -1,6 +1,6 @@
 #pragma once
-// A conversation on the terminal. Each turn reads only the part of the context that is not in the
-// session yet.
+// A conversation on the terminal. In each turn, only the tokens that are not in the session yet are
+// prefilled.
 
 #include <filesystem>
 #include <string>

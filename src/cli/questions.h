@@ -1,6 +1,6 @@
 #pragma once
-// Implements `longhaul run --questions`: many questions about the same texts. The texts are read
-// once, and the replies are decoded together.
+// Implements `longhaul run --questions`: many questions about the same texts. The texts are
+// prefilled once, and the replies are decoded together.
 
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,5 @@
 #pragma once
-// The flags of `longhaul run`, and the texts that it reads.
+// The flags of `longhaul run`, and the texts that it processes.
 
 #include <string>
 #include <vector>
@@ -33,7 +33,7 @@ struct RunFlags {
   /// chat. Throws UserError for contradictory flags.
   void settle();
   std::vector<Document> read_texts(const TextLimit& limit, size_t memory) const;
-  /// Returns whether texts are only read and saved, for later questions.
+  /// Returns whether texts are only prefilled and saved, for later questions.
   bool only_reads() const {
     return !save.empty() && sampling.max_tokens == 0 && prompt.question.empty();
   }

@@ -1,5 +1,5 @@
 #pragma once
-// The flags --sandbox and --no-sandbox of the commands that read a model.
+// The flags --sandbox and --no-sandbox of the commands that open a model.
 
 #include <CLI/CLI.hpp>
 #include <filesystem>

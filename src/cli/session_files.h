@@ -1,5 +1,5 @@
 #pragma once
-// Checks and warnings for --save and --load. They are made before a long prompt is read.
+// Checks and warnings for --save and --load. They run before the prefill of a long prompt.
 
 #include <cstdint>
 #include <filesystem>
@@ -27,12 +27,12 @@ void warn_chosen_without_question(const Session& session, const std::filesystem:
 /// instead.
 void warn_read_anew(const Session& session, const std::filesystem::path& file);
 
-/// Throws UserError if the disk cannot hold `tokens` tokens at `file`. Call it before they are
-/// read. Methods that evict rows are not checked, because they write less than can be foreseen.
+/// Throws UserError if the disk cannot hold `tokens` tokens at `file`. Call it before their
+/// prefill. Methods that evict rows are not checked, because they write less than can be foreseen.
 void check_save_space(const Session& session, int64_t tokens, const std::filesystem::path& file);
 
 /// Saves the session. Reports on standard error what was written, unless `quiet`. `tokens` is the
-/// length of the whole prompt, of which fewer may have been read.
+/// length of the whole prompt. Fewer tokens may have been prefilled.
 void save_session(const Session& session, const std::filesystem::path& file, int64_t tokens,
                   bool quiet);
 

@@ -22,7 +22,7 @@ class ReplySources {
  public:
   explicit ReplySources(Session& session) : session_(session) {}
 
-  /// Call it before a prompt of `tokens` tokens is read.
+  /// Call it before the prefill of a prompt of `tokens` tokens.
   void begin(int64_t tokens);
   /// Returns the passages of the reply to that prompt. `starts_text` must be the same as in the
   /// generation (GenerateOptions).

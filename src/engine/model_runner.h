@@ -32,7 +32,7 @@ struct DecodeRow {
 
 class ModelRunner {
  public:
-  /// Most sequences whose rows are computed together. decode() divides a longer batch.
+  /// Largest number of sequences whose rows are computed together. decode() divides a longer batch.
   static constexpr int64_t kMostRows = 64;
 
   /// Throws UserError if the device has no memory for the weights or does not support `compute`.
@@ -42,8 +42,8 @@ class ModelRunner {
 
   const Queue& queue() const;
 
-  /// Returns the most bytes that a runner needs on each device while it computes up to `rows` rows
-  /// together, for sequences with up to `keys` keys per KV head.
+  /// Returns the peak memory in bytes that a runner needs on each device while it computes up to
+  /// `rows` rows together, for sequences with up to `keys` keys per KV head.
   static size_t working_bytes(const Engine& engine, const Queue& queue, Compute compute,
                               int64_t rows, int64_t keys);
 

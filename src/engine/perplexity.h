@@ -76,7 +76,7 @@ struct PerplexityResult {
   std::vector<double> window_sums;  ///< one sum for each window that was processed
   int64_t windows = 0;              ///< number of windows of the text
   double seconds = 0;
-  size_t kv_bytes = 0;    ///< most KV bytes of a window
+  size_t kv_bytes = 0;    ///< largest size of the KV cache of a window, in bytes
   bool finished = false;  ///< false if the measurement was cancelled
 
   double mean() const;  ///< returns the mean negative log-likelihood per token

@@ -27,7 +27,7 @@ struct PrefillHooks {
   std::function<void(int64_t first, int64_t rows, const float* logits)> all_logits;
   int64_t instruction = 0;  ///< tokens of the instruction (question) at the end of the prompt
   std::span<const int64_t> evidence;  ///< see PromptFacts::evidence; only the constructor reads it
-  int64_t reply = 0;  ///< most tokens of the reply; the memory forecast includes them
+  int64_t reply = 0;  ///< largest number of tokens of the reply; the memory forecast includes them
   /// Number of tokens that later prefills will add to the same context. RoPE angles that depend on
   /// the length of the context are computed for the whole length.
   int64_t to_come = 0;

@@ -24,8 +24,9 @@ struct SessionOptions {
   Queue queue;  ///< the host by default; if several devices share the model, the queue of rank 0
   KvType kv_type;
   Compute compute = Compute::kBest;
-  int chunk = 0;        ///< most rows of a prompt that are computed together; 0: chunk_of() decides
-  int64_t context = 0;  ///< most tokens in the sequence (`--ctx`); 0: no limit
+  /// Largest number of rows of a prompt that are computed together; 0: chunk_of() decides.
+  int chunk = 0;
+  int64_t context = 0;      ///< largest number of tokens in the sequence (`--ctx`); 0: no limit
   size_t memory_limit = 0;  ///< bytes; 0: the free memory of the machine
   /// Number of tokens between two stored states of recurrent layers (`--state-every`). 0: no states
   /// are stored.
@@ -100,7 +101,7 @@ class Sequence {
 
   const Engine& engine() const;
   const SessionOptions& options() const;
-  int chunk() const;  ///< returns the most rows of a prompt that are computed together
+  int chunk() const;  ///< returns the largest number of rows of a prompt that are computed together
   const AttentionDriver& method() const;
   std::span<const int32_t> tokens() const;  ///< returns the processed tokens
   /// Returns the logits [vocab] after the last token, on the host. They are empty before the first
@@ -109,9 +110,9 @@ class Sequence {
   const KvStore& store() const;
   SessionReport report() const;
 
-  /// Returns the most bytes of keys and values, with the method's index, while `tokens` more tokens
-  /// and a reply of up to `reply` tokens are processed. The memory of a runner is not included
-  /// (ModelRunner::working_bytes()).
+  /// Returns the peak size in bytes of keys and values, with the method's index, while `tokens`
+  /// more tokens and a reply of up to `reply` tokens are processed. The memory of a runner is not
+  /// included (ModelRunner::working_bytes()).
   size_t kv_forecast(int64_t tokens, int64_t reply) const;
   /// Returns the bytes that are freed with this sequence: the pages that no other sequence shares,
   /// and the method's index.

@@ -51,11 +51,11 @@ std::vector<std::string_view> data_lines(const EvalData& data, std::string_view 
 
 /// Returns the value of a key, of any type.
 DataValue member(const DataValue& value, std::string_view key);
-/// Returns the text of a key's value. A number is converted to text.
+/// Returns a key's value as a string. A number is converted.
 std::string text_member(const DataValue& value, std::string_view key);
 /// Returns a key's value, an integer from 1 to 2^31 - 1.
 int count_member(const DataValue& value, std::string_view key);
-/// Returns the texts of a key's value, which is a text, a number, or a list of texts and numbers.
+/// Returns a key's value as a list of strings. The value is a string, a number, or a list of these.
 std::vector<std::string> texts_member(const DataValue& value, std::string_view key);
 /// Returns the elements of a list. The list is the value itself, or the value of a key.
 std::vector<DataValue> elements(const DataValue& list);

@@ -2,7 +2,6 @@
 // Record describes one answered sample. A record is a line of DIR/samples.jsonl, and is written as
 // soon as the answer is available. A run directory contains run.json (the settings and the machine)
 // and samples.jsonl (read by record_file.h).
-// samples.jsonl (read by record_file.h).
 //
 // `longhaul report` uses the following keys of run.json, and lists every other key unchanged:
 //   "version": "0.1.0"       "build": "c1d3045"      "seed": 1     "started": "ISO 8601"
@@ -41,8 +40,8 @@ struct Record {
   std::string sample_hash;  ///< hex xxh3 of the texts in the prompt; may be empty
   std::string prompt_hash;  ///< hex xxh3 of the prompt's token ids
   int64_t prompt_tokens = 0;
-  /// Number of tokens that were removed from the middle of the text, so that prompt and reply fit
-  /// in `cut_to` tokens (Sample).
+  /// Number of tokens that were removed from the middle of the context, so that prompt and reply
+  /// fit in `cut_to` tokens (Sample).
   int64_t cut_tokens = 0, cut_to = 0;
   std::string reply;
   std::vector<std::string> expected;
@@ -58,7 +57,7 @@ struct Record {
   double prefill_seconds = 0;
   double decode_tokens_per_second = 0;
   int64_t kv_bytes = 0;  ///< after prefill
-  /// Number of computed attention pairs, divided by the number of dense attention.
+  /// Number of computed attention pairs, divided by the number that dense attention computes.
   double pairs_share = 1;
   double attention_seconds = 0;
   /// Per layer: the share of the answer's tokens that were visible to the rows which generate the
@@ -80,7 +79,7 @@ struct Record {
   bool begins_answer() const { return position.value_or(0) == 0; }
   /// Returns the sample's id, which is `id` without the position of the stretch.
   std::string sample_id() const;
-  /// Returns a text that contains the fields which identify the answer.
+  /// Returns a string that contains the fields which identify the answer.
   std::string key() const;
   /// Returns key() without the method. Records with the same prompt_key() answer the same prompt.
   std::string prompt_key() const;

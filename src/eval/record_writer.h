@@ -40,8 +40,8 @@ class RecordWriter {
 
   /// Returns whether the file has a record with the same (task, opening, length, id, method).
   bool has(const Record& record) const;
-  /// Returns the prompt with the record's (task, opening, length, id) in the file as it was when it
-  /// was opened. Returns null if there is no such record. Thread-safe.
+  /// Returns the prompt with the record's (task, opening, length, id) that the file contained when
+  /// it was opened. Returns null if there is no such record. Thread-safe.
   const FoundPrompt* found_prompt(const Record& record) const;
   /// Appends the records of one sample, except records that are already in the file. When it
   /// returns, the records are on disk. Thread-safe.

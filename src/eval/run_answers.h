@@ -24,7 +24,7 @@ class RunAnswers {
   RunAnswers(const std::filesystem::path& folder, const nlohmann::ordered_json& run,
              SampleQueue& queue, const PromptComposer& composer, Openings openings);
 
-  /// Returns the prompt of a cell in the folder as it was when it was opened, or null. Throws
+  /// Returns the prompt that the folder contained for a cell when it was opened, or null. Throws
   /// UserError if that prompt was made from another sample. The reason can be that --data or
   /// --lengths differ between runs (samples with their own length are cut to --lengths).
   const FoundPrompt* found_prompt(const Sample& sample, Record cell) const;

@@ -58,9 +58,9 @@ double squad_f1(std::string_view answer, std::string_view reply);
 double squad_contains(std::string_view answer, std::string_view reply);
 double chinese_f1(std::string_view answer, std::string_view reply);
 
-/// Return ROUGE scores as Google's rouge-score does, without stemming. They are the F measures of
-/// n-grams (rouge_n), of the longest common subsequence (rouge_l), and of the summary-level longest
-/// common subsequence, in which every line is a sentence (rouge_lsum).
+/// These functions return ROUGE scores as Google's rouge-score does, without stemming. The scores
+/// are the F measures of n-grams (rouge_n), of the longest common subsequence (rouge_l), and of the
+/// summary-level longest common subsequence, in which every line is a sentence (rouge_lsum).
 double rouge_n(int n, std::string_view answer, std::string_view reply);
 double rouge_l(std::string_view answer, std::string_view reply);
 double rouge_lsum(std::string_view answer, std::string_view reply);

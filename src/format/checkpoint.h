@@ -1,6 +1,6 @@
 #pragma once
 // A model on disk in any format. It consists of named tensors, which are views of mapped files, and
-// of metadata. This room does not interpret tensors or keys.
+// of metadata. The code in this folder does not interpret tensors or keys.
 
 #include <cstddef>
 #include <filesystem>

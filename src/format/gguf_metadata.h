@@ -61,8 +61,8 @@ class GgufMetadata {
   std::string_view get_string(std::string_view key) const;
   GgufArray get_array(std::string_view key) const;
 
-  /// Return decoded arrays, or nothing if the key is absent. Memory is limited by the size of the
-  /// file.
+  /// These functions return decoded arrays, or nothing if the key is absent. Memory is limited by
+  /// the size of the file.
   std::optional<std::vector<std::string_view>> find_strings(std::string_view key) const;
   std::optional<std::vector<int64_t>> find_integers(std::string_view key) const;
   std::optional<std::vector<float>> find_floats(std::string_view key) const;

@@ -17,8 +17,8 @@ class Constraint {
  public:
   /// The reply must match from its beginning.
   Constraint(const Grammar& grammar, std::shared_ptr<const TokenTrie> vocabulary);
-  /// The reply is free until one of the texts `starts` has appeared. The text after it must match.
-  /// After a match the reply is free again. A start may be the text of a control token.
+  /// The reply is free until one of the strings `starts` has appeared. The text after it must
+  /// match. After a match the reply is free again. A start may be the text of a control token.
   Constraint(const Grammar& grammar, std::shared_ptr<const TokenTrie> vocabulary,
              std::vector<std::string> starts);
 

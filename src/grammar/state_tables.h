@@ -32,7 +32,7 @@ class StateTables {
 
   /// Returns the table state that has only this state of the automaton, without open calls.
   uint32_t resume(uint32_t automaton_state);
-  /// Returns the table state after one byte. It is followed only as far as possible above the base.
+  /// Returns the table state after one byte. Transitions below the base are not included.
   uint32_t next(uint32_t state, uint8_t byte) {
     if (states_[state].row < 0) expand(state);
     return table_[static_cast<size_t>(states_[state].row) + automaton_->class_of(byte)];

@@ -66,7 +66,8 @@ class Syntax {
   struct Rule {
     std::string name;
     Expression body = 0;
-    /// Is never inserted into its callers, even if it is small, so that its states exist only once.
+    /// The rule is never inserted into its callers, even if it is small, so that its states exist
+    /// only once.
     bool shared = false;
   };
   const std::vector<Rule>& rules() const { return rules_; }

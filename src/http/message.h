@@ -39,7 +39,7 @@ struct HttpResponse {
 /// name.
 std::string_view reason_of(int status);
 
-/// Returns whether two texts are equal if the case of ASCII letters is ignored.
+/// Returns whether two strings are equal if the case of ASCII letters is ignored.
 bool equal_but_case(std::string_view a, std::string_view b);
 
 /// Decodes escapes such as %41. Returns false if an escape is invalid or yields a NUL.

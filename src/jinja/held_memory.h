@@ -1,6 +1,6 @@
 #pragma once
-// Limits the memory that the values of a running template occupy. Every text, list, dict, scope and
-// object is allocated through Counted.
+// Limits the memory that the values of a running template occupy. Every string, list, dict, scope
+// and object is allocated through Counted.
 
 #include <cstddef>
 #include <cstdint>
@@ -69,7 +69,7 @@ struct Counted {
 using Text = std::basic_string<char, std::char_traits<char>, Counted<char>>;
 template <class T>
 using Vector = std::vector<T, Counted<T>>;
-/// A map by names, in which any kind of text can be looked up.
+/// A map by name. Names can be looked up as any kind of string.
 template <class T>
 using Names = std::map<Text, T, std::less<>, Counted<std::pair<const Text, T>>>;
 

@@ -8,7 +8,7 @@
 
 namespace longhaul::jinja {
 
-/// Returns the value of a JSON value. All its texts get the given origin. Throws Fault if it is
+/// Returns the value of a JSON value. All its strings get the given origin. Throws Fault if it is
 /// nested too deep.
 Value from_json(const nlohmann::ordered_json& json, Origin origin = Origin::kGiven);
 
@@ -20,8 +20,8 @@ struct JsonStyle {
   std::optional<String> item_separator, key_separator;
 };
 
-/// Formats a value as Python's json.dumps() does. Texts keep their origin. Throws Fault for values
-/// that JSON cannot represent.
+/// Formats a value as Python's json.dumps() does. Strings keep their origin. Throws Fault for
+/// values that JSON cannot represent.
 String to_json(const Value& value, const JsonStyle& style, Budget& budget);
 
 }  // namespace longhaul::jinja

@@ -19,7 +19,7 @@ Filter find_filter(std::string_view name);
 Filter find_text_filter(std::string_view name);
 Filter find_list_filter(std::string_view name);
 Test find_test(std::string_view name);
-/// Returns a method of a text, list or dict as a callable value. The result is undefined if there
+/// Returns a method of a string, list or dict as a callable value. The result is undefined if there
 /// is none.
 Value find_method(const Value& object, std::string_view name);
 Filter find_text_method(std::string_view name);

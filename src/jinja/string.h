@@ -1,5 +1,5 @@
 #pragma once
-// A text that records which of its parts come from the template and which from the template's
+// A string that records which of its parts come from the template and which from the template's
 // arguments. Only parts from the template can become control tokens. Comparison uses only the
 // bytes.
 
@@ -14,7 +14,7 @@ namespace longhaul::jinja {
 
 enum class Origin : uint8_t {
   kTemplate,  ///< literals and text of the template, numbers, names of roles, tokens of the model
-  kGiven,     ///< messages, tools and documents, and all texts derived from them
+  kGiven,     ///< messages, tools and documents, and all strings derived from them
 };
 
 class String {

@@ -30,8 +30,8 @@ class PagePool final : public PageMemory {
   void release(std::byte* page) override;
   bool shared(const std::byte* page) const override;
 
-  /// Returns the most memory of a pool whose pages in use never exceed `bytes`. The result is a
-  /// number of whole slabs, each of which may be one huge page of the operating system.
+  /// Returns the peak memory in bytes of a pool whose pages in use never exceed `bytes`. The result
+  /// is a number of whole slabs, each of which may be one huge page of the operating system.
   static size_t most_bytes(size_t page_bytes, size_t bytes);
 
   size_t pages_in_use() const override;
@@ -52,7 +52,7 @@ class PagePool final : public PageMemory {
   const size_t stride_;  ///< page_bytes, rounded up to keep the alignment
   size_t pages_per_slab_ = 0;
   size_t first_page_ = 0;  ///< offset of page 0 in a slab, after the slab's header
-  /// Most pages in warm_.
+  /// Largest number of pages in warm_.
   size_t warm_limit_ = 0;
 
   mutable std::mutex mutex_;

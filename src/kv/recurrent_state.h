@@ -61,7 +61,7 @@ class RecurrentState {
 
   size_t bytes() const;
   size_t own_bytes() const;  ///< returns the bytes without copies that other states share
-  /// Returns the most bytes while a context grows to `tokens` tokens.
+  /// Returns the peak memory in bytes while a context grows to `tokens` tokens.
   size_t most_bytes_of(int64_t tokens) const;
 
   /// save() writes the state to a session file, and restore() reads it. `tokens` is the number of

@@ -22,14 +22,14 @@ namespace longhaul {
 class Checkpoint;
 
 /// Sizes of multi-head latent attention (DeepSeek-V2, arXiv:2405.04434, section 2.1). All query
-/// heads share one key and value per row. The key consists of `rope` numbers that RoPE rotates,
+/// heads share one key and value per row. The key consists of `rope` elements that RoPE rotates,
 /// followed by the latent vector.
 struct LatentShape {
   int rank = 0;        ///< width of the latent vector; 0: the model has ordinary attention
   int query_rank = 0;  ///< width of the latent vector of a query; 0: queries have none
-  int rope = 0;        ///< numbers of a head that RoPE rotates
-  int plain = 0;       ///< numbers of a query head that RoPE does not rotate
-  int value = 0;       ///< numbers in the value of a head
+  int rope = 0;        ///< number of elements of a head that RoPE rotates
+  int plain = 0;       ///< number of elements of a query head that RoPE does not rotate
+  int value = 0;       ///< number of elements in the value of a head
   float eps = 1e-6f;   ///< epsilon of the norms of latent vectors
   bool used() const { return rank > 0; }
   int query() const { return rope + plain; }

@@ -94,7 +94,8 @@ class DeviceModel {
   const DeviceWeight& head() const { return head_; }  ///< only valid in rank 0
   const Array<float>& final_norm() const { return final_norm_; }
   const DeviceLayer& layer(int number) const { return nth(layers_, number); }
-  /// Return the weights of per-layer embeddings (ModelConfig::layer_input), as in Model.
+  /// These functions return the weights of per-layer embeddings (ModelConfig::layer_input), as in
+  /// Model.
   const DeviceMatrix& layer_embedding() const { return *layer_embedding_; }
   const DeviceWeight& layer_projection() const { return layer_projection_; }
   const Array<float>& layer_projection_norm() const { return layer_projection_norm_; }

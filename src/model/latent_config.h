@@ -17,8 +17,8 @@ void read_latent(const GgufKeys& keys, ModelConfig& c);
 /// been read.
 void set_latent_scale(double all_dims, ModelConfig& c);
 
-/// Throw UserError for sizes that are out of range, and if the experts cannot be divided evenly
-/// into groups.
+/// check_latent() throws UserError for sizes that are out of range. check_expert_groups() throws
+/// UserError if the experts cannot be divided evenly into groups.
 void check_latent(const ModelConfig& c, const struct ConfigKeys& keys);
 void check_expert_groups(const ModelConfig& c, const struct ConfigKeys& keys);
 

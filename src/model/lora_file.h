@@ -40,9 +40,9 @@ class LoraFile {
   const std::string& architecture() const { return architecture_; }
   /// Returns the scale of the adapter's product, usually alpha / rank.
   double scale(const Factors& factors) const;
-  /// Return the RoPE base and the trained context of the adapter. They are set if the adapter was
-  /// trained with other angles or for longer contexts than the model. They replace the values of
-  /// the model.
+  /// These functions return the RoPE base and the trained context of the adapter. They are set if
+  /// the adapter was trained with other angles or for longer contexts than the model. They replace
+  /// the values of the model.
   std::optional<double> rope_base() const { return rope_base_; }
   std::optional<int64_t> context() const { return context_; }
   /// Returns the factors by name of the matrix, without .weight.

@@ -14,7 +14,7 @@ namespace longhaul::serve {
 struct ApiKey {
   std::string name;
   std::string sha256;  ///< 64 lower-case hexadecimal digits
-  int running = 0;     ///< largest number of running requests; 0: no own limit
+  int running = 0;     ///< largest number of running requests; 0: no limit for this key
   int queued = 0;
 };
 

@@ -11,7 +11,7 @@ namespace longhaul::serve {
 
 class Metrics {
  public:
-  /// Adds to a counter. `labels` is a text such as "path=\"/v1/models\",code=\"200\"", or empty.
+  /// Adds to a counter. `labels` is a string such as "path=\"/v1/models\",code=\"200\"", or empty.
   void add(std::string_view name, const std::string& labels, double value = 1);
   void set(std::string_view name, const std::string& labels, double value);
   /// Adds a value to a histogram. It counts seconds, or rows if the name ends in _rows.

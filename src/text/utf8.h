@@ -37,7 +37,8 @@ bool changes_layout(uint32_t code_point);
 /// Returns whether a character has Unicode's property White_Space.
 bool is_white_space(uint32_t code_point);
 
-/// Return the text without white space at its beginning, or at its end.
+/// trim_front() returns the text without white space at its beginning, and trim_back() without
+/// white space at its end.
 std::string_view trim_front(std::string_view text);
 std::string_view trim_back(std::string_view text);
 

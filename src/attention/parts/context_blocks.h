@@ -27,7 +27,7 @@ enum class BlockFidelity : uint8_t { kPaper, kRepo };
 struct BlockOptions : ContextSizes {
   std::optional<int64_t> n_local;  ///< value of the option n_local; empty: fit() sets `local`
   int64_t topk = 16;               ///< number of blocks that a step selects
-  int64_t chunk = 512;             ///< most rows of a step
+  int64_t chunk = 512;             ///< largest number of rows of a step
   int64_t cached = 32;             ///< number of blocks kept in memory, with LRU replacement
   BlockFidelity fidelity = BlockFidelity::kRepo;
 
@@ -65,9 +65,9 @@ class ContextBlocks {
   /// Returns the bytes of working memory for a batch of `rows` rows. The rotated copy of their
   /// queries is not included, because the decoder counts it.
   size_t working_bytes(int64_t rows) const;
-  /// Returns the most tokens of a remainder during a step.
+  /// Returns the largest number of tokens of a remainder during a step.
   int64_t most_remainder() const { return o_.local + o_.chunk + o_.block; }
-  /// Returns the most bytes of the votes of a layer.
+  /// Returns the largest size in bytes of the votes of a layer.
   size_t vote_bytes() const { return SlidingRows::bytes_for(most_remainder(), shape_.heads); }
 
   /// Starts a prompt. The steps of the prompt, and the tokens generated after it, see the blocks

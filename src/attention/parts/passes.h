@@ -1,6 +1,6 @@
 #pragma once
 // Divides prompts into passes. A pass is one forward pass over some tokens of the prompt
-// (attention/step.h). The chunk (PromptFacts::chunk) is the most rows of a pass.
+// (attention/step.h). The chunk (PromptFacts::chunk) is the largest number of rows of a pass.
 
 #include <span>
 #include <vector>

@@ -43,7 +43,7 @@ class SparsePrefill : public Method {
   View<uint8_t> mark_blocks(const LayerStep& step, int head, int count, std::span<TileRule> rules);
   View<uint8_t> marks() { return marks_.view(); }  ///< block marks of all heads
 
-  /// Returns the most bytes of key lists and block marks, for passes of `rows` rows.
+  /// Returns the largest size in bytes of key lists and block marks, for passes of `rows` rows.
   size_t tile_bytes(int heads, int64_t tokens, int rows) const;
 
   /// Returns empty rules for all query heads, which the caller fills in for the step.

@@ -1,5 +1,5 @@
 #pragma once
-// block_rows() of block_rows.h on a CUDA device. All addresses are device addresses.
+// Implements block_rows() of block_rows.h on a CUDA device. All addresses are device addresses.
 
 #include <cstdint>
 

@@ -20,8 +20,8 @@ inline const DeviceOperation<bool(View<const float>, DType, View<uint8_t> to)> k
 /// (AttendCall::rounded). Operations of the host do not need them, and `memory` stays empty.
 void round_for_device(Queue& queue, View<const float> queries, Array<uint8_t>& memory);
 
-/// Vectors in bf16 (as most keys), in f32 (for f32 products), or in Q4_0 (18 bytes for 32 elements,
-/// if every token reads many of them).
+/// A list of vectors in bf16 (like most keys), in f32 (for f32 products), or in Q4_0. Q4_0 takes 18
+/// bytes for 32 elements, and is used if every token reads many vectors.
 class KeyVectors {
  public:
   /// Returns the index type for keys stored as `keys`.

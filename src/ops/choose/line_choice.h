@@ -1,7 +1,7 @@
 #pragma once
-// Selects the columns and diagonals (lines) of an attention map that a query head reads in a prompt
-// (MInference's vertical-slash pattern, arXiv:2407.02490). The lines with the most attention from
-// the last rows are selected.
+// Selects the columns and diagonals (lines) of an attention map to which a query head attends in a
+// prompt (MInference's vertical-slash pattern, arXiv:2407.02490). The lines with the most attention
+// from the last rows are selected.
 
 #include <span>
 

@@ -1,6 +1,6 @@
 #pragma once
-// choose_mean_blocks() of ops/choose/mean_blocks.h on a CUDA device. All addresses are device
-// addresses.
+// Implements choose_mean_blocks() of ops/choose/mean_blocks.h on a CUDA device. All addresses are
+// device addresses.
 
 #include <cstdint>
 

@@ -31,8 +31,8 @@ struct PageTask {
   int64_t position;          ///< position of the first tile's first row
   int32_t column_count;
   int32_t rows[2];  ///< number of rows of each tile
-  /// Pages of the text and of the copied columns; without `copies`, all columns are read in the
-  /// text.
+  /// Pages of the stored keys and of the copied columns. Without `copies`, all columns are read
+  /// from the stored keys.
   SeenPages text, copies;
   int64_t* pairs;  ///< [1]: number of visible (row, key) pairs
 };

@@ -9,8 +9,8 @@
 namespace longhaul::serve {
 
 struct AnthropicOptions {
-  /// Keeps the header that Claude Code sends first; it differs in each request, which defeats the
-  /// cache.
+  /// Whether the billing header that Claude Code sends first is kept. It differs in each request,
+  /// so prompts that contain it cannot reuse the prefix cache.
   bool keep_billing_header = false;
   DocumentLookup find_file;  ///< null: requests cannot refer to files
 };
@@ -51,9 +51,9 @@ std::string text_of_block(const Json& block, const std::string& where);
 /// whole text of the block, including title and context.
 std::string read_document_block(const Json& block, const std::string& where,
                                 const DocumentLookup& find_file, QuestionDocument& document);
-/// Returns the text of a message's content, which is a text or a list of blocks.
+/// Returns the text of a message's content, which is a string or a list of blocks.
 std::string text_of_content(const Json& content, const std::string& where);
-/// Returns the value of a member that must be a text. Throws ApiError if the member is missing or
+/// Returns the value of a member that must be a string. Throws ApiError if the member is missing or
 /// has another type.
 const std::string& text_member(const Json& object, const char* member, const std::string& where);
 

@@ -45,16 +45,16 @@ enum class ErrorForm : uint8_t {
 };
 ErrorForm error_form_of(std::string_view path);
 
-/// Returns the response with its error in the form of another API. A response that is no error in
-/// the form kOpenAi is returned unchanged.
+/// Returns the response with its error in the form of another API. Responses that are not errors in
+/// the form kOpenAi are returned unchanged.
 http::HttpResponse in_error_form(http::HttpResponse response, ErrorForm form);
 
 /// Returns the name of the member that holds the prompt in requests to this path. The result is
 /// empty for paths whose prompt can also be a file.
 const char* prompt_member(std::string_view path);
 
-/// Returns {"error": {...}} as text. `prompt` is the member to which an error about the length of
-/// the prompt refers. If `llama` is true, the object has the members of llama-server.
+/// Returns {"error": {...}} as JSON text. `prompt` is the member to which an error about the length
+/// of the prompt refers. If `llama` is true, the object has the members of llama-server.
 std::string error_body(const ApiError& error);
 std::string error_body(const JobError& error, const std::string& prompt, bool llama = false);
 

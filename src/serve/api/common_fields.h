@@ -27,7 +27,7 @@ void settle_seed(std::optional<int64_t> seed, GenerationRequest& request, Job& j
 /// and a warning.
 void settle_length(const ServedModel& model, GenerationRequest& request, Job& job);
 
-/// Returns the texts of "stop", which is a text or a list of at most 16 texts.
+/// Returns the strings of "stop", which is a string or a list of at most 16 strings.
 std::vector<std::string> stop_texts(const Json* value, const std::string& name);
 
 /// Throws ApiError that names the member if a request has a member that is not supported.

@@ -19,8 +19,8 @@ struct ToolChoice {
   bool demands_call() const { return kind == Kind::kRequired || kind == Kind::kFunction; }
 };
 
-/// A place in the conversation up to which the client expects its next prompt to be equal (a cache
-/// mark).
+/// A position in the conversation up to which the client expects its next prompt to be equal (a
+/// cache mark).
 struct CacheMark {
   size_t message = 0;  ///< index of a message
   size_t bytes = 0;    ///< bytes of this message's content before the mark
@@ -28,9 +28,9 @@ struct CacheMark {
 
 struct Conversation {
   /// The messages. Each is an object with "role" (system, user, assistant or tool) and "content" (a
-  /// text or null). A message of the assistant may have "reasoning_content" and "tool_calls" as in
-  /// OpenAI's Chat API, whose arguments are an object or JSON in a text. A message of a tool has
-  /// "tool_call_id".
+  /// string or null). A message of the assistant may have "reasoning_content" and "tool_calls" as
+  /// in OpenAI's Chat API, whose arguments are an object or JSON in a string. A message of a tool
+  /// has "tool_call_id".
   Json messages = Json::array();
   Json tools;  ///< as in OpenAI's Chat API: {"type": "function", "function": {...}}; null: no tools
   ToolChoice choice;
@@ -66,7 +66,7 @@ struct ConversationPrompt {
   int64_t instruction = 0;  ///< number of tokens at the end that belong to the last question
   std::string text;
   std::vector<int64_t> checkpoints;  ///< token offsets of the cache marks, in ascending order
-  std::vector<PromptPart> parts;     ///< places of the messages in `text`
+  std::vector<PromptPart> parts;     ///< positions of the messages in `text`
   TurnForm form;                     ///< how the reply is divided into text, reasoning and calls
   std::optional<grammar::Constraint>
       constraint;  ///< a demanded call, or the form of calls from their start mark on

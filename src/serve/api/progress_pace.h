@@ -1,5 +1,5 @@
 #pragma once
-// Decides when a stream sends a progress event while a prompt is still being read.
+// Decides when a stream sends a progress event during prefill.
 
 #include <algorithm>
 

@@ -16,7 +16,7 @@ std::shared_ptr<const grammar::TokenTrie> vocabulary_of(const ServedModel& model
 
 /// Returns the constraint that `format` describes: {"type": "text"}, {"type": "json_object"}, or
 /// {"type": "json_schema"} with "schema" or {"json_schema": {"schema": ...}}. The result is empty
-/// for a text. `name` is the member that error messages name.
+/// for {"type": "text"}. `name` is the member that error messages name.
 std::optional<grammar::Constraint> constraint_of_format(const ServedModel& model,
                                                         const Json& format,
                                                         const std::string& name);

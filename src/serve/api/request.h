@@ -86,7 +86,7 @@ GenerationRequest read_ollama_chat(const ServedModel& model, const http::HttpReq
 GenerationRequest read_ollama_generate(const ServedModel& model, const http::HttpRequest& request,
                                        const std::string& key);
 
-/// Returns the tokens of a prompt, which is a text, a list of token ids, or a mixture of both.
+/// Returns the tokens of a prompt, which is a string, a list of token ids, or a mixture of both.
 /// Throws ApiError that names `name`.
 std::vector<int32_t> prompt_of(const ServedModel& model, const Json& value, const std::string& name,
                                bool add_special = true);

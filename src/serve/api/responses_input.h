@@ -8,15 +8,16 @@
 
 namespace longhaul::serve {
 
-/// Reads "input", which is a text or a list of items (message, reasoning, function_call,
-/// custom_tool_call, and the outputs of calls). Items of other types are omitted with a warning.
-/// `before` has the messages of the conversation that the request continues. Returns only the new
-/// messages. Files in parts of the type input_file are added to `files.found`. Throws ApiError that
-/// names the item.
+/// Finds the files that the input names, and collects the files that were found.
 struct InputFiles {
   DocumentLookup find;
   std::vector<QuestionDocument> found;
 };
+/// Reads "input", which is a string or a list of items (message, reasoning,
+/// function_call, custom_tool_call, and the outputs of calls). Items of other types are omitted
+/// with a warning. `before` has the messages of the conversation that the request continues.
+/// Returns only the new messages. Files in parts of the type input_file are added to `files.found`.
+/// Throws ApiError that names the item.
 Json messages_of_input(const Json& input, const Json& before, std::vector<std::string>& warnings,
                        InputFiles& files);
 

@@ -45,7 +45,8 @@ class ResponsesItems {
   void end_reasoning();
   void end_call(bool complete);
   void begin_item(Json item);
-  /// Return an event with the place of the open item, or of the open item's only part.
+  /// These functions return an event with the position of the open item, or of the open item's only
+  /// part.
   Json at_item(const char* type) const;
   Json at_part(const char* type) const;
 

@@ -1,6 +1,6 @@
 #pragma once
-// Writes replies of chat APIs. The events of the parser are collected to parts (text, reasoning and
-// calls), which a writer presents in the form of its API.
+// Writes replies of chat APIs. The events of the parser are collected into parts (text, reasoning
+// and calls), which a writer presents in the form of its API.
 
 #include "serve/api/reply_sink.h"
 #include "serve/output/citations.h"
@@ -51,7 +51,7 @@ class TurnWriter : public ReplyWriter {
   /// Returns the prefix of call ids.
   virtual const char* call_prefix() const { return "call_"; }
 
-  /// Returns the reply so far. In a whole response, an incomplete call becomes a text.
+  /// Returns the reply so far. In a whole response, an incomplete call becomes a part of kind text.
   const ReplyTurn& turn(int choice) const { return states_[static_cast<size_t>(choice)].turn; }
   /// Returns whether the reply ends with calls that the client should make.
   bool calls_tools(int choice);
@@ -73,8 +73,8 @@ class TurnWriter : public ReplyWriter {
     bool closed = false;  ///< the parser has reached the end
     bool enough = false;
     // The following members are used for citations.
-    std::vector<int32_t> tokens;  ///< tokens whose text has been read
-    size_t before_piece = 0;      ///< number of tokens before the piece that is being read
+    std::vector<int32_t> tokens;  ///< tokens whose text has been parsed
+    size_t before_piece = 0;      ///< number of tokens before the piece that is being parsed
     SentenceSplitter splitter;
     size_t sentence_begin = 0;  ///< byte offset in the open part
     size_t sentence_token = 0;  ///< index of the first token of the open sentence

@@ -1,5 +1,5 @@
 #pragma once
-// Describes how the tokens of a sequence were read. This determines whether results are bitwise
+// Describes how the tokens of a sequence were computed. This determines whether results are bitwise
 // equal.
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace longhaul::serve {
 
-/// A stretch of a sequence that was read by one prefill, or by decoding.
+/// A range of tokens of a sequence that was computed by one prefill, or by decoding.
 struct Leg {
-  int64_t end = 0;  ///< number of tokens of the sequence up to the end of the stretch
+  int64_t end = 0;  ///< number of tokens of the sequence up to the end of the range
   bool decoded = false;
   bool operator==(const Leg&) const = default;
 };

@@ -27,7 +27,7 @@ struct StoredFile {
   uint64_t fingerprint = 0;
 };
 
-/// Return the lines that add a file or remove one.
+/// added_line() returns the line that adds a file, and removed_line() the line that removes one.
 std::string added_line(const StoredFile& file);
 std::string removed_line(const std::string& name);
 

@@ -29,7 +29,7 @@ struct Resume {
   int64_t tokens = 0;                  ///< number of reused tokens
   bool whole = false;                  ///< the whole prompt is reused, including its logits
   bool exact = true;  ///< whether the result is bitwise equal to a prefill without a cache
-  /// The snapshot was read with dense attention, but the prompt uses another method.
+  /// The snapshot was computed with dense attention, but the prompt uses another method.
   bool dense = false;
   /// The length at which the prompt diverges from cached prompts. A snapshot should be taken there.
   /// 0: there is no such place.
@@ -92,8 +92,8 @@ class PrefixCache {
   double clock_ = 0;  ///< greedy-dual clock: the value of the most recently evicted snapshot
 };
 
-/// Returns the method under whose name a snapshot is stored. It is dense attention for methods that
-/// read a prompt like dense attention. Their snapshots are shared.
+/// Returns the method under whose name a snapshot is stored. Methods whose prefill is the same as
+/// that of dense attention share the snapshots of dense attention.
 std::string shared_method(const std::string& method, const ResumeRule& rule);
 
 }  // namespace longhaul::serve

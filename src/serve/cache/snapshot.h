@@ -1,6 +1,6 @@
 #pragma once
 // A snapshot: a clone of a sequence that later prompts may continue. It records how its tokens were
-// read.
+// computed.
 
 #include <compare>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace longhaul::serve {
 /// settings (model, KV type, chunk, adapters) are the same for all sequences of an engine.
 struct TreeKey {
   std::string scope;   ///< API key and salt
-  std::string method;  ///< the attention method as a text
+  std::string method;  ///< the attention method in the form of `--attention`
   int64_t angles = 0;  ///< EnginePort::angles_of
   auto operator<=>(const TreeKey&) const = default;
 };

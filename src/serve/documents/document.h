@@ -32,7 +32,7 @@ std::string_view name_of(DocumentStatus status);
 /// Properties that the client specified when it added a document.
 struct DocumentWish {
   std::string name;
-  std::string attention;  ///< attention method as a text
+  std::string attention;  ///< attention method in the form of `--attention`
   std::string system;     ///< system message that precedes the document
   bool persist = false;
   bool is_file = false;  ///< a file of /v1/files, which is converted but not prefilled

@@ -16,7 +16,7 @@ struct DocumentPrefix {
   int64_t text_begin = 0;  ///< index of the first token of the document's text
 };
 
-/// Thrown for a prompt that could not be read even if it were the only one.
+/// Thrown for a prompt that could not be processed even if it were the only one.
 class RefusedPrompt : public std::runtime_error {
  public:
   explicit RefusedPrompt(JobError reason)
@@ -33,9 +33,9 @@ DocumentPrefix document_prefix(const ServedModel& model, const std::string& syst
 /// Joins the texts of documents in the form in which they precede the question.
 std::string joined_documents(const std::vector<std::string>& texts);
 
-/// Returns the reason why a prompt could not be read even if it were the only one: it is too long
-/// for the context or too large for the memory. The error names methods of the server with which it
-/// would fit.
+/// Returns the reason why a prompt could not be processed even if it were the only one: it is too
+/// long for the context or too large for the memory. The error names methods of the server with
+/// which it would fit.
 std::optional<JobError> prompt_refusal(const ServedModel& model, const MethodSpec& attention,
                                        int64_t tokens);
 

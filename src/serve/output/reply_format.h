@@ -29,7 +29,7 @@ struct ReplyFormat {
   std::string reasoning_open = "<think>", reasoning_close = "</think>";  ///< may be empty
   bool begins_in_reasoning = false;  ///< the prompt already contains the opening mark
   bool offers_tools = false;         ///< the chat template writes the definitions of tools
-  /// The chat template expects arguments as a text and not as an object.
+  /// The chat template expects arguments as a string and not as an object.
   bool arguments_as_text = false;
   /// Returns whether marks are control tokens. If so, the reply's text must include the texts of
   /// control tokens.
@@ -44,7 +44,7 @@ struct ReplyFormat {
 ReplyFormat find_reply_format(const ChatTemplate& chat_template);
 
 /// The functions that a request offers. Their names determine whether a bare JSON object is a call.
-/// The types of their parameters determine whether a tagged value is a text.
+/// The types of their parameters determine whether a tagged value is a string.
 class OfferedTools {
  public:
   OfferedTools() = default;
@@ -53,7 +53,7 @@ class OfferedTools {
 
   bool empty() const { return text_parameters_.empty(); }
   bool has(std::string_view name) const;
-  /// Returns whether the parameter is a text or has an unknown type.
+  /// Returns whether the parameter is a string or has an unknown type.
   bool is_text(std::string_view name, std::string_view parameter) const;
 
  private:

@@ -96,7 +96,7 @@ struct JobReport {
   size_t kv_bytes = 0;
   double pairs_share = 1;
   CacheReport cache;
-  std::vector<Leg> legs;  ///< how the prompt was read, including the reused tokens
+  std::vector<Leg> legs;  ///< how the prompt was computed, including the reused tokens
   std::vector<std::string> warnings;
 };
 
@@ -120,7 +120,7 @@ class JobSink {
   virtual void progress(const PromptProgress& progress) = 0;
   /// Logprobs of the prompt's tokens, if Job::prompt_logprobs is set. The first token has none.
   virtual void prompt_tokens(std::vector<TokenReport> tokens) = 0;
-  /// The prompt has been read, and no token of the reply has been sampled.
+  /// The prompt has been processed, and no token of the reply has been sampled.
   virtual void prefilled(const ServedSequence& /*sequence*/) {}
   /// From now on, `watch` records the sources of a choice.
   virtual void watching(int /*choice*/, const std::shared_ptr<const SourceWatch>& /*watch*/) {}

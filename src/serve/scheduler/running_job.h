@@ -25,7 +25,8 @@ struct RunningJob {
   int64_t reply_reserved = 0;  ///< tokens of the reply that most_bytes includes
   PrefillLane lane = PrefillLane::kLong;
   bool stepping = false;  ///< a step of its prefill is running (possibly yielding)
-  /// Number of choices that have read the prompt; without clone() each reads it itself.
+  /// Number of choices that have the prompt in their sequence. Without clone(), each choice
+  /// prefills it separately.
   int prefilled_choices = 0;
 
   // State of its use of the prefix cache (caching.cc).
@@ -36,9 +37,9 @@ struct RunningJob {
   Resume resume;              ///< holds a lease of resume.snapshot
   size_t shared_bytes = 0;    ///< bytes of its sequence that are pages of resume.snapshot
   std::vector<int64_t> cuts;  ///< lengths at which the prefill will still be divided
-  std::vector<Leg> legs;      ///< how its sequence was read
+  std::vector<Leg> legs;      ///< how its sequence was computed
   bool dense_stage = false;   ///< its sequence is currently one of dense attention
-  bool cold = true;           ///< it has been read in the same way as without a cache
+  bool cold = true;           ///< it has been computed in the same way as without a cache
   double seconds_reused = 0;  ///< computing time of the reused tokens
 
   std::unique_ptr<ServedSequence> sequence;  ///< used during prefill

@@ -216,8 +216,8 @@ class Scheduler {
   std::vector<Slot> slots_;
 
   double last_decode_ = -1;
-  /// Seconds that a long prefill and other work during it have taken. Older seconds are weighted by
-  /// halves.
+  /// Seconds that a long prefill and other work during it have taken. Both sums are halved from
+  /// time to time, so that older seconds count less.
   double side_seconds_ = 0, own_seconds_ = 0, side_ended_ = 0;
   int shorts_in_row_ = 0;
   std::unique_ptr<DiskStore> disk_;  ///< declared last, because its thread uses the engine

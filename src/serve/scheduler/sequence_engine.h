@@ -13,9 +13,10 @@
 
 namespace longhaul::serve {
 
-/// Bytes that a server on a device may use where no limit is set: 90 % of the free memory, with the
-/// weights, which are sent there if they are not there yet. The device of a team with the least
-/// free memory counts.
+/// Returns the bytes that a server on a device may use if no limit is set. This is 90 % of the free
+/// memory, and the weights are included. If the weights are not in device memory yet, they are
+/// copied there first. If several devices share the model, the device with the least free memory
+/// determines the result.
 size_t usual_device_limit(const Engine& engine, const Queue& queue);
 
 class SequenceEngine : public EnginePort {

@@ -16,7 +16,7 @@ void implement_blocks(GpuQueue& queue);
 void implement_grad(GpuQueue& queue);
 void implement_delta(GpuQueue& queue);
 
-/// Returns the functions that set the operations of folders outside ops, such as
+/// Returns the functions that set the operations of folders other than ops, for example those of
 /// attention/operations.h. Every GPU that is opened calls them.
 std::vector<void (*)(GpuQueue&)>& operations_of_other_rooms();
 
