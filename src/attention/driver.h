@@ -95,14 +95,14 @@ class AttentionDriver {
   /// Returns whether the method evicts rows.
   bool forgets() const { return when() != When::kNever; }
 
-  /// Returns the most bytes of all streams and of the method's index, while prompts extend the
-  /// context to `tokens` tokens in passes of at most `chunk` rows.
+  /// Returns the peak memory in bytes of all streams and of the method's index, while prompts
+  /// extend the context to `tokens` tokens in passes of at most `chunk` rows.
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const;
   /// Returns the bytes of the method's index, which holds keys of the context in addition to the
   /// stores. Reported sizes of KV memory include them.
   size_t index_bytes() const;
-  /// Returns the most bytes that the method needs during prefill in addition to the stores and the
-  /// index. The arguments are those of most_kv_bytes().
+  /// Returns the peak memory in bytes that the method needs during prefill in addition to the
+  /// stores and the index. The arguments are those of most_kv_bytes().
   size_t working_bytes(int64_t tokens, int chunk) const;
   /// Returns whether generated tokens stay in the lists until the next prompt, in addition to the
   /// rows that most_kv_bytes() counts. If false, most_kv_bytes() is also valid for a context that
@@ -145,8 +145,8 @@ class AttentionDriver {
   bool gathers_eviction(const LayerStep& step);
   void drop_rows(LayerStep& step, bool gathered);
   void drop_middles(KvStore& store, int layer) const;
-  /// Most rows of a list in memory: while another layer is computed (`between`), and while its own
-  /// layer is computed (`within`).
+  /// Largest number of rows of a list in memory: while another layer is computed (`between`), and
+  /// while its own layer is computed (`within`).
   struct MostRows {
     int64_t between, within;
   };

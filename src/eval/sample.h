@@ -37,7 +37,7 @@ struct Sample {
   std::vector<std::string> choices;  ///< possible answers, for rules that need them
   /// Name of the scoring rule (score_rules() in scorers.h). A score is from 0 to 1.
   std::string rule = "contains-all";
-  int max_tokens = 32;  ///< most tokens of the reply
+  int max_tokens = 32;  ///< largest number of tokens of the reply
   std::vector<std::string> stop;
   std::optional<double> depth;  ///< location of the answer in the context, from 0 to 1
   /// Number of tokens that were removed from the middle of the context, so that prompt and reply

@@ -9,7 +9,7 @@
 
 namespace longhaul {
 
-/// Explanation of the shares in the introduction of the section.
+/// Explanation of the shares, for the introduction of the section.
 inline constexpr const char* kRecallReading =
     "So you see whether the method had dropped the answer or had it in view somewhere; which heads "
     "have it matters too.";

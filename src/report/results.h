@@ -56,7 +56,7 @@ struct CellKey {
   size_t variant = 0;
   int64_t length = 0;
   size_t series = 0;
-  // clang-tidy 14 mistakes the 0 with which the compiler compares for a pointer.
+  // clang-tidy 14 wrongly reports the 0 of this comparison as a null pointer.
   auto operator<=>(const CellKey&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 

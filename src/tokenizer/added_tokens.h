@@ -39,7 +39,8 @@ class AddedTokens {
   explicit AddedTokens(std::vector<AddedToken> tokens, std::string_view where = "added tokens");
 
   /// Returns the matches in the order of the text. Each match is the leftmost one after the
-  /// previous match, and the longest at its place. The time depends only on the length of the text.
+  /// previous match, and the longest at its position. The time depends only on the length of the
+  /// text.
   std::vector<AddedTokenMatch> find_all(std::string_view text, bool with_special) const;
   const AddedToken* with_text(std::string_view text) const;
 

@@ -8,8 +8,8 @@ namespace longhaul {
 /// Its texts count as data: none of them becomes a control token. The only exceptions are known
 /// names of roles.
 struct ChatRequest {
-  /// A list of objects with "role", "content" (a text, a list of parts, or null), "tool_calls" and
-  /// so on.
+  /// A list of objects with "role", "content" (a string, a list of parts, or null), "tool_calls"
+  /// and so on.
   nlohmann::ordered_json messages;
   nlohmann::ordered_json tools;      ///< functions as JSON schemas; null: none
   nlohmann::ordered_json documents;  ///< objects such as {"title", "text"}; null: none

@@ -1,8 +1,8 @@
 #pragma once
 // Merges the symbols of one word by byte-pair encoding. The pair with the lowest rank is merged
-// first; among equal ranks, the leftmost one. This continues until no pair can be merged. A heap of
-// pairs over a linked list makes the time n log n in the length of the word.
-//  Source: Sennrich et al. 2016 (arXiv 1508.07909).
+// first. If ranks are equal, the leftmost pair is merged first. This continues until no pair can be
+// merged. A heap of pairs over a linked list makes the time n log n in the length of the word.
+// Source: Sennrich et al. 2016 (arXiv 1508.07909).
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #pragma once
-// Finds the places in a text where texts of a list begin. It is an Aho-Corasick automaton (Aho and
-// Corasick 1975) over the reversed texts, and it reads the text from its end to its beginning. In
-// this direction, it finds the longest entry that begins at a place. In the other direction, it
-// would find the longest entry that ends there.
+// Finds the positions in a text at which strings of a list begin. It is an Aho-Corasick automaton
+// (Aho and Corasick 1975) over the reversed strings, and it reads the text from its end to its
+// beginning. In this direction, it finds the longest string that begins at a position. In the other
+// direction, it would find the longest string that ends there.
 
 #include <array>
 #include <cstddef>
@@ -25,8 +25,8 @@ class TokenAutomaton {
   /// each byte of text.
   explicit TokenAutomaton(std::span<const Entry> entries);
 
-  /// Calls visit(begin, index) for every place where an entry begins, with the longest entry. The
-  /// last place comes first. Special entries are found only if `with_special` is true.
+  /// Calls visit(begin, index) for every position at which an entry begins, with the longest entry.
+  /// The last position comes first. Special entries are found only if `with_special` is true.
   template <class Visit>
   void from_the_end(std::string_view text, bool with_special, Visit&& visit) const {
     if (states_.empty()) return;

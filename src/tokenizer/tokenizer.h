@@ -17,7 +17,7 @@ struct TokenizerModel;
 
 struct EncodeOptions {
   bool add_special = true;  ///< adds BOS and EOS if the model requires them
-  /// A text such as `<|im_end|>` becomes the control token of that name.
+  /// A string such as `<|im_end|>` becomes the control token of that name.
   bool parse_special = false;
 };
 

@@ -42,7 +42,7 @@ TurnMarks turn_marks(const TokenizerModel& model);
 void set_end_of_generation(TokenizerModel& model, std::vector<int64_t> ids);
 
 /// Returns true if no normal token contains a space after another character. In this case no merge
-/// can cross such a place, and PreTokenizer::cut_before_blanks() changes only the speed.
+/// can cross such a position, and PreTokenizer::cut_before_blanks() changes only the speed.
 bool blanks_only_begin_tokens(const Vocabulary& vocabulary);
 
 }  // namespace longhaul

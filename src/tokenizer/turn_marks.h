@@ -7,8 +7,8 @@
 
 namespace longhaul {
 
-/// In some vocabularies, a text does not have its usual meaning. Which tokens are marks therefore
-/// depends on the other tokens of the vocabulary.
+/// In some vocabularies, a string does not have its usual meaning. The other tokens of the
+/// vocabulary determine which tokens are marks.
 class TurnMarks {
  public:
   /// `has_token` returns whether the vocabulary has a token with exactly this text.

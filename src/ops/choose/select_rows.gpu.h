@@ -1,5 +1,5 @@
 #pragma once
-// select_rows() of ops/choose/select_rows.h on a CUDA device.
+// Implements select_rows() of ops/choose/select_rows.h on a CUDA device.
 
 #include <span>
 

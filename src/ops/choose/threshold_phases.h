@@ -1,6 +1,7 @@
 #pragma once
-// Represents the best rows of a list by a threshold that each thread can test. It combines
-// find_cut() of select_phases.h with the last row that is kept among rows with the lowest kept key.
+// Represents the best rows of a list by a threshold that each thread can test. The threshold
+// consists of the lowest kept sort key (find_boundary() of select_phases.h) and of the last kept
+// row among the rows with this key.
 
 #include "ops/choose/select_phases.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// choose_lines() of ops/choose/line_choice.h and the lists of ops/choose/tile_lists.h on a CUDA
-// device.
+// Implements choose_lines() of ops/choose/line_choice.h and the lists of ops/choose/tile_lists.h on
+// a CUDA device.
 
 #include <span>
 

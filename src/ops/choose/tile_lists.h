@@ -100,7 +100,7 @@ std::span<const AttendTask> tile_lists(Queue& queue, const TileGrid& grid, int64
 
 inline const DeviceOperation<bool(int tile, int page_rows, std::span<const DeviceTile>)>
     kListTileKeys;
-/// Returns whether attend() supports masks for pages of this form (KeySegment::masks). A device
+/// Returns whether attend() supports masks for pages of this format (KeySegment::masks). A device
 /// that implements this operation also implements the next two.
 inline const DeviceOperation<bool(const PagedRows&)> kReadsMasks;
 /// Copies columns to contiguous rows. The copies are valid until the next call. Returns false if

@@ -1,9 +1,9 @@
 #pragma once
-// Kernels of gated delta nets (ops/delta/delta_mix.h). Sizes are fast if heads have 128 elements
-// and the convolution covers 4 rows. With fast sizes, single rows of many sequences take one
-// launch, which reads and writes each state once. Many rows of a sequence are computed in chunks of
-// 64, as products of bf16 matrices with f32 sums (Yang et al. 2024, arXiv:2412.06464, section 3.3).
-// With other sizes, rows are computed one after another in f32.
+// Kernels of gated delta nets (ops/delta/delta_mix.h). Sizes are called fast if heads have 128
+// elements and the convolution covers 4 rows. With fast sizes, single rows of many sequences take
+// one launch, which reads and writes each state once. Many rows of a sequence are computed in
+// chunks of 64, as products of bf16 matrices with f32 sums (Yang et al. 2024, arXiv:2412.06464,
+// section 3.3). With other sizes, rows are computed one after another in f32.
 
 #include <cstdint>
 #include <span>

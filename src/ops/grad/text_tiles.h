@@ -44,7 +44,8 @@ class TextTiles {
     float* d_weights = nullptr;  ///< [rows, keys]
   };
 
-  /// Calls visit(tile) for all tiles of a tile of rows that have visible pairs.
+  /// Divides the keys that a tile of rows can see into tiles, and calls visit(tile) for each of
+  /// them.
   template <class Visit>
   void visit(int head, int64_t row_tile, Visit&& visit) {
     const int64_t row = row_tile * kRows;

@@ -1,5 +1,5 @@
 #pragma once
-// block_mass() of ops/maps/block_mass.h on a CUDA device.
+// Implements block_mass() of ops/maps/block_mass.h on a CUDA device.
 
 #include <span>
 

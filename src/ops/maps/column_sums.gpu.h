@@ -1,5 +1,5 @@
 #pragma once
-// column_sums() of ops/maps/column_sums.h on a CUDA device.
+// Implements column_sums() of ops/maps/column_sums.h on a CUDA device.
 
 #include <span>
 

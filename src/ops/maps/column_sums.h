@@ -16,7 +16,7 @@ namespace longhaul {
 
 /// The destinations of the sums of one task. Keys are numbered consecutively over all segments of
 /// the task.
-struct ColumnTarget {   ///< [keys], or [head_count, keys] if per_head is true
+struct ColumnTarget {
   View<float> sums;     ///< [keys], or [head_count, keys] with `per_head`
   View<float> squares;  ///< same shape as `sums`; may be empty
   /// True: one list per query head; false: one list for all heads of the task.

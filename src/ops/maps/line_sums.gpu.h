@@ -1,5 +1,5 @@
 #pragma once
-// line_sums() of ops/maps/line_sums.h on a CUDA device.
+// Implements line_sums() of ops/maps/line_sums.h on a CUDA device.
 
 #include <span>
 

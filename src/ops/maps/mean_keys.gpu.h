@@ -1,5 +1,5 @@
 #pragma once
-// mean_keys() of mean_keys.h on a CUDA device.
+// Implements mean_keys() of mean_keys.h on a CUDA device.
 
 #include "ops/attention/attention.h"
 #include "ops/core/gpu/stream.h"

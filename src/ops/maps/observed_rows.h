@@ -17,7 +17,7 @@ class ObservedRows {
     return 2 * static_cast<size_t>(rows * heads * (head_dim + 1)) * sizeof(float);
   }
 
-  /// Stores the first query form and `lse_in` (the softmax denominators) of `rows` rows from
+  /// Stores the first query array and `lse_in` (the softmax denominators) of `rows` rows from
   /// position `begin` on. Keeps only the last `most` rows. If rows from `begin` on are already
   /// stored, their pass was cancelled, and the new rows replace them.
   void add(const AttendCall& call, int64_t begin, int64_t rows, int64_t most);

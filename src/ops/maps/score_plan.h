@@ -145,7 +145,7 @@ class ScoreJobs {
   int blocks() const { return blocks_; }
 
   /// Sets the queries of the jobs: the call's own in f32, and their bf16 copies. `queries` holds
-  /// the copies of rows(), one query form after the other.
+  /// the copies of rows(), one query array after the other.
   void name_queries(const AttendCall& call, const uint16_t* queries);
   /// Returns whether host lists must be uploaded with the jobs.
   bool have_lists() const;
@@ -156,7 +156,7 @@ class ScoreJobs {
 
  private:
   std::vector<ScoreJob> jobs_;
-  std::vector<int32_t> forms_;         ///< query form of each job
+  std::vector<int32_t> forms_;         ///< index of the query array of each job
   std::vector<const int32_t*> lists_;  ///< host list of each job, or null
   std::vector<size_t> list_places_;
   QueryRows rows_;

@@ -1,8 +1,8 @@
 #pragma once
 // Computes top_keys() over keys that the copy engine of Hopper cards cannot read directly, such as
-// Q8_0. The keys are first gathered into bf16 pages, as for attention. The method reattention then
-// takes about 85 s to read 524,288 tokens on an H200. If each thread block converts the keys
-// itself, it takes 366 s.
+// Q8_0. The keys are first gathered into bf16 pages, as for attention. Prefill of 524,288 tokens
+// with the method reattention then takes about 85 s on an H200. If each thread block converts the
+// keys itself, it takes 366 s.
 
 #include <functional>
 #include <span>

@@ -49,7 +49,7 @@ struct StoredRows {
   }
 };
 
-/// Returns the description of the keys of a list with this storage form. The pages may be set
+/// Returns the description of the keys of a list with this storage format. The pages may be set
 /// later.
 inline StoredRows keys_of(const KvForm& form, const std::byte* const* pages = nullptr) {
   const PageType type = page_type(form.type.k, true);

@@ -1,5 +1,5 @@
 #pragma once
-// top_keys() of ops/maps/top_keys.h on a CUDA device.
+// Implements top_keys() of ops/maps/top_keys.h on a CUDA device.
 
 #include <span>
 

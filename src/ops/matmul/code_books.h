@@ -1,7 +1,7 @@
 #pragma once
 // The code books of the IQ types (ops/matmul/iq_grids.h) in the format that device code reads: one
-// word per entry. An entry of IQ1 or IQ2 is eight level numbers of four bits, the first in the low
-// bits. An entry of IQ3 is four magnitudes of one byte each.
+// word per entry. An entry of IQ1 or IQ2 is eight level numbers of four bits, and the first number
+// is in the low bits. An entry of IQ3 is four magnitudes of one byte each.
 
 #include <cstdint>
 #include <vector>

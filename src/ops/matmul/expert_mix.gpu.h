@@ -1,10 +1,10 @@
 #pragma once
 // The feed-forward part of a mixture of experts on a GPU. Up to some hundreds of rows are
 // multiplied by the stored matrices of their experts. The expert numbers then stay on the device.
-// With more rows, the rows of some experts at a time are gathered and multiplied by expanded
-// matrices. If the products of a single expert would not occupy the card, several experts share one
-// launch. This way requires that the host reads the number of rows per expert, which costs one wait
-// per layer.
+// With more rows, the experts are processed in groups: the rows of a group are gathered and
+// multiplied by expanded matrices. If the products of a single expert would not occupy the card,
+// several experts share one launch. The host must then read the number of rows per expert, which
+// costs one wait per layer.
 
 #include <memory>
 
@@ -58,8 +58,8 @@ class ExpertMix {
   /// Null if not needed yet or not available in the library.
   std::unique_ptr<GroupedGemm> grouped_;
   Room chosen_{queue_};
-  /// Memory for the sorted choices, the place of each choice, and the start of each expert's
-  /// choices.
+  /// Memory for the sorted choices, the position of each choice among them, and the start of each
+  /// expert's choices.
   Room order_{queue_};
   int32_t *sorted_ = nullptr, *places_ = nullptr, *begins_there_ = nullptr;
   Room int8_{queue_}, expanded_{queue_}, gathered_{queue_}, gate_{queue_}, up_{queue_},

@@ -19,8 +19,8 @@ void choose_experts(Stream stream, const float* logits, int64_t rows, int expert
                     const ExpertRule& rule, ExpertChoice* chosen);
 
 /// Sorts the choices by expert. Choices of the same expert keep their order. order [count] receives
-/// the sorted choice numbers, and places [count] the place of each choice in `order`. The choices
-/// of expert e are [begins[e], begins[e + 1]) of `order`. `begins` has experts + 1 entries.
+/// the sorted choice numbers, and places [count] the position of each choice in `order`. The
+/// choices of expert e are [begins[e], begins[e + 1]) of `order`. `begins` has experts + 1 entries.
 void sort_choices(Stream stream, const ExpertChoice* chosen, int64_t count, int experts,
                   int32_t* order, int32_t* places, int32_t* begins);
 

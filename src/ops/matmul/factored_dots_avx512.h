@@ -2,7 +2,7 @@
 // Multiplies four weight rows at a time by FactoredGroups, with AVX512-VNNI. A dot product of 4
 // elements fits in 16 bits. It is multiplied by the integer factors of its weights and activations
 // in 32 bits. The sum over 256 elements is then multiplied by an f32 factor. The result of a row
-// does not depend on its place among the four rows.
+// does not depend on its index among the four rows.
 
 #include <immintrin.h>
 

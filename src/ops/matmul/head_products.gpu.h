@@ -1,5 +1,5 @@
 #pragma once
-// multiply_heads() of ops/matmul/head_products.h on a GPU.
+// Implements multiply_heads() of ops/matmul/head_products.h on a GPU.
 
 #include <cstdint>
 

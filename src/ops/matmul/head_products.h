@@ -18,7 +18,7 @@ struct HeadMatrices {
   bool lies_on(Place place) const { return numbers.place() == place; }
 };
 
-/// Values of heads, [rows, heads, width]. Those used of each head begin at element `first`.
+/// Values of heads, [rows, heads, width]. For each head, the used values begin at element `first`.
 template <class T>
 struct HeadNumbers {
   View<T> numbers;

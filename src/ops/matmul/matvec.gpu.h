@@ -19,8 +19,8 @@ namespace longhaul::cuda {
 inline constexpr int64_t kMostMatvecRows = 8;
 inline constexpr int kMostMatvecJobs = 8;
 
-/// Rows x [rows, cols] in device memory. Plain types read `x`, and block types read `int8`. A form
-/// that no matrix reads may be missing.
+/// Rows x [rows, cols] in device memory. Plain types read `x`, and block types read `int8`. An
+/// array that no matrix reads may be missing.
 struct MatvecInput {
   const void* x = nullptr;  ///< f32 or bf16
   bool bf16 = false;

@@ -15,7 +15,7 @@ class WeightCopies {
  public:
   /// Number of passes before a bf16 copy is made. Allocating and making a copy takes about as long
   /// as the expansions of this many passes, and the copy saves this time in as many further passes.
-  /// In the worst case, a text waits twice as long for its weights as without copies.
+  /// In the worst case, a prompt waits twice as long for its weights as without copies.
   static constexpr int kPassesBefore = 16;
   /// Number of passes before a copy in 8-bit floats is made. It needs half the memory and saves
   /// twice the work.
