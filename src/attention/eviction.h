@@ -1,7 +1,7 @@
 #pragma once
 // Evictor runs the evictions that a plan requires. It determines when an eviction is due, computes
 // the attention that stored rows received from the observation window, and selects the rows that
-// each list keeps.
+// each list keeps. attention/plan.h and attention/step.h define list, pass, step and stream.
 
 #include <vector>
 

@@ -1,6 +1,7 @@
 #pragma once
 // EvictionBatch collects evictions after generated tokens of several sequences in one layer. A
-// device then scores, selects and moves the rows of all of them with a few launches.
+// device then scores, selects and moves the rows of all of them with a few launches. A list holds
+// the stored rows of one KV head in one layer.
 
 #include <span>
 #include <vector>

@@ -1,10 +1,10 @@
 #pragma once
-// ThresholdSearch finds theta and phi, with which ltri divides a layer's blocks into spans, by
-// random search (Ltri-LLM, arXiv:2412.04757, section 5). theta is a quantile of the block's
-// attention map, and is drawn from (0.0001, 0.95). phi is the largest overlap of two spans, and is
-// drawn from (0.01, 0.95). Both distributions are uniform. The aim is that one of the spans equals
-// the sentence with the evidence, which a question will ask for. The search also counts the index
-// vectors for each value of lambda (section 3.3.2).
+// ThresholdSearch finds theta and phi by random search (Ltri-LLM, arXiv:2412.04757, section 5).
+// ltri uses these two values to divide a layer's blocks into spans. theta is a quantile of the
+// block's attention map, and is drawn from (0.0001, 0.95). phi is the largest overlap of two spans,
+// and is drawn from (0.01, 0.95). Both distributions are uniform. The aim is that one of the spans
+// equals the sentence with the evidence, which a question will ask for. The search also counts the
+// index vectors for each value of lambda (section 3.3.2).
 
 #include <cstdint>
 #include <span>

@@ -13,9 +13,9 @@ struct TextLimit {
   std::string reason;  ///< for messages, such as "what --ctx 100 could hold"
 };
 
-/// Returns the size of the largest useful text. It is the text that a context of `context` tokens
-/// could hold with the longest tokens (0: any length), but at most what can be tokenized in
-/// `memory` bytes (0: the free memory).
+/// Returns the size of the largest useful text. A text is useful if a context of `context` tokens
+/// could hold it with the longest tokens (0: any length), and if it can be tokenized in `memory`
+/// bytes (0: the free memory).
 TextLimit text_limit(int64_t context = 0, size_t memory = 0);
 
 /// Throws UserError with the message "NAME: more than 5.0 MiB of text, REASON".

@@ -31,9 +31,10 @@ std::string ltri_heads(std::span<const RetrievalHead> best_first);
 nlohmann::ordered_json ltri_options(std::span<const RetrievalHead> best_first);
 
 /// Returns gates for duo. The gate of a KV head is the highest score of its query heads, at most 1.
-/// Most heads copy nothing, so their gates would all be 0. To order these heads, the gate also
-/// contains, with a weight of 0.001, the highest frequency with which one of the query heads
-/// attends to keys that a streaming head would have evicted.
+/// Most heads copy nothing, so their gates would all be 0. To order these heads, 0.001 times a
+/// second value is added to the gate. The second value is the frequency with which a query head
+/// attends to keys that a streaming head would have evicted. It is the highest frequency of the
+/// query heads.
 HeadGates duo_gates(const FoundHeads& found, std::span<const int> kv_heads);
 
 /// Returns the number of heads that are full heads at this sparsity only because of their position:

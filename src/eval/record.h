@@ -89,8 +89,8 @@ struct Record {
 /// one answer.
 int64_t count_answers(std::span<const Record> records);
 
-/// Convert a record to one line of JSON, without the newline, and back. record_from_json() throws
-/// UserError that names the key.
+/// to_json() converts a record to one line of JSON, without the newline, and record_from_json()
+/// converts it back. record_from_json() throws UserError that names the key.
 std::string to_json(const Record& record);
 Record record_from_json(const std::string& line);
 

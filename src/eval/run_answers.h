@@ -18,9 +18,9 @@ Record cell_of(const QueuedSample& queued, bool opening);
 class RunAnswers {
  public:
   /// Creates or continues the run in the folder. `run` is the result of run_json(). Before any
-  /// change, it checks everything that can be checked: the conditions of the run, the samples that
-  /// `queue` has made, and the first sample of every length with answers in the folder, which
-  /// `queue` makes for this check. Warns if the answers come from another build of the program.
+  /// change, it checks the conditions of the run and the samples that `queue` has made. It also
+  /// checks the first sample of every length that has answers in the folder. `queue` makes these
+  /// samples for the check. Warns if the answers come from another build of the program.
   RunAnswers(const std::filesystem::path& folder, const nlohmann::ordered_json& run,
              SampleQueue& queue, const PromptComposer& composer, Openings openings);
 

@@ -29,7 +29,7 @@ struct Sample {
   std::string system;             ///< system message; may be empty
   std::vector<SampleTurn> turns;  ///< between the system message and the question
   /// If true, the context is in the first message, before all turns, and is processed as a separate
-  /// prompt. A method that evicts at the end of a prompt then does not know the question.
+  /// prompt. A method that evicts at the end of a prompt then evicts without the question.
   bool context_first = false;
   bool chat = true;              ///< false: bare text, without a chat template
   std::string separator = "\n";  ///< text between context and question

@@ -32,9 +32,9 @@ class TokenTrie {
   explicit TokenTrie(std::span<const std::string_view> texts, std::vector<int32_t> ending_tokens);
   static std::shared_ptr<const TokenTrie> of(const Tokenizer& tokenizer);
 
-  /// The tokens that consist of plain characters (printable, and neither a quotation mark nor a
-  /// backslash), and all others. JSON strings allow every plain character, so their masks can be
-  /// computed in advance.
+  /// plain() has the tokens that consist of plain characters (printable, and neither a quotation
+  /// mark nor a backslash), and others() has all other tokens. JSON strings allow every plain
+  /// character, so their masks can be computed in advance.
   const std::vector<TrieNode>& plain() const { return plain_; }
   const std::vector<TrieNode>& others() const { return others_; }
   /// Largest argument of plain_mask(), which returns the plain tokens of at most `characters`

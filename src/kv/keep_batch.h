@@ -1,6 +1,7 @@
 #pragma once
 // KeepBatch collects evictions of a few rows from the lists of several stores in one layer. A
-// device then runs all of them as one operation.
+// device then runs all of them as one operation. A list holds the stored rows of one KV head in one
+// layer.
 
 #include <span>
 #include <vector>

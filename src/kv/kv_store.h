@@ -93,8 +93,8 @@ class KvStore {
   /// multiple of page_rows.
   void keep(int layer, int head, std::span<const int32_t> rows);
   /// Keeps the listed rows in several lists of a layer. Each list may occur once. If a device
-  /// selected the rows and the host knows their number, one operation handles all lists, and the
-  /// host does not wait.
+  /// selected the rows and their number is known on the host, one operation handles all lists, and
+  /// the host does not wait.
   void keep(int layer, std::span<const KeptList> lists);
   /// Returns whether a device can reduce every list of a layer to `rows` rows within its pages.
   /// This requires that the pages have no other owners, and that fewer rows leave than a page

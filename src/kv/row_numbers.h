@@ -1,6 +1,7 @@
 #pragma once
-// RowNumbers holds one value for each row of a list: a column, such as attention received. Its
-// memory grows and shrinks by whole pages, like that of the rows, so that it can be forecast.
+// RowNumbers holds one value for each row of a list, such as the attention that the row received.
+// Such an array is called a column. Its memory grows and shrinks by whole pages, like that of the
+// rows, so that it can be forecast.
 
 #include <algorithm>
 #include <cstddef>

@@ -45,9 +45,9 @@ struct Decoder::State {
   virtual void project(int layer, int kv_heads) = 0;  ///< computes q, k and v
   /// Normalises each head of q and k in place.
   virtual void normalise_heads(int layer, int kv_heads) = 0;
-  /// Changes the order of the elements of q and k from the file's order, in which rotary pairs are
-  /// adjacent, to the order of RoPE, in which the two elements of a pair are half the rotary width
-  /// apart.
+  /// Changes the order of the elements of q and k from the file's order to the order of RoPE. In
+  /// the file's order, the two elements of a rotary pair are adjacent. In the order of RoPE, they
+  /// are half the rotary width apart.
   virtual void split_pairs(int kv_heads) = 0;
   /// Scales the queries of `count` rows by their positions (ModelConfig::temperature_scale). The
   /// first row is at `position`.

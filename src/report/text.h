@@ -32,12 +32,12 @@ std::string full_stop(std::string_view text);
 std::string sentence(std::string_view text);
 
 std::string tokens_text(int64_t tokens);  ///< "4K" for 4096, "3,000", "1M"
-/// As tokens_text(); "own" for 0 (samples with lengths of their own).
+/// Like tokens_text(), but returns "own" for 0 (samples with lengths of their own).
 std::string length_text(int64_t length);
 std::string length_title(int64_t length);  ///< "4K tokens"; "Samples of their own length"
 std::string percent_text(double share);    ///< 0.956: "96"; 1: "100"; 0.0042: "0.4"
 std::string p_value_text(double p);        ///< "0.013", "< 0.001"
-/// -0.35 becomes "−35" with a true minus sign, and 0.004 becomes "+0.4".
+/// Formats a share in points: -0.35 becomes "−35" with a true minus sign, and 0.004 becomes "+0.4".
 std::string signed_points(double share);
 std::string number_text(
     double value);  ///< three significant digits, no exponent in the usual range

@@ -8,9 +8,9 @@
 namespace longhaul {
 
 /// Filters text that arrives in pieces. Line feeds and tabs are kept, and a Windows line end
-/// becomes a line feed. Other control characters (C0, delete, and C1 with U+009B, which begins
-/// sequences as ESC [ does), characters that change the direction of text, and invalid UTF-8
-/// sequences become U+FFFD.
+/// becomes a line feed. All other control characters become U+FFFD. This includes U+009B, which
+/// begins control sequences as ESC [ does. Characters that change the direction of text and invalid
+/// UTF-8 sequences also become U+FFFD.
 class TerminalText {
  public:
   /// Returns the text that is complete so far. The first bytes of an incomplete character are held

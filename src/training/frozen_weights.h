@@ -52,10 +52,10 @@ class FrozenWeights {
   virtual View<const float> head_norm(int layer, Matrix matrix) const = 0;
   virtual void normalise_heads(int layer, Matrix matrix, View<float> x, int64_t rows,
                                int heads) = 0;
-  /// Changes the order of the elements of Q or K rows from the file's order, in which rotary pairs
-  /// are adjacent, to the order of RoPE, in which the two elements of a pair are half the rotary
-  /// width apart. With `back` it does the opposite. On a device it does nothing, because the
-  /// weights already have the order of RoPE.
+  /// Changes the order of the elements of Q or K rows from the file's order to the order of RoPE.
+  /// In the file's order, the two elements of a rotary pair are adjacent. In the order of RoPE,
+  /// they are half the rotary width apart. With `back` it does the opposite. On a device it does
+  /// nothing, because the weights already have the order of RoPE.
   virtual void split_pairs(View<float> /*x*/, int64_t /*rows*/, int /*heads*/, bool /*back*/) {}
 
  protected:

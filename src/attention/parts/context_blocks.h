@@ -87,11 +87,11 @@ class ContextBlocks {
   void begin(LayerStep& step);
 
   // Functions of the current step:
-  /// The division of the context before the step.
+  /// Returns the division of the context before the step.
   const ContextSplit& split() const { return split_; }
-  /// False if the model itself has a sliding window in the layer.
+  /// Returns false if the model itself has a sliding window in the layer.
   bool retrieves() const { return retrieves_; }
-  /// Queries of the step, rotated to the constant distance.
+  /// Returns the queries of the step, rotated to the constant distance.
   View<const float> far_q() const { return far_q_.view(); }
   /// Returns the parameters for recomputing the attention to the window. `step` is one step, or
   /// after attend_near() the combined step of all rows. Before attend() the probabilities are

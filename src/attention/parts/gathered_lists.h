@@ -1,9 +1,10 @@
 #pragma once
 // GatheredLists makes copies of KV lists in bf16, if the device reads them faster than the stored
-// rows (ops/attention/gather_lists.h). The reason is that GPU kernels are slow on keys in a block
-// format such as Q8_0, which they dequantize repeatedly. Kernels with masks can read only bf16
-// pages. A copy is useful when a pass reads a list in many small pieces. Memory may not suffice for
-// copies of all lists at once, so the KV heads are processed in groups.
+// rows (ops/attention/gather_lists.h). A KV list holds the stored keys and values of one KV head.
+// GPU kernels are slow on keys in a block format such as Q8_0, because they dequantize them
+// repeatedly. Kernels with masks can read only bf16 pages. A copy is useful when a pass reads a
+// list in many small pieces. Memory may not suffice for copies of all lists at once, so the KV
+// heads are processed in groups.
 
 #include <cstdint>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
 // Computes the attention that a plan describes (See in attention/plan.h). A row sees either all
 // rows that its list keeps, or the first rows (sinks) and a window. Keys are at absolute or at
-// cache positions.
+// cache positions. A list holds the stored rows of one KV head (attention/plan.h).
 
 #include <span>
 

@@ -1,7 +1,8 @@
 #pragma once
 // Evicts rows during prefill as EasyKV does (the code of RoCo, arXiv:2402.06262). The first tokens
 // of a prompt are processed densely. After every `stride` tokens, `stride` rows are evicted from
-// every list, so that each list returns to the same length. No rows are evicted during decode.
+// every list, so that each list returns to the same length. No rows are evicted during decode. A
+// list holds the stored rows of one KV head.
 
 #include "attention/registry.h"
 

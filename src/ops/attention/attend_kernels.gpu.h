@@ -1,5 +1,7 @@
 #pragma once
-// Arguments of the attention kernels, which attend.cu launches.
+// Arguments of the attention kernels, which attend.cu launches. A unit is the set of rows, heads
+// and keys that one thread block computes (attend_records.h). A (row, head) row is the query of one
+// head of one row.
 
 #include <cuda.h>
 

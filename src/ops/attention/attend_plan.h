@@ -1,7 +1,9 @@
 #pragma once
 // Divides the tasks of an attention call into units. A unit is the set of rows, heads and keys that
 // one thread block computes. The plan packs the units and the data that they refer to into one
-// block of memory, which is uploaded with one copy. This is host code without CUDA.
+// block of memory, which is uploaded with one copy. A job is the attention call of one sequence,
+// with its tasks. A (row, head) row is the query of one head of one row. This is host code without
+// CUDA.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,9 +25,9 @@ struct AttendMachine {
 };
 
 /// Moves the first job of `left`, and all jobs that can run in one plan with it, to `together`.
-/// Such jobs have the same settings, few rows per task and no lengths that only the device knows.
-/// Their `out` and `lse` are parts of the arrays that begin with those of the first job. The jobs
-/// use at most one table of rotations, and it is assigned to the first call.
+/// Such jobs have the same settings, few rows per task and no lengths that are known only on the
+/// device. Their `out` and `lse` are parts of the arrays that begin with those of the first job.
+/// The jobs use at most one table of rotations, and it is assigned to the first call.
 void take_joinable(std::vector<const AttendJob*>& left, std::vector<AttendJob>& together);
 
 /// The plan of one call. An object can be reused for further calls and then keeps its memory.
@@ -49,11 +51,11 @@ class AttendPlan {
   const std::vector<UnitRecord>& decode() const { return decode_; }
   int decode_blocks() const { return decode_blocks_; }
   const std::vector<MergeRecord>& merges() const { return merges_; }
-  /// Lengths that only the device knows. It must write them into the segments before any other
-  /// kernel reads the segments.
+  /// Lengths that are known only on the device. The device must write them into the segments before
+  /// any other kernel reads the segments.
   const std::vector<CountRecord>& counts() const { return counts_; }
-  /// The first function returns the largest number of (row, head) rows in a merge. The second
-  /// returns the largest number of parts in a merge.
+  /// most_merge_rows() returns the largest number of (row, head) rows in a merge.
+  /// most_merge_parts() returns the largest number of parts in a merge.
   int most_merge_rows() const { return most_merge_rows_; }
   int most_merge_parts() const { return most_merge_parts_; }
   int64_t partial_floats() const { return partial_floats_; }
@@ -88,8 +90,8 @@ class AttendPlan {
     const int32_t* index;  ///< row numbers; null: no upload
     bool counted;          ///< its key count is known on the host
   };
-  /// The type and layout of stored rows. It is remembered, because it is usually the same in the
-  /// next segment.
+  /// The type and layout of stored rows. The last result is cached, because it is usually the same
+  /// in the next segment.
   struct StoredForm {
     KvType type;
     int head_dim = 0, page_rows = 0;
@@ -135,9 +137,9 @@ class AttendPlan {
   void add_tasks(const AttendCall& call, std::span<const AttendTask> tasks);
   int add_segments(const AttendCall& call, const AttendTask& task);
   void add_segment(const AttendCall& call, const KeySegment& s);
-  /// Records lengths that only the device knows (KeySegment::device_count). Work is estimated and
-  /// divided by the largest possible number of keys. The kernels determine the actual number of
-  /// tiles.
+  /// Records lengths that are known only on the device (KeySegment::device_count). Work is
+  /// estimated and divided by the largest possible number of keys. The kernels determine the actual
+  /// number of tiles.
   void note_counts(const AttendTask& task, int first_segment);
   Kernel kernel_for(const AttendCall& call, const AttendTask& task) const;
   bool fits_sm90(const AttendCall& call, const AttendTask& task) const;

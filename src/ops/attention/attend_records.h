@@ -53,8 +53,8 @@ struct SegmentRecord {
 };
 static_assert(sizeof(SegmentRecord) == 64);
 
-/// A segment with lengths that only the device knows, and the rows that see it. The unknown length
-/// is the segment's own number of keys or the number of keys after it.
+/// A segment with lengths that are known only on the device, and the rows that see it. The unknown
+/// length is the segment's own number of keys or the number of keys after it.
 struct CountRecord {
   /// Number of keys of the segment; null: the number in the SegmentRecord is valid.
   const int32_t* device_count;

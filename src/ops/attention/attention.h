@@ -1,9 +1,9 @@
 #pragma once
 // Softmax attention of a block of query rows over lists of key segments. All attention methods use
 // it. A method chooses the segments that a row sees and the positions of their keys. The kernels
-// know only ranges, positions and visibility, and do not depend on the method.
+// use only ranges, positions and visibility, and do not depend on the method.
 //
-//   out[r, h] = sum over visible keys j of softmax_j(scale * q[r, h] . k[j]) * v[j]
+// out[r, h] = sum over visible keys j of softmax_j(scale * q[r, h] . k[j]) * v[j]
 //
 // There is one softmax over all segments of a task. Two model families change the logits. Gemma 2
 // caps them to cap * tanh(logit / cap) (arXiv:2408.00118, section 2). gpt-oss adds a learned logit

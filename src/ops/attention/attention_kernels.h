@@ -1,5 +1,6 @@
 #pragma once
-// The interface between attention.cc and the attention kernels of an instruction-set level.
+// The interface between attention.cc and the attention kernels of an instruction-set level. A unit
+// is the part of a task that one thread computes.
 
 #include <cstddef>
 #include <cstdint>

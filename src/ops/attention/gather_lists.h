@@ -1,5 +1,6 @@
 #pragma once
-// Copies lists of keys and values to memory from which a device reads them faster.
+// Copies lists (the stored keys and values of a KV head) to memory from which a device reads them
+// faster.
 
 #include "base/on_device.h"
 #include "ops/attention/attention.h"

@@ -1,6 +1,7 @@
 #pragma once
 // Determines where the results of a unit's rows are written, and completes the softmax sums of a
-// row. All attention kernels use this file.
+// row. All attention kernels use this file. A unit is the work of one thread block
+// (attend_records.h). A (row, head) row is the query of one head of one row.
 
 #include "ops/attention/attend_kernels.gpu.h"
 #include "ops/core/gpu/mma.cuh"

@@ -25,8 +25,8 @@ class StagedKeys {
   explicit StagedKeys(GpuQueue& queue, size_t most_bytes = kMostGatheredKeys)
       : queue_(queue), most_bytes_(most_bytes) {}
 
-  /// Implements kGatherLists (ops/attention/gather_lists.h), where `rows` is the number of (row,
-  /// head) rows.
+  /// Implements kGatherLists (ops/attention/gather_lists.h). `rows` is the number of (row, head)
+  /// pairs that will read each list.
   int gather_lists(std::span<const PagedRows> lists, int64_t keys, int64_t rows,
                    std::span<PagedRows> to);
 

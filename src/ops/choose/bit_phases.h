@@ -6,8 +6,9 @@
 namespace longhaul::cuda {
 
 struct BitShared {
-  static constexpr int kEach = 4;                         ///< words per thread and stretch
-  static constexpr int kStretch = kEach * kBlockThreads;  ///< words per stretch
+  static constexpr int kEach = 4;  ///< words that a thread processes at a time
+  /// Words that the thread block processes at a time.
+  static constexpr int kStretch = kEach * kBlockThreads;
   uint32_t words[kStretch];
   ScanShared scan;
   uint32_t written;

@@ -36,8 +36,9 @@ struct LineTask {
 };
 
 /// Selects the best `vertical` columns and `slash` diagonals of every task. The numbers include the
-/// lines that are always selected. For a tile of rows, a diagonal at distance o makes `tile` keys
-/// visible, which end at the tile's end minus o. Neighbouring diagonals therefore form one run.
+/// lines that are always selected. For a tile (a group of adjacent query rows), a diagonal at
+/// distance o makes `tile` keys visible, which end at the tile's end minus o. Neighbouring
+/// diagonals therefore form one run.
 void choose_lines(Queue& queue, std::span<const LineTask> tasks, int tile);
 /// The device version of choose_lines(). The arrays of the tasks' `chosen` are already allocated.
 inline const DeviceOperation<bool(std::span<const LineTask>, int tile)> kChooseLines;

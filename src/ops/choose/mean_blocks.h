@@ -1,6 +1,6 @@
 #pragma once
 // Selects the key blocks whose mean key has the largest dot product with the mean query of a tile
-// (MInference's block-sparse pattern, arXiv:2407.02490).
+// (MInference's block-sparse pattern, arXiv:2407.02490). A tile is a group of adjacent query rows.
 
 #include <span>
 #include <vector>

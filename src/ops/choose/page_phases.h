@@ -38,11 +38,12 @@ struct PageTask {
 };
 
 struct PageShared {
-  /// Number of pages that a thread processes per stretch.
+  /// Number of pages that a thread processes at a time.
   static constexpr int kPages = BitShared::kEach * 32 / kPageRows;
   union {
     uint64_t masks[kBlockThreads][kPages][2];
-    uint32_t columns[2][kBlockThreads / 32];  ///< columns of a stretch that are read from copies
+    /// Columns of the current words that are read from copies.
+    uint32_t columns[2][kBlockThreads / 32];
   };
   ScanShared scan;
   uint32_t written;

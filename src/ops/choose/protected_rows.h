@@ -1,5 +1,6 @@
 #pragma once
 // Helpers for selections that keep the first and last rows of a list (select_rows.h), on the host.
+// A list holds the stored rows of one KV head.
 
 #include <algorithm>
 #include <limits>

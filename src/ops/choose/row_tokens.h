@@ -1,5 +1,6 @@
 #pragma once
-// The token numbers of a list's rows. After evictions, they differ from the row numbers.
+// The token numbers of a list's rows. A list holds the stored rows of one KV head. After evictions,
+// token numbers differ from row numbers.
 
 #include "base/host_stage.h"
 

@@ -120,8 +120,8 @@ LH_PHASES void select_rows(const Block& block, SelectShared& s, const SelectTask
   });
   const auto boundary = static_cast<uint32_t>(s.prefix);
   const uint32_t equals = s.left;
-  // Each thread processes four scores per stretch. The upper half counts rows above the boundary,
-  // the lower half equal ones.
+  // Each thread processes four scores at a time. The upper half of its count is the number of rows
+  // above the boundary, and the lower half is the number of rows equal to it.
   constexpr int kEach = 4;
   for (int64_t begin = 0; begin < n; begin += int64_t{kEach} * kBlockThreads) {
     const auto count = [&](int t) {

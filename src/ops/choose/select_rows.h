@@ -1,7 +1,7 @@
 #pragma once
 // Selects the rows of a list to keep. The first and last rows are protected, and rows in between
 // are ranked by scores (H2O, arXiv:2306.14048; SnapKV, arXiv:2404.14469). Several lists may share a
-// budget (AdaKV, arXiv:2407.11550).
+// budget (AdaKV, arXiv:2407.11550). A list holds the stored rows of one KV head.
 
 #include <vector>
 

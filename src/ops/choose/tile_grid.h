@@ -1,7 +1,7 @@
 #pragma once
 // Divides the rows of a prompt into tiles. The rows of a tile select their keys together. Tile
-// boundaries are multiples of `tile` tokens of the context, so they do not depend on where a pass
-// begins. Keys are divided into blocks of the same size.
+// boundaries are multiples of `tile` tokens of the context, so they do not depend on where a
+// forward pass begins. Keys are divided into blocks of the same size.
 
 #include <algorithm>
 #include <cstdint>

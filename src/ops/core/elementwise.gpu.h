@@ -46,8 +46,9 @@ void bf16_to_f32(Stream stream, const uint16_t* x, int64_t count, float* y);
 void fill(Stream stream, float* x, int64_t count, float value);
 void copy(Stream stream, const float* from, int64_t count, float* to);
 
-/// Computes out[i] as the sum of x[l * n + i] over lists l in [0, lists), added in this order. i
-/// runs from 0 to n - 1. add_lists() adds the sum to out[i].
+/// x contains several lists of n values, one after another. Computes out[i] as the sum of x[l * n +
+/// i] over lists l in [0, lists), added in this order. i runs from 0 to n - 1. add_lists() adds the
+/// sum to out[i].
 void sum_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* out);
 void add_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* out);
 /// The arguments of sum_lists(), for several groups of lists in one launch.

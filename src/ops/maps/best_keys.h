@@ -1,6 +1,6 @@
 #pragma once
-// Keeps the best keys of query rows while the scores of one key tile after another are offered. For
-// *.isa.cc only.
+// Keeps the best keys of query rows while the scores of one key tile after another are offered. A
+// (row, head) row is the query of one head of one row. For *.isa.cc only.
 
 #include "ops/core/isa/simd.h"
 #include "ops/maps/top_keys_kernels.h"

@@ -1,7 +1,8 @@
 #pragma once
 // Shared parts of the block_mass() kernels. They sum exponentials over blocks of keys. Each
 // exponential is relative to the row's largest logit in a tile of 128 keys. This logit is stored
-// with the sums.
+// with the sums. A (row, head) row is the query of one head of one row. A job is the work of
+// consecutive thread blocks (score_plan.h).
 
 #include "ops/maps/score_call.cuh"
 

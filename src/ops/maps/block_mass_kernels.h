@@ -1,5 +1,6 @@
 #pragma once
-// Interface between block_mass.cc and the kernels of an instruction-set level.
+// Interface between block_mass.cc and the kernels of an instruction-set level. A flat row is a pair
+// of a row and a query head (ops/attention/attention_kernels.h).
 
 #include "ops/attention/attention_kernels.h"
 

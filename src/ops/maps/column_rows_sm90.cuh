@@ -1,6 +1,8 @@
 #pragma once
-// Loads query rows for the wgmma kernel of column sums. Only (row, head) rows that see some key of
-// the thread block are loaded, in steps of 128, into swizzled shared memory.
+// Loads query rows for the wgmma kernel of column sums. A (row, head) row is the query of one head
+// of one row. Only (row, head) rows that see some key of the thread block are loaded. They are
+// loaded into swizzled shared memory in steps of 128. A job is the work of consecutive thread
+// blocks (score_plan.h).
 
 #include "ops/maps/score_tile.cuh"
 

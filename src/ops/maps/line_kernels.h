@@ -1,5 +1,6 @@
 #pragma once
-// Interface between line_sums.cc and the kernels of an instruction-set level.
+// Interface between line_sums.cc and the kernels of an instruction-set level. A unit is the part of
+// a task that one thread computes (AttendUnit).
 
 #include "ops/maps/column_kernels.h"
 

@@ -17,7 +17,8 @@ void mean_keys(Queue& queue, const PagedRows& rows, int64_t count, int block, Vi
 inline const DeviceOperation<bool(const PagedRows&, int64_t count, int block, View<float> out)>
     kMeanKeys;
 
-/// The mean keys of all lists, one for each block of a grid.
+/// The mean keys of all lists (KV heads), one mean for each block of a grid
+/// (ops/choose/tile_grid.h).
 class KeyMeans {
  public:
   /// Computes the means of the keys up to the last row of the grid. `only` marks the lists to

@@ -1,6 +1,7 @@
 #pragma once
 // The observation window of one layer. It stores the last query rows of a text until the keys are
-// scored. It then computes their attention to every key.
+// scored. It then computes their attention to every key. A list holds the stored rows of one KV
+// head.
 
 #include <span>
 #include <vector>

@@ -1,6 +1,7 @@
 #pragma once
 // Packs the keys whose column sums one thread computes. They are packed once for all tiles of rows.
-// For *.isa.cc only.
+// A flat row is a pair of a row and a query head (ops/attention/attention_kernels.h). For *.isa.cc
+// only.
 
 #include "ops/attention/flat_rows.h"
 #include "ops/maps/column_kernels.h"

@@ -1,5 +1,6 @@
 #pragma once
-// Launches kernels of operations on softmax maps.
+// Launches kernels of operations on softmax maps. A softmax map is a matrix of attention
+// probabilities. A job is the work of consecutive thread blocks (score_plan.h).
 
 #include <cuda_runtime.h>
 

@@ -1,5 +1,7 @@
 #pragma once
-// Prepares launches of operations on softmax maps. It converts queries to bf16 and uploads jobs.
+// Prepares launches of operations on softmax maps, which are matrices of attention probabilities.
+// It converts queries to bf16 and uploads jobs. A job is the work of consecutive thread blocks
+// (score_plan.h).
 
 #include "ops/maps/score_plan.h"
 #include "ops/maps/score_scratch.gpu.h"

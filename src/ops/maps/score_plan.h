@@ -1,7 +1,8 @@
 #pragma once
-// Data that operations on softmax maps pass to their kernels. Segments are those of the attention
-// kernels (attend_records.h). Jobs assign work to thread blocks. Both are uploaded in one block of
-// memory. This is host code without CUDA.
+// Data that operations on softmax maps pass to their kernels. A softmax map is a matrix of
+// attention probabilities. Segments are those of the attention kernels (attend_records.h). A job is
+// the work of consecutive thread blocks. Segments and jobs are uploaded in one block of memory.
+// This is host code without CUDA.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,7 @@
 #pragma once
-// Buffers that operations on softmax maps and selections keep between calls: pinned memory for
-// uploads of plans, and device memory for plans and partial results.
+// Buffers that operations on softmax maps (attention probabilities) and selections keep between
+// calls. Pinned memory is used for uploads of plans, and device memory for plans and partial
+// results.
 
 #include <cstddef>
 #include <cstring>
@@ -62,8 +63,8 @@ class ScoreScratch {
 
   int processors_ = 1, shared_per_processor_ = 0;
   bool hopper_ = false;
-  /// Pinned memory of the plans that may be in flight. The host waits if there are more. There are
-  /// 4 to 64 stages, as many as fit in 4 MiB.
+  /// Stages, each of which is pinned memory for one plan. The host waits if all of them are in
+  /// flight. There are 4 to 64 stages, as many as fit in 4 MiB.
   std::vector<Stage> stages_;
   size_t stage_ = 0, stage_bytes_ = 0;
   std::byte* pinned_ = nullptr;  ///< memory of all stages

@@ -9,8 +9,9 @@
 
 namespace longhaul::cuda {
 
-/// Number of (row, head) rows per thread block. kBlockFlatRows is for block-type keys, which are
-/// multiplied as stored. kExpandedFlatRows is for keys that are first converted to bf16.
+/// Number of (row, head) rows per thread block. A (row, head) row is the query of one head of one
+/// row. kBlockFlatRows is for block-type keys, which are multiplied as stored. kExpandedFlatRows is
+/// for keys that are first converted to bf16.
 inline constexpr int kBlockFlatRows = kDecodeUnitRows, kExpandedFlatRows = 16;
 
 constexpr int stored_warps(int head_dim, int flat_rows) {

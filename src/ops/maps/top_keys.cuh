@@ -1,6 +1,7 @@
 #pragma once
 // Shared parts of the top_keys() kernels. Thread blocks write lists of best keys, and a final
-// kernel merges the lists.
+// kernel merges the lists. A (row, head) row is the query of one head of one row. A job is the work
+// of consecutive thread blocks (score_plan.h).
 
 #include "ops/maps/best_keys.cuh"
 #include "ops/maps/score_call.cuh"

@@ -1,6 +1,7 @@
 #pragma once
-// Computes top_keys() of few rows over bf16 keys. A thread block has sixteen (row, head) rows. Its
-// warps read different tiles of keys, a whole tile ahead.
+// Computes top_keys() of few rows over bf16 keys. A thread block has sixteen (row, head) rows. A
+// (row, head) row is the query of one head of one row. Each warp reads its own tiles of keys. The
+// loads of a warp run ahead of its products.
 
 #include "ops/maps/top_rows.cuh"
 

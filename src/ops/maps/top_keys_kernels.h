@@ -1,5 +1,6 @@
 #pragma once
-// Interface between top_keys.cc and the kernels of an instruction-set level.
+// Interface between top_keys.cc and the kernels of an instruction-set level. A (row, head) row is
+// the query of one head of one row.
 
 #include "ops/attention/attention_kernels.h"
 #include "ops/maps/top_keys.h"
@@ -21,7 +22,7 @@ inline constexpr float kNoScore = -1e30f;
 struct TopKeysKernels {
   size_t (*tile_scratch_bytes)(const HostCall& call, int flat_rows);
   void (*tile)(const TopKeysUnit& unit, std::byte* scratch);
-  /// Kernel for at most kDecodeRows rows.
+  /// The decode kernel, for at most kDecodeRows rows, and the size of its scratch memory.
   size_t (*decode_scratch_bytes)(const HostCall& call);
   void (*decode)(const TopKeysUnit& unit, std::byte* scratch);
 };

@@ -1,6 +1,6 @@
 #pragma once
 // Multiplies the sixteen (row, head) rows of a warp by keys in shared memory and keeps the best
-// keys of each row.
+// keys of each row. A (row, head) row is the query of one head of one row.
 
 #include "ops/maps/top_keys.cuh"
 

@@ -1,6 +1,6 @@
 #pragma once
 // Multiplies the (row, head) rows of a warp by 16 stored keys in shared memory and keeps the best
-// keys of each row.
+// keys of each row. A (row, head) row is the query of one head of one row.
 
 #include "ops/attention/decode/block_products.cuh"
 #include "ops/maps/stored_fit.h"

@@ -1,6 +1,6 @@
 #pragma once
-// linear() for up to kMatvecMaxRows rows, and for any number of decode rows. The stored weights are
-// read directly, and so are the weights of adapters. Used by ops/matmul/linear.cc.
+// Implements linear() for up to kMatvecMaxRows rows, and for any number of decode rows. The stored
+// weights are read directly, and so are the weights of adapters. Used by ops/matmul/linear.cc.
 
 #include <span>
 

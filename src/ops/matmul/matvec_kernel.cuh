@@ -1,9 +1,9 @@
 #pragma once
-// The common part of the matvec kernels. A thread block holds x in shared memory, in the form that
-// the weights need, and processes batches of weight rows. kLanes lanes read kRows rows in parallel,
-// 16 bytes each at a time. Loads run ahead of the products, across the ends of rows. They begin
-// while the previous kernel still computes x. If x does not fit into shared memory, all rows are
-// processed once per chunk of columns.
+// The common part of the matvec kernels. A thread block holds x in shared memory, in the format
+// that the weight type requires, and processes batches of weight rows. kLanes lanes read kRows rows
+// in parallel, 16 bytes each at a time. Loads run ahead of the products, across the ends of rows.
+// They begin while the previous kernel still computes x. If x does not fit into shared memory, all
+// rows are processed once per chunk of columns.
 
 #include <cuda_runtime.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 // The second matrix (B) of an adapter in the format for decode: int8, with a scale for every output
-// and each 32 elements of the rank. Rows of B are too short to be read one by one.
+// and each 32 elements of the rank. Rows of B are short, so reading them one by one would be slow.
 
 #include <cstdint>
 #include <span>

@@ -1,5 +1,6 @@
 #pragma once
-// The GPU implementation of DeviceMatrix and DeviceInput (ops/core/device_ops.h).
+// The GPU implementation of DeviceMatrix and DeviceInput (ops/core/device_ops.h). A pass is one
+// forward pass of the model.
 
 #include <memory>
 #include <utility>

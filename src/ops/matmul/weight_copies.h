@@ -1,8 +1,8 @@
 #pragma once
-// Copies of weights in bf16 or 8-bit floats, for prefill products. In a pass of 256 rows, the
-// expansion of stored weights takes as long as everything else. In a pass of 8,192 rows, it takes a
-// fortieth of the time (Q8_0, 8B). Copies are made if memory is plentiful. They are dropped for
-// good when memory runs short.
+// Copies of weights in bf16 or 8-bit floats, for prefill products. A pass is one forward pass of
+// the model. In a pass of 256 rows, the expansion of stored weights takes as long as everything
+// else. In a pass of 8,192 rows, it takes a fortieth of the time (Q8_0, 8B). Copies are made if
+// memory is plentiful. They are dropped for good when memory runs short.
 
 #include <cstddef>
 #include <set>

@@ -1,5 +1,6 @@
 #pragma once
 // Reads the members that all APIs share: sampling, the end of replies, and Longhaul's own members.
+// A job is one prompt with its replies (serve/scheduler/job.h).
 
 #include "serve/api/field_reader.h"
 #include "serve/api/request.h"

@@ -1,6 +1,6 @@
 #pragma once
 // Converts events of jobs to responses of the client's API: either a stream of events or one whole
-// response.
+// response. A job is one prompt with its replies (serve/scheduler/job.h).
 
 #include <memory>
 #include <string>

@@ -1,5 +1,6 @@
 #pragma once
-// The prefix cache. It holds snapshots of sequences in trees, and later prompts resume from them.
+// The prefix cache. It holds snapshots (copies of sequences) in trees, and later prompts resume
+// from them.
 
 #include <functional>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
 // The scheduler, which runs on the engine's thread. It decides which requests run, which prompt is
-// computed next, and when replies get their next token.
+// computed next, and when replies get their next token. A job is one prompt with its replies.
 
 #include <atomic>
 #include <condition_variable>

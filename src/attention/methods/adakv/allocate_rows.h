@@ -1,6 +1,6 @@
 #pragma once
-// Allocates a budget among several lists and selects the rows that each keeps (AdaKV,
-// arXiv:2407.11550).
+// Allocates a budget of rows among several lists, and selects the rows that each list keeps (AdaKV,
+// arXiv:2407.11550). A list holds the stored rows of one KV head.
 
 #include <vector>
 

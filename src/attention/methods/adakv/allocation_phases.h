@@ -1,6 +1,6 @@
 #pragma once
 // Allocates a budget that lists share (allocate_rows.h). One thread block runs the code in phases
-// (block.h).
+// (block.h). A list holds the stored rows of one KV head.
 
 #include "ops/choose/threshold_phases.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 // Attention maps of blocks of tokens (Ltri-LLM, arXiv:2412.04757, section 3.2). The map of a block
 // holds the attention of each of its tokens to the earlier tokens of the block. The remainder is
-// the last part of the context, which is not yet divided into spans. Map rows are stored while
-// their block is in the remainder.
+// the last part of the context, which is not yet divided into spans (span_division.h). Map rows are
+// stored while their block is in the remainder.
 
 #include "attention/methods/ltri/tile_map.h"
 #include "ops/attention/sliding_rows.h"

@@ -1,7 +1,8 @@
 #pragma once
-// The index of a layer's blocks on a device. attention/methods/ltri/span_index.h is its form on the
-// host. Each block has equal capacity, and only kernels know how much of it is used. The host can
-// therefore add blocks and start searches without knowing the number of vectors.
+// The index of a layer's blocks on a device (attention/methods/ltri/span_index.h is the index on
+// the host). A block is divided into spans of tokens, and each span has some vectors
+// (span_vectors.h). Each block has equal capacity, and the used part is known only on the device.
+// The host can therefore add blocks and start searches without waiting for the number of vectors.
 
 #include "attention/methods/ltri/span_vectors.h"
 #include "ops/blocks/key_vectors.h"

@@ -1,6 +1,7 @@
 #pragma once
-// Counts the votes of many rows for few keys, and lists the spans around the chosen keys
-// (attention/methods/reattention/votes.h), in phases (block.h).
+// Counts the votes of many rows for few keys, and lists the spans (ranges of rows) around the
+// chosen keys (attention/methods/reattention/votes.h). One thread block runs the code in phases
+// (block.h).
 
 #include "ops/choose/bit_phases.h"
 #include "ops/choose/select_phases.h"

@@ -2,7 +2,7 @@
 // Selects ranges of earlier keys by votes (ReAttention, arXiv:2407.15176). Every query head of
 // every row votes for the keys with the largest unscaled dot product. The keys with the most votes
 // are selected, together with their neighbours. One call can process several groups of rows, each
-// of which selects separately.
+// of which selects separately. A list holds the stored rows of one KV head.
 
 #include <vector>
 

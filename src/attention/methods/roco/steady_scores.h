@@ -1,7 +1,7 @@
 #pragma once
 // Computes RoCo's scores (arXiv:2402.06262). A stored row is steady if the attention that it
 // receives varies little between query rows. Among the steady rows, those with the least average
-// attention are evicted. All other rows are kept.
+// attention are evicted. All other rows are kept. A list holds the stored rows of one KV head.
 
 #include <span>
 

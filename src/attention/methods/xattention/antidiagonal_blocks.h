@@ -3,8 +3,8 @@
 // S consecutive keys. The S queries of a group are concatenated in reverse order, and the S keys of
 // a group in order. The dot product of the two is the sum of the S scores on an antidiagonal of the
 // attention map. A softmax over the groups of keys follows. The score of a block is the sum of this
-// softmax over the block. Each tile of rows then selects the best blocks until they hold a given
-// share of its scores. A block has as many keys as a tile has rows.
+// softmax over the block. A tile is a group of adjacent query rows. Each tile then selects the best
+// blocks until they hold a given share of its scores. A block has as many keys as a tile has rows.
 
 #include <span>
 #include <vector>

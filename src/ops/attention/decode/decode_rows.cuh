@@ -1,10 +1,11 @@
 #pragma once
 // Attention of one warp in the decode kernel. A (row, head) row is the query of one head of one
-// row. A warp computes eight (row, head) rows at a time. It processes the keys in tiles of 16, with
-// a running softmax and mma.sync. Keys and values are the left operands of the products (K Q^T,
-// then V^T P^T). The 16 rows of a product are therefore keys or elements of values, and its eight
-// columns are the (row, head) rows. If eight query heads share a KV head, no column is empty. Each
-// lane holds columns 2 * (lane % 4) and 2 * (lane % 4) + 1 of rows lane / 4 and lane / 4 + 8.
+// row. A unit is the work of one thread block (attend_records.h). A warp computes eight (row, head)
+// rows at a time. It processes the keys in tiles of 16, with a running softmax and mma.sync. Keys
+// and values are the left operands of the products (K Q^T, then V^T P^T). The 16 rows of a product
+// are therefore keys or elements of values, and its eight columns are the (row, head) rows. If
+// eight query heads share a KV head, no column is empty. Each lane holds columns 2 * (lane % 4) and
+// 2 * (lane % 4) + 1 of rows lane / 4 and lane / 4 + 8.
 
 #include "ops/attention/decode/half_bytes.h"
 #include "ops/attention/key_tile.cuh"

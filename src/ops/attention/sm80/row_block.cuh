@@ -1,8 +1,8 @@
 #pragma once
 // Attention of one warp in the prefill kernel for sm_80. A (row, head) row is the query of one head
-// of one row. A warp computes sixteen (row, head) rows at a time. It processes the tiles of keys
-// one after another, with a running softmax and mma.sync. A lane holds rows lane / 4 and lane / 4 +
-// 8.
+// of one row. A unit is the work of one thread block (attend_records.h). A warp computes sixteen
+// (row, head) rows at a time. It processes the tiles of keys one after another, with a running
+// softmax and mma.sync. A lane holds rows lane / 4 and lane / 4 + 8.
 
 #include "ops/attention/key_tile.cuh"
 

@@ -1,7 +1,7 @@
 #pragma once
 // Attention of one warpgroup in the wgmma kernel for 64 (row, head) rows. The warpgroup loads the
 // queries, multiplies them by tiles of keys and values in shared memory, and maintains the running
-// softmax.
+// softmax. A (row, head) row is the query of one head of one row.
 
 #include "ops/attention/row_place.cuh"
 #include "ops/core/gpu/hopper.cuh"

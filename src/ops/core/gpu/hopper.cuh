@@ -104,7 +104,8 @@ __device__ __forceinline__ void wgmma_wait() {
 }
 
 // Computes d [64, n] = a [64, 16] b [16, n], or adds the product to d if `add` is nonzero. a and b
-// are in shared memory, and the 16 elements of a row of a or of a column of b are contiguous.
+// are in shared memory. The 16 elements of a row of a are contiguous, and so are the 16 elements of
+// a column of b.
 // clang-format off
 __device__ __forceinline__ void wgmma_shared(float (&d)[64], uint64_t a, uint64_t b, int add) {
   asm volatile(
