@@ -99,7 +99,7 @@ class AttentionDriver {
   /// extend the context to `tokens` tokens in passes of at most `chunk` rows.
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const;
   /// Returns the bytes of the method's index, which holds keys of the context in addition to the
-  /// stores. Reported sizes of KV memory include them.
+  /// stores. Reported sizes of KV memory include it.
   size_t index_bytes() const;
   /// Returns the peak memory in bytes that the method needs during prefill in addition to the
   /// stores and the index. The arguments are those of most_kv_bytes().

@@ -35,8 +35,8 @@ class Evictor {
   void evict(Queue& queue, KvStore& store, const ListPlan& plan, const Pass& pass, int layer,
              int64_t tokens, bool last);
   /// Adds the eviction after a generated token to `batch`, which runs later in the layer. Returns
-  /// false, without changes, if it must run by itself: then store_queries() and evict() must be
-  /// called.
+  /// false, without changes, if the eviction cannot run in a batch. store_queries() and evict()
+  /// must then be called.
   bool join(EvictionBatch& batch, const LayerStep& step, const ListPlan& plan, int64_t tokens);
   /// Calls Method::choose() for every stream of a layer, after a pass (When::kOwn).
   void evict_freely(LayerStep& step, const ListPlan& plan, int64_t tokens);

@@ -27,8 +27,9 @@ struct DueLists {
 
 class EvictionBatch {
  public:
-  /// Adds an eviction. Returns false, without changes, if it cannot run together with the others or
-  /// the store's pages cannot keep the rows in place; the caller then evicts by itself.
+  /// Adds an eviction. Returns false, without changes, if the eviction cannot run together with the
+  /// others, or if the store's pages cannot keep the rows in place. The caller must then run the
+  /// eviction itself.
   bool add(const DueLists& due);
   size_t size() const { return entries_.size(); }
   /// Removes all evictions except the first `size`.

@@ -76,16 +76,18 @@ class Method {
   virtual void observe(LayerStep& step);
 
   /// Decides which rows are evicted. Called for each layer of an eviction. It writes due.scores.
-  /// The default copies due.received, or the first column if due.received is empty.
-  /// With MethodPlan::own_rule it removes rows from the store instead of writing scores, in each
-  /// call or for all layers in the call with due.last. With When::kOwn it is called after the
-  /// attention of every layer, in each pass and for each generated token, once for each stream.
+  /// The default copies due.received, or the first column if due.received is empty. With
+  /// MethodPlan::own_rule, it removes rows from the store instead of writing scores. It may do so
+  /// in each call, or remove the rows of all layers in the call in which due.last is true. With
+  /// When::kOwn it is called after the attention of every layer, in each pass and for each
+  /// generated token, once for each stream.
   virtual void choose(const Eviction& due);
 
   /// Writes the state that the method keeps outside the KV stores to a session file, or reads it
   /// from one. It validates each value that it reads, because the file may be malicious. It returns
   /// a function that compares them with the KV store of the same file, or an empty function.
-  /// `tokens` is the length of the context. Both throw UserError, without the name of the file.
+  /// `tokens` is the length of the context. archive() and the returned function throw UserError.
+  /// The message does not include the name of the file.
   using StoreCheck = std::function<void(const KvStore&, int64_t tokens)>;
   virtual StoreCheck archive(Archive& /*archive*/) { return {}; }
 

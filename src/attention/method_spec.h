@@ -72,8 +72,8 @@ class MethodSpec {
   /// Returns the options of the method with the values of this spec, for evaluating their
   /// conditions.
   OptionSet filled() const;
-  /// Throws UserError if a given option has no effect. With `given_only`, options whose effect
-  /// depends on options that are not given are not checked.
+  /// Throws UserError if a given option has no effect. If `given_only` is true, an option is not
+  /// checked if its effect depends on options that are not given.
   void refuse_idle(bool given_only) const;
   /// Returns the part method that `option` configures, without its profile. Returns nothing if the
   /// option has no effect or does not configure a part.

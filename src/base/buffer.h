@@ -35,8 +35,7 @@ class Buffer {
       std::free(memory_);
       data_ = nullptr;
       capacity_ = 0;
-      // The alignment is done by hand. glibc before 2.38 can hardly reuse memory from aligned
-      // allocations, so a program with many sessions would grow without bound.
+      // The memory is aligned here and not by the allocator.
       memory_ = std::malloc(count * sizeof(T) + kAlignment);
       if (memory_ == nullptr) throw std::bad_alloc();
       const uintptr_t from = reinterpret_cast<uintptr_t>(memory_) + kAlignment - 1;

@@ -14,7 +14,8 @@
 
 namespace longhaul {
 
-/// Thrown in all other ranks if one rank has failed. They cannot continue without it.
+/// Thrown in all other ranks if one rank has failed. The other ranks cannot continue without the
+/// failed rank.
 struct CommunicatorAborted : std::exception {
   const char* what() const noexcept override { return "another device gave up"; }
 };

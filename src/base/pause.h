@@ -3,8 +3,8 @@
 
 namespace longhaul {
 
-/// Pauses the calling thread for some cycles. The other hardware thread of the core gets its
-/// resources in this time.
+/// Pauses the calling thread for some cycles. Meanwhile, the other hardware thread of the core can
+/// use the core's resources.
 inline void pause_briefly() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

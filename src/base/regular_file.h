@@ -8,8 +8,8 @@
 namespace longhaul {
 
 /// Opens a regular file for reading and returns its descriptor, which the caller owns. `bytes`
-/// receives the size. Other files are rejected, because reading a pipe could wait forever. Throws
-/// UserError ("FILE: cannot open: REASON", "FILE: not a regular file").
+/// receives the size. Files that are not regular are rejected, because reading a pipe could wait
+/// forever. Throws UserError ("FILE: cannot open: REASON", "FILE: not a regular file").
 int open_regular_file(const std::filesystem::path& path, size_t* bytes);
 
 /// Reads a whole regular file. Throws UserError if it cannot be opened, is not regular, or has more

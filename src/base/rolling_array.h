@@ -112,8 +112,8 @@ class RollingArray {
     const bool fits = bytes_of(first_ + all) <= device_.capacity();
     if (numbers_.empty() && !device_.empty() && fits) return;
     // If values were removed at the front, the remaining values move to the start of new memory
-    // when they reach the end of the old one. The spare memory of half the size makes such moves
-    // rare.
+    // when they reach the end of the old one. In this case, half of the size is reserved in
+    // addition, so such moves are rare.
     const int64_t room = first_ > 0 ? all + all / 2 : all;
     DeviceBuffer wider;
     wider.resize(queue.shared_device(), bytes_of(room));

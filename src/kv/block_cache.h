@@ -20,10 +20,10 @@ struct BlockRange {
 /// The cache of one layer. All lists of the layer hold the same rows.
 class BlockCache {
  public:
-  /// Loads the `chosen` blocks into memory, and offloads the least recently used pages. The number
-  /// of pages in memory is at most the number of pages of `cached` blocks, or of the blocks of this
-  /// call if they are more. Pages with a row outside `range` are always in memory and not counted.
-  /// On a device the function does nothing.
+  /// Loads the `chosen` blocks into memory, and offloads the least recently used pages. At most as
+  /// many pages stay in memory as `cached` blocks have. If the blocks of this call have more pages,
+  /// all of these pages stay in memory. Pages with a row outside `range` are always in memory and
+  /// not counted. On a device the function does nothing.
   void use_blocks(Queue& queue, KvStore& store, int layer, const BlockRange& range,
                   const RowList& chosen, int64_t cached);
 

@@ -20,7 +20,7 @@ class KeepBatch {
   /// to new pages.
   bool add(KvStore& store, int layer, std::span<const KeptList> lists);
   /// Moves all rows and clears the batch. The stores then have their new lengths. Returns false,
-  /// without changes, if the device refuses.
+  /// without changes, if the device does not support the moves.
   bool run(Queue& queue);
   void clear();
 

@@ -97,7 +97,7 @@ class KvStore {
   /// the host does not wait.
   void keep(int layer, std::span<const KeptList> lists);
   /// Returns whether a device can reduce every list of a layer to `rows` rows within its pages.
-  /// This requires that the pages have no other owners, and that fewer rows leave than a page
+  /// This requires that the pages have no other owners, and that fewer rows are evicted than a page
   /// holds.
   bool can_keep_in_place(int layer, int64_t rows) const;
   /// Evicts rows [begin, end). Equivalent to keep() with all other rows.
@@ -183,7 +183,7 @@ class KvStore {
     int64_t length = 0;
     int64_t appended = 0;           ///< number of tokens ever appended
     std::vector<std::byte*> pages;  ///< null: the page is offloaded and not in memory
-    /// Slots of offloaded pages in the PageFile; no longer than necessary.
+    /// Slots of offloaded pages in the PageFile. The vector is no longer than necessary.
     std::vector<uint32_t> slots;
     /// Token number of each row. Empty if row i is token i. Invalid while `chosen` holds tokens.
     mutable std::vector<int32_t> tokens;
@@ -194,8 +194,8 @@ class KvStore {
     /// On a device: a page that no other store shares. It is remembered so that an append does not
     /// search the page memory for each token.
     mutable size_t own_page = kNoPage;
-    /// On a device: true if certainly no page has another owner. This is so if no page was shared
-    /// since the list was empty, copied or moved to new pages.
+    /// On a device: true if certainly no page has another owner. The flag is set when the list is
+    /// empty, has been copied or has been moved to new pages. It is cleared when pages are shared.
     mutable bool alone = true;
     static constexpr size_t kNoPage = ~size_t{0};
     void changed(size_t page) {

@@ -1,8 +1,8 @@
 #pragma once
 // PageFile is the offload file of a KV store. It stores pages of rows in a temporary file without a
 // name, which disappears when the process ends. A page is written once, and owners are counted as
-// in PagePool. The file is in the folder TMPDIR, or else in /tmp. It uses no memory only if that
-// folder is on a disk.
+// in PagePool. The file is in the folder TMPDIR, or else in /tmp. The file saves memory only if
+// this folder is on a disk.
 
 #include <cstddef>
 #include <cstdint>

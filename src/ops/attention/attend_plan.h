@@ -26,8 +26,9 @@ struct AttendMachine {
 
 /// Moves the first job of `left`, and all jobs that can run in one plan with it, to `together`.
 /// Such jobs have the same settings, few rows per task and no lengths that are known only on the
-/// device. Their `out` and `lse` are parts of the arrays that begin with those of the first job.
-/// The jobs use at most one table of rotations, and it is assigned to the first call.
+/// device. The `out` and `lse` of the first job are the beginnings of two arrays, and those of the
+/// other jobs are later parts of these arrays. The jobs use at most one table of rotations, and it
+/// is assigned to the first call.
 void take_joinable(std::vector<const AttendJob*>& left, std::vector<AttendJob>& together);
 
 /// The plan of one call. An object can be reused for further calls and then keeps its memory.
@@ -37,8 +38,8 @@ class AttendPlan {
             const AttendMachine& machine);
   /// Plans several calls together. They must have equal heads and sinks. Their outputs must be rows
   /// of one array, which begins with the output of the first call. The keys of all calls are
-  /// divided into about as many units as fill the device. The sums of a sequence may therefore be
-  /// rounded differently than in a plan of its own.
+  /// divided into about as many units as the device can run at the same time. The sums of a
+  /// sequence may therefore be rounded differently than in a plan of its own.
   void make(std::span<const AttendJob> jobs, const AttendMachine& machine);
 
   /// Units of the three prefill kernels: wgmma, wgmma for masked segments, and mma.sync. In each
@@ -80,7 +81,7 @@ class AttendPlan {
   };
   Layout layout() const;
   /// Writes the plan, which has layout().bytes bytes, to `to`. Addresses inside the packed plan are
-  /// those after a copy to `device`.
+  /// valid after the plan has been copied to `device`.
   void pack(std::byte* to, const std::byte* device) const;
 
  private:

@@ -140,8 +140,8 @@ struct AttendCall {
 };
 
 /// Runs the tasks in parallel. No two tasks may contain the same (row, head). A row that sees no
-/// key gets zeros and lse = -infinity. If there is a sink, its lse is the sink's logit. Sums are
-/// accumulated in f32.
+/// key gets zeros and lse = -infinity. If there is a sink, the lse of such a row is the sink's
+/// logit. Sums are accumulated in f32.
 void attend(const AttendCall& call, std::span<const AttendTask> tasks);
 inline const DeviceOperation<bool(const AttendCall&, std::span<const AttendTask>)> kAttend;
 
@@ -150,9 +150,10 @@ struct AttendJob {
   std::span<const AttendTask> tasks;
 };
 
-/// Runs the tasks of several calls in parallel. No call may set `joins`. On the host, each call
-/// gets bitwise the same result as alone, because its keys are divided into parts by its own tasks
-/// only. A device divides the keys of all calls together, which changes the rounding of sums.
+/// Runs the tasks of several calls in parallel. No call may set `joins`. On the host, the result of
+/// each call is bitwise the same as if the call ran alone, because only its own tasks determine how
+/// its keys are divided into parts. A device divides the keys of all calls together, which changes
+/// the rounding of sums.
 void attend(std::span<const AttendJob> jobs);
 inline const DeviceOperation<bool(std::span<const AttendJob>)> kAttendAll;
 

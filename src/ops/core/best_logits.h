@@ -1,6 +1,7 @@
 #pragma once
-// Selects the largest logits of each row, which are all that sampling needs. A device selects them
-// itself. Otherwise all logits (33 MB for 64 rows of 128,256 logits) would be copied to the host.
+// Selects the largest logits of each row, which are all that sampling needs. A device selects these
+// logits itself. Otherwise all logits (33 MB for 64 rows of 128,256 logits) would be copied to the
+// host.
 
 #include <cstdint>
 #include <limits>
@@ -39,7 +40,7 @@ inline constexpr int kMostBestOfRow = 64;
 
 /// Writes the `k` largest logits (1 to kMostBestOfRow) of each row to best [rows, k], in descending
 /// order. `logits` is [rows, n], and `rules` has one element per row. If two logits are equal, the
-/// lower token comes first. NaN, -infinity and tokens that the mask forbids are no candidates.
+/// lower token id comes first. NaN, -infinity and tokens that the mask forbids are no candidates.
 /// +infinity counts as the largest finite number. A device may change the contents of `logits`.
 void best_logits(Queue& queue, View<float> logits, std::span<const LogitRules> rules, int k,
                  std::span<BestLogit> best, std::span<LogitSums> sums);

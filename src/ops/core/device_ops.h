@@ -114,7 +114,7 @@ class DeviceOps {
   /// their memory traffic. For a single row, one kernel computes both products and swiglu().
   /// `gate_room` and `up_room` are scratch memory for [x.rows(), gate.rows()] floats each. The
   /// result may refer to them, so they must stay unchanged until the result's last product is
-  /// queued. Returns false and does nothing if linear() and swiglu() are as fast.
+  /// queued. Returns false and does nothing if separate calls of linear() and swiglu() are as fast.
   virtual bool gated_products(const DeviceInput& /*x*/, const DeviceMatrix& /*gate*/,
                               const DeviceMatrix& /*up*/, const Gating&, View<float> /*gate_room*/,
                               View<float> /*up_room*/, DeviceInput&) {

@@ -21,8 +21,9 @@ inline size_t bf16_page_bytes(int head_dim) {
   return std::bit_ceil(size_t{64} * 2 * 2 * static_cast<size_t>(head_dim));
 }
 
-/// Partial results of wide heads (ops/attention/sm90/attend_wide_sm90.cu): up to four rounds of
-/// thread blocks on a card of 132 processors, with 64 rows of 576 elements each.
+/// Memory for partial results of wide heads (ops/attention/sm90/attend_wide_sm90.cu): up to four
+/// rounds of thread blocks on a card of 132 processors. Each thread block has 64 rows of 576
+/// elements.
 inline constexpr size_t kWideParts = size_t{4} * 132 * 64 * 578 * 4;
 
 /// Limits for the experts that are dequantized together: the bytes of their gate and up matrices in

@@ -1,7 +1,7 @@
 #pragma once
 // Selects, on the device, the logits that sampling needs. The order is that of engine/sampler.h.
 // NaN and -infinity are no candidates. +infinity counts as the largest finite value. If two logits
-// are equal, the lower token comes first.
+// are equal, the lower token id comes first.
 
 #include <cstddef>
 #include <cstdint>

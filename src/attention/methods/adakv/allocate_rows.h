@@ -15,13 +15,13 @@ struct SharedSelection : RowSelection {
 };
 
 /// Selects rows of lists that share a budget. All lists together keep `keep.count` rows, or all
-/// rows if there are no more. Each list keeps its protected ends and its best `guaranteed` rows in
+/// rows if they have fewer. Each list keeps its protected ends and its best `guaranteed` rows in
 /// between; a list that is too short keeps all its rows. These guaranteed rows must fit into the
 /// budget. The rest of the budget goes to the highest scores of all lists. If scores are equal, the
-/// lower list comes first, then the lower row. `scores`, `selections` and `kept` have one element
-/// per list, and kept[l] refers to memory of selections[l]. On a device, the number of kept rows of
-/// each list is known only to the device. It is written to `counts` [lists], and kept[l].count is a
-/// view of one element of it.
+/// row of the list with the lower index is preferred, and within a list the row with the lower
+/// index. `scores`, `selections` and `kept` have one element per list, and kept[l] refers to memory
+/// of selections[l]. On a device, the number of kept rows of each list is known only to the device.
+/// It is written to `counts` [lists], and kept[l].count is a view of one element of it.
 void allocate_rows(Queue& queue, std::span<const View<const float>> scores, const RowsToKeep& keep,
                    int64_t guaranteed, std::span<SharedSelection> selections,
                    std::span<RowList> kept, View<int32_t> counts);

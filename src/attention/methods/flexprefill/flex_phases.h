@@ -57,8 +57,8 @@ class FlexPhases {
                        const FlexHeadTask& head)
       : block_(block), s_(shared), call_(call), head_(head) {}
 
-  /// Decides whether the head selects pairs. Chooses columns and diagonals in any case, for a head
-  /// with pairs only the minimum number.
+  /// Decides whether the head selects pairs. Chooses columns and diagonals in any case. A head that
+  /// selects pairs gets only the minimum number of them.
   LH_PHASES void take_lines() const {
     const int64_t blocks = call_.blocks();
     block_.each([&](int t) {
@@ -171,8 +171,8 @@ class FlexPhases {
         const float* mean = head_.means + b * dim;
         float sum = 0;
         int i = 0;
-        // Each thread reads its own row, so a load of a warp touches 32 cache lines. Loads of 16
-        // bytes reduce their number to a quarter.
+        // Each thread reads its own row, so a load of a warp touches 32 cache lines. With loads of
+        // 16 bytes, only a quarter as many loads are needed.
         for (; dim % 4 == 0 && i < dim; i += 4) {
           const Word4 four = *reinterpret_cast<const Word4*>(mean + i);
           for (int k = 0; k < 4; ++k) sum += s_.query[i + k] * float_of(four.w[k]);

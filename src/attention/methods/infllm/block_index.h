@@ -50,10 +50,10 @@ class BlockIndex {
   bool takes(DType type) const { return vectors_.takes(type); }
 
   /// Returns the numbers of the k blocks with the highest scores, in ascending order. If there are
-  /// fewer blocks, all are returned. If two blocks have equal scores, the lower number is
-  /// preferred. The score of a block is a sum over heads. Each head contributes the largest dot
-  /// product of its query and a vector of the block. query is [heads, head_dim]. The result is
-  /// stored in `memory`.
+  /// fewer blocks, all are returned. If two blocks have equal scores, the block with the lower
+  /// number is preferred. The score of a block is a sum over heads. Each head contributes the
+  /// largest dot product of its query and a vector of the block. query is [heads, head_dim]. The
+  /// result is stored in `memory`.
   RowList top(Queue& queue, View<const float> query, int64_t k, BlockSearch& memory);
   BlockVectors vectors() const {
     return {vectors_.stored(), vectors_.type(), heads_, count_, head_dim_};

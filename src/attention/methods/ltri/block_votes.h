@@ -17,8 +17,8 @@ struct BlockVote {
 };
 
 /// Returns the k blocks with the largest weights in ascending order, or all blocks if there are
-/// fewer. If weights are equal, the higher score is preferred, then the lower block. The result is
-/// stored in `memory`.
+/// fewer. If weights are equal, the block with the higher score is preferred, and for equal scores
+/// the block with the lower number. The result is stored in `memory`.
 RowList most_weighted(Queue& queue, View<const float> weights, View<const float> scores, int64_t k,
                       BlockVote& memory);
 /// Writes the selected blocks to `rows`. There are more blocks than are selected.
@@ -35,8 +35,8 @@ class BlockVotes {
   /// Adds the vote of a head for the blocks `chosen`. `scores` has this head's scores of all
   /// blocks.
   void add(Queue& queue, const RowList& chosen, float weight, View<const float> scores);
-  /// Returns the k blocks with the largest weights. If weights are equal, the block with the higher
-  /// score of the most recent head is preferred. The result is valid until the next call.
+  /// Returns the k blocks with the largest weights. If weights are equal, the block that has the
+  /// higher score for the most recent head is preferred. The result is valid until the next call.
   RowList best(Queue& queue, int64_t k);
 
  private:

@@ -43,7 +43,8 @@ LH_PHASES void write_pairs(const Block& block, SelectShared& s, const PairTask& 
     if (t == 0) s.more = s.ties = 0;
   });
   for (int64_t begin = 0; begin < task.rows; begin += kBlockThreads) {
-    // The upper half counts rows above the threshold, the lower half equal ones.
+    // The upper half of a count is the number of rows above the threshold, and the lower half is
+    // the number of rows equal to it.
     const auto count = [&](int t) {
       if (begin + t >= task.rows) return 0u;
       const uint32_t w = order_key(task.weights[begin + t]);

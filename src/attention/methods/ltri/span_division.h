@@ -54,10 +54,10 @@ float span_iou(const BlockSpan& a, const BlockSpan& b);
 enum class SpanNeighbours : uint8_t { kRow, kColumn, kBoth };
 
 /// Returns the attention within the span divided by the attention between the span and its
-/// neighbours in the block. With kRow, this is the attention of the span to earlier tokens. With
-/// kColumn, it is the attention of later tokens to the span. The result is at most 1, and 1 if
-/// there is no such attention. A high ratio means that the neighbours contain little information
-/// about the span.
+/// neighbours in the block. With kRow, the latter is the attention of the span to earlier tokens.
+/// With kColumn, the latter is the attention of later tokens to the span. The result is at most 1,
+/// and 1 if there is no such attention. A high ratio means that the neighbours contain little
+/// information about the span.
 float span_ratio(const BlockMap& map, const BlockSpan& span, SpanNeighbours neighbours);
 
 /// Returns the number of index vectors of a span: length * exp(-lambda * (1 - ratio)), rounded up.

@@ -90,7 +90,8 @@ struct SpanShared {
     SpanRecord candidates[2 * kMostSpanTokens];
   };
   LargestKeyShared largest;
-  SumShared<2> sums;  ///< per warp: attention within a span, and between it and its neighbours
+  /// Per warp: attention within a span, and between the span and its neighbours.
+  SumShared<2> sums;
   uint32_t votes[kMostSpanTokens];   ///< order_key() of each token's votes
   SpanRecord kept[kMostSpanTokens];  ///< selected spans, best first
   int16_t counts[kMostSpanTokens];   ///< number of representative tokens per span

@@ -2,8 +2,8 @@
 // Selects the implementation of DecodeBf16 for the instruction-set level. DecodeBf16 multiplies
 // decode query rows by groups of at most 64 keys and values in bf16. It reads stored rows directly,
 // either in BF16 or in block formats that are expanded in registers. Queries and weights are split
-// into two bf16 terms (value = high + low). Only keys and values are therefore rounded to bf16.
-// Keys that are rotated first are rounded twice. For *.isa.cc only.
+// into two bf16 terms (value = high + low). Therefore only keys and values lose precision by
+// rounding to bf16. Keys that are rotated first are rounded twice. For *.isa.cc only.
 
 #include "ops/attention/decode/decode_pairs.h"
 #include "ops/attention/decode/decode_terms.h"

@@ -72,7 +72,7 @@ __device__ __forceinline__ void weigh_parts(const AttendArgs& a, const UnitRecor
 
 /// Adds the parts of a unit in a fixed order, independent of which part finished last. `memory` is
 /// the whole shared memory of the thread block. As many parts as fit are loaded into it at once, so
-/// a thread waits once per batch. Registers could hold fewer loads at a time.
+/// a thread waits once per batch. Loads into registers would allow fewer loads at a time.
 template <int D, int kWarps>
 __device__ __forceinline__ void merge_parts(const AttendArgs& a, const UnitRecord& unit,
                                             float* memory) {

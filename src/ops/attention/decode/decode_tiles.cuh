@@ -22,8 +22,9 @@ struct DecodeTile {
 struct StageRows {
   PageType type;
   bool listed;
-  uint16_t pitch;              ///< bytes between rows
-  uint8_t shift[kDecodeKeys];  ///< for listed rows: byte offset of row n in its place
+  uint16_t pitch;  ///< bytes between rows
+  /// For listed rows: byte offset of row n within its space in shared memory.
+  uint8_t shift[kDecodeKeys];
 };
 
 /// Information about a stage of up to kTiles tiles. It is known when the load is requested.
@@ -185,7 +186,8 @@ enum class DecodeForm : uint8_t {
 };
 
 /// The stages of a warp: a ring of tiles that are being loaded. In the form kBlocks, a stage has
-/// one or two tiles. In the form kStored, there is also the tile that is being multiplied.
+/// one or two tiles. In the form kStored, there is also memory for the tile that is being
+/// multiplied.
 template <int D, DecodeForm F>
 class DecodeTiles;
 

@@ -3,9 +3,9 @@
 // of a query and a key at position b + o therefore equals that of the query rotated back by b and
 // the key rotated by o. Every tile has 16 keys, which rotate by the same 16 steps o. The steps are
 // in shared memory, in the order of a product's lanes. The queries rotate back by the tile's first
-// position b. A tile thus reads one row of the rotation table instead of 16. Table rows have twice
-// the bytes of keys (512 and 256 bytes for heads of 128 elements). All table rows together are read
-// from memory once, which is an eighth of the bytes of the keys and values of eight heads.
+// position b. A tile thus reads one row of the rotation table instead of 16. A table row has twice
+// the size of a key (512 bytes instead of 256 for heads of 128 elements). All table rows together
+// are read from memory once, which is an eighth of the bytes of the keys and values of eight heads.
 //
 // This requires that heads rotate as a whole and that all keys of the tile are at consecutive
 // positions. In other tiles, keys are rotated one by one in shared memory.
@@ -168,7 +168,8 @@ class DecodeTiles<D, DecodeForm::kStoredRopeOnRead> : public DecodeTiles<D, Deco
   __device__ __forceinline__ bool mixed(int) const { return false; }
 
  private:
-  /// Returns the same as turn(), from the segment. It can be called before the header is written.
+  /// Returns the same addresses as turn(), computed from the segment. It can be called before the
+  /// header is written.
   __device__ __forceinline__ TurnPlace behind(const SegmentRecord& s, int stage) const {
     const auto after = [](uint32_t rows, int bytes) {
       return rows + static_cast<uint32_t>(kDecodeKeys * bytes);

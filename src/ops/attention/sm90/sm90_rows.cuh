@@ -23,8 +23,9 @@ struct Sm90Form {
   /// faster than two.
   static constexpr int kStages = D == 64 ? 4 : 2;
   static constexpr bool kTurns = D <= 128;
-  /// If true, queries stay in registers. In shared memory they would be a third of the data that a
-  /// product with keys reads from there. Heads of 256 elements leave no registers for them.
+  /// If true, queries stay in registers. If they were in shared memory, they would be a third of
+  /// the data that a product with keys reads from shared memory. Heads of 256 elements leave no
+  /// registers for them.
   static constexpr bool kQueriesHere = D <= 128;
   static constexpr int kPages = kKeys / kPageRows;
 };

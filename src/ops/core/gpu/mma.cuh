@@ -24,8 +24,8 @@ __device__ __forceinline__ float tanh_of(float x) {
   return y;
 }
 
-/// Replaces the dot products of queries and keys by tanh(bend * x) if the model caps logits (bend >
-/// 0). The results are proportional to the logits (LogitForm).
+/// Replaces each dot product x of a query and a key by tanh(bend * x) if the model caps logits
+/// (bend > 0). The results are proportional to the logits (LogitForm).
 __device__ __forceinline__ void bend_logits(float (&x)[4], float bend) {
   if (bend == 0) return;
 #pragma unroll

@@ -209,7 +209,7 @@ static inline Vec exp2_precise(Vec x) {
 /// rounded to bf16.
 static inline Vec exp2_for_bf16(Vec x) {
 #if defined(__AVX512F__)
-  // X - floor(x); scalef multiplies by 2^floor(x).
+  // x - floor(x); scalef multiplies by 2^floor(x)
   const Vec f = (Vec)_mm512_reduce_ps((__m512)x, 0x09);
   Vec p = splat(7.80245250e-2f);
   p = fma(p, f, splat(2.26067177e-1f));
