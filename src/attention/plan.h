@@ -121,8 +121,10 @@ struct See {
   int64_t dense_rows = -1;
   /// Number of adjacent prompt rows that share one selection of keys; 0: no selection.
   int tile = 0;
-  bool chosen = false;       ///< whether the selection of keys for a row may depend on later rows
-  int64_t reach = kNoBound;  ///< largest position that a row sees, if the method limits it
+  bool chosen = false;  ///< whether the selection of keys for a row may depend on later rows
+  /// Largest distance between a row and a key that it sees, if the method limits it
+  /// (AttentionDriver::reach).
+  int64_t reach = kNoBound;
   /// Factor of NTK-aware scaling of the RoPE frequencies (stretched_rope). 1 means no scaling.
   double stretch = 1;
 

@@ -19,7 +19,8 @@ namespace longhaul {
 /// kind already has an effect within 300 tokens, and slow suites run only that one.
 struct SmallSetting {
   std::string_view options;  ///< such as "capacity=24,window=8"; empty: the defaults
-  /// Largest position that a row sees in passes of 64 rows, for a text of any length.
+  /// Largest distance between a row and a key that it sees (AttentionDriver::reach). It applies to
+  /// texts of any length that are processed in passes of 64 rows.
   int64_t reach = kNoBound;
   bool lists_differ = false;  ///< whether the lists of a layer may have different lengths
   /// Whether the memory forecast and the reach are exact only for much longer texts.

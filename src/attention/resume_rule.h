@@ -14,12 +14,14 @@ enum class ResumeGroup : uint8_t {
   /// at any position of a state that dense attention has produced, up to
   /// AttentionDriver::dense_prefix()
   kDense,
-  /// at the ends of the method's own earlier prefills. The result depends on how a prompt is
-  /// divided into prefills. If they end at multiples of `unit` tokens, the division does not change
-  /// which rows are evicted.
+  /// at the end of an earlier prefill with this method. The result depends on how a prompt is
+  /// divided into prefills. If all prefills end at multiples of `unit` tokens, the division does
+  /// not change which rows are evicted.
   kGrid,
-  kTurn,      ///< at the ends of earlier turns, because the end of a prompt influences the state
-  kQuestion,  ///< like kTurn; in addition, the state of a text is valid for one question only
+  kTurn,  ///< at the ends of earlier turns, because the end of a prompt influences the state
+  /// Like kTurn; in addition, the state after a text can answer only the question with which it was
+  /// computed.
+  kQuestion,
 };
 
 struct ResumeRule {

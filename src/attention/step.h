@@ -257,7 +257,7 @@ class LayerStep {
   /// before the method's attend().
   AppendBatch* appends = nullptr;
   /// If set, an eviction after a generated token is added to this batch if it can run together with
-  /// those of other sequences. It runs after end_attend() of all of them.
+  /// those of other sequences. The batch runs after end_attend() of all sequences.
   EvictionBatch* evictions = nullptr;
   /// In a batch of sequences: the part of the batch's array of rotated queries that belongs to this
   /// step. If it is empty, the rotated queries are stored in the workspace.

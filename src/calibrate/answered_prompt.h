@@ -43,7 +43,8 @@ AnsweredPrompt ten_passkeys(const PromptRequest& request, int words);
 int64_t least_passkey_tokens(const PromptRequest& request, int words);
 
 /// Returns the prompt and the reply of a task of `longhaul eval`. Only the rows that predict the
-/// answers contribute to the loss, not those that predict the opening words.
+/// answers contribute to the loss, not those that predict the opening words of the reply
+/// (Sample::opening).
 AnsweredPrompt answered_task(const PromptRequest& request, const TaskInfo& task);
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// Selects samples for searches. Tasks and lengths are used in turn, and each use gives a different
-// sample.
+// Selects samples of the tasks of `longhaul eval` for the searches of `longhaul calibrate`. Tasks
+// and lengths are used in turn, and each use gives a different sample.
 
 #include <optional>
 #include <string>

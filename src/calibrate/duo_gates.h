@@ -60,8 +60,8 @@ class DuoTrainer final : public Calibration {
   const Gates& gates() const { return gates_; }
   /// Returns the best gates so far, which are used if training stops early. The steps are divided
   /// into groups, which have at least 10 steps and at least one step per task. The result is the
-  /// gates after the group with the lowest mean loss. Before the first group is complete, it is the
-  /// current gates.
+  /// gates after the group with the lowest mean loss. Before the first group is complete, the
+  /// current gates are returned.
   const Gates& best() const { return best_.empty() ? gates_ : best_; }
 
   void save(const std::filesystem::path& file) const override;

@@ -25,7 +25,8 @@ struct BenchResults {
   std::vector<MethodSpeeds> methods;
   std::string mix;                  ///< methods that the sequences of a batch use in turn (`--mix`)
   std::vector<BatchSpeed> batches;  ///< only with `--sessions`, which measures nothing else
-  size_t peak_bytes = 0;            ///< largest of all rows; measured before the machine
+  /// The largest of all measurements of methods; taken before the machine is measured.
+  size_t peak_bytes = 0;
   std::optional<MachinePeak> machine;  ///< empty with --no-machine
   bool cancelled = false;
 };

@@ -14,9 +14,9 @@ struct SandboxFlags {
   bool asked = false, unwanted = false;
 
   void add_to(CLI::App& app);
-  /// Drops the permissions that reading a model does not need (base/sandbox.h), except writing to
-  /// the folders `written`. With --sandbox, reports this unless `quiet`, and throws UserError if
-  /// the system offers no sandbox.
+  /// Drops all permissions except those for reading a model (base/sandbox.h) and for writing to the
+  /// folders `written`. With --sandbox, reports this unless `quiet`, and throws UserError if the
+  /// system offers no sandbox.
   void enter(const std::vector<std::filesystem::path>& written, bool quiet,
              const SandboxRights& rights = {}) const;
   /// Like enter(), for settings that may need more permissions: a method that writes a file given

@@ -51,7 +51,7 @@ std::optional<std::string> method_beyond_training(const Engine& engine,
                                                   const SessionOptions& options, int64_t tokens);
 
 /// Warns if rows in a context of `tokens` tokens see farther back than the trained context length.
-/// Names methods whose rows do not by default. Returns whether it warned.
+/// The warning names methods whose default options avoid this. Returns whether it warned.
 bool warn_beyond_training(const Engine& engine, const SessionOptions& options, int64_t tokens);
 
 }  // namespace longhaul

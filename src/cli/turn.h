@@ -20,7 +20,8 @@ struct TurnOptions {
   std::filesystem::path save;
 };
 
-/// Runs one turn. Cancelling is not an error; the result states how far it got.
+/// Runs one turn. If the user cancels the turn, this is not an error; the result describes the part
+/// that was completed.
 RunFacts run_turn(Session& session, const std::vector<int32_t>& prompt, int64_t instruction,
                   const TurnOptions& options, Interrupt& interrupt);
 

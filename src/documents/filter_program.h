@@ -10,7 +10,8 @@ namespace longhaul {
 struct FilterLimits {
   double seconds = 300;              ///< limit of elapsed time and of processor time
   size_t bytes = size_t{256} << 20;  ///< largest size of the output
-  size_t memory = size_t{2} << 30;   ///< largest size of its data and of its file
+  /// Limit of the program's memory for data, and of the size of a file that it writes.
+  size_t memory = size_t{2} << 30;
 };
 
 struct Filtered {

@@ -17,12 +17,12 @@ struct FoundSources {
   };
   std::vector<Passage> passages;  ///< passages for the whole reply
   std::vector<Sentence> sentences;
-  /// first_share is the first passage's share of the attention on the texts. least_share is the
-  /// smallest such share of a well-founded reply.
+  /// `first_share` is the share of the attention on the texts that the first passage has. A reply
+  /// is well founded if this share is at least `least_share`.
   double first_share = 0, least_share = 0;
   bool shown = false;  ///< whether the reply's tokens attended to any token of the texts
 
-  /// Returns whether the first passage supports the reply: it has at least the share least_share.
+  /// Returns whether the first passage supports the reply.
   bool rests() const { return !passages.empty() && first_share >= least_share; }
 };
 

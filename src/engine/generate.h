@@ -17,7 +17,7 @@ namespace longhaul {
 struct PromptReading {
   int64_t tokens = 0;     ///< tokens of the whole prompt
   int64_t reused = 0;     ///< prompt tokens that the session already contained
-  int64_t read = 0;       ///< other prompt tokens that were processed; all of them if `finished`
+  int64_t read = 0;       ///< number of prompt tokens that this prefill processed
   double seconds = 0;     ///< time of prefill; includes the logits of the next token if `finished`
   bool finished = false;  ///< false if prefill was cancelled
 

@@ -18,8 +18,8 @@ struct PrefillHooks {
   /// the number of tokens of the prompt. The tokens of the current step count in proportion to the
   /// layers that are finished.
   std::function<void(int64_t done, int64_t total)> progress;
-  /// Called at the same times with the tokens [begin, begin + count) of the current step, as
-  /// indexes in the prompt. `share` is the fraction of its layers that are finished.
+  /// Called whenever `progress` is called. Tokens [begin, begin + count) of the prompt are those of
+  /// the current step. `share` is the fraction of the layers that this step has finished.
   std::function<void(int64_t begin, int64_t count, double share)> pass_progress;
   const CancelFlag* cancel = nullptr;
   /// Receives the logits of every row, [rows, vocab]. `first` is the index of the first row in the
@@ -58,8 +58,8 @@ class Prefill {
   /// of the context is predicted to take more than 250 ms. If several devices share the model, it
   /// is never called. `yield` may compute other sequences in other runners, and must not throw.
   ///
-  /// If the prompt is cancelled, finished steps are kept. The current group of passes is undone, or
-  /// finished if the method cannot undo it. If a pass throws, the sequence is reset.
+  /// If the prompt is cancelled, finished steps are kept. The current group of passes is undone if
+  /// the method can do so, and is finished otherwise. If a pass throws, the sequence is reset.
   PrefillStep step(ModelRunner& runner, const std::function<void()>& yield = {});
 
   int64_t tokens() const;  ///< returns the number of tokens of the prompt

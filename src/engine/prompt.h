@@ -39,8 +39,8 @@ struct PromptParts {
 PromptTokens compose_prompt(const PromptParts& parts, const std::vector<std::string>& texts,
                             const Engine& engine);
 
-/// Returns the first tokens that prompts with these texts share for all questions
-/// (tokens_before_question()). Throws UserError if there are none.
+/// Returns the tokens with which all prompts about these texts begin, whatever the question is
+/// (tokens_before_question()).
 std::vector<int32_t> compose_before_question(const PromptParts& parts,
                                              const std::vector<std::string>& texts,
                                              const Engine& engine);

@@ -34,9 +34,9 @@ struct SessionOptions {
   int at_a_time = 1;  ///< number of equal sequences of this process that share the memory limit
 };
 
-/// Returns the number of rows of a prompt that are computed together, in one or several passes. It
-/// is `asked`, or if that is 0 the method's preference or the default. The default is larger on a
-/// GPU, where expanding quantized weights costs the same for any number of rows.
+/// Returns the number of rows of a prompt that are computed together, in one or several passes. If
+/// `asked` is 0, the result is the number that the method prefers, or else the default. The default
+/// is larger on a GPU, where expanding quantized weights costs the same for any number of rows.
 int chunk_of(int asked, const AttentionDriver& method, const Queue& queue = {});
 
 /// Bytes that a prompt will need. They are forecast before the prompt is processed.
@@ -63,8 +63,8 @@ struct SessionReport {
 /// Returns whether the file exists and begins like a file of Sequence::save().
 bool is_session_file(const std::filesystem::path& file);
 
-/// A session file that contains the first rows of another session file, which omits them
-/// (Sequence::save_after).
+/// A session file that holds the first rows of another session file. The other file omits these
+/// rows (Sequence::save_after).
 struct SessionParent {
   /// Number of tokens that the other file takes from this one; 0: there is no parent.
   int64_t tokens = 0;
@@ -123,8 +123,8 @@ class Sequence {
   /// Throws UserError if `tokens` more tokens and a reply of up to `reply` tokens do not fit in the
   /// context (SessionOptions::context) or the memory limit.
   void check_room(int64_t tokens, int64_t reply) const;
-  /// Returns whether both fit in the memory limit together with `others` bytes that the process
-  /// uses elsewhere.
+  /// Returns whether `tokens` more tokens and a reply of up to `reply` tokens fit in the memory
+  /// limit, while the process uses `others` bytes for other purposes.
   bool has_room(int64_t tokens, int64_t reply, size_t others) const;
 
   /// Returns the bytes that the process may use. It is SessionOptions::memory_limit, or else the

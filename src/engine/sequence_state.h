@@ -144,7 +144,8 @@ struct Sequence::State {
   int64_t taken_pairs = 0;
   double taken_seconds = 0;
   MemoryForecast forecast_of_prompt;  ///< forecast for the last prompt
-  // Only rank 0 has these, and only if several devices share the model.
+  // The states of the other ranks and one thread per rank. Only rank 0 has them, and only if
+  // several devices share the model.
   std::vector<std::unique_ptr<State>> peers;
   std::shared_ptr<WorkerGroup> workers;
 };

@@ -24,9 +24,9 @@ struct ObservedHead {
 /// second half of the model.
 std::vector<ObservedHead> heads_to_watch(const ModelShape& shape);
 
-/// Returns the smallest share of the attention on the texts that the first passage of a
-/// well-founded reply has. It is option rests_at of the model's profile "sources", which `eval
-/// --sources --save-sources` writes, or else a default.
+/// Returns a threshold: a reply is well founded if its first passage has at least this share of the
+/// attention on the texts. The threshold is the option rests_at of the model's profile "sources",
+/// which `eval --sources --save-sources` writes, or else a default.
 double least_share_of_first_passage(const ModelShape& shape);
 
 /// A token of the prompt, and its share of the attention when a reply token was computed.

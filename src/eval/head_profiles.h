@@ -32,13 +32,12 @@ nlohmann::ordered_json ltri_options(std::span<const RetrievalHead> best_first);
 
 /// Returns gates for duo. The gate of a KV head is the highest score of its query heads, at most 1.
 /// Most heads copy nothing, so their gates would all be 0. To order these heads, 0.001 times a
-/// second value is added to the gate. The second value is the frequency with which a query head
-/// attends to keys that a streaming head would have evicted. It is the highest frequency of the
-/// query heads.
+/// second value is added to the gate. This value is the highest frequency with which one of the
+/// query heads attends to keys that a streaming head would have evicted.
 HeadGates duo_gates(const FoundHeads& found, std::span<const int> kv_heads);
 
-/// Returns the number of heads that are full heads at this sparsity only because of their position:
-/// a streaming head has the same gate.
+/// Returns the number of heads that are full heads at this sparsity only because of their position,
+/// although a streaming head has the same gate.
 int chosen_by_place(const HeadGates& gates, double sparsity);
 
 }  // namespace longhaul

@@ -119,7 +119,7 @@ bool has_begun(const std::filesystem::path& folder);
 nlohmann::ordered_json continued_run(const std::filesystem::path& folder,
                                      const nlohmann::ordered_json& run);
 
-/// Returns the builds of the program that the folder's run.json names. Returns an empty text if the
+/// Returns the builds of the program that the folder's run.json names. The result is empty if the
 /// build of `run` is one of them or is unknown.
 std::string other_builds(const std::filesystem::path& folder, const nlohmann::ordered_json& run);
 

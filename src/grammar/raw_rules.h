@@ -36,7 +36,8 @@ struct RawRules {
 /// called. Long repeats become rules of their own.
 RawRules emit_rules(Syntax& syntax, RuleNumber root);
 
-/// States from which a rule can end: `states` after any bytes, and rules that can end.
+/// The rules that can end, and the states from which their rule can end. If `by_bytes` is true,
+/// bytes may be matched before the end; otherwise only the empty text counts.
 struct Ends {
   std::vector<bool> states, rules;
 };

@@ -1,8 +1,8 @@
 #pragma once
-// Makes the automaton deterministic, one state at a time and only where texts lead. A table state
-// is a set of items. An item is a state of the automaton, together with the calls that are open
-// above a common base. The calls below the base are stored by the user of a table state. One table
-// state can therefore be used at every depth.
+// Makes the automaton deterministic, one state at a time and only for states that texts reach. A
+// table state is a set of items. An item is a state of the automaton, together with the calls that
+// are open above a common base. The calls below the base are not part of the table state; its user
+// stores them. The same table state can therefore be used at every depth of calls.
 
 #include <cstdint>
 #include <memory>

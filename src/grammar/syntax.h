@@ -29,7 +29,8 @@ enum class NodeKind : uint8_t {
 
 struct Node {
   NodeKind kind = NodeKind::kEmpty;
-  /// Byte range, counts (high may be kUnlimited), or the called rule (low).
+  /// For kBytes: the range of bytes. For kRepeat: the smallest and largest count (high may be
+  /// kUnlimited). For kCall: low is the called rule.
   int64_t low = 0, high = 0;
   uint32_t first = 0, count = 0;  ///< range of its children
   std::string text = {};

@@ -12,14 +12,15 @@
 
 namespace longhaul::grammar {
 
-/// A place in a text: a table state, and the number of calls that are open below it.
+/// A position in a text: a table state, and the number of open calls below its base.
 struct Place {
   uint32_t state;
   size_t depth;
 };
 
-/// As long as the state may end, adds the continuations of its caller. The innermost call is the
-/// last element of `stack`.
+/// Returns the position after all returns that are possible: as long as the base may end, the state
+/// is combined with the continuations of its caller. The innermost call is the last element of
+/// `stack`.
 inline Place resolved(StateTables& tables, Place place, std::span<const uint32_t> stack) {
   while (place.depth > 0 && tables.pops(place.state)) {
     --place.depth;

@@ -42,7 +42,7 @@ class TokenTrie {
   static constexpr size_t kMostPlain = 32;
   const TokenMask& plain_mask(size_t characters) const { return plain_masks_[characters]; }
 
-  /// Returns further tokens with the same text as `token`, which must be the lowest of them.
+  /// Returns further tokens with the same text as `token`, whose id must be the lowest of them.
   std::span<const int32_t> equal_tokens(int32_t token) const;
 
   size_t tokens() const { return texts_.size(); }

@@ -72,7 +72,7 @@ struct ForwardOptions {
   /// Called between two layers with the number of finished layers. If it returns false, the forward
   /// pass stops.
   std::function<bool(int layers)> go_on;
-  /// If it is active, its function is called between the matrix multiplications of a layer, and
+  /// If `inside` is active, `yield` is called between the matrix multiplications of a layer, and
   /// between the KV heads of its attention.
   const InsideLayer* inside = nullptr;
   /// If true, only the hidden state of each sequence's last row is returned. In the last layer, the

@@ -34,7 +34,7 @@ struct Family {
   LayerNorms gguf_norms = {"blk.{}.attn_norm", nullptr, "blk.{}.ffn_norm", nullptr};
   LayerNorms hf_norms = {"model.layers.{}.input_layernorm", nullptr,
                          "model.layers.{}.post_attention_layernorm", nullptr};
-  /// Reason why Hugging Face folders of the family cannot be read; null: they can.
+  /// Reason why Hugging Face folders of the family cannot be read; null: they can be read.
   const char* hf_refusal = nullptr;
   const char* hf_usual = "{}";  ///< JSON object: default values of keys that config.json may omit
   QkNorm qk_norm = QkNorm::kNone;
@@ -117,7 +117,7 @@ struct Family {
   /// of it. Converters copy it from config.json in this form.
   bool whole_attn_factor = false;
   /// The RoPE base of layers with a window, which have no scaling. If it is 0, these layers rotate
-  /// like the others, or with window_unscaled by the base of the others without scaling.
+  /// like the others. With window_unscaled, they use the base of the others, but no scaling.
   double window_rope_base = 0;
   bool window_unscaled = false;
   /// Whether config.json may contain this base as rope_local_base_freq.
@@ -131,7 +131,8 @@ struct Family {
 const Family* find_family(CheckpointFormat format, std::string_view name);
 /// Returns the names of all supported families, for messages.
 std::string family_names(CheckpointFormat format);
-/// Returns whether both names can stand for the same family, in either kind of file.
+/// Returns whether both names can belong to the same family. Each of them may come from a GGUF file
+/// or from a Hugging Face folder.
 bool same_family(std::string_view one, std::string_view other);
 
 }  // namespace longhaul

@@ -26,8 +26,8 @@ class LatentLayer {
   static size_t row_bytes(const ModelConfig& c);
 
  private:
-  /// Multiplies the elements of each head by rows of a matrix that belong to the head. Adjacent
-  /// rows of x and y are `heads` times as far apart as adjacent heads.
+  /// Multiplies the elements of each head by rows of a matrix that belong to the head. In x and y,
+  /// the distance between adjacent rows is `heads` times that between adjacent heads.
   struct OfHeads {
     const float* x;
     /// Distance between heads in floats, and number of floats that are read per head.

@@ -29,7 +29,8 @@ class MergedModel {
   /// blocks of the type.
   MergedModel(const Checkpoint& checkpoint, std::span<const WeightedLora> adapters,
               std::optional<DType> type);
-  MergedModel(const MergedModel&) = delete;  // members point to each other
+  // Not copied or moved, because members point to each other.
+  MergedModel(const MergedModel&) = delete;
   MergedModel& operator=(const MergedModel&) = delete;
 
   size_t bytes() const { return bytes_; }  ///< returns the size of the file

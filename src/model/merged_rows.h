@@ -18,8 +18,8 @@ class MergedRows {
   /// `type`. `file` is the name of the file for messages.
   MergedRows(const TensorView& matrix, DType type, std::string file);
 
-  /// Adds an adapter to the rows from `begin` on. The adapter's matrix B has as many rows as are
-  /// changed.
+  /// Adds an adapter to the rows from `begin` on. As many rows are changed as the adapter's matrix
+  /// B has.
   void add(int64_t begin, const LowRank& adapter);
 
   /// Replaces the rows from `begin` on by `rows`.

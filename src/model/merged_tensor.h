@@ -28,7 +28,8 @@ struct AdaptedRows {
 
 /// Returns all rows of a model that adapters change. If the output matrix and the embedding are the
 /// same tensor, changes of the output matrix are not included, because it cannot change alone.
-/// Throws UserError that names the checkpoint if an adapter replaces one of the two.
+/// Throws UserError that names the checkpoint if an adapter replaces only one of these two
+/// matrices.
 std::vector<AdaptedRows> adapted_rows(const Checkpoint& checkpoint, const Model& model);
 
 /// A tensor of the file to write.

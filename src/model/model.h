@@ -21,7 +21,7 @@ class Checkpoint;
 struct LayerWeights {
   /// [hidden], for the inputs of attention and of the feed-forward part.
   std::vector<float> attention_norm, ffn_norm;
-  /// [hidden], for the outputs of these two.
+  /// [hidden], for the outputs of attention and of the feed-forward part.
   std::vector<float> attention_after_norm, ffn_after_norm;
   /// q is [heads * head_dim, hidden], and k and v have the rows of the KV heads. If attention has
   /// an output gate, q has twice the rows: for each head its query, followed by its gate. A layer

@@ -23,7 +23,7 @@ struct RopeSpec {
   double beta_fast = 32.0;        ///< yarn
   double beta_slow = 1.0;         ///< yarn
   bool whole_pairs = true;        ///< yarn: the ramp begins and ends at whole pairs of dimensions
-  double attention_factor = 0.0;  ///< yarn, longrope; 0: the default of the rule
+  double attention_factor = 0.0;  ///< for yarn and longrope; 0: the default of this kind of scaling
   /// Additional factor of cos and sin for every kind of scaling (GGUF's attn_factor).
   double attention_multiplier = 1.0;
   std::vector<float> divisors;  ///< [rotary_dim / 2] from a file (GGUF's rope_freqs); may be empty

@@ -21,8 +21,8 @@ std::vector<NamedChart> heat_maps(const Results& results, size_t variant);
 
 /// Returns charts for one length. The first shows quality against the time to the first token. If
 /// dense attention has results, the second shows quality against the share of dense attention's KV
-/// bytes that a method saves, as in kvpress's leaderboard. In it, the settings of one method are
-/// connected.
+/// bytes that a method saves, as in kvpress's leaderboard. In the second chart, the settings of one
+/// method are connected.
 std::vector<NamedChart> cost_frontiers(const Results& results, int64_t length);
 
 /// Returns charts of the time to the first token, the decode speed and the KV bytes by length. The

@@ -54,7 +54,7 @@ class KeptReply {
   const int64_t started_at_;
   mutable std::mutex mutex_;
   std::string bytes_;   ///< the most recent bytes
-  size_t dropped_ = 0;  ///< number of bytes before them
+  size_t dropped_ = 0;  ///< number of earlier bytes, which are no longer in bytes_
   bool done_ = false;
   double ended_ = 0;
   int64_t completed_at_ = 0;
@@ -65,7 +65,7 @@ class KeptReply {
 class ReplyStreams {
  public:
   struct Limits {
-    size_t bytes = 1 << 20;  ///< number of bytes of a reply that are kept: the last ones
+    size_t bytes = 1 << 20;  ///< largest size of the part of a reply that is kept, which is its end
     double seconds = 300;    ///< time for which a complete reply is kept
     size_t complete = 64;    ///< largest number of complete replies
     size_t name = 200;       ///< largest length of an id

@@ -39,7 +39,7 @@ class FullAttention final : public AttentionRule {
 
 class GatedAttention final : public AttentionRule {
  public:
-  /// The rows from which full attention is computed.
+  /// Selects the text from which full attention is computed.
   enum class Full : uint8_t {
     kOfStream,  ///< from the rows of the text with gates (formula of the paper)
     kOfModel    ///< from the rows of the text without gates (code of the authors)

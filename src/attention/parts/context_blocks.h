@@ -76,8 +76,8 @@ class ContextBlocks {
 
   // Functions for all rows of a batch (`all`), which do not depend on the selection of blocks:
   /// Prepares the windows of the rows. Call it before all other functions of the layer. If the
-  /// batch has several steps, it also computes their attention to the windows, because one large
-  /// call uses a device better than a call per step.
+  /// batch has several steps, this function also computes the attention of all of them to the
+  /// windows, because one large call uses a device better than a call per step.
   void begin_layer(LayerStep& all);
   /// Computes the attention to the windows, unless begin_layer() has done it. The result can be
   /// used to select blocks.

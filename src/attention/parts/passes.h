@@ -29,10 +29,10 @@ std::vector<Pass> passes_with_last(const PromptFacts& prompt, int64_t lead, int6
 /// them, if each pass begins where the previous one ended.
 void mark_taken_back(std::span<Pass> passes);
 
-/// Returns how many of the next passes are computed together. It is the largest number, at least 1,
-/// for which they have at most `chunk` rows. Discarding passes at the end are left for the next
-/// group, so that they are computed together with the pass that they precede. The reason is that a
-/// prompt is not cancelled within a group.
+/// Returns how many of the next passes are computed together: as many as have at most `chunk` rows
+/// in total, but at least one. Discarding passes at the end are left for the next group, so that
+/// they are computed together with the pass that they precede. The reason is that a prompt is not
+/// cancelled within a group.
 size_t passes_together(std::span<const Pass> next, int64_t chunk);
 
 /// Returns passes that end at multiples of `tile` tokens of the context. If the chunk is smaller

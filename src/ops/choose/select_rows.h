@@ -23,9 +23,9 @@ struct RowSelection {
 };
 
 /// Returns the rows to keep in ascending order. `scores` has one score per row of the list. If
-/// there are at most `count` rows, all are kept. If scores are equal, the lower row is kept. NaN
-/// counts as minus infinity. The scores of the protected ends are ignored. The result is stored in
-/// `selection`.
+/// there are at most `count` rows, all are kept. If two rows have equal scores, the row with the
+/// lower number is kept. NaN counts as minus infinity. The scores of the protected ends are
+/// ignored. The result is stored in `selection`.
 RowList select_rows(Queue& queue, View<const float> scores, const RowsToKeep& keep,
                     RowSelection& selection);
 

@@ -50,8 +50,8 @@ LH_PHASES void find_equal(const Block& block, SelectShared& s, int64_t n, uint32
   }
 }
 
-/// Returns the threshold that keeps the best k of n keys. If keys are equal, the lower rows are
-/// kept.
+/// Returns the threshold that keeps the best k of n keys. Among rows with equal keys, those with
+/// the lowest numbers are kept.
 template <class Block, class KeyOf>
 LH_PHASES KeyThreshold find_threshold(const Block& block, SelectShared& s, int64_t n, int64_t k,
                                       KeyOf&& key_of) {

@@ -65,8 +65,8 @@ struct DeltaStep {
   float* after;
 };
 
-/// Computes single rows of different sequences. The sizes must be fast. `early` states that the
-/// states were complete before the kernel that precedes this call.
+/// Computes single rows of different sequences. The sizes must be fast. If `early` is true, the
+/// kernel that precedes this call does not write the states, so they can be read before it ends.
 void delta_steps(Stream stream, const DeltaSizes& sizes, const DeltaAddresses& at,
                  std::span<const DeltaStep> steps, bool early);
 

@@ -1,7 +1,7 @@
 #pragma once
 // Keeps the keys with the highest scores for the query rows of a kernel. In the fragments of
-// mma.sync, each lane holds scores of two rows. If two keys have equal scores, the lower key is
-// better.
+// mma.sync, each lane holds scores of two rows. If two keys have equal scores, the one with the
+// lower number is better.
 
 #include <cstdint>
 

@@ -16,7 +16,7 @@ static inline bool any_above(Vec v, float limit) {
 }
 
 /// Lists of the best keys, [(row, head) rows, k], best first. Keys are offered in ascending order,
-/// so the lower of two keys with equal scores is kept.
+/// so of two keys with equal scores the one with the lower number is kept.
 struct BestKeys {
   const TopKeysUnit& unit;
 

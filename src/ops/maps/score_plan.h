@@ -71,9 +71,9 @@ struct QueryRows {
 /// and rows must have a multiple of 16 elements. All types are supported.
 bool can_read(const PagedRows& rows);
 
-/// Converts a segment to a record. All addresses are device addresses, except an index in host
-/// memory. Returns false if the kernels do not support the segment (unknown length, or positions
-/// beyond 2^29).
+/// Converts a segment to a record. All addresses are device addresses, except that the segment's
+/// index may be in host memory. Returns false if the kernels do not support the segment (unknown
+/// length, or positions beyond 2^29).
 bool write_segment(const KeySegment& segment, SegmentRecord& record);
 
 inline int log2_of(int x) {

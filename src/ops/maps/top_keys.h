@@ -45,10 +45,10 @@ struct TopKeysCall {
   View<float> scores;  ///< [rows, heads, k] scores of `keys`; may be empty
 };
 
-/// Runs the tasks. If two keys have equal scores, the lower key is better. No two tasks may contain
-/// the same (row, head). If a task has at most 8 (row, head) pairs, its keys are read once without
-/// packing. Otherwise they are packed into tiles and multiplied. Sums are f32. With
-/// AttendCompute::kBest, queries are rounded to bf16 if the CPU supports bf16 products.
+/// Runs the tasks. If two keys have equal scores, the one with the lower number is better. No two
+/// tasks may contain the same (row, head). If a task has at most 8 (row, head) pairs, its keys are
+/// read once without packing. Otherwise they are packed into tiles and multiplied. Sums are f32.
+/// With AttendCompute::kBest, queries are rounded to bf16 if the CPU supports bf16 products.
 void top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks);
 inline const DeviceOperation<bool(const TopKeysCall&, std::span<const TopKeysTask>)> kTopKeys;
 

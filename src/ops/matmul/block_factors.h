@@ -17,8 +17,9 @@ template <class Type>
 }
 
 /// Returns the first four bytes of four blocks from `first` on. Plain loads are faster than a
-/// gather, especially if the CPU's gather is microcoded. The values are inserted one by one. From a
-/// list of values, the compiler would emit narrow stores and a wide load, which stalls.
+/// gather, especially if the CPU's gather is microcoded. The values are inserted one by one. If
+/// they were given as one initialiser list, the compiler would emit narrow stores and a wide load,
+/// which stalls.
 template <class Type>
 [[gnu::always_inline]] inline __m128i four_heads(const uint8_t* p, int first, int blocks) {
   __m128i heads = _mm_cvtsi32_si128(block_head<Type>(p, first, blocks));
@@ -28,7 +29,8 @@ template <class Type>
 }
 
 /// Returns the factors of up to 8 blocks of MXFP4 (see MXFP4::half_of_power). Blocks past the last
-/// one are not read. Their entries have arbitrary values, because the activations are zero there.
+/// one are not read. The factors of these blocks may have any value, because their activations are
+/// zero.
 inline __m256 mxfp4_factors(const uint8_t* p, int blocks) {
   uint64_t exponents = 0;
   for (int b = 0; b < blocks; ++b) exponents |= uint64_t{p[b * MXFP4::kBytes]} << (8 * b);

@@ -36,7 +36,7 @@ inline Int8Rows int8_rows_in(void* memory, int64_t rows, int64_t cols) {
 
 /// Decode rows in both forms that products read: bf16 for plain types, and int8 for block types.
 struct ProductRows {
-  uint16_t* bf16 = nullptr;  ///< [rows, 16 int8.groups] packed
+  uint16_t* bf16 = nullptr;  ///< [rows, 16 * int8.groups], packed
   Int8Rows int8;
 };
 

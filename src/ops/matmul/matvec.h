@@ -27,9 +27,9 @@ struct alignas(64) ActivationGroup {
   int32_t start[16];  ///< -128 * (sum of the run's 16 q), for weights that are u - 128
 };
 
-/// The largest integer factor of 32 activations. A dot product of 4 elements is within 32 * 127 * 4
-/// for any type, and the factor of a weight is within 128. The sum of eight dot products, each
-/// multiplied by both factors, is therefore less than 2^31.
+/// The largest integer factor of 32 activations. For any type, the magnitude of a dot product of 4
+/// elements is at most 32 * 127 * 4, and that of a weight's factor is at most 128. The sum of eight
+/// dot products, each multiplied by both factors, is therefore less than 2^31.
 inline constexpr int kMostFactor = 127;
 
 /// 256 activations in int8 for the K types, whose factors are integers. AVX-512 multiplies the

@@ -56,8 +56,8 @@ inline __m512i two_bits(const uint8_t* qs, int j) {
   return _mm512_and_si512(v, _mm512_set1_epi8(3));
 }
 
-/// Base of types with a factor for each 16 values. The constant of such a group is its factor times
-/// -kOffset. `Registers` is the derived class.
+/// Base of types with a factor for each 16 values. The constant of such 16 values is their factor
+/// times -kOffset. `Registers` is the derived class.
 template <class Type, class Registers>
 struct WithOffset : Type {
   static void scales(const uint8_t* p, int, __m512& d, __m512& m) {

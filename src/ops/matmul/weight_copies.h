@@ -17,8 +17,8 @@ class WeightCopies {
   /// as the expansions of this many passes, and the copy saves this time in as many further passes.
   /// In the worst case, a prompt waits twice as long for its weights as without copies.
   static constexpr int kPassesBefore = 16;
-  /// Number of passes before a copy in 8-bit floats is made. It needs half the memory and saves
-  /// twice the work.
+  /// Number of passes before a copy in 8-bit floats is made. Such a copy needs half the memory and
+  /// saves twice the work.
   static constexpr int kFp8PassesBefore = 4;
   /// Memory in bytes that must remain free when copies are made.
   static constexpr size_t kLeftFree = size_t{6} << 30;

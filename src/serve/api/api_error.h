@@ -45,8 +45,8 @@ enum class ErrorForm : uint8_t {
 };
 ErrorForm error_form_of(std::string_view path);
 
-/// Returns the response with its error in the form of another API. Responses that are not errors in
-/// the form kOpenAi are returned unchanged.
+/// Returns the response with its error in the form of another API. A response without an error, or
+/// with an error in a form other than kOpenAi, is returned unchanged.
 http::HttpResponse in_error_form(http::HttpResponse response, ErrorForm form);
 
 /// Returns the name of the member that holds the prompt in requests to this path. The result is

@@ -22,8 +22,8 @@ std::optional<grammar::Constraint> constraint_of_format(const ServedModel& model
                                                         const std::string& name);
 
 /// Returns the constraint of the reply, or nothing if the reply is free. Throws ApiError that names
-/// the member if a form is malformed, has keywords that are not supported, or if there are several
-/// forms.
+/// the member if a constraint is malformed or has keywords that are not supported, or if there are
+/// several constraints.
 std::optional<grammar::Constraint> read_reply_form(const ServedModel& model,
                                                    const FieldReader& fields);
 

@@ -31,7 +31,7 @@ struct TurnForm {
   OfferedTools tools;
   /// Text after the template's prompt; the parser of the reply reads it first.
   std::string prompt_end;
-  bool one_call = false;  ///< the reply ends after its first call
+  bool one_call = false;  ///< the reply ends after its first tool call
 };
 
 struct ResponsesRequest;
@@ -53,7 +53,7 @@ struct GenerationRequest {
   TurnForm form;                                      ///< only for chat APIs
   std::string note;                                   ///< a line for the log
   std::shared_ptr<const ResponsesRequest> responses;  ///< only for kResponses
-  /// Reason why a request of Ollama gets no reply; null: it gets one.
+  /// For Ollama's API: the reason why a request needs no reply; null: a reply is generated.
   const char* ends_at_once = nullptr;
   std::vector<QuestionDocument> documents;     ///< documents that the request names, in order
   std::shared_ptr<const Citations> citations;  ///< null: the reply cites no documents

@@ -13,7 +13,7 @@ enum class MissReason : uint8_t {
   kFirst,     ///< this API key has not sent such a prompt before
   kText,      ///< the text differs from earlier prompts
   kTools,     ///< the definitions of tools differ from earlier prompts
-  kMethod,    ///< the method cannot resume at a later place
+  kMethod,    ///< the method cannot resume at a later position
   kEvicted,   ///< the snapshot has been evicted
   kSettings,  ///< the earlier prompt was prefilled with another attention method
   kOff,       ///< the request forbids reuse

@@ -1,6 +1,6 @@
 #pragma once
-// Determines where the prefill of a prompt is divided. The prefix cache takes its snapshots at
-// these places.
+// Determines the lengths at which the prefill of a prompt is divided. The prefix cache takes
+// snapshots at these lengths.
 
 #include <cstdint>
 #include <span>
@@ -10,11 +10,12 @@
 
 namespace longhaul::serve {
 
-/// Least number of rows that are prefilled after a resume point. Fewer than 9 rows are not computed
-/// by tiles, as the rows of a full prefill are. With this many rows, a reply is bitwise equal to
-/// one without a cache.
+/// Least number of rows that are prefilled after a resume point. Fewer than 9 rows would be
+/// multiplied by other kernels than the rows of a full prefill. With at least this many rows, a
+/// reply is bitwise equal to one without a cache.
 inline constexpr int64_t kLeastPrefill = 16;
-/// Distance between snapshots for methods that can resume only on a grid.
+/// Number of tokens between two snapshots for methods that can resume only where one of their own
+/// prefills ended (ResumeGroup::kGrid).
 inline constexpr int64_t kGridTokens = 8192;
 
 struct CutFacts {
@@ -28,7 +29,8 @@ struct CutFacts {
 /// end of the prompt. They depend only on the request, never on the contents of the cache.
 std::vector<int64_t> cut_points(const ResumeRule& rule, const CutFacts& facts);
 
-/// Returns the grid for a method. It is `grid`, rounded to a multiple of the rule's unit.
+/// Returns the number of tokens between two snapshots of a method: `grid`, rounded up to a multiple
+/// of the rule's unit.
 int64_t grid_of(const ResumeRule& rule, int64_t grid);
 
 }  // namespace longhaul::serve

@@ -34,7 +34,8 @@ class DiskStore {
   /// Returns the files of the manifest with their tokens. Damaged files have been renamed to .bad.
   const std::map<std::string, StoredFile>& files() const { return files_; }
 
-  /// Writes a clone to a file. poll() calls `done` with an error, or with an empty text on success.
+  /// Writes a clone to a file. poll() calls `done` with an error, or with an empty string on
+  /// success.
   using Done = std::function<void(const std::string& error)>;
   void write(StoredFile file, std::unique_ptr<ServedSequence> clone, Done done);
   /// Loads a file, after the files that hold its first rows. poll() calls `done`. If a file is

@@ -10,7 +10,7 @@
 
 namespace longhaul::serve {
 
-/// A session file and its place in the prefix cache.
+/// A session file and its position in the prefix cache.
 struct StoredFile {
   std::string name;  ///< file name without folder
   TreeKey key;

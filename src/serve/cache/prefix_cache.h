@@ -33,7 +33,7 @@ struct Resume {
   /// The snapshot was computed with dense attention, but the prompt uses another method.
   bool dense = false;
   /// The length at which the prompt diverges from cached prompts. A snapshot should be taken there.
-  /// 0: there is no such place.
+  /// 0: there is no such length.
   int64_t branch = 0;
 };
 

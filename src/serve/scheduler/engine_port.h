@@ -40,8 +40,9 @@ class ServedSequence {
   virtual void truncate(int64_t length) = 0;
   virtual void drop_logits() = 0;
   /// Initialises an empty sequence from `dense`, which has processed at least the first `most`
-  /// tokens of `prompt` with dense attention. The sequences then share those of these tokens for
-  /// which this sequence's method would compute the same keys and values. Returns their number.
+  /// tokens of `prompt` with dense attention. The two sequences then share the longest prefix for
+  /// which this sequence's method would compute the same keys and values. Returns the number of its
+  /// tokens.
   virtual int64_t begin_with(const ServedSequence& dense, std::span<const int32_t> prompt,
                              int64_t instruction, int64_t most) = 0;
   /// Writes a session file (Sequence::save_after). Throws UserError. It may be called on any thread

@@ -40,7 +40,8 @@ struct ReplyOptions {
   std::map<int32_t, float> logit_bias;
   /// Subtracted from the logit of every token that occurs in the reply.
   float presence_penalty = 0;
-  float frequency_penalty = 0;  ///< subtracted once more for each occurrence in the reply
+  /// Subtracted from a token's logit once for each of its occurrences in the reply.
+  float frequency_penalty = 0;
   bool ignore_eos = false;
   bool control_texts = false;  ///< the text of the reply includes the texts of control tokens
   bool starts_text = true;     ///< false: the reply continues a text
@@ -169,8 +170,8 @@ struct Job {
   std::string pin;  ///< the snapshot after the prompt is never evicted, until Scheduler::unpin() of
                     ///< this name; empty: it may be evicted
   /// If set, the pinned snapshot is also written to disk, where it stays until it is unpinned.
-  /// Called on the engine's thread with an empty text, or with the reason why the snapshot was not
-  /// written.
+  /// Called on the engine's thread with an empty string, or with the reason why the snapshot was
+  /// not written.
   std::function<void(const std::string& error)> saved;
   std::vector<std::shared_ptr<PrefillGate>> gates;  ///< the job waits until all of them are open
   bool reuse = true;         ///< the job may resume from a snapshot of the prefix cache

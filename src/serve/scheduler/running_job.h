@@ -29,7 +29,7 @@ struct RunningJob {
   /// prefills it separately.
   int prefilled_choices = 0;
 
-  // State of its use of the prefix cache (caching.cc).
+  // How the job uses the prefix cache (caching.cc).
   bool uses_cache = false;
   bool memory_only = false;  ///< there was no memory to load a snapshot from disk
   ResumeRule rule;
@@ -38,7 +38,7 @@ struct RunningJob {
   size_t shared_bytes = 0;    ///< bytes of its sequence that are pages of resume.snapshot
   std::vector<int64_t> cuts;  ///< lengths at which the prefill will still be divided
   std::vector<Leg> legs;      ///< how its sequence was computed
-  bool dense_stage = false;   ///< its sequence is currently one of dense attention
+  bool dense_stage = false;   ///< the method of its sequence is currently dense attention
   bool cold = true;           ///< it has been computed in the same way as without a cache
   double seconds_reused = 0;  ///< computing time of the reused tokens
 

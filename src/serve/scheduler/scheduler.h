@@ -38,7 +38,8 @@ struct SchedulerOptions {
   bool share_cache = false;  ///< all API keys share one prefix cache
   bool exact_cache = false;  ///< resume only if the reply is bitwise equal to one without a cache
   double sleep_after = 0;    ///< idle seconds after which memory is freed; 0: never
-  /// Distance of snapshots for methods that resume only on a grid.
+  /// Number of tokens between two snapshots for methods that can resume only where one of their own
+  /// prefills ended (ResumeGroup::kGrid).
   int64_t cache_grid = kGridTokens;
   struct KeyLimits {
     int running = 0, queued = 0;  ///< limits per API key; 0: no limit
@@ -58,8 +59,7 @@ class Scheduler {
   std::optional<JobError> submit(std::shared_ptr<Job> job);
 
   /// Permits the eviction of the snapshot that a job pinned under this name. If the snapshot was
-  /// saved under this name, its file is removed, and so are the files of everything that continues
-  /// it.
+  /// saved under this name, its file and the files of all snapshots that continue it are removed.
   void unpin(const std::string& name);
   /// Returns the pinned snapshots that earlier processes have saved, with the sizes of their files.
   /// open_disk() sets them.
@@ -88,7 +88,8 @@ class Scheduler {
   void open_disk(DiskOptions options);
 
   // Functions for named sessions of an API key. Call them only in commands of post(). If a client
-  // named a conversation, its most recent sequence is the session of this name.
+  // has given a name to a conversation, the most recent sequence of this conversation is also a
+  // session with this name.
   using SessionDone = std::function<void(const SessionAnswer&)>;
   std::vector<SessionInfo> sessions(const std::string& key);
   bool has_session(const std::string& key, const std::string& name) {
@@ -188,16 +189,17 @@ class Scheduler {
   PrefixCache cache_;
   PromptHistory history_;
   std::map<std::pair<std::string, std::string>, std::weak_ptr<Snapshot>> sessions_;
-  std::map<std::string, std::weak_ptr<Snapshot>> latest_;  ///< by API key: its most recent sequence
+  /// The most recent sequence of each API key.
+  std::map<std::string, std::weak_ptr<Snapshot>> latest_;
   size_t loading_bytes_ = 0;
   double last_work_ = 0;
-  /// By Job::pin; the scheduler holds a lease of each.
+  /// Pinned snapshots, by Job::pin. The scheduler holds a lease of each.
   std::map<std::string, std::shared_ptr<Snapshot>> pins_;
   struct UnsavedPin {
     std::shared_ptr<Snapshot> snapshot;
     std::function<void(const std::string& error)> saved;
   };
-  /// By Job::pin: snapshots that must still be written to disk.
+  /// Pinned snapshots that have not been written to disk yet, by Job::pin.
   std::map<std::string, UnsavedPin> unsaved_;
   std::map<std::string, size_t> stored_pins_;
   Jobs jobs_;  ///< in the order of their arrival

@@ -15,10 +15,12 @@ enum class PatternKind : uint8_t { kAShape, kVerticalSlash, kBlocks };
 
 struct HeadPattern {
   PatternKind kind = PatternKind::kVerticalSlash;
-  /// Number of columns; kAShape: number of sinks; kBlocks: key blocks per row block.
+  /// For kVerticalSlash: number of columns. For kAShape: number of sinks, the first keys that all
+  /// rows see. For kBlocks: number of key blocks that each block of rows sees.
   int64_t vertical = 1000;
-  int64_t slash = 6096;  ///< number of diagonals; kAShape: size of the window
-  double score = 0;      ///< share of the attention that the pattern captured in the search
+  /// For kVerticalSlash: number of diagonals; for kAShape: size of the window.
+  int64_t slash = 6096;
+  double score = 0;  ///< share of the attention that the pattern captured in the search
 
   static constexpr int64_t kMost = 1 << 24;
   bool in_range() const {

@@ -10,8 +10,8 @@ namespace longhaul {
 struct ReattentionRegions {
   int64_t global = 32;   ///< number of first tokens
   int64_t local = 4096;  ///< number of last tokens
-  /// True: the middle region is rounded up to whole tiles, and the local region is smaller (as in
-  /// the published code).
+  /// If true, the middle region is rounded up to whole tiles, and the local region becomes smaller
+  /// by the same number of tokens, as in the published code.
   bool whole_tiles = true;
 
   static constexpr int64_t kTile = 128;

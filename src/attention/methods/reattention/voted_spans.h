@@ -47,7 +47,7 @@ class VotedSpans {
 
   std::vector<TopKeysTask> tasks_;
   Array<int32_t> votes_;  ///< [rows, heads, k] key numbers below the election's `count`
-  /// With several devices, for each election: [ranks, its rows, heads, k].
+  /// With several devices, for each election: [ranks, rows of the election, heads, k].
   Array<int32_t> all_votes_;
   std::vector<Memory> memory_;  ///< per election
   std::vector<Vote> counted_;

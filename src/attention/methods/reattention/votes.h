@@ -29,8 +29,8 @@ struct Vote {
 };
 
 /// Returns for every vote the k most frequent numbers in ascending order, without duplicates. If
-/// numbers are equally frequent, the lower one is preferred. If fewer than k numbers have votes,
-/// the result is shorter (RowList::count).
+/// two numbers are equally frequent, the lower number is preferred. If fewer than k numbers have
+/// votes, the result is shorter (RowList::count).
 void most_voted(Queue& queue, std::span<const Vote> votes, int64_t k);
 RowList most_voted(Queue& queue, View<const int32_t> votes, int64_t numbers, int64_t k,
                    VoteCount& memory);
