@@ -159,7 +159,8 @@ class LayerStep {
     return numbers.part((begin - together_begin) * width, rows * width);
   }
   int head_dim() const { return shape->dim_of(layer); }
-  int group() const { return shape->heads / kv_heads; }  ///< query heads that share a KV head
+  /// Returns the number of query heads that share a KV head.
+  int group() const { return shape->heads / kv_heads; }
   int64_t own_window() const { return shape->own_window(layer); }
   bool attends(int kv_head) const { return only.empty() || nth(only, kv_head) != 0; }
 

@@ -54,7 +54,8 @@ class ByteWriter {
 class ByteReader {
  public:
   explicit ByteReader(const std::filesystem::path& path);
-  explicit ByteReader(std::vector<std::byte> contents);  ///< data from ByteWriter::take()
+  /// `contents` are the result of ByteWriter::take().
+  explicit ByteReader(std::vector<std::byte> contents);
   ~ByteReader();
   ByteReader(const ByteReader&) = delete;
   ByteReader& operator=(const ByteReader&) = delete;

@@ -53,8 +53,8 @@ class Communicator {
   // A step is one request that all ranks execute together. In a step, all ranks must synchronise
   // equally often. If a rank waits after another rank has ended the step, it gets
   // CommunicatorAborted.
-  void begin_step() { left_.store(0); }  ///< call before any rank works on the step
-  void end_step();                       ///< each rank calls it after its work
+  void begin_step() { left_.store(0); }  ///< must be called before any rank works on the step
+  void end_step();                       ///< every rank calls this after its work in the step
 
  protected:
   /// Waits until all ranks have called it. Either all ranks return, or all ranks throw.

@@ -24,7 +24,7 @@ struct LtriSearchSettings {
   std::vector<int64_t> lengths;    ///< tokens of a prompt and its reply together; used in turn
   int samples = 4;                 ///< number of prompts per task and length
   uint64_t seed = 1;
-  SessionOptions session;            ///< its method must be dense attention
+  SessionOptions session;            ///< the method must be dense attention
   std::optional<ChatTemplate> chat;  ///< none: bare text, with the first words of the reply
   ThresholdSearchSettings spans;
   int64_t init = 128, block = 128;  ///< the options n_init and block of ltri

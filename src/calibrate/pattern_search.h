@@ -23,7 +23,7 @@ struct PatternSearchSettings {
   std::vector<int64_t> lengths;    ///< tokens of a prompt and its reply together; used in turn
   int prompts = 2;                 ///< number of prompts
   uint64_t seed = 1;
-  SessionOptions session;  ///< its method and chunk are ignored
+  SessionOptions session;  ///< the method and the chunk are ignored
   std::optional<ChatTemplate> chat;
 };
 

@@ -22,7 +22,8 @@ class CalibrationPart {
   virtual ~CalibrationPart() = default;
 
   virtual std::string_view method() const = 0;
-  virtual std::string_view unit() const = 0;  ///< name of a step in the plural, such as "prompts"
+  /// Returns the name of a step in the plural, such as "prompts".
+  virtual std::string_view unit() const = 0;
   virtual Calibration& search() = 0;
   /// Returns whether there is already a result to print or write. Throws UserError if there cannot
   /// be one.

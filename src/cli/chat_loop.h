@@ -14,10 +14,11 @@ namespace longhaul {
 
 struct ChatOptions {
   TurnOptions turn;
-  bool quiet = false;            ///< prints no figures for documents and turns
-  std::filesystem::path loaded;  ///< file from which the session was loaded; empty: it is new
-  std::string model;             ///< value of -m
-  int sources = 0;               ///< number of passages to show after each reply
+  bool quiet = false;  ///< prints no figures for documents and turns
+  /// File from which the session was loaded; empty: the session is new.
+  std::filesystem::path loaded;
+  std::string model;  ///< value of -m
+  int sources = 0;    ///< number of passages to show after each reply
 };
 
 /// Runs a conversation until /quit, the end of input, or Ctrl-C at an empty prompt. Ctrl-C during a

@@ -16,7 +16,7 @@ namespace longhaul {
 struct QuestionLine {
   int64_t line = 0;   ///< line number in the file, from 1
   std::string text;   ///< valid UTF-8, without white space around it
-  std::string error;  ///< reason why the question cannot be asked; empty: it can
+  std::string error;  ///< reason why the question cannot be asked; empty: it can be asked
 };
 
 /// Reads the questions of a file, one per line. "-" means standard input. Blank lines are skipped.

@@ -19,7 +19,7 @@ struct Filtered {
   End end = End::kNotFound;
   int status = 0;      ///< exit status, or 128 + signal if a signal killed the program
   std::string output;  ///< standard output
-  std::string errors;  ///< last part of its standard error
+  std::string errors;  ///< last part of the program's standard error
 };
 
 /// Runs a program, which is searched in PATH. It is killed if it exceeds the limits of time or

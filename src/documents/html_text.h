@@ -9,7 +9,7 @@ namespace longhaul {
 
 /// A heading of a document.
 struct Heading {
-  size_t offset = 0;  ///< offset of its first byte in the document's text
+  size_t offset = 0;  ///< offset of the heading's first byte in the document's text
   std::string text;
 };
 

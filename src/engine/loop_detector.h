@@ -12,7 +12,8 @@ class LoopDetector {
   /// 256 tokens occurs at least four times in a row and fills at least 96 tokens.
   bool push(int32_t token);
 
-  int64_t period() const { return period_; }  ///< length of the repeated group, in tokens
+  /// Returns the length of the repeated group in tokens.
+  int64_t period() const { return period_; }
 
  private:
   std::vector<int32_t> tokens_;

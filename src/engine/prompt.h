@@ -25,7 +25,7 @@ struct PromptParts {
   PromptForm form;
   bool template_clock = false;  ///< whether the template may use today's date
 
-  void check() const;  ///< see PromptForm::check()
+  void check() const;  ///< throws UserError as PromptForm::check() does
   /// Returns the chat template that `form` selects.
   ChatTemplate template_of(const Engine& engine) const;
 };

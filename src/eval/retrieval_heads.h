@@ -72,7 +72,7 @@ struct HeadSearch {
   /// Number of samples per length; they ask for facts at different depths of books.
   int samples = 10;
   uint64_t seed = 1;
-  SessionOptions session;  ///< its method must be dense attention
+  SessionOptions session;  ///< the method must be dense attention
   /// Chat template; none: prompts are bare text and end with the first words of the reply.
   std::optional<ChatTemplate> chat;
   std::function<void(int done, int total)> progress;

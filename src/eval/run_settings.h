@@ -70,7 +70,7 @@ struct EvalSettings {
   bool inject_evidence = false;
   bool raw = false;           ///< whether prompts have no chat template
   std::string chat_template;  ///< a name or a file; empty: the template of the model
-  SessionOptions session;     ///< its `attention` is ignored
+  SessionOptions session;     ///< `attention` is ignored
   int parallel = 1;           ///< number of threads that run samples
   /// Number of replies that are decoded in one batch, if memory allows it. If `parallel` is above
   /// 1, each thread decodes its replies one by one.

@@ -71,8 +71,10 @@ class SampleQueue {
     bool made = false;    ///< whether all samples have been made; otherwise at most the first one
     bool making = false;  ///< whether a thread is making the samples
     std::exception_ptr failure;  ///< reason for which the samples cannot be made
-    std::vector<bool> ways;      ///< requested openings; empty: those of each sample
-    bool opened = false;         ///< whether a sample that has been made has opening words
+    /// Requested variants of each sample: true with opening words, false without; empty: as
+    /// openings_of() returns them.
+    std::vector<bool> ways;
+    bool opened = false;  ///< whether a sample that has been made has opening words
     std::vector<std::shared_ptr<const Sample>> samples;
   };
 

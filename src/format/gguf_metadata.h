@@ -41,10 +41,11 @@ class GgufMetadata {
   /// Adds an entry; only the reader calls it. Throws UserError if the key already exists.
   void add(const GgufEntry& entry);
 
-  const std::vector<GgufEntry>& entries() const { return entries_; }  ///< in file order
+  /// Returns the entries in the order of the file.
+  const std::vector<GgufEntry>& entries() const { return entries_; }
   const GgufEntry* find(std::string_view key) const;
   bool contains(std::string_view key) const { return find(key) != nullptr; }
-  const std::string& file() const { return file_; }  ///< for messages
+  const std::string& file() const { return file_; }  ///< returns the name of the file, for messages
 
   // Accessors of integers accept any integer type of the file if the value fits. f64 accessors also
   // accept integers.

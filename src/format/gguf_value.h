@@ -27,13 +27,13 @@ enum class GgufType : uint32_t {
 };
 inline constexpr uint32_t kGgufTypeCount = 13;
 
-std::string_view name_of(GgufType type);  ///< "u8", ..., "string", "array", "f64"
+std::string_view name_of(GgufType type);  ///< returns "u8", ..., "string", "array" or "f64"
 /// Returns the bytes of one value in the file. The result is 0 for strings and arrays, whose length
 /// varies.
 size_t fixed_bytes(GgufType type);
 
 bool is_integer(GgufType type);
-bool is_number(GgufType type);  ///< an integer or a float; bool is neither
+bool is_number(GgufType type);  ///< returns true for integers and floats; a bool is neither
 
 /// An integer of any integer type. Sign and bits are separate, so that all values of u64 and i64
 /// fit.

@@ -69,7 +69,7 @@ class GrammarState {
   bool ended() const { return ended_; }
 
   size_t memory_bytes() const { return stack_.capacity() * sizeof(uint32_t); }
-  size_t shared_memory_bytes() const;  ///< bytes of the grammar's tables
+  size_t shared_memory_bytes() const;  ///< returns the bytes of the grammar's tables
 
  private:
   void use_current_tables();

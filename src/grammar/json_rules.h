@@ -46,9 +46,10 @@ class JsonRules {
 
  private:
   RuleNumber string_rule();
-  Expression escape();                         ///< an escape that represents one character
-  Expression string_char();                    ///< one character of a string, in any spelling
-  Expression plain_chars(const CharSet& set);  ///< one character of a set, in its shortest spelling
+  Expression escape();       ///< returns an escape that represents one character
+  Expression string_char();  ///< returns one character of a string, in any spelling
+  /// Returns one character of a set, in its shortest spelling.
+  Expression plain_chars(const CharSet& set);
   Expression other_key(const std::vector<JsonMember>& members);
   Expression other_key_after(const std::vector<std::u32string>& names, size_t begin, size_t end,
                              size_t depth);

@@ -41,7 +41,7 @@ class EventStream {
 
   // The following functions are for the connection.
   std::string take();  ///< returns and removes everything in the queue
-  bool ended() const;  ///< finish() was called, and the queue is empty
+  bool ended() const;  ///< returns whether finish() was called and the queue is empty
   void close();        ///< called when the client has closed the connection; clears the queue
   /// Sets a function that is called on the producer's thread when the queue becomes nonempty or
   /// ends.

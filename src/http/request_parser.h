@@ -42,7 +42,7 @@ class RequestParser {
   bool expects_continue() const { return expects_continue_; }
   /// Returns the length of the body, or nothing if it is sent in chunks.
   std::optional<size_t> body_length() const { return body_length_; }
-  size_t body_bytes() const;  ///< number of body bytes received so far
+  size_t body_bytes() const;  ///< returns the number of body bytes received so far
   /// Continues after the header. put() then parses the body.
   void read_body();
 

@@ -48,7 +48,7 @@ class String {
 
   /// Returns bytes [begin, end).
   String slice(size_t begin, size_t end) const;
-  Origin origin_at(size_t byte) const;  ///< `byte` must be less than size()
+  Origin origin_at(size_t byte) const;  ///< requires byte < size()
 
  private:
   Text bytes_;

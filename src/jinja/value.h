@@ -38,7 +38,7 @@ class Object {
   virtual const char* type() const = 0;
   virtual bool attribute(std::string_view /*name*/, Value& /*out*/) const { return false; }
   virtual bool callable() const { return false; }
-  virtual bool defined() const { return true; }  ///< result of `is defined`
+  virtual bool defined() const { return true; }  ///< returns the result of `is defined`
   virtual Value call(Interpreter& interpreter, const Arguments& arguments);
   /// Releases references to other values. This breaks reference cycles.
   virtual void release() {}
@@ -83,7 +83,7 @@ class Value {
   bool boolean() const { return std::get<bool>(data_); }
   /// Returns the value of an integer or boolean.
   std::optional<int64_t> integer() const;
-  double real() const;  ///< requires a number
+  double real() const;  ///< requires that the value is a number
   const String& string() const { return *std::get<std::shared_ptr<const String>>(data_); }
   std::string_view bytes() const { return string().bytes(); }
   const List& list() const { return *std::get<std::shared_ptr<const List>>(data_); }
@@ -92,8 +92,8 @@ class Value {
   std::string undefined_message() const;
 
   bool truth() const;
-  const char* type() const;  ///< Python's type name
-  int depth() const;         ///< nesting depth of lists and dicts
+  const char* type() const;  ///< returns Python's name of the type
+  int depth() const;         ///< returns the nesting depth of lists and dicts
 
  private:
   struct Undefined {

@@ -18,7 +18,7 @@ class DevicePages : public PageMemory {
   /// Kernels can then address pages by number. If it is false, pages are packed and begin at
   /// multiples of 256 bytes.
   DevicePages(Queue queue, size_t page_bytes, bool numbered);
-  ~DevicePages() override;  ///< all pages must have been released
+  ~DevicePages() override;  ///< requires that all pages have been released
   DevicePages(const DevicePages&) = delete;
   DevicePages& operator=(const DevicePages&) = delete;
 

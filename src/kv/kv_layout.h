@@ -16,7 +16,7 @@ struct RowForm {
   int page_rows = 64;           ///< rows in a page; a power of two
   bool values_in_keys = false;  ///< whether the key is also the value and is stored once
 
-  size_t key_bytes() const { return bytes_of(type.k, head_dim); }  ///< bytes per row
+  size_t key_bytes() const { return bytes_of(type.k, head_dim); }  ///< returns the bytes per row
   size_t value_bytes() const { return values_in_keys ? 0 : bytes_of(type.v, head_dim); }
   size_t row_bytes() const { return key_bytes() + value_bytes(); }
   size_t page_bytes() const { return static_cast<size_t>(page_rows) * row_bytes(); }
@@ -42,14 +42,17 @@ struct KvLayout {
   int layers() const { return static_cast<int>(heads.size()); }
   /// Returns the number of lists in all layers.
   int all_heads() const;
-  int lists(int layer) const { return heads[static_cast<size_t>(layer)]; }  ///< lists in a layer
+  /// Returns the number of lists in a layer.
+  int lists(int layer) const { return heads[static_cast<size_t>(layer)]; }
   int dim_of(int layer) const {
     return head_dims.empty() ? head_dim : head_dims[static_cast<size_t>(layer)];
   }
   RowForm form_of(int layer) const { return {dim_of(layer), type, page_rows, values_in_keys}; }
   RowForm largest_form() const { return {head_dim, type, page_rows, values_in_keys}; }
-  size_t row_bytes() const { return largest_form().row_bytes(); }    ///< largest row
-  size_t page_bytes() const { return largest_form().page_bytes(); }  ///< largest page
+  /// Returns the bytes of the largest row.
+  size_t row_bytes() const { return largest_form().row_bytes(); }
+  /// Returns the bytes of the largest page.
+  size_t page_bytes() const { return largest_form().page_bytes(); }
   int64_t pages_for(int64_t rows) const { return (rows + page_rows - 1) / page_rows; }
   /// Returns `rows`, rounded up to whole pages.
   int64_t room_for(int64_t rows) const { return pages_for(rows) * page_rows; }

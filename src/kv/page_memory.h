@@ -13,7 +13,7 @@ class PageMemory {
  public:
   virtual ~PageMemory() = default;
 
-  virtual Place place() const = 0;  ///< location of the pages
+  virtual Place place() const = 0;  ///< returns the location of the pages
   virtual size_t page_bytes() const = 0;
 
   /// Returns a page with one owner. It is aligned to 64 bytes, and its contents are undefined.

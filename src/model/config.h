@@ -53,20 +53,22 @@ struct ModelConfig {
   /// Per layer: width of the feed-forward network that all rows use; empty: the same width in all
   /// layers.
   std::vector<int> dense_ffns;
-  std::vector<uint8_t> key_values;  ///< per layer: 1 if the values are the keys; empty: no layer
-  /// Per layer: index of the layer whose keys and values it uses, usually its own. Empty: all
-  /// layers use their own.
+  /// Per layer: 1 if the layer uses its keys as values; empty: no layer does.
+  std::vector<uint8_t> key_values;
+  /// Per layer: index of the layer whose keys and values the layer uses, usually its own index.
+  /// Empty: all layers use their own.
   std::vector<int> kv_layer;
   int layer_input = 0;  ///< width of the per-layer embedding that each layer adds; 0: none
   float norm_eps = 1e-5f;
   int64_t trained_context = 0;
   std::vector<int64_t> window;  ///< per layer: sliding window in tokens; 0: none
   RopeSpec rope;
-  RopeSpec other_rope;                ///< RoPE of the layers that other_angles selects
-  std::vector<uint8_t> other_angles;  ///< per layer: 1 if it uses other_rope; empty: no layer
+  RopeSpec other_rope;  ///< RoPE of the layers that other_angles selects
+  /// Per layer: 1 if the layer uses other_rope; empty: no layer does.
+  std::vector<uint8_t> other_angles;
   /// Tensors of the checkpoint whose RoPE factors are included in `rope`.
   std::vector<std::string> rope_tensors;
-  /// Per layer: 1 if it is a gated delta net instead of attention; empty: no layer.
+  /// Per layer: 1 if the layer is a gated delta net instead of attention; empty: no layer is.
   std::vector<uint8_t> recurrent;
   DeltaShape delta;  ///< sizes of the gated delta nets
   LatentShape latent;

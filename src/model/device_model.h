@@ -91,7 +91,8 @@ class DeviceModel {
   size_t bytes() const { return bytes_; }
 
   const DeviceMatrix& embedding() const { return *embedding_; }
-  const DeviceWeight& head() const { return head_; }  ///< only valid in rank 0
+  /// Returns the output matrix; valid only in rank 0.
+  const DeviceWeight& head() const { return head_; }
   const Array<float>& final_norm() const { return final_norm_; }
   const DeviceLayer& layer(int number) const { return nth(layers_, number); }
   /// These functions return the weights of per-layer embeddings (ModelConfig::layer_input), as in

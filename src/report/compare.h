@@ -15,7 +15,7 @@ struct Difference {
   size_t variant = 0;
   std::optional<int64_t> length;  ///< empty: all common lengths
   PairedDifference paired;        ///< computed from the samples that both answered
-  double p_holm = 1;              ///< p, corrected for all differences in its list
+  double p_holm = 1;  ///< p value with Holm's correction for all differences in the same list
   /// Number of samples that the other series lacks; they are not counted.
   int64_t only_a = 0, only_b = 0;
   int64_t other_prompts = 0;  ///< pairs with different prompts: another seed, template or tokenizer

@@ -15,8 +15,8 @@ struct Metric {
   /// higher ones are better. Otherwise values are nats per token, of which lower ones are better.
   bool share() const { return name == "score"; }
   bool better(double difference) const { return share() ? difference > 0 : difference < 0; }
-  std::string text(double value) const;            ///< "96"; "2.310"
-  std::string text_with_unit(double value) const;  ///< "95.7 %"; "2.3104"
+  std::string text(double value) const;            ///< returns "96" or "2.310", for example
+  std::string text_with_unit(double value) const;  ///< returns "95.7 %" or "2.3104", for example
   /// Returns a difference in points, such as "+4" or "+0.012".
   std::string difference_text(double value) const;
   /// Returns an interval such as "+1 to +7", or an empty string if there is none.

@@ -80,7 +80,8 @@ class Results {
   /// Returns whether a run was stopped or is still running, or whether a method lacks samples that
   /// another method has.
   bool unfinished() const;
-  int64_t answers() const { return answers_; }  ///< including failed ones
+  /// Returns the number of answers, including failed ones.
+  int64_t answers() const { return answers_; }
   /// Returns the series of dense attention in a run, or nothing if the run did not include it.
   std::optional<size_t> dense_of(size_t run) const;
 

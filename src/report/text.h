@@ -31,12 +31,14 @@ std::string file_part(std::string_view text);
 std::string full_stop(std::string_view text);
 std::string sentence(std::string_view text);
 
-std::string tokens_text(int64_t tokens);  ///< "4K" for 4096, "3,000", "1M"
+std::string tokens_text(int64_t tokens);  ///< returns "4K" for 4096, for example, "3,000" or "1M"
 /// Like tokens_text(), but returns "own" for 0 (samples with lengths of their own).
 std::string length_text(int64_t length);
-std::string length_title(int64_t length);  ///< "4K tokens"; "Samples of their own length"
-std::string percent_text(double share);    ///< 0.956: "96"; 1: "100"; 0.0042: "0.4"
-std::string p_value_text(double p);        ///< "0.013", "< 0.001"
+/// Returns "4K tokens", for example, or "Samples of their own length" for 0.
+std::string length_title(int64_t length);
+/// Returns "96" for 0.956, "100" for 1, and "0.4" for 0.0042.
+std::string percent_text(double share);
+std::string p_value_text(double p);  ///< returns "0.013" or "< 0.001", for example
 /// Formats a share in points: -0.35 becomes "−35" with a true minus sign, and 0.004 becomes "+0.4".
 std::string signed_points(double share);
 std::string number_text(

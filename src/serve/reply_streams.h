@@ -37,7 +37,7 @@ class KeptReply {
   struct State {
     bool done = false;
     size_t first = 0, total = 0;  ///< bytes [first, total) are kept
-    double ended = 0;             ///< time at which it ended, by the clock of the owner
+    double ended = 0;             ///< time at which the reply ended, by the clock of ReplyStreams
     int64_t started_at = 0, completed_at = 0;
   };
   State state() const;

@@ -135,7 +135,8 @@ class OptionList {
   void needs(std::function<bool()> holds, std::string_view words);
 
   const std::vector<Option>& options() const { return options_; }
-  std::string_view needed() const { return needed_; }  ///< empty: no requirement
+  /// Returns an empty string if there is no requirement.
+  std::string_view needed() const { return needed_; }
   bool has_what_it_needs() const { return !has_needed_ || has_needed_(); }
   const Option* find(std::string_view key) const;
   /// Sets the members. A member whose key is missing keeps its default.

@@ -15,8 +15,8 @@ namespace longhaul {
 /// A part of a word: initially a byte or a character, later the result of merges.
 struct Symbol {
   int32_t id;    ///< token id; negative: not a token, so it cannot be merged
-  size_t begin;  ///< offset of its first byte in the word
-  size_t bytes;  ///< length; 0 after it has been merged into its left neighbour
+  size_t begin;  ///< offset of the symbol's first byte in the word
+  size_t bytes;  ///< number of bytes; 0 after the symbol has been merged into its left neighbour
 };
 
 class SymbolMerger {

@@ -50,10 +50,10 @@ inline constexpr std::string_view kGpt2Pattern =
 
 /// A pre-tokenizer that the key `tokenizer.ggml.pre` of a GGUF file names, as in llama.cpp.
 struct NamedPreTokenizer {
-  std::string_view names;  ///< all its names, separated by spaces
+  std::string_view names;  ///< all names of the pre-tokenizer, separated by spaces
   std::vector<std::string_view> patterns;
   bool ignore_merges = false;  ///< a word that is a token is not split and merged
-  bool add_bos = false;        ///< default if the file does not specify it
+  bool add_bos = false;        ///< whether BOS is added if the file does not specify this
   bool nfc = false;            ///< the model's original tokenizer normalizes text to NFC
 };
 

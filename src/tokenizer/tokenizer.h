@@ -62,10 +62,10 @@ class Tokenizer {
   /// Returns the number of tokens at the end that contain the last `bytes` bytes of the text.
   int64_t tokens_of_tail(std::span<const int32_t> ids, size_t bytes) const;
 
-  size_t vocab_size() const;  ///< highest id plus 1
+  size_t vocab_size() const;  ///< returns the highest id plus 1
   std::optional<int32_t> bos_id() const;
   std::optional<int32_t> eos_id() const;
-  bool adds_bos() const;  ///< whether `add_special` prepends BOS
+  bool adds_bos() const;  ///< returns whether `add_special` prepends BOS
 
   /// Returns true for every token that ends a reply: eos, eot, eom, tokens of the generation
   /// config, and control tokens with a known text such as `<|im_end|>`.
@@ -74,7 +74,7 @@ class Tokenizer {
   /// reply (such as gpt-oss's `<|end|>`).
   bool end_of_message(int32_t id) const;
 
-  bool is_special(int32_t id) const;  ///< true for control tokens, which decoded text omits
+  bool is_special(int32_t id) const;  ///< returns true for control tokens, which decoded text omits
   /// Returns the id of the control or added token with exactly this text.
   std::optional<int32_t> special_token(std::string_view text) const;
 

@@ -25,10 +25,11 @@ class TextRotations {
 /// Values of a layer's forward pass that the backward pass needs. All are packed and have `rows`
 /// rows.
 struct LayerTrace {
-  Array<float> q, k, v;       ///< inputs of attention; queries and keys are rotated
-  Array<float> raw_q, raw_k;  ///< before the norm of each head; only if the model has this norm
-  Array<float> middle;        ///< [rows, hidden]: residual stream after attention
-  Array<float> gate, up;      ///< [rows, ffn]
+  Array<float> q, k, v;  ///< inputs of attention; queries and keys are rotated
+  /// Queries and keys before the norm of each head; empty if the model has no such norm.
+  Array<float> raw_q, raw_k;
+  Array<float> middle;    ///< [rows, hidden]: residual stream after attention
+  Array<float> gate, up;  ///< [rows, ffn]
 
   AttentionRows attention() const { return {q.view(), k.view(), v.view()}; }
 };

@@ -41,7 +41,7 @@ class SparsePrefill : public Method {
   /// An operation then writes the marks. Sets the rules of these heads so that they refer to this
   /// memory.
   View<uint8_t> mark_blocks(const LayerStep& step, int head, int count, std::span<TileRule> rules);
-  View<uint8_t> marks() { return marks_.view(); }  ///< block marks of all heads
+  View<uint8_t> marks() { return marks_.view(); }  ///< returns the block marks of all heads
 
   /// Returns the largest size in bytes of key lists and block marks, for passes of `rows` rows.
   size_t tile_bytes(int heads, int64_t tokens, int rows) const;

@@ -10,9 +10,11 @@ namespace longhaul {
 
 struct StrideBudget {
   enum class Positions : uint8_t { kAbsolute, kCache };
-  int64_t budget = 2048;  ///< rows of a list; after a prompt it may have up to budget + stride
-  int64_t stride = 256;   ///< tokens between two evictions
-  int64_t sink = 4;       ///< number of first rows that are never evicted
+  /// Number of rows of a list after an eviction; after a prompt, a list may have up to budget +
+  /// stride rows.
+  int64_t budget = 2048;
+  int64_t stride = 256;  ///< tokens between two evictions
+  int64_t sink = 4;      ///< number of first rows that are never evicted
   /// Number of last rows that each eviction keeps; empty: see recent_rows().
   std::optional<int64_t> recent;
   Positions positions = Positions::kAbsolute;

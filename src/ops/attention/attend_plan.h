@@ -70,7 +70,8 @@ class AttendPlan {
     bool blocks = true;
   };
   Stored stored() const { return all_bf16_ ? Stored{0, 0, false} : stored_; }
-  bool turns() const { return turns_; }  ///< some keys are rotated at consecutive positions
+  /// Returns whether some keys are rotated at consecutive positions.
+  bool turns() const { return turns_; }
 
   /// Returns whether the plan consists only of segments and decode units, so that nothing else must
   /// be uploaded.
@@ -89,7 +90,7 @@ class AttendPlan {
     const std::byte* const* pages;  ///< pages; null: no upload
     int64_t first_page;
     const int32_t* index;  ///< row numbers; null: no upload
-    bool counted;          ///< its key count is known on the host
+    bool counted;          ///< whether the host knows the number of keys of the segment
   };
   /// The type and layout of stored rows. The last result is cached, because it is usually the same
   /// in the next segment.

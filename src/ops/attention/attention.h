@@ -35,7 +35,7 @@ struct PagedRows {
   /// value rows.
   bool values_in_keys = false;
 
-  size_t key_bytes() const { return bytes_of(type.k, head_dim); }  ///< bytes per row
+  size_t key_bytes() const { return bytes_of(type.k, head_dim); }  ///< returns the bytes per row
   size_t value_bytes() const { return bytes_of(type.v, head_dim); }
   size_t page_bytes() const {
     return static_cast<size_t>(page_rows) * (key_bytes() + (values_in_keys ? 0 : value_bytes()));

@@ -14,7 +14,7 @@ class RowWindow {
   void drop_last(int64_t rows, int64_t width);
 
   int64_t rows() const { return rows_; }
-  View<const float> view() const { return numbers_.view(); }  ///< [rows, width]
+  View<const float> view() const { return numbers_.view(); }  ///< returns [rows, width]
 
  private:
   Array<float> numbers_;  ///< has exactly the size of the current rows

@@ -28,7 +28,7 @@ class TileKeys {
   std::span<const int32_t> before() const { return before_; }
   bool own() const { return own_; }
   int64_t sink() const { return sink_; }
-  int64_t window() const { return window_; }  ///< 0: the list is used
+  int64_t window() const { return window_; }  ///< returns 0 if the list is used
 
  private:
   int64_t position_ = 0, end_ = 0;

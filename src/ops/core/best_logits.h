@@ -19,7 +19,9 @@ struct LogitBias {
 /// Changes to one row of logits. The repeat penalty is applied first, then the biases, then the
 /// mask. A span must not contain a token twice. Tokens outside the row are ignored.
 struct LogitRules {
-  float repeat_penalty = 1;  ///< positive logits of `repeated` are divided by it, others multiplied
+  /// Positive logits of the tokens in `repeated` are divided by this value, and negative ones are
+  /// multiplied by it.
+  float repeat_penalty = 1;
   std::span<const int32_t> repeated;  ///< tokens to which the penalty applies
   std::span<const LogitBias> biases;
   /// Bit i % 64 of word i / 64 is set if token i is allowed. An empty mask allows all tokens.

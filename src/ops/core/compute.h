@@ -14,7 +14,7 @@ enum class Compute : uint8_t {
   kFp8,   ///< prefill on a GPU uses 8-bit floats (ops/matmul/fp8_rows.gpu.h); not on the host
 };
 
-std::string_view name_of(Compute compute);  ///< "best", "int8", "f32" or "fp8"
+std::string_view name_of(Compute compute);  ///< returns "best", "int8", "f32" or "fp8"
 std::optional<Compute> compute_from_name(std::string_view name);
 
 }  // namespace longhaul

@@ -24,7 +24,7 @@ class DeviceMatrix {
   virtual ~DeviceMatrix() = default;
   virtual int64_t rows() const = 0;
   virtual int64_t cols() const = 0;
-  virtual size_t bytes() const = 0;  ///< size in device memory
+  virtual size_t bytes() const = 0;  ///< returns the size in device memory, in bytes
 };
 
 /// The left operand [rows, cols] of matrix products, in the formats that the device's matrix

@@ -15,7 +15,7 @@ struct DeviceInfo {
   size_t memory = 0, free = 0;  ///< bytes
   int major = 0, minor = 0;     ///< compute capability, such as 9.0
   int processors = 0;           ///< streaming multiprocessors
-  std::string trouble;          ///< reason why the device cannot be used; empty if it can
+  std::string trouble;          ///< reason why the device cannot be used; empty: it can be used
 };
 
 struct Devices {

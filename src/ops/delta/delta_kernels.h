@@ -39,7 +39,8 @@ struct DeltaTable {
   /// Computes y = x / sqrt(sum x^2 + 1e-6) * scale.
   void (*unit)(const float* x, int64_t n, float scale, float* y);
   void (*gated_norm)(float* x, const float* gate, const float* weight, float eps, int64_t n);
-  void (*sigmoid)(float* x, const float* gate, int64_t n);  ///< x *= sigmoid(gate)
+  /// Computes x[i] *= sigmoid(gate[i]) for i below n.
+  void (*sigmoid)(float* x, const float* gate, int64_t n);
 };
 
 LH_PER_ISA(DeltaTable, kDelta)

@@ -14,7 +14,8 @@ class TransposedWeight {
   /// or BF16), and returns view(). `weight` may have any stored type. If `beside` is not null, the
   /// product of this adapter's matrices is added to the weight first.
   const TensorView& assign(const TensorView& weight, const LowRank* beside, DType type);
-  const TensorView& view() const { return view_; }  ///< valid until the next assign()
+  /// Returns the transpose, which is valid until the next assign().
+  const TensorView& view() const { return view_; }
 
  private:
   Buffer<std::byte> memory_;

@@ -24,7 +24,8 @@ class ScoreScratch {
   ScoreScratch& operator=(const ScoreScratch&) = delete;
 
   int processors() const { return processors_; }
-  int shared_per_processor() const { return shared_per_processor_; }  ///< bytes
+  /// Returns the bytes of shared memory per processor.
+  int shared_per_processor() const { return shared_per_processor_; }
   /// Returns whether sm_90 kernels are used. Tests set allow_sm90 to false to test the kernels of
   /// other cards.
   bool has_sm90() const { return hopper_ && allow_sm90; }

@@ -11,7 +11,7 @@ namespace longhaul::cuda {
 
 inline constexpr int kScoreKeys = 128;     ///< keys per thread block
 inline constexpr int kScoreThreads = 256;  ///< one warp for each 16 keys
-inline constexpr int kStepRows = 32;       ///< rows per step; they belong to one head
+inline constexpr int kStepRows = 32;       ///< rows per step, all of the same head
 inline constexpr int kSteps = 3;           ///< steps in shared memory at a time
 
 template <int D>

@@ -52,11 +52,12 @@ class LinearInput {
 
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
-  const float* f32() const { return f32_; }  ///< null if only tiles are kept
+  const float* f32() const { return f32_; }  ///< returns null if only tiles are kept
   /// Returns the rows as tiles [ceil(rows / 32) * 2, ceil(cols / depth)] in the format of `kernels`
   /// (ops/matmul/panel_gemm.h).
   const std::byte* tiles(const PanelGemmKernels& kernels);
-  ActivationRows& decode();  ///< rows for matvec(): up to kMatvecMaxRows rows, or decode rows
+  /// Returns the rows for matvec(): at most kMatvecMaxRows rows, or decode rows.
+  ActivationRows& decode();
 
   /// Returns whether `rows` rows of this kind stay in f32 and are never packed to tiles. They are
   /// multiplied by matvec(), or by the GEMM library if exact products are requested.

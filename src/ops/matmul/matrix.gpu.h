@@ -44,7 +44,8 @@ class Matrix {
   int64_t rows() const { return view_.rows; }
   int64_t cols() const { return view_.cols; }
   size_t bytes() const { return planes_.bytes() + book_.bytes() + copy_bytes(); }
-  size_t copy_bytes() const { return bf16_.bytes() + fp8_.bytes(); }  ///< bytes of the copies
+  /// Returns the bytes of the copies.
+  size_t copy_bytes() const { return bf16_.bytes() + fp8_.bytes(); }
 
   /// Makes a bf16 copy of the uploaded weights for prefill products. Does nothing for bf16 weights.
   void keep_bf16(Stream stream);

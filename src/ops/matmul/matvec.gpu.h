@@ -69,7 +69,9 @@ bool gated_matvec(Stream stream, const MatvecInput& x, const GatedMatvec& job);
 struct MatvecChoices {
   const ExpertChoice* chosen = nullptr;  ///< [count]
   int64_t count = 0, per_row = 1;
-  int experts = 0;  ///< number of experts; outputs is the number of rows of a weight divided by it
+  /// Number of experts. The number of outputs of an expert is the number of rows of the weight,
+  /// divided by this number.
+  int experts = 0;
   /// [count], in device memory: the order in which choices are computed. Choices of the same matrix
   /// can then find it in the cache. Null: the choices are computed in their own order.
   const int32_t* order = nullptr;

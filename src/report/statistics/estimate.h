@@ -27,6 +27,6 @@ struct Estimate {
 /// clipped to this range.
 Estimate estimate_mean(std::span<const double> values, bool share);
 
-double mean_of(std::span<const double> values);  ///< 0 without values
+double mean_of(std::span<const double> values);  ///< returns 0 if there are no values
 
 }  // namespace longhaul

@@ -68,8 +68,8 @@ struct ConversationPrompt {
   std::vector<int64_t> checkpoints;  ///< token offsets of the cache marks, in ascending order
   std::vector<PromptPart> parts;     ///< positions of the messages in `text`
   TurnForm form;                     ///< how the reply is divided into text, reasoning and calls
-  std::optional<grammar::Constraint>
-      constraint;  ///< a demanded call, or the form of calls from their start mark on
+  /// The grammar of a demanded call, or of all calls from the mark with which they start.
+  std::optional<grammar::Constraint> constraint;
 };
 /// Renders the conversation with the model's chat template. `constrained` states that the request
 /// already constrains the reply, which excludes a demanded call. Throws ApiError.

@@ -26,7 +26,7 @@ struct CacheReport {
   bool exact = true;     ///< whether the reply is bitwise equal to one without a cache
   MissReason reason = MissReason::kNone;
   // The first difference from earlier prompts.
-  std::string message;  ///< name of the part of the prompt that contains it
+  std::string message;  ///< name of the part of the prompt in which the first difference is
   int64_t at = -1;      ///< index of the first token that differs; negative: none
   std::string cached_text, request_text;
 };

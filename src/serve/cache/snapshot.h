@@ -29,14 +29,16 @@ struct Snapshot {
   std::unique_ptr<ServedSequence> sequence;  ///< null: the snapshot is only on disk
   std::vector<Leg> legs;
   TreeKey key;
-  double seconds = 0;         ///< computing time of all tokens
-  double kept_until = 0;      ///< until this time, all other snapshots are evicted first
-  bool marked = false;        ///< kept even if a longer snapshot makes it redundant
-  bool cold = true;           ///< its tokens were prefilled in the same way as without a cache
-  int64_t instruction = 0;    ///< length of the prompt's last message, if whole_prompt is true
-  bool whole_prompt = false;  ///< it has the logits after the last token of a prompt
-  int leases = 0;             ///< number of jobs that share its pages
-  int pins = 0;  ///< number of documents and sessions that need it; it is then never evicted
+  double seconds = 0;       ///< computing time of all tokens
+  double kept_until = 0;    ///< until this time, the snapshot is evicted only after all others
+  bool marked = false;      ///< the snapshot is kept even if a longer one makes it redundant
+  bool cold = true;         ///< the tokens were prefilled in the same way as without a cache
+  int64_t instruction = 0;  ///< length of the prompt's last message, if whole_prompt is true
+  /// The snapshot ends with a prompt, and has the logits after its last token.
+  bool whole_prompt = false;
+  int leases = 0;  ///< number of jobs that share the pages of the snapshot
+  /// Number of documents and sessions that need the snapshot; above 0, it is never evicted.
+  int pins = 0;
 
   // Members that belong to the cache.
   TreeNode* node = nullptr;
@@ -44,11 +46,12 @@ struct Snapshot {
   double uses = 1, priority = 0;
 
   // Members about the copy on disk (DiskStore).
-  std::string file;                    ///< empty: there is no file
-  std::vector<int32_t> stored_tokens;  ///< set while it is only on disk
+  std::string file;  ///< empty: there is no file
+  /// Tokens of the snapshot; set only while `sequence` is null.
+  std::vector<int32_t> stored_tokens;
   size_t stored_bytes = 0;
   bool loading = false, writing = false;
-  bool unwritable = false;  ///< an attempt to write it has failed
+  bool unwritable = false;  ///< an attempt to write the file has failed
 
   std::span<const int32_t> tokens() const {
     return sequence != nullptr ? sequence->tokens() : std::span<const int32_t>(stored_tokens);

@@ -15,7 +15,7 @@ class CallSink {
  public:
   virtual ~CallSink() = default;
   virtual void begin(const std::string& name) = 0;
-  virtual void id(const std::string& id) = 0;  ///< is called before begin() if the call has an id
+  virtual void id(const std::string& id) = 0;  ///< called before begin() if the call has an id
   virtual void arguments(std::string_view piece) = 0;
 };
 

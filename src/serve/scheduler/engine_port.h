@@ -83,7 +83,8 @@ class ServedPrefill {
   /// sequences. Throws if the engine fails; the sequence is then empty.
   virtual Advance step(const std::function<void()>& yield) = 0;
   virtual int64_t total() const = 0;
-  virtual int64_t done() const = 0;  ///< number of completed tokens; it also grows during a step
+  /// Returns the number of completed tokens; the number also grows during a step.
+  virtual int64_t done() const = 0;
 };
 
 struct DecodeEntry {
@@ -99,7 +100,7 @@ enum class PrefillLane : uint8_t { kLong, kShort };
 class EnginePort {
  public:
   virtual ~EnginePort() = default;
-  virtual double now() const = 0;  ///< time in seconds
+  virtual double now() const = 0;  ///< returns the time in seconds
   virtual std::unique_ptr<ServedSequence> begin(const MethodSpec& attention) = 0;
   /// Reads a file that ServedSequence::save() wrote. `parent` is the sequence of its parent's
   /// tokens, or null if it has no parent. Throws UserError. It may be called on any thread.
@@ -122,7 +123,7 @@ class EnginePort {
   /// Returns an object that records the sources of a reply to a prompt of this many tokens, or null
   /// if the engine does not support it.
   virtual std::shared_ptr<SourceWatch> make_watch(int64_t prompt) const = 0;
-  virtual int64_t vocab() const = 0;  ///< number of logits per token
+  virtual int64_t vocab() const = 0;  ///< returns the number of logits per token
   /// Returns the bytes of the keys and values of all sequences. Pages that several sequences share
   /// are counted once.
   virtual size_t kv_bytes_in_use() const = 0;

@@ -143,7 +143,7 @@ class JobSink {
 /// A part of a prompt, for reports.
 struct PromptPart {
   std::string name;  ///< such as "system message", "message 3 (user)" or "tools"
-  size_t begin = 0;  ///< offset of its first byte in the prompt's text
+  size_t begin = 0;  ///< offset of the part's first byte in the prompt's text
 };
 
 struct Job {
@@ -163,10 +163,11 @@ struct Job {
   bool prompt_logprobs = false;
   /// A reply that would exceed the context is shortened instead of rejected.
   bool caps_reply = false;
-  bool progress = false;    ///< PromptProgress is requested
-  bool sources = false;     ///< JobSink::sources() is requested
-  bool background = false;  ///< a document: it leaves most of the time to other long prompts, and
-                            ///< does not count as a running request
+  bool progress = false;  ///< PromptProgress is requested
+  bool sources = false;   ///< JobSink::sources() is requested
+  /// The job prefills a document: it leaves most of the time to other long prompts, and does not
+  /// count as a running request.
+  bool background = false;
   std::string pin;  ///< the snapshot after the prompt is never evicted, until Scheduler::unpin() of
                     ///< this name; empty: it may be evicted
   /// If set, the pinned snapshot is also written to disk, where it stays until it is unpinned.
@@ -174,8 +175,9 @@ struct Job {
   /// not written.
   std::function<void(const std::string& error)> saved;
   std::vector<std::shared_ptr<PrefillGate>> gates;  ///< the job waits until all of them are open
-  bool reuse = true;         ///< the job may resume from a snapshot of the prefix cache
-  double cache_seconds = 0;  ///< time for which its snapshots are evicted only after all others
+  bool reuse = true;  ///< the job may resume from a snapshot of the prefix cache
+  /// Seconds for which the snapshots of the job are evicted only after all others.
+  double cache_seconds = 0;
   std::vector<PromptPart> parts;  ///< parts of the prompt in order; empty: not known
   CancelFlag cancel;
   std::shared_ptr<JobSink> sink;

@@ -11,13 +11,13 @@
 namespace longhaul::serve {
 
 struct MockSettings {
-  bool virtual_time = true;  ///< false: it sleeps instead
+  bool virtual_time = true;  ///< true: a simulated clock advances; false: the engine sleeps
   int layers = 12;
   int64_t chunk = 512;
-  double layer_seconds = 1e-3;        ///< fixed cost of a group of rows
-  double layer_seconds_depth = 1e-7;  ///< additional cost for every token before it
-  double decode_seconds = 2e-3;       ///< fixed cost of a decode step
-  double decode_seconds_row = 2e-4;   ///< additional cost for every row
+  double layer_seconds = 1e-3;  ///< seconds per layer for a group of rows, whatever its size is
+  double layer_seconds_depth = 1e-7;  ///< additional seconds per layer for every earlier token
+  double decode_seconds = 2e-3;       ///< seconds of a decode step, whatever its size is
+  double decode_seconds_row = 2e-4;   ///< additional seconds for every row of the step
   size_t bytes_per_token = 1024;
   size_t fixed = 0;
   int64_t vocab = 256;

@@ -27,7 +27,7 @@ class ReplyMaker {
 
   /// Returns all tokens that have been sampled so far.
   std::span<const int32_t> tokens() const { return tokens_; }
-  int32_t last_token() const { return last_; }  ///< token that must be decoded next
+  int32_t last_token() const { return last_; }  ///< returns the token that must be decoded next
   int64_t made() const { return made_; }
 
  private:

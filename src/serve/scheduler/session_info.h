@@ -10,7 +10,7 @@ struct SessionInfo {
   std::string name, method;
   int64_t tokens = 0;
   size_t kv_bytes = 0;  ///< bytes in memory
-  bool saved = false;   ///< whether it is saved under this name
+  bool saved = false;   ///< whether a session file exists under this name
   bool in_memory = false;
 };
 

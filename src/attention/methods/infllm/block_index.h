@@ -66,7 +66,8 @@ class BlockIndex {
   void archive(Archive& archive);  ///< throws UserError if the file is invalid
 
  private:
-  int64_t width() const { return heads_ * count_ * head_dim_; }  ///< elements per block
+  /// Returns the number of elements per block.
+  int64_t width() const { return heads_ * count_ * head_dim_; }
   int64_t columns() const { return count_ == 1 ? width() : head_dim_; }
   void copy_block(int64_t block);
   TensorView rows(const std::byte* data, DType type, int64_t blocks) const;

@@ -53,8 +53,8 @@ class SpanIndex {
   void end_block();
 
   int64_t blocks() const { return blocks_; }
-  int64_t vectors() const;  ///< number of vectors; only on the host
-  size_t bytes() const;     ///< bytes of the vectors
+  int64_t vectors() const;  ///< returns the number of vectors; works only on the host
+  size_t bytes() const;     ///< returns the bytes of the vectors
   /// Returns whether vectors of the type may be added.
   bool takes(DType type) const;
 

@@ -22,7 +22,8 @@ struct TokenRecords {
   LH_BOTH const int32_t* of(int64_t block) const {
     return numbers + block * (1 + int64_t{spans} + most);
   }
-  LH_BOTH int count(const int32_t* record) const { return record[spans]; }  ///< number of tokens
+  /// Returns the number of tokens.
+  LH_BOTH int count(const int32_t* record) const { return record[spans]; }
   LH_BOTH const int32_t* tokens(const int32_t* record) const { return record + 1 + spans; }
 };
 

@@ -33,7 +33,7 @@ class VectorList {
   /// Returns all vectors [most, width], of which the first count() are valid.
   View<float> numbers() { return numbers_.view(); }
   View<const float> numbers() const { return numbers_.view(); }
-  View<int32_t> counted() { return count_.view(); }  ///< [1]: number of valid vectors
+  View<int32_t> counted() { return count_.view(); }  ///< returns [1]: the number of valid vectors
   View<const int32_t> counted() const { return count_.view(); }
 
   VectorList on_host(Queue& queue) const;  ///< returns a copy in host memory; waits for the queue
@@ -100,8 +100,9 @@ class SpanTokens {
     most_ = most_tokens_of_a_span;
     numbers_.resize(queue, blocks * record());
   }
-  int spans() const { return spans_; }                      ///< largest number of spans of a block
-  int64_t most() const { return int64_t{spans_} * most_; }  ///< largest number of tokens of a block
+  int spans() const { return spans_; }  ///< returns the largest number of spans of a block
+  /// Returns the largest number of tokens of a block.
+  int64_t most() const { return int64_t{spans_} * most_; }
   /// Returns the number of values per block: its number of spans, spans() ends, and most() tokens.
   int64_t record() const { return 1 + spans_ + most(); }
   int64_t blocks() const { return numbers_.size() / record(); }

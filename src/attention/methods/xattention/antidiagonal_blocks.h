@@ -22,7 +22,7 @@ inline constexpr int64_t kAntidiagonalRows = 4096;
 
 struct AntidiagonalRule {
   int stride = 8;   ///< S: a divisor of the tile size and of the page size
-  double norm = 1;  ///< divides the scores before their softmax
+  double norm = 1;  ///< divisor of the scores before the softmax
 };
 
 /// The query heads of one KV head.

@@ -52,8 +52,9 @@ class GpuQueue : public DeviceQueue {
   const SlabRange& slabs() const { return *slabs_; }
   cudaStream_t handle() const { return stream_; }
   int processors() const { return processors_; }
-  int capability() const { return capability_; }  ///< compute capability * 10: 90 means 9.0
-  size_t memory_left() const;                     ///< free bytes; weight copies count as used
+  /// Returns 10 * the compute capability: 90 means 9.0.
+  int capability() const { return capability_; }
+  size_t memory_left() const;  ///< returns the free bytes; weight copies count as used
   /// Returns the registry of weight copies. Copies are made as long as memory suffices.
   const std::shared_ptr<WeightCopies>& copies() const { return copies_; }
   /// Returns pinned host memory for `bytes` bytes, at most kStageBytes. The caller may write to it

@@ -23,7 +23,7 @@ class SharedLibrary {
   /// Throws UserError with the searched places and installation advice.
   explicit SharedLibrary(const LibraryNames& names);
 
-  const std::string& path() const { return path_; }  ///< path that was opened
+  const std::string& path() const { return path_; }  ///< returns the path of the opened library
   /// Looks up the function `name`. Throws UserError if the library does not have it.
   template <class Function>
   void take(const char* name, Function& function) const {

@@ -56,7 +56,7 @@ class Uploads {
     LH_ASSERT(part != parts_.end() && part->from == from);
     return part->at + element - part->first;
   }
-  int64_t size() const { return size_; }  ///< number of elements in the upload
+  int64_t size() const { return size_; }  ///< returns the number of elements in the upload
   void write(T* to) const {
     for (const Part& part : parts_) {
       std::copy(part.from + part.first, part.from + part.end, to + part.at);

@@ -10,11 +10,13 @@ namespace longhaul {
 enum class Isa { kGeneric, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 inline constexpr int kIsaCount = 5;
 
-std::string_view name_of(Isa isa);  ///< "generic", "avx2", ..., "amx"
+std::string_view name_of(Isa isa);  ///< returns "generic", "avx2", ..., "amx"
 std::optional<Isa> isa_from_name(std::string_view name);
 
-Isa best_isa();     ///< best level that CPU and OS support; requests the AMX tile state from Linux
-Isa current_isa();  ///< level at which kernels run
+/// Returns the best level that the CPU and the operating system support. For AMX, requests the tile
+/// state from Linux.
+Isa best_isa();
+Isa current_isa();  ///< returns the level at which kernels run
 /// Sets the current level. Throws UserError if this CPU does not support it. Call it before any
 /// kernel runs, because the GEMM library fixes its own level at first use.
 void set_isa(Isa isa);
