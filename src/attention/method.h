@@ -20,7 +20,8 @@ struct Eviction {
   const MethodPlan& method;  ///< the rules for the whole method
   const ListPlan& plan;      ///< the rules for the lists of the layer
   KvStore& store;
-  bool& changed;   ///< to be set to true if choose() itself evicts rows (MethodPlan::own_rule)
+  /// choose() must set this to true if it evicts rows itself (MethodPlan::own_rule).
+  bool& changed;
   Pass pass;       ///< the pass after which the eviction runs
   int stream = 0;  ///< index of `store` among the KV stores
   int layer = 0;

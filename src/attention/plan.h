@@ -11,7 +11,7 @@
 
 namespace longhaul {
 
-inline constexpr int64_t kNoBound = int64_t{1} << 60;  ///< in tokens
+inline constexpr int64_t kNoBound = int64_t{1} << 60;  ///< larger than any number of tokens or rows
 
 /// When rows are evicted from lists. In layers that have a sliding window in the model itself,
 /// kPromptEnd and kStride evict nothing.

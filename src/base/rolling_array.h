@@ -129,8 +129,8 @@ class RollingArray {
 
   static size_t bytes_of(int64_t count) { return static_cast<size_t>(count) * sizeof(T); }
 
-  std::vector<T, HugePageAllocator<T>> numbers_;  ///< on the host
-  DeviceBuffer device_;                           ///< on a device: values [first_, first_ + held_)
+  std::vector<T, HugePageAllocator<T>> numbers_;  ///< the values if they are on the host
+  DeviceBuffer device_;  ///< if the values are on a device: [first_, first_ + held_)
   int64_t first_ = 0, held_ = 0;
   int64_t used_ = 0;  ///< device memory from this index on holds zeros
 };

@@ -17,7 +17,7 @@ struct TensorView {
   DType type = DType::F32;
   int rank = 0;
   std::array<int64_t, 4> shape{1, 1, 1, 1};
-  std::string name;  ///< for error messages
+  std::string name;  ///< name of the tensor, for error messages
 
   int64_t cols() const { return rank == 0 ? 1 : shape[static_cast<size_t>(rank - 1)]; }
   int64_t elements() const { return shape[0] * shape[1] * shape[2] * shape[3]; }

@@ -10,7 +10,7 @@ namespace longhaul {
 
 struct TextLimit {
   size_t bytes;
-  std::string reason;  ///< for messages, such as "what --ctx 100 could hold"
+  std::string reason;  ///< why there is a limit, for messages, such as "what --ctx 100 could hold"
 };
 
 /// Returns the size of the largest useful text. A text is useful if a context of `context` tokens

@@ -56,7 +56,7 @@ struct Record {
   double first_token_seconds = 0;
   double prefill_seconds = 0;
   double decode_tokens_per_second = 0;
-  int64_t kv_bytes = 0;  ///< after prefill
+  int64_t kv_bytes = 0;  ///< bytes of keys and values after prefill
   /// Number of computed attention pairs, divided by the number that dense attention computes.
   double pairs_share = 1;
   double attention_seconds = 0;

@@ -90,7 +90,7 @@ class StateTables {
   std::vector<Packed> set_;
   bool set_pops_ = false;
   std::vector<Packed> left_;
-  std::unordered_map<Packed, uint32_t> seen_;  // by round
+  std::unordered_map<Packed, uint32_t> seen_;  // for each item, the last round that added it
   uint32_t round_ = 0;
 };
 

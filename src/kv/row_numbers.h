@@ -55,8 +55,8 @@ class RowNumbers {
   int64_t room_there() const { return static_cast<int64_t>(device_.capacity() / sizeof(float)); }
 
   Queue queue_;
-  std::vector<float> values_;  ///< on the host
-  DeviceBuffer device_;        ///< on a device
+  std::vector<float> values_;  ///< the values if they are on the host
+  DeviceBuffer device_;        ///< the values if they are on a device
   int64_t size_ = 0;
   int64_t used_ = 0;  ///< device memory from this index on holds zeros
 };

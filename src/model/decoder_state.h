@@ -82,7 +82,7 @@ struct Decoder::State {
   AttendBatch gathered;
   AppendBatch appended;
   EvictionBatch evictions;
-  Array<float> rotated_q, lse;  ///< for all rows of a batch, on a device
+  Array<float> rotated_q, lse;  ///< values for all rows of a batch, on a device
   Array<float> result;          ///< logits [rows, vocab]
   std::vector<LogitRules> rules;
   std::vector<BestLogit> best;

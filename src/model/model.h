@@ -62,8 +62,8 @@ struct LayerWeights {
   TensorView kv_down;                            ///< [rank + rope, hidden]
   std::vector<float> q_down_norm, kv_down_norm;  ///< [query_rank], [rank]
   TensorView k_up;  ///< [heads * rank, plain]: maps queries to the space of latent vectors
-  TensorView v_up;  ///< the rows of head h begin at row v_first + h * v_stride
-  int v_first = 0, v_stride = 0;  ///< in a matrix [rows, rank]
+  TensorView v_up;  ///< [rows, rank]; the rows of head h begin at row v_first + h * v_stride
+  int v_first = 0, v_stride = 0;  ///< first row of head 0, and distance between heads in rows
   // The embedding that the layer adds (ModelConfig::layer_input).
   TensorView input_gate;          ///< [layer_input, hidden]
   TensorView input_output;        ///< [hidden, layer_input]

@@ -10,7 +10,8 @@
 namespace longhaul {
 
 struct NamedChart {
-  std::string name;  ///< for file names, such as "needle-dense" or "score-against-compression-8192"
+  /// A part of file names, such as "needle-dense" or "score-against-compression-8192".
+  std::string name;
   Svg svg;
   std::string method = {};  ///< label of the method if the chart shows only one
 };

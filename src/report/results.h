@@ -36,7 +36,7 @@ struct TaskVariant {
 /// Medians over the answers. 0 means unknown.
 struct Cost {
   double first_token_seconds = 0;
-  double decode_tokens_per_second = 0;  ///< only replies of at least two tokens
+  double decode_tokens_per_second = 0;  ///< median over replies of at least two tokens
   double kv_bytes = 0;
   double pairs_share = 0;
 };

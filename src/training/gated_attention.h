@@ -41,8 +41,8 @@ class GatedAttention final : public AttentionRule {
  public:
   /// Selects the text from which full attention is computed.
   enum class Full : uint8_t {
-    kOfStream,  ///< from the rows of the text with gates (formula of the paper)
-    kOfModel    ///< from the rows of the text without gates (code of the authors)
+    kOfStream,  ///< the text in the model with gates (formula of the paper)
+    kOfModel    ///< the text in the model without gates (code of the authors)
   };
   /// The keys that streaming attention sees: the first `sink` keys, and the last `recent` keys
   /// including the row's own key.

@@ -21,7 +21,7 @@ struct MeanBlocksTask {
 /// Arguments for all tasks and their tiles from `first_tile` on.
 struct MeanBlocksCall {
   const float* queries = nullptr;  ///< [grid.rows, heads, head_dim]
-  int heads = 0, head_dim = 0;     ///< at most kMostMeanDim
+  int heads = 0, head_dim = 0;     ///< head_dim is at most kMostMeanDim
   TileGrid grid;
   int64_t first_tile = 0;
   const MeanBlocksTask* tasks = nullptr;

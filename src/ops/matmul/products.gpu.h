@@ -47,7 +47,7 @@ class Products {
   GpuQueue& queue_;
   std::unique_ptr<Gemm> gemm_;
   Room expanded_, rounded_;
-  Room partial_, counters_;  ///< for products in tiles (row_tiles.gpu.h)
+  Room partial_, counters_;  ///< memory for products in tiles (row_tiles.gpu.h)
 };
 
 }  // namespace longhaul::cuda

@@ -49,7 +49,8 @@ class SequenceEngine : public EnginePort {
   SessionOptions options_;
   ModelRunner long_runner_, short_runner_, decode_runner_;
   size_t fixed_ = 0, working_ = 0;
-  mutable std::map<std::string, ResumeRule> rules_;  ///< by the method's text
+  /// Rules by the text of the method, as in `--attention`.
+  mutable std::map<std::string, ResumeRule> rules_;
 };
 
 }  // namespace longhaul::serve
