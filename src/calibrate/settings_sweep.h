@@ -28,8 +28,9 @@ struct SweepSettings {
   std::vector<int64_t> lengths;    ///< tokens of a prompt and its reply together; used in turn
   int prompts = 4;                 ///< number of prompts per round and setting
   uint64_t seed = 1;
-  SessionOptions session;            ///< the method is ignored
-  std::optional<ChatTemplate> chat;  ///< none: bare text, with the first words of the reply
+  SessionOptions session;  ///< the method is ignored
+  /// None: prompts are bare text that ends with the first words of the reply.
+  std::optional<ChatTemplate> chat;
 };
 
 class SettingsSweep final : public Calibration {

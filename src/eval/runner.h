@@ -48,8 +48,9 @@ struct EvalOutcome {
   bool finished = false;
   double seconds = 0;
   // Sums over all threads:
-  double engine_seconds = 0;  ///< prefill and decode
-  double idle_seconds = 0;    ///< waiting without a sample while other threads still worked
+  double engine_seconds = 0;  ///< time of prefill and decode
+  /// Time in which a thread had no further sample while others still worked.
+  double idle_seconds = 0;
 };
 
 /// Returns the tasks with these names. A name is a name of the registry or "jsonl:FILE". The name

@@ -20,12 +20,14 @@ double last_integer_score(std::string_view answer, std::string_view reply);
 /// math_find: returns 1 if the first number in the reply, with or without a fraction, is the
 /// answer.
 double first_number_score(std::string_view answer, std::string_view reply);
-/// math_calc: returns the share of the values, from the first one on, that the integers in the
-/// reply repeat.
+/// math_calc: the reply should repeat a list of values. Returns the number of values before the
+/// first wrong or missing integer, divided by the number of all values.
 double running_values_score(std::span<const std::string> answers, std::string_view reply);
-/// code_debug: `labels` are the name of the function and the letter of the option.
+/// code_debug: returns 1 if the reply chooses the right option. `labels` are the name of its
+/// function and its letter.
 double function_choice_score(std::span<const std::string> labels, std::string_view reply);
-/// longbook_choice_eng: `labels` are the text and the letter of the option.
+/// longbook_choice_eng: returns 1 if the reply chooses the right option. `labels` are its text and
+/// its letter.
 double option_choice_score(std::span<const std::string> labels, std::string_view reply);
 /// Returns 1 if the first single letter A to D in the reply is the answer (MMLU and similar tasks).
 double lone_letter_score(std::string_view answer, std::string_view reply);

@@ -26,12 +26,12 @@ struct Download {
 
 enum class DownloadEnd { kDone, kCancelled };
 
-/// Downloads a file. The file appears at its place when it is complete and verified. Until then,
-/// its bytes are in .NAME.part in the same folder, which is locked. The next call resumes from
-/// these bytes if the server can send the rest. Without a sha256, it resumes only if the server's
-/// entity tag (ETag) has not changed. If the server does not send exactly the rest, the whole file
-/// is fetched. A connection that breaks or is too slow is retried a few times. Throws UserError if
-/// the server refuses, the length or sha256 is wrong (the part is then removed), the disk is full,
+/// Downloads a file. The file gets its final name when it is complete and verified. Until then, its
+/// bytes are in .NAME.part in the same folder, which is locked. The next call resumes from these
+/// bytes if the server can send the rest. Without a sha256, it resumes only if the server's entity
+/// tag (ETag) has not changed. If the server does not send exactly the rest, the whole file is
+/// fetched. A connection that breaks or is too slow is retried a few times. Throws UserError if the
+/// server refuses, the length or sha256 is wrong (the part is then removed), the disk is full,
 /// another process fetches the same file, or the part is a link or not a regular file.
 DownloadEnd download(const Download& what);
 

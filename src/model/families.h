@@ -59,7 +59,7 @@ struct Family {
   /// Whether value heads of delta nets are tiled in GGUF files (DeltaShape).
   bool gguf_tiled = false;
 
-  // Settings that say which numbers a file may contain:
+  // Settings about factors, caps and experts:
   bool embedding_by_size = false;  ///< whether embedded tokens are multiplied by sqrt(hidden)
   /// Whether the file has factors for embeddings, sublayers, attention and logits.
   bool multipliers = false;

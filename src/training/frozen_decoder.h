@@ -16,7 +16,7 @@ struct AttentionRowGradients {
   View<float> q, k, v;
 };
 
-/// Computes the attention of every layer in such a pass.
+/// Computes the attention of every layer, in the forward pass and in the backward pass.
 class AttentionRule {
  public:
   virtual ~AttentionRule() = default;

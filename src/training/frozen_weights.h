@@ -25,7 +25,7 @@ class FrozenWeights {
   /// Returns the weights on the host. `model` must outlive the result.
   static std::unique_ptr<FrozenWeights> on_host(const Model& model, Compute compute);
   /// Returns the weights on a device. pass_back() of the result throws UserError if the device does
-  /// not support it.
+  /// not support this operation.
   static std::unique_ptr<FrozenWeights> on_device(std::shared_ptr<const DeviceModel> model);
   virtual ~FrozenWeights() = default;
 
@@ -54,8 +54,8 @@ class FrozenWeights {
                                int heads) = 0;
   /// Changes the order of the elements of Q or K rows from the file's order to the order of RoPE.
   /// In the file's order, the two elements of a rotary pair are adjacent. In the order of RoPE,
-  /// they are half the rotary width apart. With `back` it does the opposite. On a device it does
-  /// nothing, because the weights already have the order of RoPE.
+  /// they are half the rotary width apart. If `back` is true, the function does the opposite. On a
+  /// device the function does nothing, because the weights already have the order of RoPE.
   virtual void split_pairs(View<float> /*x*/, int64_t /*rows*/, int /*heads*/, bool /*back*/) {}
 
  protected:

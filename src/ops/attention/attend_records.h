@@ -21,7 +21,7 @@ inline constexpr int kTileUnitRows = 128;  ///< (row, head) rows per unit of the
 inline constexpr int kWideUnitRows =
     64;  ///< (row, head) rows per unit of the kernel for wide heads
 inline constexpr int kDecodeUnitRows = 8;  ///< (row, head) rows per unit of the decode kernel
-/// Maximum rows of all parts together that the last part of a unit merges.
+/// Largest total number of rows of all parts of a unit, if the last part merges them.
 inline constexpr int kMostMerged = 512;
 inline constexpr int kTileKeys = 64;           ///< keys per tile when prefill units are divided
 inline constexpr int kDecodeKeys = 16;         ///< keys per tile when decode units are divided

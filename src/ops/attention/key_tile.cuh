@@ -110,7 +110,7 @@ __device__ __forceinline__ void rotate_pair(uint32_t& a, uint32_t& b, float2 cos
 }
 
 /// Rotates the N keys of a tile in place. Key n has position `position` + offsets[n]. A thread
-/// loads at most 16 * kMost values of the table at once.
+/// loads at most 16 * kMost values of the rotation table at once.
 template <int D, int N, int threads, int kMost = 4>
 __device__ __forceinline__ void rotate_tile(const RotationTable& table, uint32_t keys,
                                             const int32_t* offsets, int64_t position, int thread) {

@@ -42,7 +42,8 @@ struct PageShared {
   static constexpr int kPages = BitShared::kEach * 32 / kPageRows;
   union {
     uint64_t masks[kBlockThreads][kPages][2];
-    /// Columns of the current words that are read from copies.
+    /// For each tile, one bit for each of the copied columns that the threads process at the
+    /// moment: 1 if the tile sees the column.
     uint32_t columns[2][kBlockThreads / 32];
   };
   ScanShared scan;

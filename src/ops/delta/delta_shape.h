@@ -11,7 +11,7 @@ struct DeltaShape {
   int value_heads = 0;  ///< heads of values, each with a state; a multiple of key_heads
   int key_dim = 0;      ///< size of a head of queries and keys
   int value_dim = 0;    ///< size of a head of values
-  int kernel = 0;       ///< rows of the convolution
+  int kernel = 0;       ///< number of rows that the convolution covers
   /// If true, value head h uses key head h % key_heads. If false, neighbouring value heads share a
   /// key head.
   bool tiled = false;

@@ -49,8 +49,8 @@ struct PanelGemmKernels {
   void (*write)(const float* c, int rows, int outputs, const float* bias, bool add, float* y,
                 int64_t y_stride);
   /// Writes gated(gate, up) for `pairs` pairs of blocks to two rows of tiles that are `tile_stride`
-  /// bytes apart. `blocks` alternates between gate and up. The result has all or the first columns
-  /// of one tile.
+  /// bytes apart. `blocks` alternates between gate and up. The result fills one tile, or only its
+  /// first columns.
   void (*swiglu)(const Gating& gating, const float* blocks, int pairs, std::byte* tile,
                  int64_t tile_stride);
   /// Must be called before and after a series of block() calls on a thread.

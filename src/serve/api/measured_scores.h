@@ -23,11 +23,11 @@ struct MeasuredScore {
   double dense = 0;  ///< score of dense attention on the same tasks
 };
 
-/// Returns the measurement that is most similar to a text of `tokens` tokens. Measurements of this
-/// model are preferred to those of the larger measured model. Then measurements with this setting
-/// of the method are preferred to those with another setting. Among the remaining ones, the result
-/// is that of the longest texts that are not longer than `tokens`, or of the shortest texts if all
-/// are longer. The result is empty if the method was not measured.
+/// Returns the measurement that is most similar to a text of `tokens` tokens. If `model` was not
+/// measured, the measurements of a reference model are used. Measurements with this setting of the
+/// method are preferred to those with another setting. Among the remaining ones, the result is that
+/// of the longest texts that are not longer than `tokens`, or of the shortest texts if all are
+/// longer. The result is empty if the method was not measured.
 std::optional<MeasuredScore> measured_score(const std::string& model, const std::string& attention,
                                             int64_t tokens);
 

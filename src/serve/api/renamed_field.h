@@ -36,8 +36,8 @@ void renamed_field(const std::vector<FieldName>& names, Read read) {
   }
 }
 
-/// Calls `read`, which reads members of an object. Prefixes the member in an ApiError that it
-/// throws with the name of the object.
+/// Calls `read`, which reads members of an object. If `read` throws an ApiError, the name of the
+/// object is put in front of the name of the member.
 template <class Read>
 void in_member(const std::string& prefix, Read read) {
   renamed_field({{"", prefix}}, std::move(read));

@@ -89,7 +89,8 @@ class ReplyWriter : public std::enable_shared_from_this<ReplyWriter> {
   void flush_finished(const JobReport* report);
 
   std::vector<Choice> choices_;
-  std::vector<std::shared_ptr<const SourceWatch>> watches_;  ///< by choice
+  /// Records of the attended keys, one per choice; null: not watched.
+  std::vector<std::shared_ptr<const SourceWatch>> watches_;
   std::vector<std::vector<TokenReport>> prompts_;
   std::vector<int> finished_;  ///< choices whose last event has not been sent yet
   size_t jobs_left_;

@@ -42,15 +42,15 @@ class Citations {
   double least_share_;  ///< least share of a passage that is cited
 };
 
-/// Prepares a request for citations. Sentences cite those of `request.documents` whose `cites` is
-/// true. Does nothing if there are none. The prompt of `job` must be set.
+/// Prepares a request for citations. Only documents in `request.documents` whose `cites` is true
+/// are cited. Does nothing if there are none. The prompt of `job` must be set.
 void request_citations(const ServedModel& model, GenerationRequest& request, Job& job);
 
 /// Divides the text of a reply into sentences while it is written.
 class SentenceSplitter {
  public:
-  /// Appends text. Returns the number of bytes at the start of `text` that belong to the sentence
-  /// that was open, or npos if all of them do.
+  /// Appends text. Returns how many bytes at the start of `text` complete the open sentence, or
+  /// npos if the sentence is still open.
   size_t push(std::string_view text);
   bool empty() const { return open_.empty(); }
   void clear() { open_.clear(); }

@@ -17,7 +17,8 @@ struct VoteCount {
   Array<int32_t> numbers;   ///< numbers with votes, ascending
   /// Number of votes of each of `numbers`; on a device, how many numbers have votes.
   Array<int32_t> votes;
-  /// Scratch for the search. On a device, marks of numbers, which are zeros between calls.
+  /// Scratch for the search. On a device, it holds one bit for each number, and all bits are zero
+  /// between calls.
   Array<int32_t> scratch;
 };
 
