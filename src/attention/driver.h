@@ -21,7 +21,8 @@ namespace longhaul {
 /// long text and a question at its end. If the end influences the decision, the text cannot be
 /// processed before the question is known.
 enum class PromptChoice : uint8_t {
-  kWhileReading,   ///< during prefill, by the rows processed so far; also if all rows are kept
+  /// During prefill, by the rows processed so far; methods that keep all rows also have this value.
+  kWhileReading,
   kByInstruction,  ///< by the instruction at the end of the prompt, which must be given
   kByLastRow,      ///< during prefill, and once more by the last row of the prompt
   /// After prefill, by the attention of the last rows or of all rows; until then prefill is dense.

@@ -63,8 +63,8 @@ struct MethodPlan {
   /// the stored keys before an eviction. kNoBound: all query rows contribute through observe(), so
   /// the method must process every row of the prompt.
   int64_t observation_window = 0;
-  /// The rows that received most attention from the observation window's last rows are kept:
-  /// Method::choose() is not called.
+  /// If true, each list keeps the rows that received most attention from the observation window's
+  /// last rows, and Method::choose() is not called.
   bool keeps_received = false;
   /// Names of extra f32 values that are stored with each row (KvStore::column).
   std::span<const std::string_view> columns;
@@ -81,8 +81,8 @@ struct MethodPlan {
   /// observe() is called after attend() of each pass.
   bool begins_together = false;
   int streams = 1;  ///< number of KV stores used during prefill; store 0 belongs to the sequence
-  /// Plans of lists depend on the length of the context. Otherwise the driver keeps those of the
-  /// prompt for all generated tokens.
+  /// Whether the plans of lists depend on the length of the context. If false, the driver uses the
+  /// plans of the prompt for all generated tokens.
   bool by_length = false;
 
   bool observes_last_rows() const {

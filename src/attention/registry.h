@@ -58,7 +58,7 @@ struct MethodInfo {
 
 /// Returns the registry entry of a method class M, whose options are members of M. The set of
 /// options is an instance of M, and the running method is created from these members. If M has a
-/// function fit(shape), it is called with the shape of the model. It may throw UserError. To write
+/// function fit(shape), it is called with the shape of the model, and may throw UserError. To write
 /// a new method, copy methods/keydiff/keydiff.cc.
 template <class M>
 MethodInfo method_info(MethodInfo info) {

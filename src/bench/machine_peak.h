@@ -12,8 +12,9 @@ namespace longhaul {
 
 struct GemmPeak {
   GemmShape shape;
-  bool of_model = false;  ///< a shape of the model's own matrices, with a chunk of rows
-  double bf16 = 0;        ///< FLOP/s of the GEMM library; 0: product not supported
+  /// Whether this is a shape of the model's own matrices, with a chunk of rows.
+  bool of_model = false;
+  double bf16 = 0;  ///< FLOP/s of the GEMM library; 0: product not supported
   double f32 = 0;
   double engine = 0;  ///< FLOP/s of the engine's own product in the selected compute type
 };

@@ -8,11 +8,12 @@
 
 namespace longhaul {
 
-/// Returns candidate settings for a context window of `window` tokens. The visible keys are half, a
-/// quarter or all of `window`. Half or a quarter of them are the most recent tokens. The span is
-/// 32, or also 16 and 64. The published setting (8,192 visible keys, half of them recent, span 32)
-/// is included in proportion. `window` is the trained context, or less if prompts are so short that
-/// all their tokens would be visible. Throws UserError if `window` is below 640.
+/// Returns candidate settings for a context window of `window` tokens. The number of visible keys
+/// is `window`, or half or a quarter of it. Half or a quarter of the visible keys are the most
+/// recent tokens. The span is 32; if both fractions are a half, there are also settings with 16 and
+/// 64. The published setting (8,192 visible keys, half of them recent, span 32) is included in
+/// proportion. `window` is the trained context, or less if prompts are so short that all their
+/// tokens would be visible. Throws UserError if `window` is below 640.
 std::vector<SweptSetting> reattention_settings(int64_t window);
 
 /// Converts a text such as "reattention:local=1024,..." to JSON options for a profile.

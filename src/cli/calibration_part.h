@@ -59,7 +59,7 @@ std::unique_ptr<CalibrationPart> minference_part(const CalibrationInput& input);
 struct CalibratedMethod {
   std::string_view name, what;
   std::unique_ptr<CalibrationPart> (*make)(const CalibrationInput& input);
-  /// Reason why it runs only on the CPU; empty: no such restriction.
+  /// Reason why the calibration runs only on the CPU; empty: no such restriction.
   std::string_view only_here = {};
 };
 std::span<const CalibratedMethod> calibrated_methods();
@@ -75,8 +75,8 @@ std::vector<int64_t> lengths_or(const std::vector<int64_t>& asked, const Engine&
 std::vector<std::string> tasks_or(const CalibrateFlags& flags, std::string_view usual);
 /// Returns the options of a dense session on the host with the compute type of --compute.
 SessionOptions session_of(const CalibrateFlags& flags);
-/// Returns the options of a dense session on the device of --device. With `auto`, it is the host if
-/// the device cannot process `tokens` tokens.
+/// Returns the options of a dense session on the device of --device. If --device is `auto` and the
+/// device cannot process `tokens` tokens, the session is on the host.
 SessionOptions session_of(const CalibrationInput& input, int64_t tokens);
 /// Returns the queue for gradients of texts of up to `tokens` tokens (`keep`: see
 /// FrozenDecoder::device_bytes). If the device has too little memory or does not support the

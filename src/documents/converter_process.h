@@ -49,8 +49,8 @@ class ConverterProcess {
   pid_t id() const { return process_; }
 
   /// Converts the bytes of a document. `name` is the name of the file without folders. Several
-  /// threads may call it at the same time. Throws DocumentError, also if the document exceeds a
-  /// limit, and ConverterGone.
+  /// threads may call it at the same time. Throws DocumentError if the document cannot be converted
+  /// or exceeds a limit, and ConverterGone if the process has ended.
   ConvertedDocument convert(std::string bytes, const std::string& name,
                             const DocumentOptions& options) const;
 

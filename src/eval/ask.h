@@ -24,8 +24,8 @@ struct Asked {
 /// A dense prefill of a prompt. Methods whose prefill begins densely continue from it.
 struct SharedReading {
   std::optional<ContextCopy> copy;
-  /// The dense prefill did not fit in memory together with the sessions that continue from it. It
-  /// is then not tried again.
+  /// True if the dense prefill did not fit in memory together with the sessions that continue from
+  /// it. The prefill is then not tried again.
   bool no_room = false;
   /// Duration of the prefill; each method that continues from it counts the whole duration.
   double seconds = 0;

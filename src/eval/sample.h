@@ -27,7 +27,7 @@ struct Sample {
   /// Text before the opening in bare text, which has no assistant mark.
   std::string before_opening = " ";
   std::string system;             ///< system message; may be empty
-  std::vector<SampleTurn> turns;  ///< between the system message and the question
+  std::vector<SampleTurn> turns;  ///< messages between the system message and the question
   /// If true, the context is in the first message, before all turns, and is processed as a separate
   /// prompt. A method that evicts at the end of a prompt then evicts without the question.
   bool context_first = false;

@@ -83,7 +83,7 @@ class Checkpoint {
 };
 
 /// Opens a model. `path` is a .gguf file (any file of a split set), a Hugging Face folder, or a
-/// .safetensors file, which opens its folder. A Hugging Face folder has config.json and either
+/// .safetensors file, whose folder is then opened. A Hugging Face folder has config.json and either
 /// model.safetensors or model.safetensors.index.json with its shards. Only headers are read. Throws
 /// UserError with one line that names the file and the problem.
 Checkpoint open_checkpoint(const std::filesystem::path& path);

@@ -35,8 +35,8 @@ class JsonRules {
   Expression exactly(const nlohmann::ordered_json& value);
 
   /// Returns an object with these members in this order. `further` is the value of other members;
-  /// if it is kNothing, there are none. `key` are the names of other members; by default, all names
-  /// that are not in `members`.
+  /// if it is kNothing, there are none. `key` matches the names of other members; by default, all
+  /// names that are not in `members`.
   Expression object(const std::vector<JsonMember>& members, Expression further,
                     std::optional<Expression> key = {});
   /// Returns an array. `first` are its first items, `further` is the value of other items, and

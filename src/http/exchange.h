@@ -34,7 +34,7 @@ class Exchange {
 
   bool closed() const { return closed_; }
   /// Sets a function that is called once if the client closes its connection before the response is
-  /// complete. If it already has, the function is called at once.
+  /// complete. If the connection is already closed, the function is called at once.
   void on_close(std::function<void()> gone);
   /// Called by the connection when the client has closed it.
   void close();

@@ -20,9 +20,11 @@ struct Limits {
   size_t stream_bytes = 256 << 10;
 
   std::chrono::milliseconds header_time{10'000};
-  std::chrono::milliseconds body_time{30'000};  ///< plus one second for each received 256 KiB
+  /// For the body of a request; one second is added for each 256 KiB received.
+  std::chrono::milliseconds body_time{30'000};
   std::chrono::milliseconds idle_time{60'000};
-  std::chrono::milliseconds write_time{30'000};  ///< time in which the client accepts no byte
+  /// Longest time in which the client may accept no byte.
+  std::chrono::milliseconds write_time{30'000};
   /// Time after a rejection in which the client can receive it.
   std::chrono::milliseconds linger_time{2'000};
   /// Time without events after which a stream sends a comment line.

@@ -44,7 +44,8 @@ class Object {
   virtual void release() {}
 
  private:
-  /// For closures of functions and bookkeeping of objects.
+  /// Bytes that are counted in addition for each object, for closures of functions and for
+  /// bookkeeping.
   static constexpr size_t kBytesBeside = 128;
 };
 
@@ -68,8 +69,8 @@ class Value {
   explicit Value(const char*) = delete;
 
   static Value none();
-  /// Returns an undefined value. `message` is the error for its use, of which the beginning is
-  /// kept.
+  /// Returns an undefined value. `message` is the error for its use. Only the beginning of the
+  /// message is kept.
   static Value undefined(std::string message);
   static Value text(std::string_view bytes, Origin origin = Origin::kTemplate);
   /// Returns a list. Throws Fault if values are nested too deep.

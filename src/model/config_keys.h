@@ -7,8 +7,8 @@ namespace longhaul {
 
 class Checkpoint;
 
-/// Names of keys in the file. If a setting is missing in the file and derived from other keys, it
-/// has the names of these keys.
+/// Names of keys in the file. If a setting is not in the file but is derived from other keys, its
+/// member contains the names of these keys.
 struct ConfigKeys {
   std::string file;  ///< the file with the keys
   std::string layers, hidden, ffn, vocab, heads, kv_heads, head_dim;

@@ -69,8 +69,8 @@ struct Decoder::State {
   virtual void end_layer(int layer) = 0;
   /// Moves the layer's embedding of row `from` to row `to`.
   virtual void move_layer_input(int layer, int64_t from, int64_t to) = 0;
-  /// Adds `sublayer` to the residual stream. First scales it, and normalises it if the model has
-  /// this norm.
+  /// Scales `sublayer`, normalises it if the model has this norm, and adds it to the residual
+  /// stream.
   virtual void add_sublayer(int layer, RowNorm norm) = 0;
 
   const Model& model;

@@ -8,7 +8,7 @@
 
 namespace longhaul {
 
-/// An adapter and the factor of its effect. 1 is the effect as it was trained.
+/// An adapter, and a factor for its product. With 1, the effect is as it was trained.
 struct WeightedLora {
   LoraFile file;
   double weight = 1;

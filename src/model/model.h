@@ -88,7 +88,7 @@ inline const std::vector<float>& norm_of(const LayerWeights& w, RowNorm norm) {
              : (attention ? w.attention_after_norm : w.ffn_after_norm);
 }
 
-/// Low-rank adapters of a layer's matrices. A matrix without an adapter has an empty one.
+/// Low-rank adapters of a layer's matrices. The member of a matrix without an adapter is empty.
 struct LayerAdapters {
   LowRank q, k, v, output, gate, up, down;
   LowRank delta_in, delta_z, delta_b, delta_a;

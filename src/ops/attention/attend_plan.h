@@ -99,7 +99,7 @@ class AttendPlan {
     int head_dim = 0, page_rows = 0;
     PageType key{}, value{};
     int key_bytes = 0, value_bytes = 0;
-    bool blocks = false;  ///< keys and values
+    bool blocks = false;  ///< whether keys and values are in blocks of 32 (Stored::blocks)
 
     static StoredForm of(const PagedRows& rows);
     bool is_of(const PagedRows& rows) const {

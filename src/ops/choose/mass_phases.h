@@ -7,7 +7,8 @@
 namespace longhaul::cuda {
 
 struct MassShared {
-  static constexpr int kBits = 3, kDigits = 1 << kBits;  ///< per step of the search
+  /// Number of bits that each step of the search determines.
+  static constexpr int kBits = 3, kDigits = 1 << kBits;
   SumShared<kDigits> sums;
   /// The search continues in keys [low, high); keys from `high` on are counted.
   uint64_t low, high;

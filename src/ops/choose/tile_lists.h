@@ -40,8 +40,8 @@ struct DeviceTile {
   int64_t own = 0;                 ///< number of the tile, counted from the context's first token
   int64_t position = 0;            ///< position of the first row
   int own_keys = 0;                ///< number of the tile's own keys, if they are visible
-  /// With kLines, has room for all rows before the tile. With kBlocks, has room for all pages
-  /// before the tile.
+  /// Receives the listed rows (kLines) or pages (kBlocks), and has room for all of them before the
+  /// tile.
   View<int32_t> listed;
   View<int32_t> counts;  ///< [2]: number of listed keys, and of the tile's own keys
 

@@ -22,7 +22,8 @@ struct Devices {
   std::vector<DeviceInfo> found;
   std::string driver;   ///< description of the driver; empty if there is no driver
   std::string library;  ///< path of the matrix library; empty if it was not found
-  /// Reason why no device can be used, with the searched places; empty if one can.
+  /// Reason why no device can be used, with the searched places; empty: at least one device can be
+  /// used.
   std::string why;
 };
 

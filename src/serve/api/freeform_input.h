@@ -11,7 +11,8 @@ class FreeformInput {
   /// Appends bytes of the arguments. Returns the text that is now complete, in whole characters.
   std::string push(std::string_view arguments);
   /// Ends the arguments. Returns the text that push() has not returned yet. If the arguments have
-  /// no text "input", returns their only text, or else their JSON.
+  /// no string "input", returns their only member if it is a string, or else the JSON of the
+  /// arguments.
   std::string finish();
 
  private:

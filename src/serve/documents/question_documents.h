@@ -48,8 +48,8 @@ struct DocumentIsConverted {
   std::shared_ptr<ServedDocument> document;
 };
 
-/// Returns the documents with these ids, in this order. Throws ApiError, also if a document has
-/// failed, and DocumentIsConverted.
+/// Returns the documents with these ids, in this order. Throws ApiError if a document does not
+/// exist or has failed, and DocumentIsConverted if it is still being converted.
 std::vector<QuestionDocument> question_documents(DocumentSource* source, const std::string& key,
                                                  const std::vector<std::string>& ids);
 

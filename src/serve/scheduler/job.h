@@ -78,7 +78,7 @@ struct JobError {
   double retry_after = 0;  ///< seconds; 0: not specified
   /// Members for insufficient_memory.
   size_t needed = 0, limit = 0;
-  /// Methods with which it would fit, and their bytes.
+  /// Methods with which the job would fit in memory, and the bytes that each needs.
   std::vector<std::pair<std::string, size_t>> fits;
   int64_t prompt_tokens = 0, context = 0;  ///< for context_length_exceeded
   std::vector<std::string> formats;        ///< for unsupported_format
@@ -86,7 +86,7 @@ struct JobError {
 
 struct PromptProgress {
   int64_t total = 0, cached = 0, processed = 0;
-  double seconds = 0;            ///< since the prefill began
+  double seconds = 0;            ///< seconds since the prefill began
   double attention_seconds = 0;  ///< part of `seconds` that was spent on attention
 };
 
@@ -115,17 +115,18 @@ struct WatchedReply {
 class JobSink {
  public:
   virtual ~JobSink() = default;
-  /// The job has been accepted. It will run now or after other jobs. Not called for jobs that are
-  /// rejected.
+  /// Called when the job has been accepted and will run, now or after other jobs. Not called for
+  /// jobs that are rejected.
   virtual void accepted() {}
   virtual void progress(const PromptProgress& progress) = 0;
-  /// Logprobs of the prompt's tokens, if Job::prompt_logprobs is set. The first token has none.
+  /// Receives the logprobs of the prompt's tokens, if Job::prompt_logprobs is set. The first token
+  /// has none.
   virtual void prompt_tokens(std::vector<TokenReport> tokens) = 0;
-  /// The prompt has been processed, and no token of the reply has been sampled.
+  /// Called after the prompt has been processed and before a token of the reply is sampled.
   virtual void prefilled(const ServedSequence& /*sequence*/) {}
-  /// From now on, `watch` records the sources of a choice.
+  /// Called when `watch` begins to record the sources of a choice.
   virtual void watching(int /*choice*/, const std::shared_ptr<const SourceWatch>& /*watch*/) {}
-  /// The keys to which the tokens of a choice attended. Called before done().
+  /// Receives the keys to which the tokens of a choice attended, before done() is called.
   virtual void sources(int /*choice*/, const WatchedReply& /*reply*/) {}
   virtual void piece(int choice, const ReplyPiece& piece, const JobReport& so_far) = 0;
   virtual void done(const JobReport& report) = 0;

@@ -3,8 +3,8 @@
 // bf16 pages are copied to shared memory and multiplied without conversion. Rows of other types are
 // copied as stored bytes. Block types in consecutive rows (stretches) are multiplied as stored
 // (block_products.cuh). All other rows are converted to bf16 in shared memory just before the
-// products. As many tiles are then in flight as with bf16, but with fewer bytes. If a card has too
-// little shared memory for this, rows are converted while they are loaded.
+// products. The number of tiles in flight is then the same as with bf16, but they have fewer bytes.
+// If a card has too little shared memory for this, rows are converted while they are loaded.
 
 #include "ops/attention/key_tile.cuh"
 
