@@ -17,8 +17,8 @@ namespace longhaul {
 struct DueLists {
   KvStore* store = nullptr;
   int layer = 0;
-  /// The attention call of the sequence's last row. Its queries and lse are rows of the batch's
-  /// arrays.
+  /// The attention call of the sequence's last row. Its queries and lse (logs of the softmax
+  /// denominators) are rows of the batch's arrays.
   AttendCall call;
   RowsToKeep keep;
   /// All lists keep the same rows: those with the highest sums over the lists.

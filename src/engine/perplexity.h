@@ -5,9 +5,9 @@
 // The text is divided into windows. Windows begin at token 0, stride, 2 * stride, ... and contain
 // at most `window` tokens. The last window is the first one that reaches the end of the text. Each
 // window is a new context whose positions start at 0. It scores the tokens that no earlier window
-// has scored. The first token of a window cannot be scored, because no row predicts it. With stride
-// = window, the first token of each window is therefore never scored. With a smaller stride, every
-// token except the first token of the text is scored exactly once.
+// has scored. The first token of a window cannot be scored, because no row predicts it. If the
+// stride equals `window`, the first token of each window is therefore never scored. With a smaller
+// stride, every token except the first token of the text is scored exactly once.
 //
 // With a prefill of N tokens, the first N tokens of each window are its prompt and are not scored.
 // The later tokens are processed one at a time, like generated tokens, and scored. This measures

@@ -12,7 +12,8 @@
 
 namespace longhaul {
 
-/// Returns the fields that all records of a sample share, with or without opening.
+/// Returns the fields that all records of a sample share. `opening` is true if the prompt ends with
+/// the first words of the answer.
 Record cell_of(const QueuedSample& queued, bool opening);
 
 class RunAnswers {

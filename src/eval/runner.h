@@ -23,7 +23,8 @@ struct EvalProgress {
     double sum = 0;      ///< sum of the scores; metric "nll" is not included
     int64_t scored = 0;  ///< number of scores
   };
-  int64_t done = 0, total = 0;  ///< number of answers; an answer is (sample, opening, method)
+  /// Number of answers: one for each sample, method, and prompt with or without opening words.
+  int64_t done = 0, total = 0;
   // Work in processed tokens, estimated from lengths:
   double fresh = 0;  ///< work of the answers that this run has computed
   /// Work of the answers that are not complete. Answers of earlier runs are neither in `left` nor

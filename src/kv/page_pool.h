@@ -1,6 +1,6 @@
 #pragma once
-// PagePool allocates pages in host memory. It gets memory from the operating system in slabs, and
-// returns it page by page.
+// PagePool allocates pages in host memory. It gets memory from the operating system in slabs
+// (blocks of many pages), and returns it page by page.
 
 #include <cstddef>
 #include <cstdint>

@@ -15,7 +15,7 @@ struct NumberRange {
   std::string_view unit;       ///< empty: no unit
 };
 
-/// Removes leading zeros and the like.
+/// Returns the canonical form of an integer, for example without leading zeros.
 std::string canonical_integer(std::string_view value, const NumberRange& range);
 std::string canonical_real(std::string_view value, const NumberRange& range);
 /// Returns "true" for true, on, yes and 1, and "false" for their opposites.

@@ -43,7 +43,7 @@ class MergeTable {
   size_t home(uint64_t key) const;
   void grow();
 
-  // Random, because pairs come from files that could be made to collide.
+  // Random numbers for the hash, because an attacker could make a file whose pairs collide.
   std::array<uint64_t, 2> secrets_;
   std::vector<Slot> slots_;  // size is a power of two, at most half full, linear probing
   size_t size_ = 0;

@@ -16,8 +16,8 @@ namespace longhaul {
 struct TokenizerModel;
 
 struct EncodeOptions {
-  bool add_special = true;  ///< adds BOS and EOS if the model requires them
-  /// A string such as `<|im_end|>` becomes the control token of that name.
+  bool add_special = true;  ///< whether BOS and EOS are added if the model requires them
+  /// Whether a string such as `<|im_end|>` becomes the control token of that name.
   bool parse_special = false;
 };
 

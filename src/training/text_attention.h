@@ -21,8 +21,8 @@ class TextAttend {
 
   /// Stores keys and values of one layer for later calls of attend().
   void store(const TextAttention& shape, const AttentionRows& rows);
-  /// Computes out [tokens, heads, head_dim] and lse [tokens, heads] for the queries q. `shape`
-  /// determines which keys a row sees.
+  /// Computes out [tokens, heads, head_dim] and lse [tokens, heads], the logs of the softmax
+  /// denominators, for the queries q. `shape` determines which keys a row sees.
   void attend(const TextAttention& shape, View<const float> q, View<float> out, View<float> lse);
 
  private:

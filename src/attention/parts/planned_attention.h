@@ -31,7 +31,7 @@ struct Observation {
 };
 
 /// Adds to targets[list] the attention probability that each row of the list received from the
-/// step's rows. Call it after attend_by_plan() with step.lse. A list whose target is empty is
+/// step's rows. Call it after attend_by_plan() has filled step.lse. A list whose target is empty is
 /// skipped.
 void add_attention(LayerStep& step, const Observation& what, std::span<const ColumnTarget> targets);
 

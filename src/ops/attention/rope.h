@@ -1,7 +1,7 @@
 #pragma once
-// Rotary position embedding (RoPE) in half-split form: element t of a head is paired with element t
-// + rotary_dim / 2 (Su et al. 2021, arXiv:2104.09864). Models with other pairings are converted:
-// their projections write elements in half-split order.
+// Rotary position embedding (RoPE, Su et al. 2021, arXiv:2104.09864) in half-split form: the
+// elements t and t + rotary_dim / 2 of a head form a pair. Models with other pairings are
+// converted: their projections write elements in half-split order.
 
 #include <cstdint>
 #include <memory>

@@ -17,8 +17,9 @@ void copy(Queue& queue, View<const float> from, View<float> to);
 void copy_lists(Queue& queue, std::span<const View<const float>> from,
                 std::span<const View<float>> to);
 
-/// x contains several lists of n = out.size() values, one after another. Writes the sum of x[l * n
-/// + i] over all lists l to out[i], in ascending order of l. add_lists() adds the sum to out[i].
+/// x contains several lists of n values, one after another, where n = out.size(). Writes to out[i]
+/// the sum over the lists l of x[l * n + i], in ascending order of l. add_lists() adds the sum to
+/// out[i].
 void sum_lists(Queue& queue, View<const float> x, View<float> out);
 /// Computes sum_lists() for several groups of lists: writes the sums over x[i] to out[i].
 void sum_groups(Queue& queue, std::span<const View<const float>> x,

@@ -1,7 +1,8 @@
 #pragma once
 // Computes the gradient of attention over a whole text, in which row i has position i. The same
 // products also yield other sums, such as attention_regions(). The softmax weights are recomputed
-// tile by tile from the lse of the forward pass (Dao et al. 2022, arXiv:2205.14135, appendix B.4).
+// tile by tile from lse, the logs of the softmax denominators of the forward pass (Dao et al. 2022,
+// arXiv:2205.14135, appendix B.4).
 
 #include <cstdint>
 #include <optional>

@@ -7,8 +7,8 @@
 
 namespace longhaul {
 
-/// Computes dx from dy: the gradients with respect to x and to y = rms_norm(x). In each row, with r
-/// = 1 / sqrt(mean over i of x[i]^2 + eps):
+/// Computes dx from dy: the gradients with respect to x and to y = rms_norm(x). In each row:
+///   r = 1 / sqrt(mean over i of x[i]^2 + eps)
 ///   dx[i] = r * (weight[i] dy[i] - x[i] r^2 / n * sum over j of weight[j] x[j] dy[j])
 /// x, dy and dx are [rows, n], packed, and weight is [n]. If `add` is true, the gradient is added
 /// to dx. Otherwise dx may alias dy. For the norm of each query or key head, pass rows = tokens *

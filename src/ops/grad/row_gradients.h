@@ -14,8 +14,8 @@ struct RowGradients {
                    float* dx, float keep);
   void (*swiglu)(const float* gate, const float* up, const float* dy, int64_t n, float* d_gate,
                  float* d_up);
-  /// Replaces scores[j] by e^(scale * scores[j] - lse), the softmax weight. `lse` is that of the
-  /// row.
+  /// Replaces scores[j] by e^(scale * scores[j] - lse), the softmax weight. `lse` is the log of the
+  /// row's softmax denominator.
   void (*weights)(float* scores, int64_t n, float scale, float lse);
   /// Replaces d_weights[j] by scale * weights[j] * (d_weights[j] - mean), the gradient of the
   /// score.

@@ -1,10 +1,11 @@
 #pragma once
 // Computes column sums and diagonal (slash) sums of the softmax map of a prompt's last rows. A
-// column sum is their attention to one key, a diagonal sum their attention at one distance
-// (MInference, arXiv:2407.02490; FlexPrefill, arXiv:2502.20766). The map itself is never stored.
+// column sum is the attention of these rows to one key, and a diagonal sum is their attention at
+// one distance (MInference, arXiv:2407.02490; FlexPrefill, arXiv:2502.20766). The map itself is
+// never stored. lse is the log of the softmax denominator.
 //
-//   columns[h, j]   = sum over rows r of p[r, h, j],    p = exp(scale * q[r, h] . k[j] - lse[r, h])
-//   diagonals[h, o] = sum over rows r of p[r, h, position(r) - o]
+// columns[h, j] = sum over rows r of p[r, h, j], p = exp(scale * q[r, h] . k[j] - lse[r, h])
+// diagonals[h, o] = sum over rows r of p[r, h, position(r) - o]
 
 #include <span>
 

@@ -16,8 +16,9 @@ inline bool has_decode_rows(const AttendTask& task) {
 /// distance is odd, so that keys are in different banks.
 inline constexpr int kMapPitch = kStepRows + 1;
 
-/// A thread's share of the job's queries, as bf16, and of their lse. It is loaded into registers
-/// while the keys arrive. It is moved to shared memory once the keys are in registers.
+/// A thread's share of the job's queries, as bf16, and of their lse (logs of the softmax
+/// denominators). It is loaded into registers while the keys arrive. It is moved to shared memory
+/// once the keys are in registers.
 template <int D>
 class FlatRows {
  public:

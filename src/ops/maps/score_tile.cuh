@@ -19,7 +19,7 @@ struct ScoreShared {
   static constexpr int kKeyBytes = kScoreKeys * kPitch<D>;
   static constexpr int kStepBytes = kStepRows * kPitch<D>;
   static constexpr int kBytes = kKeyBytes > kSteps* kStepBytes ? kKeyBytes : kSteps* kStepBytes;
-  /// First holds the keys, until they are in registers, and then the steps.
+  /// This memory first holds the keys, until they are in registers, and then the steps.
   uint4 memory[kBytes / 16];
   float lse[kSteps][kStepRows];
   const std::byte* rows[kScoreKeys];  ///< addresses of the keys

@@ -11,7 +11,7 @@ struct Weights16 {
   float step, offset = -0.0f;  // added to each value; -0.0f changes no value, not even -0
 };
 
-/// The planes of a matrix and its code book.
+/// The planes of a matrix (block_layout.h) and its code book (code_books.h).
 struct Planes {
   const uint8_t* at[kMostPlanes];
   const uint32_t* book;

@@ -40,7 +40,8 @@ struct MatvecArgs {
   int beside;   // the previous kernel writes nothing that this kernel reads
   Gated gated;  // gated forms: combines the results of jobs 0 and 1 into y of job 0
   // Chosen forms: a thread block processes one choice. The results of choices are y_stride apart.
-  // The rows of a job are those of one of the matrices that are concatenated by rows.
+  // The number of rows of a job is that of one expert's matrix, although the weight holds the
+  // matrices of all experts.
   const ExpertChoice* chosen;
   const int32_t* order;  // choice blockIdx.y is order[blockIdx.y]; null: blockIdx.y
   int choices_per_row;   // choices per row of x
