@@ -3,7 +3,7 @@
 // it. A method chooses the segments that a row sees and the positions of their keys. The kernels
 // use only ranges, positions and visibility, and do not depend on the method.
 //
-// out[r, h] = sum over visible keys j of softmax_j(scale * q[r, h] . k[j]) * v[j]
+//   out[r, h] = sum over visible keys j of softmax_j(scale * q[r, h] . k[j]) * v[j]
 //
 // There is one softmax over all segments of a task. Two model families change the logits. Gemma 2
 // caps them to cap * tanh(logit / cap) (arXiv:2408.00118, section 2). gpt-oss adds a learned logit

@@ -4,8 +4,9 @@
 // softmax denominators, and the map itself is never stored. In the formulas, r runs over the rows
 // that see key j, and h over the query heads that share a KV head:
 //
-// p[r, h, j] = exp(scale * q[r, h] . k[j] - lse[r, h]) sums[j] += sum over r of sum over h of p[r,
-// h, j] squares[j] += sum over r of (sum over h of p[r, h, j])^2
+//   p[r, h, j] = exp(scale * q[r, h] . k[j] - lse[r, h])
+//   sums[j]    += sum over r of sum over h of p[r, h, j]
+//   squares[j] += sum over r of (sum over h of p[r, h, j])^2
 
 #include <span>
 

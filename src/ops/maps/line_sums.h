@@ -4,8 +4,8 @@
 // one distance (MInference, arXiv:2407.02490; FlexPrefill, arXiv:2502.20766). The map itself is
 // never stored. lse is the log of the softmax denominator.
 //
-// columns[h, j] = sum over rows r of p[r, h, j], p = exp(scale * q[r, h] . k[j] - lse[r, h])
-// diagonals[h, o] = sum over rows r of p[r, h, position(r) - o]
+//   columns[h, j]   = sum over rows r of p[r, h, j],    p = exp(scale * q[r, h] . k[j] - lse[r, h])
+//   diagonals[h, o] = sum over rows r of p[r, h, position(r) - o]
 
 #include <span>
 

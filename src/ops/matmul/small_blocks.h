@@ -1,9 +1,9 @@
 #pragma once
 // Block types that are read element by element; most of them have few bits. The elements of a block
-// are unsigned bytes u, and every 16 elements have a factor d. A weight is d * (u - kOffset), or d
-// * u - min if kHasMin is true. Every product is exact in f32, so expansion and dot products use
-// the same reader. Layouts are those of ggml (ggml-common.h) and the gguf package (quants.py). For
-// *.isa.cc only.
+// are unsigned bytes u, and every 16 elements have a factor d. A weight is
+// d * (u - kOffset), or d * u - min if kHasMin is true. Every product is exact in f32, so expansion
+// and dot products use the same reader. Layouts are those of ggml (ggml-common.h) and the gguf
+// package (quants.py). For *.isa.cc only.
 
 #include <cstdint>
 #include <cstring>

@@ -2,7 +2,7 @@
 // Computes diagonal tiles of the softmax map, summed over query heads. A diagonal tile is the
 // attention of a block of tokens to itself (Ltri-LLM, arXiv:2412.04757, section 3.2).
 //
-// map[r, j] += sum over heads h of exp(scale * q[r, h] . k[j] - lse[r, h])
+//   map[r, j] += sum over heads h of exp(scale * q[r, h] . k[j] - lse[r, h])
 //
 // Only pairs in which row r sees key j are included. lse is the log of the softmax denominator.
 

@@ -9,7 +9,7 @@ namespace longhaul {
 /// XAttention's share of the scores, [layer][query head], from 0 to 1 (arXiv:2503.16428). A file
 /// has this form:
 ///
-/// {"thresholds": {"llama_fuse_8": [[layer 0's heads], ...], ...}}
+///   {"thresholds": {"llama_fuse_8": [[layer 0's heads], ...], ...}}
 ///
 /// There is one table per stride, and the name of the table ends with the stride. read_thresholds()
 /// throws UserError (attention/parts/head_files.h).
