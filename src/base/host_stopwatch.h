@@ -5,8 +5,8 @@
 
 namespace longhaul {
 
-/// Measures the seconds that the host computes since construction. For the queue of a device the
-/// result is 0, because the device computes later.
+/// Measures the seconds since construction in which the host computes. For the queue of a device
+/// the result is 0, because the device computes later.
 class HostStopwatch {
  public:
   explicit HostStopwatch(const Queue& queue) : on_host_(queue.on_host()) {}

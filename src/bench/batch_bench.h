@@ -21,12 +21,13 @@ struct BatchSpeed {
   double step_seconds = 0;   ///< median
   /// On a device: median time of a step in which the host works and does not wait for the device.
   std::optional<double> host_seconds;
-  /// Weights (on a CPU once for every 8 rows) and current keys and values.
+  /// Bytes that a step reads: the keys and values of all sequences, and the weights. The weights
+  /// count once on a device, and once for every 8 sequences on a CPU.
   size_t bytes_per_step = 0;
   size_t kv_bytes = 0;               ///< total over all sequences
   std::optional<size_t> peak_bytes;  ///< largest resident set during decode
-  /// Number of sequences whose logits in a batch are bitwise equal to those that the sequence
-  /// yields alone. Empty: not checked.
+  /// Number of sequences whose logits in the batch are bitwise equal to their logits when they are
+  /// decoded alone. Empty: not checked.
   std::optional<int64_t> identical;
 };
 
@@ -43,8 +44,8 @@ struct BatchBench {
 void check_batches_fit(const std::shared_ptr<const Engine>& engine,
                        std::span<const SessionOptions> methods, const BatchBench& what);
 
-/// Measures batches. Each sequence has its own pages, so a step reads as much memory as with
-/// different texts. Stops early if it is cancelled.
+/// Measures batches. The sequences have equal prompts but share no pages. A step therefore reads as
+/// much memory as with different prompts. Stops early if it is cancelled.
 std::vector<BatchSpeed> bench_batches(const std::shared_ptr<const Engine>& engine,
                                       std::span<const SessionOptions> methods,
                                       const BatchBench& what, const CancelFlag* cancel);

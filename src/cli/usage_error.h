@@ -13,7 +13,7 @@ namespace longhaul {
 std::string usage_error_line(const CLI::App& program, const CLI::ParseError& error);
 
 /// Returns a message about an argument such as "-n=3", in which the parser would read "=3" as the
-/// value. The result is empty if there is none. `arguments` begin with the command.
+/// value. The result is empty if there is no such argument. `arguments` begin with the command.
 std::string equals_problem(const CLI::App& program, std::span<const std::string> arguments);
 
 /// Returns the command of this name, or null if there is none.

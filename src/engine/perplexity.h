@@ -59,8 +59,8 @@ class NextTokenLosses {
   /// 1. Throws UserError if a result is not a finite number (engine/damaged_weights.h).
   void operator()(int64_t first, int64_t rows, const float* logits);
 
-  /// Returns the negative log-likelihood of token from + i at index i. It is 0 for tokens that no
-  /// row has predicted.
+  /// Returns the negative log-likelihoods. Element i belongs to token number `from` + i. It is 0
+  /// for tokens that no row has predicted.
   std::span<const double> losses() const { return losses_; }
 
  private:

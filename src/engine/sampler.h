@@ -17,7 +17,8 @@ struct SamplerOptions {
   float top_p = 0.95f;
   /// Keep tokens whose probability is at least this fraction of the highest one; 0: all.
   float min_p = 0.05f;
-  /// Divides positive logits of recent tokens and multiplies negative ones.
+  /// Positive logits of recent tokens are divided by this number. Negative ones are multiplied by
+  /// it.
   float repeat_penalty = 1;
   int repeat_last = 64;  ///< number of recent tokens to which the penalty applies
   uint64_t seed = 0;
@@ -50,7 +51,7 @@ class Sampler {
 
   SamplerOptions options_;
   std::mt19937_64 random_;
-  // Reused from call to call. Best first once keep_top_k() has run.
+  // The memory is reused from call to call. keep_top_k() sorts the candidates, the best first.
   std::vector<Candidate> candidates_;
 };
 

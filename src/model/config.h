@@ -1,6 +1,6 @@
 #pragma once
 // ModelConfig describes a decoder as data. It is read from the metadata of a GGUF file or of a
-// Hugging Face folder. Model families differ in these values, not in subclasses.
+// Hugging Face folder. Model families differ in these values. There are no subclasses.
 
 #include <algorithm>
 #include <cstdint>
@@ -73,7 +73,8 @@ struct ModelConfig {
   DeltaShape delta;  ///< sizes of the gated delta nets
   LatentShape latent;
   bool qkv_bias = false;  ///< whether q, k and v have biases; all three are then required
-  /// Whether the output matrix is a tensor of its own; false: it may be the embedding.
+  /// Whether the file must contain an output matrix. If false, the embedding serves as output
+  /// matrix when the file has none.
   bool own_head = false;
   /// Whether rows 2t and 2t + 1 of a head of Q and K form a rotary pair (GGUF files of llama).
   bool interleaved_rope = false;
@@ -110,8 +111,8 @@ struct ModelConfig {
   int experts = 0;          ///< number of experts; 0: a single network for all rows
   int experts_used = 0;     ///< number of experts that each row uses
   int dense_layers = 0;     ///< number of first layers without experts
-  /// Number of layers after the last one in the file, which predict further tokens and are not
-  /// used.
+  /// Number of further layers in the file after the model's last layer. They predict several tokens
+  /// ahead and are not used.
   int left_out_layers = 0;
   bool norm_topk_prob = true;   ///< whether the weights of a row's experts are normalised to sum 1
   bool expert_sigmoid = false;  ///< whether the scores of experts are sigmoids
@@ -164,9 +165,9 @@ struct ModelConfig {
 
   QueryGrowth query_growth() const { return {rope.original_context, temperature_scale}; }
 
-  /// Returns names of the operations that the model needs beyond those of llama, qwen and phi3.
-  /// Empty if there are none. Gradients (training/) support only the operations of these families,
-  /// and reject other models with a message that contains these names.
+  /// Returns the names of the operations that the model needs but llama, qwen and phi3 do not. The
+  /// result is empty if there are none. Gradients (training/) support only the operations of these
+  /// families, and reject other models with a message that contains these names.
   std::string beyond_plain() const;
 
   /// Returns the properties of the attention layers. The RoPE angles are those of a context of

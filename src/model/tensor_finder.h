@@ -38,7 +38,7 @@ class TensorFinder {
   /// Returns a view [1, cols] of a vector, or of a matrix with one row.
   TensorView row(const std::string& tensor, int64_t cols);
 
-  /// Marks a tensor as used, if it is read in another way.
+  /// Marks a tensor as used. Call it for tensors that are read without the functions above.
   void mark_used(std::string_view tensor);
   /// Marks all tensors as used whose names begin with `prefix`.
   void leave_out(const std::string& prefix);
@@ -52,7 +52,8 @@ class TensorFinder {
 
   const Checkpoint& checkpoint_;
   std::string file_;
-  std::unordered_set<std::string_view, SeededHash> used_;  ///< refer to names in the checkpoint
+  /// Names of the used tensors, in the checkpoint's memory.
+  std::unordered_set<std::string_view, SeededHash> used_;
 };
 
 }  // namespace longhaul

@@ -13,7 +13,7 @@ inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";  // U+
 
 enum class Utf8Status { complete, broken, truncated };
 
-/// The sequence at the beginning of a text that is not empty.
+/// The character, or the invalid sequence, at the beginning of a text.
 struct Utf8Sequence {
   Utf8Status status;
   uint32_t bytes;  ///< length of the character, of the broken part, or of the incomplete beginning
@@ -26,8 +26,8 @@ Utf8Sequence read_utf8(std::string_view text);
 /// returns a view of it. Adds the number of replaced sequences to `*replaced`.
 std::string_view repair_utf8(std::string_view text, std::string& storage, size_t* replaced);
 
-/// Removes everything except an incomplete character at the end from `held`, and returns it.
-/// Invalid sequences become U+FFFD.
+/// Removes the complete characters from `held` and returns them. An incomplete character at the end
+/// stays in `held`. Invalid sequences become U+FFFD.
 std::string take_complete_utf8(std::string& held);
 
 /// Returns whether a character changes how the text around it is displayed. These are characters

@@ -14,11 +14,13 @@ namespace longhaul {
 /// Reads samples. A line has these keys:
 /// - "id": text or integer, unique; optional, the default is the number of the line
 /// - the question: "prompt"; or "messages", a list of {"role", "content"} that ends with a message
-/// of the user; or "context" and "question"
+///   of the user; or "context" and "question"
 /// - "answers" or "answer": one text or several
 /// - optional: "match" (contains, contains_all, exact, regex, f1, rouge, rouge1, rouge2, edit,
-/// number), "max_tokens", "group", "system", "opening", "stop", "depth" (0 to 1)
-/// Empty lines are skipped. Throws UserError "line N: key ..." for anything else.
+///   number), "max_tokens", "group", "system", "opening", "stop", "depth" (0 to 1)
+///
+/// Empty lines are skipped. Throws UserError for other keys or values, with a message such as
+/// "line N: key ...".
 std::vector<Sample> parse_jsonl(std::string_view text);
 
 /// Returns a task "jsonl:NAME" with all samples of a file, which may be gzipped. Throws UserError

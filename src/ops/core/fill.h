@@ -21,7 +21,7 @@ void copy_lists(Queue& queue, std::span<const View<const float>> from,
 /// the sum over the lists l of x[l * n + i], in ascending order of l. add_lists() adds the sum to
 /// out[i].
 void sum_lists(Queue& queue, View<const float> x, View<float> out);
-/// Computes sum_lists() for several groups of lists: writes the sums over x[i] to out[i].
+/// Calls sum_lists() with x[i] and out[i] for all i. A device computes all sums in one operation.
 void sum_groups(Queue& queue, std::span<const View<const float>> x,
                 std::span<const View<float>> out);
 inline const DeviceOperation<bool(std::span<const View<const float>>, std::span<const View<float>>)>

@@ -11,7 +11,7 @@
 namespace longhaul::cuda {
 
 /// Converts x [tokens, heads, head_dim] to bf16 and groups it by KV head: packed is [kv_heads,
-/// room, group, head_dim], of which the first `tokens` tokens are written. Unless `out` is null,
+/// room, group, head_dim], where `room` is at least the number of tokens. Unless `out` is null,
 /// also writes the dot product of x and `out` in each head to means [tokens, heads].
 void pack_heads(Stream stream, const TextAttention& shape, int64_t room, const float* x,
                 const float* out, uint16_t* packed, float* means);
@@ -31,8 +31,8 @@ struct PairTile {
 /// Computes the softmax weights and the gradients of scores. Pairs that are not visible get zeros.
 void pair_gradients(Stream stream, const TextAttention& shape, const PairTile& tile,
                     uint16_t* weights, uint16_t* d_scores);
-/// Adds the contributions of all rows to the regions to sums [6]. The keys of the tile must begin
-/// at 0. of_rows [kv_heads * tokens * group, 6] is scratch for the contribution of each row.
+/// Adds the contributions of all rows to `sums` [6], two sums per region. The keys of the tile must
+/// begin at 0. of_rows [kv_heads * tokens * group, 6] is scratch for the contribution of each row.
 void add_regions(Stream stream, const TextAttention& shape, const PairTile& tile,
                  const ProbedRegions& regions, double* of_rows, double* sums);
 

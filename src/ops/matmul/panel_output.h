@@ -1,5 +1,5 @@
 #pragma once
-// Writes finished blocks of sums [32, 32] of the panel kernels. For *.isa.cc only.
+// Writes the results of the panel kernels, which are blocks of sums [32, 32]. For *.isa.cc only.
 
 #include "ops/core/isa/simd.h"
 #include "ops/matmul/panel_gemm.h"
@@ -20,7 +20,7 @@ static inline void write_block(const float* c, int rows, int outputs, const floa
   }
 }
 
-/// PanelGemmKernels::begin and end for kernels that need no preparation.
+/// Serves as PanelGemmKernels::begin and end for kernels that need no preparation.
 static inline void nothing() {}
 
 /// Computes the gating function (ops/core/swiglu.h). For SwiGLU it is x / (1 + e^-x) * up.
@@ -39,7 +39,7 @@ static inline Vec gated(const Gating& how, Vec x, Vec up) {
   return x * up / (splat(1.0f) + power);
 }
 
-/// PanelGemmKernels::swiglu for kernels whose tiles are packed by rows.
+/// Implements PanelGemmKernels::swiglu for kernels whose tiles are packed by rows.
 template <int kDepth, void (*pack_rows)(const float* const rows[16], int64_t k, std::byte* tiles)>
 static inline void swiglu_tiles(const Gating& gating, const float* blocks, int pairs, std::byte* to,
                                 int64_t tile_stride) {

@@ -1,5 +1,5 @@
 #pragma once
-// Supports tools for models whose chat template does not. Definitions, calls and results are
+// Supports tools for models whose chat template has no tools. Definitions, calls and results are
 // written as texts of messages.
 
 #include "serve/api/json_text.h"

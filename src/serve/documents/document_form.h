@@ -24,8 +24,8 @@ DocumentForm read_document_form(const ServedModel& model, http::HttpRequest& req
 /// Reads the body of POST /v1/files. Throws ApiError.
 DocumentForm read_file_form(http::HttpRequest& request);
 
-/// Returns the attention method that the client names, in the form of `--attention`. If it names
-/// none, returns the server's default. Throws ApiError.
+/// Returns the attention method that the client names, in the syntax of `--attention`. Returns the
+/// server's default if `attention` is empty. Throws ApiError.
 std::string checked_attention(const ServedModel& model, const std::string& attention);
 /// Returns the name of a file without folders and control characters, at most 255 bytes.
 std::string file_name_of(std::string_view name);

@@ -20,8 +20,9 @@ struct ForcedCall {
 /// empty, any function may be called. For a model without such a form (CallFamily::kNone), the call
 /// is the JSON object of kBareJson. Tagged calls (kQwenCoder) have only the required parameters.
 /// Throws UserError for an unknown function and for an unsupported schema, with the name of the
-/// function. Also throws UserError for several functions with channels, because the marks of
-/// channels can only be in the prompt.
+/// function. Also throws UserError if several functions may be called and the model writes its
+/// replies in channels. The text that opens the channel of a call contains the function's name and
+/// must be at the end of the prompt.
 ForcedCall forced_call(const ReplyFormat& format, const nlohmann::ordered_json& tools,
                        const std::string& name);
 

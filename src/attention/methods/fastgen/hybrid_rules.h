@@ -13,7 +13,8 @@
 namespace longhaul {
 
 /// The list of a KV head, and the attention that its rows have received since the last prompt
-/// began. Every query row distributes a total attention of 1 per query head.
+/// began. Every query row contributes 1 per query head, distributed over the rows that it attends
+/// to.
 struct JudgedList {
   int64_t rows = 0;
   RowTokens tokens;
@@ -43,8 +44,9 @@ struct HybridRules {
   enum Rule : uint8_t { kSpecial, kPunctuation, kHeavy, kWindow, kFull };
 
   double threshold = 0;  ///< share of the attention that the rows of a rule must have received
-  double heavy = 0, window = 0;  ///< numbers of rows, as shares of the context's tokens
-  int64_t global = 0;            ///< number of first tokens, which every rule keeps
+  /// Numbers of rows that kHeavy and kWindow add, as shares of the tokens in the context.
+  double heavy = 0, window = 0;
+  int64_t global = 0;  ///< number of first tokens, which every rule keeps
 
   /// Returns the number of last rows that kWindow keeps in a context of `tokens` tokens.
   int64_t window_rows(int64_t tokens) const;
@@ -66,9 +68,10 @@ struct HybridRules {
 
   /// Returns the kept rows of lists, in ascending order. counts[l] is the number of rows of list l.
   /// The rules of the lists must be known and differ from kFull. All rules keep the first tokens
-  /// and the token classes that the rule names. kHeavy and kWindow also keep the share `heavy` of
-  /// all tokens: those with the most attention per row that could see them. kWindow also keeps the
-  /// last rows. The result refers to `memory` and is valid until the next call.
+  /// and the token classes that the rule names. kHeavy and kWindow also keep heavy_rows() further
+  /// rows: those with the highest average attention. The average is over the prompt's rows that
+  /// could see the row. kWindow also keeps the last window_rows() rows. The result refers to
+  /// `memory` and is valid until the next call.
   std::vector<RowList> kept(Queue& queue, std::span<const JudgedList> lists,
                             std::span<const int64_t> counts, JudgedRows& memory) const;
 };

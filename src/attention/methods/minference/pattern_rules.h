@@ -1,7 +1,7 @@
 #pragma once
 // Finds the keys that the tiles of a prompt's rows see, according to the patterns of their query
 // heads (MInference, arXiv:2407.02490). A pattern specifies how many columns, diagonals or blocks
-// are selected. The attention of the rows determines which ones.
+// are selected. Those with the highest estimated attention are selected.
 
 #include <span>
 #include <vector>

@@ -2,9 +2,10 @@
 // Selects key blocks as XAttention does (arXiv:2503.16428). A group is S consecutive query rows, or
 // S consecutive keys. The S queries of a group are concatenated in reverse order, and the S keys of
 // a group in order. The dot product of the two is the sum of the S scores on an antidiagonal of the
-// attention map. A softmax over the groups of keys follows. The score of a block is the sum of this
-// softmax over the block. A tile is a group of adjacent query rows. Each tile then selects the best
-// blocks until they hold a given share of its scores. A block has as many keys as a tile has rows.
+// attention map. These sums are normalised by a softmax over the groups of keys. The score of a
+// block is the sum of the softmax over the groups in the block. A tile is a group of adjacent query
+// rows. Each tile then selects the best blocks until they hold a given share of its scores. A block
+// has as many keys as a tile has rows.
 
 #include <span>
 #include <vector>
@@ -40,7 +41,7 @@ struct GroupMasses {
   const TileGrid& grid;
   int per_block = 0;  ///< groups per block
   int64_t first = 0, end = 0;
-  /// Per KV head: [groups, head_count, blocks], where blocks reach up to `end`.
+  /// Per KV head: [groups, head_count, blocks], with the blocks of all keys before group `end`.
   std::span<const View<float>> masses;
 };
 
@@ -51,7 +52,7 @@ struct AntidiagonalMemory {
     RowSelection selection;
   };
   Array<float> queries, mass, lse;
-  Array<uint8_t> rounded;  ///< queries on a device, bf16
+  Array<uint8_t> rounded;  ///< concatenated queries in bf16, on a device only
   std::vector<KeySegment> segments;
   std::vector<AttendTask> tasks;
   std::vector<View<float>> masses;

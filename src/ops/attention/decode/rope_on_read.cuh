@@ -1,11 +1,12 @@
 #pragma once
-// Rotates keys while the decode kernel reads them (RoPE on read). Rotations add up. The dot product
-// of a query and a key at position b + o therefore equals that of the query rotated back by b and
-// the key rotated by o. Every tile has 16 keys, which rotate by the same 16 steps o. The steps are
-// in shared memory, in the order of a product's lanes. The queries rotate back by the tile's first
-// position b. A tile thus reads one row of the rotation table instead of 16. A table row has twice
-// the size of a key (512 bytes instead of 256 for heads of 128 elements). All table rows together
-// are read from memory once, which is an eighth of the bytes of the keys and values of eight heads.
+// Rotates keys while the decode kernel reads them (RoPE on read). Rotations by b and by o together
+// are a rotation by b + o. The dot product of a query and a key at position b + o therefore equals
+// that of the query rotated back by b and the key rotated by o. Every tile has 16 keys, which
+// rotate by the same 16 steps o. The steps are in shared memory, in the order of a product's lanes.
+// The queries rotate back by the tile's first position b. A tile thus reads one row of the rotation
+// table instead of 16. For heads of 128 elements, a table row has 512 bytes and a key 256 bytes.
+// With eight KV heads, the whole table has an eighth of the bytes of the keys and values, and is
+// read from memory once.
 //
 // This requires that heads rotate as a whole and that all keys of the tile are at consecutive
 // positions. In other tiles, keys are rotated one by one in shared memory.
@@ -53,8 +54,8 @@ __device__ __forceinline__ bool first_turned(const SegmentRecord* segments, cons
 }
 
 /// Writes the cosines and sines of the steps: the rotations from the table's row at `position` to
-/// the following rows. They do not include the scale of the table. Layout: [D / 16 blocks of
-/// 8][keys lane / 4 and lane / 4 + 8][lane] with two cosines and two sines each.
+/// the following rows. These rotations are not multiplied by the table's scale. Layout: [D / 16
+/// blocks of 8][keys lane / 4 and lane / 4 + 8][lane] with two cosines and two sines each.
 template <int D, int threads>
 __device__ __forceinline__ void write_steps(const RotationTable& table, int64_t position,
                                             uint32_t steps) {
@@ -141,8 +142,8 @@ class DecodeTiles<D, DecodeForm::kTurned> : public DecodeTiles<D, DecodeForm::kP
   }
 };
 
-/// Stages of stored rows. Consecutive rows leave 16 unused bytes per row in shared memory. These
-/// bytes hold the table row: the cosines after the keys and the sines after the values.
+/// Tiles of rows as they are stored. In shared memory, each row is followed by 16 bytes of padding.
+/// The padding holds the table row: the cosines after the keys and the sines after the values.
 template <int D>
 class DecodeTiles<D, DecodeForm::kStoredRopeOnRead> : public DecodeTiles<D, DecodeForm::kStored> {
   using Stored = DecodeTiles<D, DecodeForm::kStored>;
