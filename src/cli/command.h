@@ -1,5 +1,6 @@
 #pragma once
-// The subcommands. Each source file adds one to the program and returns the function that runs it.
+// The subcommands of the program. Each function adds one subcommand and returns the function that
+// runs it.
 
 #include <functional>
 
@@ -9,7 +10,8 @@ namespace longhaul {
 
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitUserError = 2;
-inline constexpr int kExitCancelled = 130;  ///< as shells report a process that SIGINT has ended
+/// The exit status that shells report for a process that SIGINT has ended.
+inline constexpr int kExitCancelled = 130;
 
 struct Command {
   CLI::App* app = nullptr;

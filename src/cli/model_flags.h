@@ -27,7 +27,8 @@ struct ModelFlags {
   void add_model_to(CLI::App& app);
   /// Sets the number of threads, and downloads the model if necessary. Throws UserError.
   ModelSource source() const;
-  /// Calls source(), sets the kernels, calls `at_hand`, and opens the model.
+  /// Calls source(), selects the instruction set of the kernels, calls `at_hand`, and opens the
+  /// model. When `at_hand` is called, the model's files are complete on disk.
   std::shared_ptr<const Engine> open(const std::function<void()>& at_hand = [] {}) const;
 };
 

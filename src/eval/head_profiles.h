@@ -26,8 +26,8 @@ std::string ltri_heads(std::span<const RetrievalHead> best_first);
 
 /// Returns options of ltri for these heads. The first one is `heads`. The other options differ from
 /// the published settings, because they find more answers with these heads (docs/methods/ltri.md,
-/// "Other models"). The index of a block consists of all its keys. Every row of the question and
-/// every generated token looks up blocks.
+/// "Other models"). With these options, the index of a block consists of all its keys, and every
+/// row of the question and every generated token looks up blocks.
 nlohmann::ordered_json ltri_options(std::span<const RetrievalHead> best_first);
 
 /// Returns gates for duo. The gate of a KV head is the highest score of its query heads, at most 1.

@@ -24,8 +24,8 @@ std::string fill_in(std::string_view text, std::span<const PromptField> fields);
 void place_prompt(Sample& sample, std::string_view text, std::string_view context,
                   std::span<const PromptField> fields);
 
-/// Removes the middle of the sample's context if prompt and reply exceed request.length, as
-/// LongBench and InfiniteBench do. request.length = 0 means no limit. The number of removed tokens
+/// Removes the middle of the sample's context if prompt and reply exceed request.length. LongBench
+/// and InfiniteBench do this, too. request.length = 0 means no limit. The number of removed tokens
 /// is stored in the sample. Throws UserError if the prompt is too long even without context.
 void cut_to_length(const TaskRequest& request, Sample& sample);
 

@@ -37,7 +37,8 @@ struct StoredShape {
 };
 
 /// Returns the largest number of thread blocks per multiprocessor. With four, each thread has 128
-/// registers. They are too few for wide heads, or for long lists of the best keys of sixteen rows.
+/// registers. Wide heads need more registers, and so do long lists of the best keys of sixteen
+/// rows.
 constexpr int most_stored_blocks(int head_dim, int flat_rows, int k) {
   return head_dim > 128 || (flat_rows == kExpandedFlatRows && k > 4) ? 3 : 4;
 }

@@ -23,7 +23,8 @@ struct StoredRows {
            (static_cast<int64_t>(i) - int64_t{page} * page_rows) * row_bytes;
   }
   /// Returns element t of a row. Keys in Q4_0 are Hadamard-rotated. All lanes of a warp must
-  /// therefore request elements of the same block at the same time, lane i element i of it.
+  /// therefore call this at the same time. Lane i must request element i of a block, and all lanes
+  /// the same block.
   __device__ __forceinline__ float at(const std::byte* row, int t) const {
     switch (type) {
       case PageType::kF32:

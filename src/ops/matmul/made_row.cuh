@@ -1,8 +1,8 @@
 #pragma once
 // Normalises one f32 row inside the matvec kernel that multiplies it. Each thread block does this
-// separately. A separate kernel would take 3 to 5 us on one processor. Here, the row is read from
-// the L2 cache in about 1 us, while weights are loaded. The row and the weights of the norm are in
-// shared memory, after the product's own data.
+// separately. A separate kernel on one multiprocessor would take 3 to 5 us. Here, the row is read
+// from the L2 cache in about 1 us, while weights are loaded. The row and the weights of the norm
+// are in shared memory, after the product's own data.
 
 #include "ops/core/gpu/block_sum.cuh"
 #include "ops/matmul/matvec_kernel.cuh"
@@ -38,12 +38,13 @@ class MadeRow {
       begin_copy(norm_ + i, a.norm + 4 * i, true);
   }
 
-  /// Calls f(i, elements 4 * i to 4 * i + 3, whether they exist). All lanes of a warp call it at
-  /// once.
+  /// Calls f(i, x, exists) for groups of four elements. x holds elements 4 * i to 4 * i + 3, and
+  /// `exists` is false beyond the end of the row. All lanes of a warp call f at once.
   template <int kThreads, class Function>
   __device__ __forceinline__ void make(const MatvecArgs& a, Function&& f) const {
     const auto* const x = static_cast<const float*>(a.x);
-// No unrolling, because registers are scarce and an iteration takes only a few clocks.
+// The loops are not unrolled, because registers are scarce and an iteration takes only a few
+// clocks.
 #pragma unroll 1
     for (int i = threadIdx.x; i < words_; i += kThreads) begin_copy(x_ + i, x + 4 * i, true);
     finish_copies();  // no barrier, because each thread reads only what it copied itself

@@ -10,8 +10,8 @@ namespace longhaul::serve {
 /// Returns the names of the members that read_common() reads.
 std::vector<std::string_view> common_members();
 
-/// Fills in `request` and `job`, except for the prompt and what depends on its length. `key` is the
-/// name of the API key.
+/// Fills in `request` and `job`, except for the prompt and the members that depend on the prompt's
+/// length. `key` is the name of the API key.
 void read_common(const ServedModel& model, const http::HttpRequest& http, const Json& body,
                  const std::string& key, GenerationRequest& request, Job& job);
 

@@ -32,11 +32,12 @@ std::string_view name_of(DocumentStatus status);
 /// Properties that the client specified when it added a document.
 struct DocumentWish {
   std::string name;
-  std::string attention;  ///< attention method in the form of `--attention`
+  std::string attention;  ///< attention method in the syntax of `--attention`
   std::string system;     ///< system message that precedes the document
   bool persist = false;
-  bool is_file = false;  ///< a file of /v1/files, which is converted but not prefilled
-  std::string purpose;   ///< "purpose" of a file
+  /// Whether it is a file of /v1/files, which is converted but not prefilled.
+  bool is_file = false;
+  std::string purpose;  ///< "purpose" of a file
 };
 
 /// A document of the server. Members may be accessed only under the lock of the store, except those

@@ -48,7 +48,7 @@ ReplyFormat find_reply_format(const ChatTemplate& chat_template);
 class OfferedTools {
  public:
   OfferedTools() = default;
-  /// Reads a list of tools in the form of OpenAI's API. Entries of another form are ignored.
+  /// Reads a list of tools in the format of OpenAI's API. Entries in another format are ignored.
   explicit OfferedTools(const nlohmann::ordered_json& tools);
 
   bool empty() const { return text_parameters_.empty(); }

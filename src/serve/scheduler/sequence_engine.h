@@ -21,7 +21,7 @@ size_t usual_device_limit(const Engine& engine, const Queue& queue);
 
 class SequenceEngine : public EnginePort {
  public:
-  /// `options` are those of all sequences, except for the attention method.
+  /// `options` are used for all sequences, except for the attention method.
   SequenceEngine(std::shared_ptr<const Engine> engine, SessionOptions options);
 
   double now() const override { return since_start_.seconds(); }
@@ -49,7 +49,7 @@ class SequenceEngine : public EnginePort {
   SessionOptions options_;
   ModelRunner long_runner_, short_runner_, decode_runner_;
   size_t fixed_ = 0, working_ = 0;
-  /// Rules by the text of the method, as in `--attention`.
+  /// Results of resume_rule(), by the text of the method (as in `--attention`).
   mutable std::map<std::string, ResumeRule> rules_;
 };
 

@@ -143,8 +143,8 @@ class FlexPhases {
     return sum > 0 ? sqrt(sum) : 0;
   }
 
-  /// Returns one plus the number of blocks that the best lines fill. Lines are taken until they
-  /// hold the share of the attention.
+  /// Returns one plus the number of blocks that the best lines fill. Lines are counted, best first,
+  /// until they hold the share `mass` of the attention.
   LH_PHASES int64_t budget(const float* lines) const {
     const auto rows = static_cast<float>(call_.last_rows);
     count_within_mass(block_, s_.mass, call_.keys(), call_.mass,

@@ -69,7 +69,7 @@ class DecodeTiles {
         split_to_bf16(x, terms[0], terms[1]);
         for (int term = 0; term < 2; ++term) {
           for (int i = 0; i < 16; ++i) {
-            const int pair = t + i;  // [term][dim / 2 pairs][16 columns][2]
+            const int pair = t + i;  // index layout: [term][dim / 2 pairs][16 columns][2]
             s_.queries[term * 16 * dim_ + pair / 2 * 32 + 2 * m + pair % 2] = terms[term][i];
           }
         }
