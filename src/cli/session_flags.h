@@ -29,8 +29,8 @@ struct SessionFlags {
   /// methods. With --device auto, the queue may be that of a GPU that cannot run the model;
   /// settle_place() decides this.
   SessionOptions options() const;
-  /// For --device auto: changes all options to the CPU if some of them cannot run on the GPU, or if
-  /// the GPU has too little memory for `tokens` tokens and a reply.
+  /// Completes --device auto. Changes all options to the CPU if some of them cannot run on the GPU,
+  /// or if the GPU has too little memory for `tokens` tokens and a reply.
   void settle_place(const std::shared_ptr<const Engine>& engine, std::span<SessionOptions> options,
                     int64_t tokens, int64_t reply = 0) const;
   /// Returns whether --compute requires a GPU. In this case, --device auto selects a GPU or fails.

@@ -32,8 +32,8 @@ class SampleQueue {
   SampleQueue(const EvalSettings& settings, std::span<const PlannedTask> tasks,
               const PromptComposer& composer, const EvalData& data);
 
-  /// Also makes the first sample of each task and length for which `wanted` returns true. Call it
-  /// before next().
+  /// Makes the first sample of each task and length for which `wanted` returns true, in addition to
+  /// those of the constructor. Call it before next().
   void plan_first(const std::function<bool(const PlannedTask& task, int64_t length)>& wanted);
   /// Returns the samples made so far. Call before next().
   std::vector<QueuedSample> planned() const;

@@ -29,7 +29,7 @@ class MergedModel {
   /// blocks of the type.
   MergedModel(const Checkpoint& checkpoint, std::span<const WeightedLora> adapters,
               std::optional<DType> type);
-  // Not copied or moved, because members point to each other.
+  // The object cannot be copied or moved, because members point to each other.
   MergedModel(const MergedModel&) = delete;
   MergedModel& operator=(const MergedModel&) = delete;
 

@@ -19,7 +19,7 @@ class Adam {
   /// Updates x by one step with the learning rate `rate`.
   void step(const std::vector<double>& gradient, double rate, std::vector<double>& x);
 
-  // The state, for saving and restoring.
+  // These functions return the state, so that it can be saved.
   const std::vector<double>& mean() const { return mean_; }
   const std::vector<double>& square() const { return square_; }
   int64_t steps() const { return steps_; }

@@ -42,10 +42,11 @@ struct AttendUnit {
 struct AttentionKernels {
   /// Returns the scratch bytes that `tile` needs for a unit of `flat_rows` rows.
   size_t (*tile_scratch_bytes)(const HostCall& call, int flat_rows);
-  /// The prefill kernel. It packs keys block by block and multiplies them in tiles of bf16 or f32.
+  /// Computes a unit of prefill rows. Packs keys block by block and multiplies them in tiles of
+  /// bf16 or f32.
   void (*tile)(const AttendUnit& unit, std::byte* scratch);
-  /// The decode kernel, for at most kDecodeRows rows. It reads keys and values once, directly from
-  /// the pages.
+  /// decode() computes a unit of at most kDecodeRows rows. It reads keys and values once, directly
+  /// from the pages. decode_scratch_bytes() returns the scratch bytes that it needs.
   size_t (*decode_scratch_bytes)(const HostCall& call);
   void (*decode)(const AttendUnit& unit, std::byte* scratch);
 };

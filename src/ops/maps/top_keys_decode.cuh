@@ -63,7 +63,8 @@ struct DecodeShared {
   int32_t index, list, part, tile;
 };
 
-/// The kernel for 16 (row, head) rows and a part of the keys. Each warp reads tiles of its own.
+/// Finds the best keys of 16 (row, head) rows in a part of the keys. Each warp reads tiles of its
+/// own.
 template <int D, int K>
 __global__ void __launch_bounds__(32 * kDecodeWarps, 2)
     top_keys_decode(const __grid_constant__ TopArgs a) {

@@ -22,7 +22,8 @@ inline constexpr float kNoScore = -1e30f;
 struct TopKeysKernels {
   size_t (*tile_scratch_bytes)(const HostCall& call, int flat_rows);
   void (*tile)(const TopKeysUnit& unit, std::byte* scratch);
-  /// The decode kernel, for at most kDecodeRows rows, and the size of its scratch memory.
+  /// decode() processes a unit of at most kDecodeRows rows. decode_scratch_bytes() returns the
+  /// scratch bytes that it needs.
   size_t (*decode_scratch_bytes)(const HostCall& call);
   void (*decode)(const TopKeysUnit& unit, std::byte* scratch);
 };

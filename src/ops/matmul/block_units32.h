@@ -139,7 +139,7 @@ struct UnitsMXFP4 : HalvesOf32 {
   LH_EVERYWHERE static Weights16 weights(const Unit& x, int, int k) {
     Weights16 out;
     unit::take_levels(unit::fp4_levels(), x.quants, k, out.q);
-    // Half of 2^(e - 127), because the levels are twice the values.
+    // The step is half of 2^(e - 127), because the levels are twice the values.
     out.step = float_of(x.exponent < 2 ? 0x00200000u << x.exponent : (x.exponent - 1) << 23);
     return out;
   }

@@ -177,7 +177,7 @@ inline void expand_bf16(Q5_K, const uint8_t* b, bf16_t* out) {
 inline void expand_bf16(Q3_K, const uint8_t* b, bf16_t* out) {
   const float d = load_half(b + 108);
   __m256i high = load_32(b);
-  // rows of 32 elements; bit `row` of the high bytes belongs to them
+  // Each iteration converts 32 elements. Bit `row` of the high bytes belongs to them.
   for (int row = 0; row < 8; ++row) {
     const __m256i low = _mm256_srli_epi16(load_32(b + 32 + row / 4 * 32), row % 4 * 2);
     const __m256i bit = _mm256_and_si256(high, _mm256_set1_epi8(1));
@@ -192,7 +192,7 @@ inline void expand_bf16(Q3_K, const uint8_t* b, bf16_t* out) {
 
 inline void expand_bf16(Q6_K, const uint8_t* b, bf16_t* out) {
   const float d = load_half(b + 208);
-  // rows of 32 elements; four rows share the bytes of high bits
+  // Each iteration converts 32 elements. Four iterations share the bytes of high bits.
   for (int row = 0; row < 8; ++row) {
     const __m256i bytes = load_32(b + row / 4 * 64 + row % 2 * 32);
     const __m256i low = low_halves(row % 4 < 2 ? bytes : _mm256_srli_epi16(bytes, 4));

@@ -222,7 +222,7 @@ inline void expand_bf16(Q8_0, const uint8_t* b, bf16_t* out) {
 inline void expand_bf16(Q3_K, const uint8_t* b, bf16_t* out) {
   const float d = load_half(b + 108);
   __m256i high = load_bytes(b);
-  // rows of 32 elements; bit `row` of the high bytes belongs to them
+  // Each iteration converts 32 elements. Bit `row` of the high bytes belongs to them.
   for (int row = 0; row < 8; ++row) {
     const __m256i low = _mm256_srli_epi16(load_bytes(b + 32 + row / 4 * 32), row % 4 * 2);
     const __m256i bit = _mm256_and_si256(high, _mm256_set1_epi8(1));

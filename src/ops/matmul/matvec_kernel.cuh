@@ -280,8 +280,9 @@ class RowWalk {
   typename Product::Unit loaded_[Product::kAhead][Form::kRows];
 };
 
-/// The body of the kernel. product.begin(args) starts loads of data that earlier kernels do not
-/// write. product.stage(args, first column, columns) stores x in shared memory.
+/// Computes the thread block's part of y. This is the body of all kernels of this file.
+/// product.begin(args) starts loads of data that earlier kernels do not write. product.stage(args,
+/// first column, columns) stores x in shared memory.
 template <class Form, class Product>
 __device__ __forceinline__ void walk_rows(const MatvecArgs& a, int batches,
                                           const Product& product) {

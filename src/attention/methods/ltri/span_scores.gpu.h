@@ -34,8 +34,9 @@ struct ProductTable {
   float* products = nullptr;
   int64_t rows = 0, most = 0;
 };
-/// The two parts of span_scores(). Between them, products can be summed over ranks. span_products()
-/// writes only the products of rows and queries that exist.
+/// span_products() and best_products() are the two parts of span_scores(). Between them, products
+/// can be summed over ranks. span_products() writes only the products of rows and queries that
+/// exist.
 bool span_products(Stream stream, const SpanTable& index, const float* queries,
                    const int32_t* count, bool sum, const ProductTable& products);
 void best_products(Stream stream, const SpanTable& index, const int32_t* count, bool sum,

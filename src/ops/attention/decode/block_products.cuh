@@ -115,7 +115,7 @@ __device__ __forceinline__ void add_values(DecodeRows<D, true>& rows, uint32_t v
   constexpr int kPitch = D / 32 * kBlockBytes<T>;
   const int column = threadIdx.x % 32 / 4, quarter = threadIdx.x % 4;
   const uint32_t scaled[2] = {values + column * kPitch, values + (column + 8) * kPitch};
-  // values 2 * quarter and 2 * quarter + 1, and the two values 8 rows further
+  // The lane reads rows 2 * quarter and 2 * quarter + 1, and the rows 8 further on.
   const uint32_t pairs[2] = {values + 2 * quarter * kPitch, values + (2 * quarter + 8) * kPitch};
 #pragma unroll
   for (int block = 0; block < D / 32; ++block) {

@@ -115,7 +115,7 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     wgmma_wait<0>();
     if (lane == 0) barrier_arrive(shared_address(&shared.keys_empty[0]));
     weigh();
-    // Needed for merged rows (AttendCall::joins); the sums of other rows are zero.
+    // Only merged rows (AttendCall::joins) need this. The sums of other rows are zero.
     rows.shrink_sums();
     rows.pack();
     int n = 1;
