@@ -130,7 +130,8 @@ class RollingArray {
   static size_t bytes_of(int64_t count) { return static_cast<size_t>(count) * sizeof(T); }
 
   std::vector<T, HugePageAllocator<T>> numbers_;  ///< the values if they are on the host
-  DeviceBuffer device_;  ///< if the values are on a device: [first_, first_ + held_)
+  /// Elements [first_, first_ + held_) are the values if they are on a device.
+  DeviceBuffer device_;
   int64_t first_ = 0, held_ = 0;
   int64_t used_ = 0;  ///< device memory from this index on holds zeros
 };

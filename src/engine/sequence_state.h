@@ -130,7 +130,7 @@ struct Sequence::State {
   std::shared_ptr<const Engine> engine;
   SessionOptions options;
   int chunk = 0;  ///< largest number of rows that are computed together; the result of chunk_of()
-  ModelShape shape;  ///< with the current RoPE angles
+  ModelShape shape;  ///< shape of the model with the current RoPE angles
   std::unique_ptr<AttentionDriver> method;
   std::vector<KvStore> streams;  ///< [0] is the context; the others exist only during prefill
   RecurrentState recurrent;

@@ -25,7 +25,7 @@ class StateTables {
   };
   struct Parted {
     uint32_t state;                ///< table state without the calls that all items have in common
-    std::vector<uint32_t> common;  ///< these common calls, the outermost first
+    std::vector<uint32_t> common;  ///< the calls that all items have in common, the outermost first
   };
 
   explicit StateTables(std::shared_ptr<const Automaton> automaton);

@@ -20,7 +20,7 @@ enum class NodeKind : uint8_t {
   kNothing,   ///< matches no text
   kEmpty,     ///< matches the empty text
   kBytes,     ///< one byte of a range
-  kText,      ///< these bytes
+  kText,      ///< the bytes of `text`
   kSequence,  ///< all children in order
   kChoice,    ///< one of the children
   kRepeat,    ///< the child, at least `low` and at most `high` times

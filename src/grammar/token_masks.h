@@ -43,8 +43,8 @@ class TokenMasks {
 
   /// The tokens of one trie whose result does not depend on open calls.
   struct Known {
-    std::vector<int32_t> tokens;  // used if there are few
-    TokenMask mask;               // used otherwise
+    std::vector<int32_t> tokens;  // allowed tokens, if they are few; otherwise empty
+    TokenMask mask;               // allowed tokens, if they are many; otherwise empty
     std::vector<uint32_t> ends;   // nodes at which the base may end before further bytes
   };
 

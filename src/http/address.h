@@ -11,7 +11,7 @@ namespace longhaul::http {
 struct ListeningSocket {
   int descriptor = -1;
   std::string name;       ///< as clients write it: "127.0.0.1:8080", "unix:/run/longhaul"
-  bool loopback = false;  ///< only programs on this machine can connect
+  bool loopback = false;  ///< whether only programs on this machine can connect
 };
 
 /// Opens listening sockets. `text` is "HOST:PORT", "[IPV6]:PORT", "PORT" (on 127.0.0.1),

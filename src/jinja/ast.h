@@ -87,7 +87,8 @@ struct Statement {
   bool recursive = false;
   std::string text;
   ExpressionPtr target, value, condition;
-  std::vector<ExpressionPtr> expressions;  ///< for with_block
+  /// Assigned names and their values in turn, for with_block.
+  std::vector<ExpressionPtr> expressions;
   std::vector<Branch> branches;
   Signature signature;
   Body body, other;

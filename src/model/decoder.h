@@ -43,7 +43,7 @@ struct SequenceRows {
   std::span<const ForwardPass> passes;
   std::span<KvStore> streams;  ///< the KV stores of the sequence
   AttentionDriver* method = nullptr;
-  const ModelShape* shape = nullptr;  ///< with the RoPE angles of this sequence
+  const ModelShape* shape = nullptr;  ///< shape of the model with the RoPE angles of this sequence
   AttentionRecord* record = nullptr;
   /// State of the recurrent layers; may be null if there are none.
   RecurrentState* recurrent = nullptr;

@@ -14,7 +14,7 @@ namespace longhaul {
 
 struct GroupRow {
   std::string group;             ///< name of the group; empty: answers without a group
-  std::map<size_t, Cell> cells;  ///< by index of the series
+  std::map<size_t, Cell> cells;  ///< results by index of the series
 };
 
 struct GroupTable {

@@ -25,7 +25,7 @@ class Metrics {
  private:
   struct Family {
     std::string type;
-    std::map<std::string, double> values;  ///< by labels
+    std::map<std::string, double> values;  ///< values by the text of their labels
   };
   struct Histogram {
     std::vector<double> counts;

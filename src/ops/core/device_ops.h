@@ -57,7 +57,7 @@ struct DeviceExperts {
     View<const float> bias;  ///< one value per row of `weight`; empty: no bias
   };
   int count = 0, used = 0;  ///< number of experts, and number of experts used by each row
-  ExpertRule rule;          ///< its arrays are in device memory
+  ExpertRule rule;          ///< rule for selecting experts; the arrays are in device memory
   Gating gating;
   Role gate, up;  ///< [count * ffn, hidden]
   Role down;      ///< [count * hidden, ffn]

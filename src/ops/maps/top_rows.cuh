@@ -10,7 +10,7 @@ namespace longhaul::cuda {
 template <int D, int K>
 struct RowsAndBest {
   uint32_t q[D / 16][4];
-  BestOfRows<K, 4, 1> best;  ///< for rows lane / 4 and lane / 4 + 8
+  BestOfRows<K, 4, 1> best;  ///< best keys of rows lane / 4 and lane / 4 + 8
 
   __device__ __forceinline__ void load(const TopArgs& a, const ScoreJob& job, int flat) {
     const int lane = threadIdx.x % 32;

@@ -13,7 +13,7 @@ namespace longhaul {
 struct DequantizeKernels {
   using ToF32 = void (*)(const std::byte* src, int64_t count, float* dst);
   using ToBf16 = void (*)(const std::byte* src, int64_t count, bf16_t* dst);
-  ToF32 to_f32[kDTypeCount];  ///< by DType
+  ToF32 to_f32[kDTypeCount];  ///< one function per DType
   ToBf16 to_bf16[kDTypeCount];
 };
 

@@ -280,7 +280,7 @@ class RowWalk {
   typename Product::Unit loaded_[Product::kAhead][Form::kRows];
 };
 
-/// Computes the thread block's part of y. This is the body of all kernels of this file.
+/// Computes the thread block's part of y. The matvec kernels consist of this function.
 /// product.begin(args) starts loads of data that earlier kernels do not write. product.stage(args,
 /// first column, columns) stores x in shared memory.
 template <class Form, class Product>

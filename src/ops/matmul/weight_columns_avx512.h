@@ -142,7 +142,7 @@ struct WeightColumns<Q4_1> : ColumnsOf32<Q4_1> {
 
 /// The fifth bits of eight blocks. Each block has a word of 32 bits.
 struct FifthBits {
-  __m512i words;  // for each run, the word of its block
+  __m512i words;  // per run of weights: the word of its block
 
   template <class Type>
   [[gnu::always_inline]] static FifthBits at(const uint8_t* p) {

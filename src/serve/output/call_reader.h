@@ -24,7 +24,7 @@ class CallReader {
   enum class Result : uint8_t {
     kMore,
     kDone,    ///< the call ends with this byte
-    kBroken,  ///< this byte cannot follow; it has not been consumed
+    kBroken,  ///< this byte cannot follow; push() has not consumed it
   };
   virtual ~CallReader() = default;
   virtual Result push(char c) = 0;

@@ -26,8 +26,8 @@ class ReplyParser : private CallSink {
  private:
   enum class State : uint8_t {
     kVisible,    ///< text or reasoning
-    kCall,       ///< inside of a call
-    kAfterCall,  ///< before the closing tag
+    kCall,       ///< inside a call
+    kAfterCall,  ///< between the end of a call and its closing tag
     kCallStart,  ///< after [TOOL_CALLS]
     kList,       ///< between the calls of a list
     kHeader,     ///< header of a channel

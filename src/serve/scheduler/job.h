@@ -80,8 +80,8 @@ struct JobError {
   size_t needed = 0, limit = 0;
   /// Methods with which the job would fit in memory, and the bytes that each needs.
   std::vector<std::pair<std::string, size_t>> fits;
-  int64_t prompt_tokens = 0, context = 0;  ///< for context_length_exceeded
-  std::vector<std::string> formats;        ///< for unsupported_format
+  int64_t prompt_tokens = 0, context = 0;  ///< numbers for the error context_length_exceeded
+  std::vector<std::string> formats;        ///< supported formats, for the error unsupported_format
 };
 
 struct PromptProgress {

@@ -38,8 +38,8 @@ struct RunningJob {
   size_t shared_bytes = 0;    ///< bytes of its sequence that are pages of resume.snapshot
   std::vector<int64_t> cuts;  ///< lengths at which the prefill will still be divided
   std::vector<Leg> legs;      ///< how its sequence was computed
-  bool dense_stage = false;   ///< the method of its sequence is currently dense attention
-  bool cold = true;           ///< its sequence has been computed in the same way as without a cache
+  bool dense_stage = false;   ///< whether the method of its sequence is currently dense attention
+  bool cold = true;  ///< whether its sequence was computed in the same way as without a cache
   double seconds_reused = 0;  ///< computing time of the reused tokens
 
   std::unique_ptr<ServedSequence> sequence;  ///< used during prefill

@@ -114,7 +114,7 @@ class SpanIndex {
   /// all keys have in common would use most of the 4-bit range.
   std::vector<float> common_;
   std::vector<Group> groups_;  ///< kGroupBlocks blocks each; the last group may have fewer
-  SpanSlots slots_;            ///< on a device: all blocks
+  SpanSlots slots_;            ///< all blocks, if they are on a device
 };
 
 }  // namespace longhaul

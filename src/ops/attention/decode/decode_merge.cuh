@@ -17,7 +17,7 @@ __device__ __forceinline__ bool arrives_last(const AttendArgs& a, const UnitReco
     int32_t* const counter = a.counters + unit.counter;
     __threadfence();
     last = atomicAdd(counter, 1) == unit.parts - 1;
-    if (last) *counter = 0;  // for the next launch
+    if (last) *counter = 0;  // the next launch expects zeros
     __threadfence();
   }
   __syncthreads();

@@ -17,7 +17,7 @@ struct Room {
   void at_least(size_t bytes) {
     if (bytes <= size) return;
     if (data != nullptr) queue.release(std::exchange(data, nullptr));
-    size = 0;  // in case allocate() throws
+    size = 0;  // remains 0 if allocate() throws
     data = queue.allocate(bytes);
     size = bytes;
   }
