@@ -16,7 +16,7 @@ class Evictor {
  public:
   Evictor(Method& method, const ModelShape& shape);
 
-  /// Starts a prompt. `keep` holds the rules of the lists that evict. With
+  /// Starts a prompt. `keep` holds the rules of the lists that are shortened. With
   /// MethodPlan::whole_strides it computes lead().
   void begin_prompt(const PromptFacts& prompt, const Keep& keep);
   /// Returns the number of tokens at the start of the prompt that precede its first stride.
@@ -25,7 +25,8 @@ class Evictor {
   /// Returns whether an eviction must follow the pass. A generated token is also a pass. `when` is
   /// the kind of eviction and `keep` holds the rules of the lists.
   bool due(When when, const Pass& pass, const Keep& keep) const;
-  /// Returns whether rows will be scored in this prompt, given the present length of the lists.
+  /// Returns whether rows will be scored in this prompt. The answer depends on the current length
+  /// of the lists.
   bool will_evict() const { return !method_.whole.whole_strides || held_ > target_; }
   /// Stores the queries of the step's last rows. The next eviction uses them as the observation
   /// window.

@@ -13,8 +13,8 @@ namespace longhaul {
 
 inline constexpr int64_t kNoBound = int64_t{1} << 60;  ///< larger than any number of tokens or rows
 
-/// When rows are evicted from lists. In layers that have a sliding window in the model itself,
-/// kPromptEnd and kStride evict nothing.
+/// The times at which rows are evicted from lists. In layers that have a sliding window in the
+/// model itself, kPromptEnd and kStride evict nothing.
 enum class When : uint8_t {
   kNever,
   kPromptEnd,  ///< after the prefill of each prompt
@@ -53,10 +53,10 @@ struct MethodPlan {
   /// scores (Keep::budget).
   bool own_rule = false;
   int64_t stride = 0;  ///< number of prompt tokens between two evictions (When::kStride)
-  /// Used with When::kStride. An eviction shortens each list to a target length. The target is the
-  /// largest length up to budget + stride for which the last stride is complete at the end of the
-  /// prompt. EasyKV does this (arXiv:2402.06262). Generated tokens are not evicted before the next
-  /// prompt.
+  /// Used with When::kStride. An eviction shortens each list to a target length. The target is at
+  /// most budget + stride. Within this limit, it is the largest length for which the last stride
+  /// ends exactly at the end of the prompt. EasyKV does this (arXiv:2402.06262). Generated tokens
+  /// are not evicted before the next prompt.
   bool whole_strides = false;
   bool every_token = false;  ///< whether an eviction also follows each generated token
   /// Size of the observation window: the number of most recent query rows whose attention scores
@@ -77,8 +77,8 @@ struct MethodPlan {
   /// If true, in each layer the keys of all passes that are computed together are appended before
   /// attend() of the first pass. attend() of the first pass does the work that all these passes
   /// share (LayerStep::all). The store then contains later rows than a single pass may see, so
-  /// KeyPlace::kOwn is required. None of these passes may be a discarding one (Pass::discard).
-  /// observe() is called after attend() of each pass.
+  /// KeyPlace::kOwn is required. Pass::discard must be false for all of these passes. observe() is
+  /// called after attend() of each pass.
   bool begins_together = false;
   int streams = 1;  ///< number of KV stores used during prefill; store 0 belongs to the sequence
   /// Whether the plans of lists depend on the length of the context. If false, the driver uses the

@@ -51,8 +51,8 @@ class DeviceQueue {
 
   /// Copies host memory to the device. The caller may change the source as soon as this returns.
   virtual void upload(const void* host, void* device, size_t bytes) = 0;
-  /// Copies several pieces of host memory to the device. Many short pieces take about as long as
-  /// one.
+  /// Copies several pieces of host memory to the device. Copying many short pieces takes about as
+  /// long as copying one.
   virtual void upload_all(std::span<const DeviceBytes> pieces) {
     for (const DeviceBytes& piece : pieces) upload(piece.from, piece.to, piece.bytes);
   }

@@ -33,7 +33,8 @@ class Queue {
   /// Returns the rank in the communicator. 0 is the root, or a device that works alone.
   int rank() const { return rank_; }
   int ranks() const { return communicator_ == nullptr ? 1 : communicator_->size(); }
-  /// Returns whether any rank of the communicator passes true. All ranks must call it.
+  /// Returns whether `says` is true on at least one rank of the communicator. All ranks must call
+  /// it.
   bool any_member(bool says) const {
     return communicator_ == nullptr ? says : communicator_->any(rank_, says);
   }

@@ -140,7 +140,7 @@ struct Sequence::State {
   int64_t angles_length = 0;
   std::vector<float> logits;  ///< [vocab]; empty before the first token; valid only in rank 0
   AttentionRecord record;
-  // Attention work of the tokens that begin_with() copied, which dense attention processed.
+  // Work of dense attention on the tokens that begin_with() copied: number of pairs, and seconds.
   int64_t taken_pairs = 0;
   double taken_seconds = 0;
   MemoryForecast forecast_of_prompt;  ///< forecast for the last prompt

@@ -15,8 +15,8 @@ constexpr size_t kMostListedItems = 256;
 /// restrict nothing.
 bool is_unsupported_keyword(std::string_view keyword);
 
-/// Returns the smallest and the largest count, which is kUnlimited if there is none. Throws
-/// UserError if one is not a whole number from 0 to 10 million.
+/// Returns the smallest and the largest count. The largest count is kUnlimited if the schema does
+/// not limit it. Throws UserError if a count is not a whole number from 0 to 10 million.
 std::pair<int64_t, int64_t> count_limits(const Schema& schema, const char* least,
                                          const char* greatest);
 

@@ -44,7 +44,7 @@ class Parameters {
   std::vector<const Value*> values_;
 };
 
-/// Adds an item to a dict. If there is one with the same key, it is replaced.
+/// Adds an item to a dict. An item with the same key is replaced.
 void put(Pairs& items, Value key, Value value, Budget& budget);
 
 }  // namespace longhaul::jinja

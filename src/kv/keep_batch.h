@@ -15,9 +15,9 @@ class KeepBatch {
  public:
   /// Adds lists of a layer with the rows that they keep, as in KvStore::keep(). A device has
   /// selected the rows. They will move within the pages of their list. Returns false, without
-  /// changes, in these cases: the store's device does not move rows, pages have other owners, or
-  /// more rows leave a list than a page holds. KvStore::keep() must then be used, which moves rows
-  /// to new pages.
+  /// changes, in these cases: the store's device does not move rows, pages have other owners, or a
+  /// list loses more rows than a page holds. KvStore::keep() must then be used, which moves rows to
+  /// new pages.
   bool add(KvStore& store, int layer, std::span<const KeptList> lists);
   /// Moves all rows and clears the batch. The stores then have their new lengths. Returns false,
   /// without changes, if the device does not support the moves.

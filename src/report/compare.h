@@ -28,7 +28,8 @@ struct Comparison {
   std::vector<Difference> by_length;     ///< one row per pair of series, task and length
 };
 
-/// Compares the pairs (a, b) of series. Cells without common samples yield no row.
+/// Compares the pairs (a, b) of series. A pair yields no row for a task and length without common
+/// samples.
 Comparison compare_series(const Results& results,
                           const std::vector<std::pair<size_t, size_t>>& pairs);
 
@@ -36,14 +37,14 @@ Comparison compare_series(const Results& results,
 /// ("dense", a label or a canonical text). Throws UserError if no run has this method.
 std::vector<std::pair<size_t, size_t>> pairs_against(const Results& results,
                                                      const std::string& method);
-/// Returns the pairs with dense attention, for the runs that have it.
+/// Returns the pairs with dense attention. Runs without dense attention are skipped.
 std::vector<std::pair<size_t, size_t>> pairs_against_dense(const Results& results);
 /// Returns the pair of series `a` and `b` for every run that has both.
 std::vector<std::pair<size_t, size_t>> pairs_of_methods(const Results& results,
                                                         const std::string& a, const std::string& b);
 /// Pairs equal methods of the first and the second run. If each run has only one method, these two
-/// methods are a pair. Pairs of baselines follow. Throws UserError if both runs have methods but
-/// there is no pair.
+/// methods are a pair. The result ends with the pairs of equal baselines. Throws UserError if both
+/// runs have methods but there is no pair.
 std::vector<std::pair<size_t, size_t>> pairs_of_runs(const Results& results);
 
 }  // namespace longhaul

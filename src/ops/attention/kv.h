@@ -14,7 +14,7 @@ namespace longhaul::cuda {
 
 /// The format that all pages of a call have.
 struct KvForm {
-  KvType type;  ///< holds head_dim
+  KvType type;  ///< element types, which must support head_dim (KvType::holds)
   int head_dim = 0;
   int page_rows = 64;
   bool values_in_keys = false;  ///< pages hold no values (PagedRows::values_in_keys)
@@ -74,10 +74,10 @@ struct RowMove {
   int64_t most;
 };
 
-/// Copies keys and values of rows. `apart` states that no move writes a row that another move or
-/// itself reads. Rows are then copied in any order, which is faster. If `apart` is false, a move
-/// within one list must move each row towards the front (rows ascending, rows[i] >= first + i). The
-/// moves are in host memory and are passed as kernel arguments.
+/// Copies keys and values of rows. If `apart` is true, no row that is written may also be read, by
+/// the same or another move. Rows are then copied in any order, which is faster. If `apart` is
+/// false, a move within one list must move each row towards the front (rows ascending, rows[i] >=
+/// first + i). The moves are in host memory and are passed as kernel arguments.
 void move_rows(Stream stream, const KvForm& form, std::span<const RowMove> moves, bool apart);
 
 /// A copy of 4-byte metadata of rows: to[first + i] = from[rows[i]], with i ascending. `from` has

@@ -1,8 +1,9 @@
 #pragma once
 // Unpacks 256 weights to four columns of unsigned bytes, for block types other than the K types.
 // The 256 weights are 16 runs of 16. Column k holds weights 4 * k to 4 * k + 3 of each run, in the
-// order of the runs. Four dot products of 4 bytes, one per column, then add up to one number per
-// run, in the order of ActivationGroup::scale.
+// order of the runs. The sum of the four columns' dot products, of 4 bytes each, is then one number
+// per run. The numbers are in the order of ActivationGroup::scale.
+//
 //
 // Each type has:
 //   kHasConstant            whether weight = d * u + constant; otherwise weight = d * (u - 128)

@@ -24,9 +24,9 @@ struct MeasuredScore {
 };
 
 /// Returns the measurement that is most similar to a text of `tokens` tokens. If `model` was not
-/// measured, the measurements of a reference model are used. Measurements with this setting of the
-/// method are preferred to those with another setting. Among the remaining ones, the result is that
-/// of the longest texts that are not longer than `tokens`, or of the shortest texts if all are
+/// measured, the measurements of a reference model are used. Measurements with the same options of
+/// the method are preferred to those with other options. Among the remaining ones, the result is
+/// that of the longest texts that are not longer than `tokens`, or of the shortest texts if all are
 /// longer. The result is empty if the method was not measured.
 std::optional<MeasuredScore> measured_score(const std::string& model, const std::string& attention,
                                             int64_t tokens);

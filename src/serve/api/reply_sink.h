@@ -52,7 +52,7 @@ class ReplyWriter : public std::enable_shared_from_this<ReplyWriter> {
   virtual void write_end(const JobReport& report) = 0;
   virtual void write_progress(const PromptProgress& progress) = 0;
   virtual Json whole(const JobReport& report) = 0;
-  /// Begins a stream of events in the form of the API.
+  /// Begins a stream of events in the format of the API.
   virtual std::shared_ptr<http::EventStream> begin_stream() { return exchange_->stream(); }
   /// Writes the last event of a stream that ends because of an error.
   virtual void write_error(const JobError& error);

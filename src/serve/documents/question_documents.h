@@ -10,7 +10,7 @@
 
 namespace longhaul::serve {
 
-/// A document as a request uses it.
+/// A document, and how a request uses it.
 struct QuestionDocument {
   std::string id, attention, system;
   bool is_file = false;
@@ -18,7 +18,7 @@ struct QuestionDocument {
   std::shared_ptr<PrefillGate> gate;
   std::optional<JobError> error;
   int64_t tokens = 0;  ///< length of the common prefix of prompts about the document
-  bool cites = false;  ///< sentences of the reply cite the document (serve/output/citations.h)
+  bool cites = false;  ///< whether sentences of the reply cite it (serve/output/citations.h)
   /// Title that the client gave; empty: the name of the document, if any, is used.
   std::string title;
   int number = 0;  ///< index among the documents in the messages

@@ -35,8 +35,8 @@ struct SchedulerOptions {
   int64_t open_reply = 1024;      ///< tokens that are reserved for a reply without a limit
   /// Largest size of the prefix cache in bytes; 0: half of the memory without weights.
   size_t cache_memory = 0;
-  bool share_cache = false;  ///< all API keys share one prefix cache
-  bool exact_cache = false;  ///< resume only if the reply is bitwise equal to one without a cache
+  bool share_cache = false;  ///< whether all API keys share one prefix cache
+  bool exact_cache = false;  ///< whether only bitwise exact resume points are used
   double sleep_after = 0;    ///< idle seconds after which memory is freed; 0: never
   /// Number of tokens between two snapshots for methods that can resume only where one of their own
   /// prefills ended (ResumeGroup::kGrid).
@@ -218,8 +218,9 @@ class Scheduler {
   std::vector<Slot> slots_;
 
   double last_decode_ = -1;
-  /// Seconds that a long prefill and other work during it have taken. Both sums are halved from
-  /// time to time, so that older seconds count less.
+  /// While a long prefill runs: own_seconds_ is the time of this prefill, and side_seconds_ is the
+  /// time of other work between its layers. Both are halved from time to time, so that older
+  /// seconds count less. side_ended_ is the time at which the other work last ended.
   double side_seconds_ = 0, own_seconds_ = 0, side_ended_ = 0;
   int shorts_in_row_ = 0;
   std::unique_ptr<DiskStore> disk_;  ///< declared last, because its thread uses the engine
