@@ -4,7 +4,6 @@
 // order of the runs. The sum of the four columns' dot products, of 4 bytes each, is then one number
 // per run. The numbers are in the order of ActivationGroup::scale.
 //
-//
 // Each type has:
 //   kHasConstant            whether weight = d * u + constant; otherwise weight = d * (u - 128)
 //   columns(p, u)           the four columns of the group at p
