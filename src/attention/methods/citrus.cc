@@ -43,18 +43,17 @@ class Citrus final : public Method {
              "who decides which rows are kept: the next chunk, the instruction, or each for a list "
              "of its "
              "own");
-    o.integer(k, "k", 1, 1 << 24, "tokens",
-              "rows that a list keeps of what was read before a chunk");
+    o.integer(k, "k", 1, 1 << 24, "tokens", "rows that a list keeps of those before a chunk");
     o.integer(chunk, "chunk", 1, 1 << 20, "tokens",
               "document tokens between two evictions; all of them enter the list");
     o.integer(sink, "sink", 0, 4096, "tokens", "first rows, never evicted, of the k");
     o.choice(
         fidelity, "fidelity", {"repo", "paper"},
-        "paper: a shared list is evicted before it reads the chunk, and importance is the share "
+        "paper: a shared list is evicted before the chunk is computed, and importance is the share "
         "of the attention to the list, without the chunk's own part");
     o.choice(sums, "sums", {"last", "all"},
              "importance by the last chunk or instruction alone, or summed up since a row was "
-             "read, as H2O does (with cache=shared: the paper's H2O + shared)")
+             "added, as H2O does (with cache=shared: the paper's H2O + shared)")
         .later = true;
   }
 

@@ -15,8 +15,7 @@ struct H2o final : Method, StrideBudget {
   Mode mode = Mode::kStream;
   void declare(OptionList& o) {
     const auto streams = [this] { return mode == Mode::kStream; };
-    o.choice(mode, "mode", {"stream", "oneshot"},
-             "forget while the prompt is read, or once it has been read");
+    o.choice(mode, "mode", {"stream", "oneshot"}, "evict during prefill, or once after it");
     o.integer(budget, "budget", 1, 1 << 24, "tokens", "rows that a head keeps");
     o.integer(stride, "stride", 1, 1 << 20, "tokens", kStride).only(streams, "mode=stream", "mode");
     o.integer(sink, "sink", 0, 4096, "tokens", "first rows, never evicted")

@@ -24,7 +24,7 @@ class Ntk final : public Method {
   std::optional<int64_t> context;
   void declare(OptionList& o) {
     o.choice(mode, "mode", {"exact", "hf", "fixed"},
-             "all keys by the present base, each by the base it was read with, or one base");
+             "all keys by the present base, each by the base of its prefill, or one base");
     o.real(factor, "factor", 1, 1000, "", "how strongly the base grows");
     o.choice(length, "length", {"prompt", "pass"},
              "length that a prompt's rows are rotated for: the whole prompt's or the pass's")

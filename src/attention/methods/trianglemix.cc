@@ -45,7 +45,7 @@ struct MixOptions : TriangleOptions, PromptReader {
               "how many of them are triangles; auto: half of the model's layers")
         .only([this] { return !ranking.empty(); }, "ranking", "ranking")
         .later = true;
-    declare_dense(o, "how the other layers read a prompt");
+    declare_dense(o, "prefill of the other layers");
     declare_dense_options(o, "options of that method, joined by +: gamma=0.9+min_budget=1024");
   }
 };

@@ -22,7 +22,7 @@ std::vector<Sample> make_book(const TaskRequest& request) {
 constexpr TaskInfo kBookTasks[] = {
     {"book", "predicting a book's next token, by position",
      "mean negative log-likelihood, nats per token; lower is better",
-     "public-domain books; one pass, as methods read a prompt", true, make_book},
+     "public-domain books; one prefill", true, make_book},
 };
 
 }  // namespace

@@ -66,11 +66,12 @@ std::vector<Sample> make_later(const TaskRequest& request) {
 
 constexpr std::string_view kLaterRule = "the number is in the reply";
 constexpr std::string_view kLaterSource =
-    "RULER's sentences and question, asked as in SCBench; public-domain books";
+    "RULER's sentences and question, as in SCBench; public-domain books";
 
 constexpr TaskInfo kLaterTasks[] = {
-    {"later-questions/one", "one of five magic numbers in a book that was read before the question",
-     kLaterRule, kLaterSource, true, make_later},
+    {"later-questions/one",
+     "one of five magic numbers in a book that is prefilled before the question", kLaterRule,
+     kLaterSource, true, make_later},
     {"later-questions/chat", "the same, after the earlier ones of five questions and answers",
      kLaterRule, kLaterSource, true, make_later},
 };

@@ -38,7 +38,7 @@ struct Duo final : WrappedMethod, PromptReader {
     o.integer(recent, "recent", 1, 1 << 24, "tokens", "last tokens that streaming heads keep");
     o.choice(prefill_mode, "prefill_mode", {"dense_first_chunk", "strict_streaming"},
              "whether rows of a pass see it up to themselves, or recent tokens only");
-    declare_dense(o, "how retrieval heads read a prompt").later = true;
+    declare_dense(o, "prefill of retrieval heads").later = true;
     declare_dense_options(o, "options of that method, joined by +: vertical=500+slash=3000").later =
         true;
     o.needs([this] { return !gates.empty() || sparsity == 0 || sparsity == 1; },
