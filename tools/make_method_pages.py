@@ -97,19 +97,21 @@ def recall(run, method, length):
     return f"{statistics.fmean(layers):.0f} ({min(layers):.0f} to {max(layers):.0f})"
 
 
-def lines_of(run, method, lengths):
-    """The table's rows for one setting: a name and a text per length, "" where nothing was measured."""
+def lines_of(run, method, lengths, whole):
+    """The table's rows for one setting: a name and a text per length, "" where nothing was measured. `whole`: with the rows
+    of single tasks where a run has several, and of what was seen."""
     measured = [length if (method, length) in run.rows else None for length in lengths]
     several = len(run.tasks) > 1
-    for task in [*run.tasks, ALL]:
+    for task in [*(run.tasks if whole or not several else []), ALL]:
         found = [run.differences.get((method, length, task)) for length in lengths]
         yield [task, *(score(d) if d else "" for d in found)]
     if several:
         told = [costs(run, method, length) if length else ("", "") for length in measured]
         yield ["keys and values, MiB", *(kv for kv, _ in told)]
         yield ["pairs computed, %", *(pairs for _, pairs in told)]
-    seen = [recall(run, method, length) if length else "" for length in measured]
-    yield [f"{'answers' if several else run.tasks[0]} seen, %", *seen]
+    if whole:
+        seen = [recall(run, method, length) if length else "" for length in measured]
+        yield [f"{'answers' if several else run.tasks[0]} seen, %", *seen]
 
 
 def command(run, settings, lengths):
@@ -131,10 +133,11 @@ def measured(runs, name):
     settings = list(dict.fromkeys(s for run in runs for s in run.of(name)))
     lengths = sorted({length for run in runs for length in run.lengths(settings)})
     rows = []
+    plainest = min(settings, key=len)  # the other settings have their summary only
     for setting in settings:
         rows.append([f"**{setting}**", *("" for _ in lengths)])
         for run in runs:
-            rows += [row for row in lines_of(run, setting, lengths) if any(row[1:])]
+            rows += [row for row in lines_of(run, setting, lengths, setting == plainest) if any(row[1:])]
     commands = [f"    {command(run, run.of(name), run.lengths(run.of(name)))}" for run in runs]
     head = [runs[0].info["model"]["name"], *(f"{length:,} tokens" for length in lengths)]
     return "\n".join([*commands, "", pages.table(head, rows), "", NOTE])
