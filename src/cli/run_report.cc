@@ -41,10 +41,10 @@ std::string reply_line(const RunFacts& facts) {
 std::string kv_line(const Session& session) {
   const SessionReport report = session.report();
   const ModelConfig& config = session.engine().model().config;
-  const int recurrent = config.recurrent_layers();
-  const std::string layers =
-      recurrent == 0 ? ""
-                     : fmt::format(" in {} of {} layers", config.layers - recurrent, config.layers);
+  const int attentive = config.attention_layers();
+  const std::string layers = attentive == config.layers
+                                 ? ""
+                                 : fmt::format(" in {} of {} layers", attentive, config.layers);
   return fmt::format("{} for {} tokens, {}, {} attention{}{}", format_bytes(report.kv_bytes),
                      with_commas(report.tokens), name_of(session.options().kv_type),
                      session.options().attention.text(), layers,

@@ -60,7 +60,7 @@ KvStore Sequence::State::make_store(const AttentionDriver& for_method) const {
 
 RecurrentState Sequence::State::make_recurrent() const {
   const ModelConfig& c = engine->model().config;
-  return {c.delta, c.recurrent_layers(), options.state_every, options.queue};
+  return {c.layer_state(), c.recurrent_layers(), options.state_every, options.queue};
 }
 
 void Sequence::State::finish_pass(const ForwardPass& forward) {

@@ -69,7 +69,7 @@ HfDocuments read_hf_documents(const fs::path& folder) {
   }
   HfDocuments documents;
   documents.folder = folder;
-  documents.config = read_json_file(config);
+  documents.config = read_python_json_file(config);
   documents.generation_config = read_if_there(folder / "generation_config.json");
   documents.tokenizer_config = read_if_there(folder / "tokenizer_config.json");
   const fs::path tokenizer = folder / "tokenizer.json";

@@ -12,9 +12,8 @@
 
 namespace longhaul {
 
-RecurrentState::RecurrentState(const DeltaShape& shape, int layers, int64_t every,
-                               const Queue& queue)
-    : queue_(queue), layer_numbers_(shape.state()), layers_(layers), every_(every) {
+RecurrentState::RecurrentState(int64_t layer_numbers, int layers, int64_t every, const Queue& queue)
+    : queue_(queue), layer_numbers_(layer_numbers), layers_(layers), every_(every) {
   if (layers == 0) return;
   now_ = {queue_, layer_numbers_ * layers};
   next_ = {queue_, now_.size()};

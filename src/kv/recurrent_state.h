@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "kv/state_numbers.h"
-#include "ops/delta/delta_shape.h"
 
 namespace longhaul {
 
@@ -22,16 +21,17 @@ class RecurrentState {
  public:
   /// Creates the empty state of a model without recurrent layers.
   RecurrentState() = default;
-  /// Creates a state of zeros in the memory of the queue's device or of the host. A copy is stored
-  /// in the same memory about every `every` tokens and at the end of each prompt. 0 means that no
+  /// Creates a state of zeros in the memory of the queue's device or of the host. `layer_numbers`
+  /// is the number of floats that a layer keeps (ModelConfig::layer_state()). A copy is stored in
+  /// the same memory about every `every` tokens and at the end of each prompt. 0 means that no
   /// copies are stored.
-  RecurrentState(const DeltaShape& shape, int layers, int64_t every, const Queue& queue = {});
+  RecurrentState(int64_t layer_numbers, int layers, int64_t every, const Queue& queue = {});
 
   bool empty() const { return layers_ == 0; }
   /// Returns the number of tokens that the state has processed.
   int64_t tokens() const { return tokens_; }
 
-  /// The memory that a layer reads its state from and writes it to. Both have DeltaShape::state()
+  /// The memory that a layer reads its state from and writes it to. Both have `layer_numbers`
   /// values.
   struct Step {
     View<const float> before;

@@ -31,10 +31,6 @@ void check_delta(const ModelConfig& c, const ConfigKeys& keys) {
     user_error("{}: {} is {}, expected a multiple of 16", keys.file, keys.delta_value_dim,
                d.value_dim);
   }
-  if (c.recurrent_layers() == c.layers) {
-    user_error("{}: {} names no layer with attention, at least one is required", keys.file,
-               keys.recurrent);
-  }
 }
 
 void check(const ModelConfig& c, const ConfigKeys& keys) {
@@ -80,7 +76,11 @@ void check(const ModelConfig& c, const ConfigKeys& keys) {
   if (!(c.rope.factor > 0) || !std::isfinite(c.rope.factor)) {
     user_error("{}: {} is {}, expected more than 0", keys.file, keys.rope_factor, c.rope.factor);
   }
-  if (!c.recurrent.empty()) check_delta(c, keys);
+  if (!c.recurrent.empty() && c.ssm.empty() && c.convolution.empty()) check_delta(c, keys);
+  if (c.attention_layers() == 0) {
+    user_error("{}: {} names no layer with attention, at least one is required", keys.file,
+               keys.recurrent);
+  }
   if (!(c.norm_eps >= 0) || c.norm_eps > 1)
     user_error("{}: {} is {}, which is outside 0..1", keys.file, keys.norm_eps, c.norm_eps);
   if (c.layer_input != 0) in_range(keys.layer_input, c.layer_input, 1 << 16);
@@ -104,7 +104,7 @@ template <class T>
 std::vector<T> of_attention_layers(const ModelConfig& c, const std::vector<T>& all) {
   std::vector<T> some;
   for (size_t l = 0; l < all.size(); ++l) {
-    if (!c.is_recurrent(static_cast<int>(l))) some.push_back(all[l]);
+    if (c.has_attention(static_cast<int>(l))) some.push_back(all[l]);
   }
   return some;
 }
@@ -113,7 +113,7 @@ std::vector<T> of_attention_layers(const ModelConfig& c, const std::vector<T>& a
 
 ModelShape ModelConfig::shape(int64_t length) const {
   ModelShape s;
-  s.layers = layers - recurrent_layers();
+  s.layers = attention_layers();
   s.heads = heads;
   s.kv_heads = of_attention_layers(*this, kv_heads);
   s.head_dim = head_dim;
@@ -211,7 +211,7 @@ std::string ModelConfig::beyond_plain() const {
   if (!other_angles.empty()) return "layers that rotate differently";
   if (temperature_scale != 0) return "queries that grow with their position";
   if (attention_scale != 0) return "a scale of attention";
-  if (embedding_scale != 1 || residual_scale != 1 || logit_scale != 1) return "multipliers";
+  if (embedding_scale != 1 || scales_sublayers() || logit_scale != 1) return "multipliers";
   return "";
 }
 

@@ -16,6 +16,7 @@
 #include "ops/core/ungated.h"
 #include "ops/delta/delta_shape.h"
 #include "ops/matmul/expert_choice.h"
+#include "ops/ssm/recurrent_shapes.h"
 
 namespace longhaul {
 
@@ -33,6 +34,13 @@ struct LatentShape {
   float eps = 1e-6f;   ///< epsilon of the norms of latent vectors
   bool used() const { return rank > 0; }
   int query() const { return rope + plain; }
+};
+
+/// The feed-forward part of a layer.
+enum class FeedKind : uint8_t {
+  kNone,
+  kNetwork,  ///< one network for all rows
+  kExperts
 };
 
 struct ModelConfig {
@@ -68,9 +76,17 @@ struct ModelConfig {
   std::vector<uint8_t> other_angles;
   /// Tensors of the checkpoint whose RoPE factors are included in `rope`.
   std::vector<std::string> rope_tensors;
-  /// Per layer: 1 if the layer is a gated delta net instead of attention; empty: no layer is.
+  /// Per layer: 1 if the layer has a recurrent part; empty: no layer has one.
   std::vector<uint8_t> recurrent;
-  DeltaShape delta;  ///< sizes of the gated delta nets
+  /// Per layer: 1 if it has attention; empty: the layers without a recurrent part.
+  std::vector<uint8_t> attentive;
+  /// Per layer: its feed-forward part; empty: experts after the first dense_layers layers if there
+  /// are experts, otherwise networks.
+  std::vector<FeedKind> feeds;
+  // Sizes of the recurrent parts. All recurrent layers are of one kind; the others are empty.
+  DeltaShape delta;                   ///< gated delta nets
+  SsmShape ssm;                       ///< Mamba-2 layers
+  GatedConvolutionShape convolution;  ///< gated short convolutions
   LatentShape latent;
   bool qkv_bias = false;  ///< whether q, k and v have biases; all three are then required
   /// Whether the file must contain an output matrix. If false, the embedding serves as output
@@ -101,6 +117,8 @@ struct ModelConfig {
   bool sinks = false;
   float embedding_scale = 1;  ///< factor of the embedded tokens
   float residual_scale = 1;   ///< factor of each sublayer's output
+  // Further factors of the outputs of attention, of recurrent parts and of feed-forward parts.
+  float attention_out_scale = 1, recurrent_out_scale = 1, ffn_out_scale = 1;
   float attention_scale = 0;  ///< factor of the dot product of query and key; 0: 1 / sqrt(head_dim)
   /// Queries at position p are multiplied by 1 + temperature_scale * ln(1 + floor(p /
   /// rope.original_context)). 0 leaves them unchanged.
@@ -152,15 +170,44 @@ struct ModelConfig {
   }
 
   bool is_recurrent(int layer) const { return !recurrent.empty() && nth(recurrent, layer) != 0; }
-  int recurrent_layers() const {
-    return static_cast<int>(std::count(recurrent.begin(), recurrent.end(), 1));
+  bool has_attention(int layer) const {
+    return attentive.empty() ? !is_recurrent(layer) : nth(attentive, layer) != 0;
   }
-  /// Returns the number of earlier layers of the same kind, recurrent or attention. Methods and
-  /// stores count only the attention layers (ModelShape).
-  int number_in_kind(int layer) const {
+  /// Returns whether attention and a recurrent part of the layer read the same normalised rows.
+  bool has_both(int layer) const { return is_recurrent(layer) && has_attention(layer); }
+  FeedKind feed_of(int layer) const {
+    if (!feeds.empty()) return nth(feeds, layer);
+    return experts > 0 && layer >= dense_layers ? FeedKind::kExperts : FeedKind::kNetwork;
+  }
+  int recurrent_layers() const { return recurrent_before(layers); }
+  int attention_layers() const { return attention_before(layers); }
+  /// Return the number of earlier layers with a recurrent part or with attention. Methods and
+  /// stores count only the layers with attention (ModelShape).
+  int recurrent_before(int layer) const {
+    int count = 0;
+    for (int l = 0; l < layer && !recurrent.empty(); ++l) count += is_recurrent(l) ? 1 : 0;
+    return count;
+  }
+  int attention_before(int layer) const {
     if (recurrent.empty()) return layer;
-    const auto end = recurrent.begin() + layer;
-    return static_cast<int>(std::count(recurrent.begin(), end, *end));
+    int count = 0;
+    for (int l = 0; l < layer; ++l) count += has_attention(l) ? 1 : 0;
+    return count;
+  }
+  /// Returns the number of floats in the state of a recurrent layer.
+  int64_t layer_state() const {
+    if (!ssm.empty()) return ssm.numbers();
+    return convolution.empty() ? delta.state() : convolution.state();
+  }
+  /// Returns the width of a recurrent part's output, the input of its output matrix.
+  int64_t recurrent_width() const {
+    if (!ssm.empty()) return ssm.inner();
+    return convolution.empty() ? delta.values() : convolution.width;
+  }
+  /// Returns whether outputs of sublayers are scaled before they are added to the stream.
+  bool scales_sublayers() const {
+    return residual_scale != 1 || attention_out_scale != 1 || recurrent_out_scale != 1 ||
+           ffn_out_scale != 1;
   }
 
   QueryGrowth query_growth() const { return {rope.original_context, temperature_scale}; }

@@ -11,6 +11,7 @@
 #include "model/config.h"
 #include "model/config_gguf_keys.h"
 #include "model/config_gguf_rope.h"
+#include "model/hybrid_config.h"
 #include "model/latent_config.h"
 #include "model/layer_kinds.h"
 #include "text/printable.h"
@@ -33,6 +34,8 @@ class Reader {
     if (family_.layer_kinds) {
       c.dense_ffns = sizes(width, c.layers);
       c.ffn = *std::ranges::max_element(c.dense_ffns);
+    } else if (family_.hybrid == Hybrid::kAlone) {  // 0 in layers without a feed-forward part
+      c.ffn = std::ranges::max(sizes(width, c.layers));
     } else {
       c.ffn = uniform(width, c.layers);
     }
@@ -40,8 +43,11 @@ class Reader {
     c.kv_heads = kv_heads(c);
     c.vocab = vocab();
     if (!family_.latent) c.head_dim = head_dim(c);
-    c.norm_eps = static_cast<float>(data_.get_f64(
-        key(c.mean_norms ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon")));
+    constexpr const char* kRmsEps = "attention.layer_norm_rms_epsilon";
+    // Nemotron-H's files have the other name for the same norms.
+    const bool other = c.mean_norms || (family_.hybrid == Hybrid::kAlone && !keys_.has(kRmsEps));
+    c.norm_eps =
+        static_cast<float>(data_.get_f64(key(other ? "attention.layer_norm_epsilon" : kRmsEps)));
     c.trained_context = keys_.size("context_length");
     if (family_.latent) read_latent(keys_, c);
     read_experts(c);
@@ -64,6 +70,7 @@ class Reader {
     set_layers_that_differ(family_, keys_.real("rope.freq_base_swa"),
                            keys_.size_or("attention.sliding_window", 0) > 0, c);
     if (family_.recurrent_but_every > 0) read_recurrent(c);
+    if (family_.hybrid != Hybrid::kNone) read_hybrid(keys_, checkpoint_, family_.hybrid, c);
     if (family_.shared_experts || family_.recurrent_but_every > 0) leave_out_layers(c);
     return c;
   }
@@ -164,7 +171,8 @@ class Reader {
         std::min(c.ffn, 1 << 20) * std::min(keys_.size_or("expert_shared_count", 0), 1024);
     c.shared_ffn = keys_.size_or("expert_shared_feed_forward_length", c.shared_ffn);
     c.expert_scale = keys_.positive_or("expert_weights_scale", 1);
-    c.norm_topk_prob = data_.find_bool(key("expert_weights_norm")).value_or(family_.choice_bias);
+    c.norm_topk_prob =
+        data_.find_bool(key("expert_weights_norm")).value_or(family_.gguf_norm_topk_prob);
     if (family_.qk_norm_flag && checkpoint_.find("blk.0.attn_q_norm.weight") == nullptr) {
       c.qk_norm = QkNorm::kNone;
     }
@@ -179,6 +187,8 @@ class Reader {
     c.window.resize(layers);
     if (!c.other_angles.empty()) c.other_angles.resize(layers);
     if (!c.recurrent.empty()) c.recurrent.resize(layers);
+    if (!c.attentive.empty()) c.attentive.resize(layers);
+    if (!c.feeds.empty()) c.feeds.resize(layers);
   }
 
   void read_scales(ModelConfig& c) const {

@@ -10,6 +10,7 @@
 #include "format/checkpoint.h"
 #include "model/config.h"
 #include "model/config_hf_rope.h"
+#include "model/hybrid_config.h"
 #include "model/latent_config.h"
 #include "model/layer_kinds.h"
 #include "text/printable.h"
@@ -38,15 +39,17 @@ class HfReader {
     if (config_.contains("rope_parameters") && config_["rope_parameters"].is_null()) {
       config_["rope_parameters"] = usual_rope;
     }
-    // ERNIE's names of numbers of experts.
+    // Names of numbers of experts that ERNIE and LFM2 have.
     constexpr std::pair<const char*, const char*> kOther[] = {
         {"moe_num_experts", "num_experts"},
         {"moe_k", "num_experts_per_tok"},
         {"moe_num_shared_experts", "n_shared_experts"},
-        {"moe_layer_start_index", "first_k_dense_replace"}};
+        {"moe_layer_start_index", "first_k_dense_replace"},
+        {"num_dense_layers", "first_k_dense_replace"}};
     for (const auto& [other, usual] : kOther) {
       if (family_.choice_bias && config_.contains(other)) config_[usual] = config_[other];
     }
+    if (family_.hybrid != Hybrid::kNone) use_usual_keys(config_);
   }
 
   ModelConfig read() {
@@ -80,6 +83,7 @@ class HfReader {
         fields_.has("tie_word_embeddings") && fields_.object().at("tie_word_embeddings") == false;
     if (family_.latent) read_latent(fields_, c);
     if (family_.recurrent_but_every > 0) read_recurrent(c);
+    if (family_.hybrid != Hybrid::kNone) read_hybrid(fields_, family_.hybrid, c);
     if (family_.still_every > 0) c.other_angles = still_layers(c.layers);
     c.window = windows(c);
     if (family_.layer_kinds) {
@@ -89,6 +93,7 @@ class HfReader {
     read_experts(c);
     read_scales(c);
     read_angles(c);
+    if (family_.hybrid != Hybrid::kNone) finish_hybrid(fields_, family_.hybrid, c);
     return c;
   }
 

@@ -43,7 +43,11 @@ ConfigKeys gguf_keys(const Checkpoint& checkpoint) {
   k.delta_key_dim = key("ssm.state_size");
   k.delta_value_dim = key("ssm.inner_size") + " / " + k.delta_value_heads;
   k.delta_kernel = key("ssm.conv_kernel");
-  k.recurrent = key_or("attention.recurrent_layers", key("full_attention_interval"));
+  const bool by_kv_heads =
+      data.contains(key("shortconv.l_cache")) ||
+      (data.contains(key("ssm.inner_size")) && !data.contains(key("full_attention_interval")));
+  k.recurrent = key_or("attention.recurrent_layers",
+                       by_kv_heads ? k.kv_heads : key("full_attention_interval"));
   k.norm_eps = key_or("attention.layer_norm_epsilon", key("attention.layer_norm_rms_epsilon"));
   k.rotary_dim = key_or("rope.dimension_count", k.head_dim);
   k.rope_base = key("rope.freq_base");
@@ -88,8 +92,15 @@ ConfigKeys hugging_face_keys(const ConfigFields& fields) {
   k.delta_key_dim = "linear_key_head_dim";
   k.delta_value_dim = "linear_value_head_dim";
   k.delta_kernel = "linear_conv_kernel_dim";
-  k.recurrent = fields.has("layer_types") ? "layer_types" : "full_attention_interval";
-  k.norm_eps = fields.has("layer_norm_eps") ? "layer_norm_eps" : "rms_norm_eps";
+  k.recurrent = "full_attention_interval";
+  for (const char* list : {"attn_layer_indices", "full_attn_idxs", "hybrid_override_pattern",
+                           "layers_block_type", "layer_types"}) {
+    if (fields.has(list)) k.recurrent = list;
+  }
+  k.norm_eps = "rms_norm_eps";
+  for (const char* other : {"norm_eps", "layer_norm_epsilon", "layer_norm_eps"}) {
+    if (fields.has(other)) k.norm_eps = other;
+  }
   k.rotary_dim = k.head_dim + " * partial_rotary_factor";
   k.rope_base = "rope_theta";
   k.original_context = "original_max_position_embeddings";

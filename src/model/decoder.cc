@@ -7,6 +7,7 @@
 #include "model/host_decoder.h"
 #include "model/latent_layer.h"
 #include "model/layer_inputs.h"
+#include "model/recurrent_layer.h"
 #include "ops/attention/attention_memory.h"
 #include "ops/core/all_reduce.h"
 #include "ops/core/fill.h"
@@ -96,7 +97,7 @@ const float* Decoder::State::forward(std::span<SequenceRows> batch, const Forwar
     const bool last_rows = how.last_state && layer + 1 == model.config.layers;
     attention(layer, batch, last_rows && !model.config.parallel);
     feed_forward(layer);
-    if (last_rows && model.config.parallel) keep_last_rows(batch);
+    if (last_rows && model.config.parallel) keep_last_rows(batch, true);
   }
   return stream.view().address();
 }
@@ -115,11 +116,26 @@ std::span<const int32_t> Decoder::State::tokens_of(std::span<const SequenceRows>
 }
 
 void Decoder::State::attention(int layer, std::span<SequenceRows> batch, bool last_rows) {
-  normalise(layer, RowNorm::kAttention);
-  model.config.is_recurrent(layer) ? recur(layer, batch) : attend_all(layer, batch);
-  if (last_rows) keep_last_rows(batch);
+  const ModelConfig& c = model.config;
+  const bool attends = c.has_attention(layer), mixes = attends || c.is_recurrent(layer);
+  if (mixes) normalise(layer, RowNorm::kAttention);
+  if (c.is_recurrent(layer)) recur(layer, batch);
+  if (c.has_both(layer)) {
+    add_mixed(layer, true);
+    normalise_again();
+  }
+  if (attends) attend_all(layer, batch);
+  if (last_rows) keep_last_rows(batch, mixes);
   yield();
-  add_part(layer, RowNorm::kAttentionAfter, [&](const PartOutput& y) { project_back(layer, y); });
+  if (mixes) add_mixed(layer, !attends);
+}
+
+/// Adds the output of attention, or of a recurrent part, to the residual stream.
+void Decoder::State::add_mixed(int layer, bool recurrent) {
+  const ModelConfig& c = model.config;
+  add_part(layer, RowNorm::kAttentionAfter,
+           recurrent ? c.recurrent_out_scale : c.attention_out_scale,
+           [&](const PartOutput& y) { project_back(layer, recurrent, y); });
 }
 
 void Decoder::State::attend_all(int layer, std::span<SequenceRows> batch) {
@@ -148,33 +164,33 @@ void Decoder::State::lend_or_borrow(int layer) {
   copy(queue, from_v.view(), (borrows ? v : kept.v).resize(queue, from_v.size()));
 }
 
-/// A gated delta net: each sequence continues from its state.
+/// A recurrent part: each sequence continues from its state.
 void Decoder::State::recur(int layer, std::span<SequenceRows> batch) {
-  project_delta(layer);
+  project_recurrent(layer);
   yield();
-  mixed.resize(queue, rows * model.config.delta.values());
-  const int number = model.config.number_in_kind(layer);
+  mixed.resize(queue, rows * model.config.recurrent_width());
+  const int number = model.config.recurrent_before(layer);
   int64_t first = 0;
-  delta_tasks.clear();
+  recurrent_tasks.clear();
   for (SequenceRows& each : batch) {
     for (const ForwardPass& pass : each.passes) {
       if (!each.failed) {
         LH_ASSERT(each.recurrent != nullptr);
         const RecurrentState::Step step =
             each.recurrent->advance(number, pass.position, pass.rows(), pass.pass.discard);
-        delta_tasks.push_back({first, pass.rows(), step.before, step.after});
+        recurrent_tasks.push_back({first, pass.rows(), step.before, step.after});
       }
       first += pass.rows();
     }
   }
-  mix_delta(layer, delta_tasks);
+  mix_recurrent(layer, recurrent_tasks);
 }
 
 /// Fills in the common values of the steps of a sequence in a layer.
 void Decoder::State::set_common(int layer, int kv_heads, const SequenceRows& all, size_t slot,
                                 LayerStep& step) {
   step.queue = &queue;
-  step.layer = model.config.number_in_kind(layer);
+  step.layer = model.config.attention_before(layer);
   step.kv_heads = kv_heads;
   step.shape = all.shape;
   step.streams = all.streams;
@@ -322,15 +338,16 @@ void Decoder::State::set_pass(int64_t first, const ForwardPass& pass, LayerStep&
   step.store = &nth(step.streams, pass.pass.stream);
 }
 
-/// Keeps the last row of each sequence, in the residual stream and in the output of attention, as
-/// the only rows for all later steps.
-void Decoder::State::keep_last_rows(std::span<const SequenceRows> batch) {
+/// Keeps the last row of each sequence as the only rows for all later steps, in the residual stream
+/// and, if the layer `mixes`, in the output of attention or of a recurrent part.
+void Decoder::State::keep_last_rows(std::span<const SequenceRows> batch, bool mixes) {
   int64_t end = 0;
   for (size_t i = 0; i < batch.size(); ++i) {
     end += batch[i].rows();
     const auto to = static_cast<int64_t>(i);
     if (end - 1 == to) continue;
-    for (const View<float> x : {stream.view(), mixed.view()}) {
+    for (const View<float> x : {stream.view(), mixes ? mixed.view() : View<float>()}) {
+      if (x.empty()) continue;
       const int64_t width = x.size() / rows;
       copy(queue, x.part((end - 1) * width, width), x.part(to * width, width));
     }
@@ -340,10 +357,11 @@ void Decoder::State::keep_last_rows(std::span<const SequenceRows> batch) {
 }
 
 void Decoder::State::feed_forward(int layer) {
+  const LayerWeights& w = nth(model.layers, layer);
+  if (model.config.feed_of(layer) == FeedKind::kNone) return;
   yield();
   model.config.parallel ? normalise_again() : normalise(layer, RowNorm::kFfn);
-  add_part(layer, RowNorm::kFfnAfter, [&](const PartOutput& y) {
-    const LayerWeights& w = nth(model.layers, layer);
+  add_part(layer, RowNorm::kFfnAfter, model.config.ffn_out_scale, [&](const PartOutput& y) {
     const bool mixes = !w.experts.empty();
     if (mixes && model.config.experts_apart) return feed_apart(layer, y);
     if (mixes) mix_experts(layer, y);
@@ -352,19 +370,21 @@ void Decoder::State::feed_forward(int layer) {
   if (model.config.layer_scales) end_layer(layer);
 }
 
-/// Adds the output of a sublayer to the residual stream. In a team each device has a term for its
-/// heads: the first one adds its own term to the stream, and the all-reduce adds the others.
+/// Adds the output of a sublayer times `scale` to the residual stream. In a team each device has a
+/// term for its heads: the first one adds its own term to the stream, and the all-reduce adds the
+/// others.
 template <class Part>
-void Decoder::State::add_part(int layer, RowNorm after, Part&& part) {
+void Decoder::State::add_part(int layer, RowNorm after, float scale, Part&& part) {
   const int64_t written = rows * model.config.hidden;
   const bool as_it_is = norm_of(nth(model.layers, layer), after).empty();
-  if (as_it_is && model.config.residual_scale == 1) {
+  scale *= model.config.residual_scale;
+  if (as_it_is && scale == 1) {
     part({stream.view(), queue.rank() == 0});
     return all_reduce(queue, stream.view().part(0, written));
   }
   part({sublayer.resize(queue, stream.size()), false});
   all_reduce(queue, sublayer.view().part(0, written));
-  add_sublayer(layer, after);
+  add_sublayer(layer, after, scale);
 }
 
 namespace {
@@ -380,14 +400,15 @@ size_t adapter_row_bytes(const Model& model) {
   for (const LayerAdapters& a : model.adapters) {
     most = std::max({most, a.q.rank() + a.k.rank() + a.v.rank(), a.output.rank(),
                      a.delta_in.rank() + a.delta_z.rank() + a.delta_b.rank() + a.delta_a.rank(),
-                     a.gate.rank() + a.up.rank(), a.down.rank()});
+                     a.recurrent_in.rank(), a.recurrent_output.rank(), a.gate.rank() + a.up.rank(),
+                     a.down.rank()});
   }
   return static_cast<size_t>(most) * 2 * sizeof(float);
 }
 
 /// Whether State::sublayer is needed.
 bool has_sublayer_apart(const ModelConfig& c) {
-  return c.norms.ffn_after != nullptr || c.residual_scale != 1;
+  return c.norms.ffn_after != nullptr || c.scales_sublayers();
 }
 
 }  // namespace
@@ -406,8 +427,8 @@ size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute)
   const auto row = [&](int64_t cols) {
     return tiles ? linear_input_bytes(cols, compute) : n(cols) * sizeof(float);
   };
-  const size_t delta = c.recurrent.empty() ? 0 : DeltaLayer::row_bytes(c.delta);
-  const size_t input = row(std::max<int64_t>({c.hidden, q_width, c.delta.values()}));
+  const size_t recurrent = DeltaLayer::row_bytes(c.delta) + RecurrentLayer::row_bytes(c);
+  const size_t input = row(std::max<int64_t>({c.hidden, q_width, c.recurrent_width()}));
   const size_t inner = row(c.widest_ffn()) * (tiles ? 1 : 2);
   const bool ungated = c.ungated != Ungated::kNone;
   const size_t product =
@@ -419,10 +440,11 @@ size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute)
                            : n(c.hidden + c.experts) * n(rows) * sizeof(float) +
                                  ExpertMix::bytes_for(rows, c.experts_used, c.hidden, c.ffn);
   const size_t lent = c.kv_layer.empty() ? 0 : n(4 * kv_width) * sizeof(float);  // for two layers
-  const bool extra = c.shared_gate || c.parallel || c.experts_apart;
-  return n(rows) * (stream * ((apart ? 2 : 1) + (extra ? 1 : 0)) + product + projections + delta +
-                    input + inner + lent + LayerInputs::row_bytes(c) + LatentLayer::row_bytes(c) +
-                    adapter_row_bytes(model)) +
+  const bool both = !c.recurrent.empty() && !c.attentive.empty();
+  const bool extra = c.shared_gate || c.parallel || c.experts_apart || both;
+  return n(rows) * (stream * ((apart ? 2 : 1) + (extra ? 1 : 0)) + product + projections +
+                    recurrent + input + inner + lent + LayerInputs::row_bytes(c) +
+                    LatentLayer::row_bytes(c) + adapter_row_bytes(model)) +
          mixed + n(c.vocab) * sizeof(float) + attention_scratch_bytes(c.head_dim) +
          (rows > kMatvecMaxRows
               ? linear_scratch_bytes(rows, std::max(c.widest_ffn(), c.hidden), compute)

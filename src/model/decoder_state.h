@@ -53,11 +53,12 @@ struct Decoder::State {
   /// first row is at `position`.
   virtual void grow_queries(View<float> queries, int64_t count, int64_t position) = 0;
   virtual void gate_output() = 0;  ///< multiplies `mixed` by the gates that project() has computed
-  virtual void project_delta(int layer) = 0;  ///< computes the matrix products of a gated delta net
-  /// Computes the rows of the tasks in a gated delta net, and writes them to `mixed`.
-  virtual void mix_delta(int layer, std::span<const DeltaTask> tasks) = 0;
-  /// Multiplies `mixed` by the output matrix.
-  virtual void project_back(int layer, const PartOutput& y) = 0;
+  /// Computes the matrix products of a recurrent part's input.
+  virtual void project_recurrent(int layer) = 0;
+  /// Computes the rows of the tasks in a recurrent part, and writes them to `mixed`.
+  virtual void mix_recurrent(int layer, std::span<const RecurrentTask> tasks) = 0;
+  /// Multiplies `mixed` by the output matrix of attention, or of the recurrent part.
+  virtual void project_back(int layer, bool recurrent, const PartOutput& y) = 0;
   virtual void feed(int layer, const PartOutput& y) = 0;  ///< computes the feed-forward network
   /// Computes the experts of each row.
   virtual void mix_experts(int layer, const PartOutput& y) = 0;
@@ -69,9 +70,9 @@ struct Decoder::State {
   virtual void end_layer(int layer) = 0;
   /// Moves the layer's embedding of row `from` to row `to`.
   virtual void move_layer_input(int layer, int64_t from, int64_t to) = 0;
-  /// Scales `sublayer`, normalises it if the model has this norm, and adds it to the residual
-  /// stream.
-  virtual void add_sublayer(int layer, RowNorm norm) = 0;
+  /// Normalises `sublayer` if the model has this norm, and adds `scale` times the result to the
+  /// residual stream.
+  virtual void add_sublayer(int layer, RowNorm norm, float scale) = 0;
 
   const Model& model;
   Compute compute;
@@ -98,7 +99,7 @@ struct Decoder::State {
     Array<float> k, v;
   };
   std::vector<LentRows> lent;
-  std::vector<DeltaTask> delta_tasks;  ///< gated delta net tasks of a layer
+  std::vector<RecurrentTask> recurrent_tasks;  ///< tasks of a layer
   Array<float> sublayer;  ///< [rows, hidden] output of a sublayer, if it is not added directly
   std::span<const int32_t> all_tokens;  ///< token ids of the rows
   std::vector<int32_t> ids;             ///< memory for all_tokens if there are several passes
@@ -108,6 +109,7 @@ struct Decoder::State {
   void attend_all(int layer, std::span<SequenceRows> batch);
   void lend_or_borrow(int layer);
   void recur(int layer, std::span<SequenceRows> batch);
+  void add_mixed(int layer, bool recurrent);
   std::span<const int32_t> tokens_of(std::span<const SequenceRows> batch);
   void set_common(int layer, int kv_heads, const SequenceRows& all, size_t slot, LayerStep& step);
   void attend(int layer, int kv_heads, const SequenceRows& all, int64_t first, size_t slot);
@@ -120,10 +122,10 @@ struct Decoder::State {
   void yield() const {
     if (inside != nullptr && inside->active) inside->yield();
   }
-  void keep_last_rows(std::span<const SequenceRows> batch);
+  void keep_last_rows(std::span<const SequenceRows> batch, bool mixes);
   void feed_forward(int layer);
   template <class Part>
-  void add_part(int layer, RowNorm after, Part&& part);
+  void add_part(int layer, RowNorm after, float scale, Part&& part);
 };
 
 }  // namespace longhaul

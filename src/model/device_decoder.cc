@@ -106,7 +106,7 @@ void Decoder::DeviceState::grow_queries(View<float> queries, int64_t count, int6
   ops().grow_queries(queries, count, int64_t{c.heads} * c.head_dim, position, c.query_growth());
 }
 
-void Decoder::DeviceState::project_back(int layer, const PartOutput& y) {
+void Decoder::DeviceState::project_back(int layer, bool, const PartOutput& y) {
   const ModelConfig& c = model.config;
   const DeviceWeight& output = weights->layer(layer).output;
   const bool latent_ones = c.latent.used();
@@ -174,10 +174,10 @@ void Decoder::DeviceState::mix_routed(int layer, const PartOutput& y) {
                     y.y, y.add);
 }
 
-void Decoder::DeviceState::add_sublayer(int layer, RowNorm norm) {
+void Decoder::DeviceState::add_sublayer(int layer, RowNorm norm, float scale) {
   const ModelConfig& c = model.config;
-  ops().add_scaled(sublayer.view(), weights->layer(layer).norm(norm).view(), c.norm_eps,
-                   c.residual_scale, rows, c.hidden, stream.view());
+  ops().add_scaled(sublayer.view(), weights->layer(layer).norm(norm).view(), c.norm_eps, scale,
+                   rows, c.hidden, stream.view());
 }
 
 View<float> Decoder::DeviceState::head(const float* hidden, int64_t count, float*) {

@@ -24,12 +24,12 @@ struct Decoder::DeviceState final : Decoder::State {
   void end_layer(int layer) override;
   void move_layer_input(int layer, int64_t from, int64_t to) override;
   void gate_output() override;
-  void project_delta(int layer) override;
-  void mix_delta(int layer, std::span<const DeltaTask> tasks) override;
-  void project_back(int layer, const PartOutput& y) override;
+  void project_recurrent(int layer) override;
+  void mix_recurrent(int layer, std::span<const RecurrentTask> tasks) override;
+  void project_back(int layer, bool recurrent, const PartOutput& y) override;
   void feed(int layer, const PartOutput& y) override;
   void mix_experts(int layer, const PartOutput& y) override;
-  void add_sublayer(int layer, RowNorm norm) override;
+  void add_sublayer(int layer, RowNorm norm, float scale) override;
   View<float> head(const float* hidden, int64_t count, float* out) override;
 
  private:

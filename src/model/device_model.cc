@@ -9,6 +9,13 @@ namespace {
 /// Throws UserError if the model has a part that only the host computes.
 void refuse_host_parts(const Model& model) {
   const ModelConfig& c = model.config;
+  const char* const on_host_only = !c.ssm.empty()           ? "Mamba-2 layers"
+                                   : !c.convolution.empty() ? "gated short convolutions"
+                                                            : nullptr;
+  if (on_host_only != nullptr) {
+    user_error("{} models have {}, which run on the CPU only; use --device cpu", c.architecture,
+               on_host_only);
+  }
   constexpr int kMostGroups = 64;  // ops/matmul/experts.gpu.h
   if (c.expert_groups > kMostGroups) {
     user_error(

@@ -27,6 +27,16 @@ enum class QkNorm : uint8_t {
   kWhole  ///< all heads together
 };
 
+/// Which layers of a family have recurrent parts other than gated delta nets
+/// (model/hybrid_config.h).
+enum class Hybrid : uint8_t {
+  kNone,
+  kConvolution,  ///< layers have attention or a gated short convolution
+  kMamba,        ///< layers have attention or a Mamba-2 layer
+  kBeside,       ///< all layers have both
+  kAlone         ///< a layer is attention, a Mamba-2 layer, or a feed-forward part alone
+};
+
 struct Family {
   /// Names in the files: general.architecture and model_type. Several families may share one of
   /// them.
@@ -58,6 +68,7 @@ struct Family {
   int recurrent_but_every = 0;
   /// Whether value heads of delta nets are tiled in GGUF files (DeltaShape).
   bool gguf_tiled = false;
+  Hybrid hybrid = Hybrid::kNone;
 
   // Settings about factors, caps and experts:
   bool embedding_by_size = false;  ///< whether embedded tokens are multiplied by sqrt(hidden)
@@ -78,6 +89,8 @@ struct Family {
   bool choice_bias = false;     ///< whether a bias is added to the scores when experts are selected
   /// Whether there is a shared expert that all rows use, and the first layers have no experts.
   bool shared_experts = false;
+  /// Whether the weights of a row's experts have sum 1 in GGUF files without a key for it.
+  bool gguf_norm_topk_prob = false;
   bool shared_gate = false;  ///< whether the shared expert has a gate
   /// Whether qk_norm applies only if the file has the key or the tensors.
   bool qk_norm_flag = false;

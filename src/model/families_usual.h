@@ -110,6 +110,38 @@ inline constexpr const char* kMiniMaxM2 =
     R"({"num_key_value_heads": 8, "head_dim": 128, "max_position_embeddings": 196608,
         "rope_theta": 5e6, "num_local_experts": 256, "num_experts_per_tok": 8})";
 
+inline constexpr const char* kLfm2 =
+    R"({"num_key_value_heads": 8, "max_position_embeddings": 128000, "norm_eps": 1e-5,
+        "rope_theta": 1e6, "conv_L_cache": 3, "block_auto_adjust_ff_dim": true,
+        "block_ffn_dim_multiplier": 1, "block_multiple_of": 256})";
+
+inline constexpr const char* kLfm2Moe =
+    R"({"num_key_value_heads": 8, "max_position_embeddings": 128000, "norm_eps": 1e-5,
+        "rope_theta": 1e6, "conv_L_cache": 3, "moe_intermediate_size": 1792, "num_experts": 32,
+        "num_experts_per_tok": 4, "num_dense_layers": 2})";
+
+inline constexpr const char* kGraniteHybrid =
+    R"({"max_position_embeddings": 2048, "num_local_experts": 8, "num_experts_per_tok": 2,
+        "shared_intermediate_size": 1024, "mamba_n_heads": 128, "mamba_n_groups": 1,
+        "mamba_d_state": 256, "mamba_d_conv": 4, "mamba_expand": 2})";
+
+inline constexpr const char* kBamba =
+    R"({"num_key_value_heads": 8, "max_position_embeddings": 262144, "rms_norm_eps": 1e-5,
+        "partial_rotary_factor": 0.5, "mamba_n_heads": 128, "mamba_n_groups": 1,
+        "mamba_d_state": 256, "mamba_d_conv": 4, "mamba_expand": 2})";
+
+inline constexpr const char* kFalconH1 =
+    R"({"num_key_value_heads": 8, "max_position_embeddings": 8192, "rms_norm_eps": 1e-5,
+        "mamba_d_ssm": 1024, "mamba_n_heads": 128, "mamba_n_groups": 1, "mamba_d_state": 256,
+        "mamba_d_conv": 4, "mamba_expand": 2})";
+
+inline constexpr const char* kNemotronH =
+    R"({"num_key_value_heads": 8, "head_dim": 128, "max_position_embeddings": 4096,
+        "layer_norm_epsilon": 1e-5, "ssm_state_size": 128, "mamba_num_heads": 128,
+        "mamba_head_dim": 64, "n_groups": 8, "conv_kernel": 4, "n_routed_experts": 8,
+        "n_shared_experts": 1, "moe_intermediate_size": 7688, "num_experts_per_tok": 2,
+        "moe_shared_expert_intermediate_size": 7688})";
+
 inline constexpr const char* kPhi3 =
     R"({"max_position_embeddings": 4096, "original_max_position_embeddings": 4096,
         "rms_norm_eps": 1e-5})";

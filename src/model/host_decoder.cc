@@ -78,7 +78,9 @@ void Decoder::HostState::normalise(int layer, RowNorm norm) {
   const float* const x = numbers(stream);
   if (weight.empty()) return input.assign(x, rows, hidden);
   const bool gathers = model.config.experts > 0 && norm == RowNorm::kFfn;
-  if (gathers || model.config.parallel) {  // kept in f32
+  const bool again =
+      model.config.parallel || (norm == RowNorm::kAttention && model.config.has_both(layer));
+  if (gathers || again) {  // kept in f32
     normed.resize(static_cast<size_t>(rows * hidden));
     normalise_rows(x, weight, rows, normed.data());
     return input.assign(normed.data(), rows, hidden);
@@ -134,14 +136,21 @@ void Decoder::HostState::gate_output() {
   multiply_by_sigmoid(numbers(mixed), gates.data(), mixed.size());
 }
 
-void Decoder::HostState::project_delta(int layer) {
+void Decoder::HostState::project_recurrent(int layer) {
+  if (model.config.delta.empty()) {
+    const LowRank* const adapter = beside(layer, &LayerAdapters::recurrent_in);
+    return recurrent_layer.project(input, nth(model.layers, layer), adapter, compute);
+  }
   const LayerAdapters* const adapters =
       model.adapters.empty() ? nullptr : &nth(model.adapters, layer);
   delta.project(input, nth(model.layers, layer), adapters, model.config.delta, compute);
 }
 
-void Decoder::HostState::mix_delta(int layer, std::span<const DeltaTask> tasks) {
-  delta.mix(nth(model.layers, layer), model.config, rows, tasks, mixed.view());
+void Decoder::HostState::mix_recurrent(int layer, std::span<const RecurrentTask> tasks) {
+  const LayerWeights& w = nth(model.layers, layer);
+  if (model.config.delta.empty())
+    return recurrent_layer.mix(w, model.config, tasks, numbers(mixed));
+  delta.mix(w, model.config, rows, tasks, mixed.view());
 }
 
 void Decoder::HostState::normalise_heads(int layer, int kv_heads) {
@@ -176,8 +185,17 @@ void Decoder::HostState::grow_queries(View<float> queries, int64_t count, int64_
                          c.query_growth());
 }
 
-void Decoder::HostState::project_back(int layer, const PartOutput& y) {
+void Decoder::HostState::project_back(int layer, bool recurrent, const PartOutput& y) {
   const LayerWeights& w = nth(model.layers, layer);
+  if (recurrent && model.config.delta.empty()) {
+    const LowRank* const adapter = beside(layer, &LayerAdapters::recurrent_output);
+    input.assign(numbers(mixed), rows, w.recurrent_output.cols());
+    return linear(
+        input,
+        LinearJob{
+            .weight = w.recurrent_output, .y = y.y.address(), .add = y.add, .low_rank = adapter},
+        compute);
+  }
   const float* attended = numbers(mixed);
   if (model.config.latent.used()) {
     attended = latent.values(w, model.config, rows, input.row_kind(), compute, attended);
@@ -256,8 +274,8 @@ void Decoder::HostState::mix_experts(int layer, const PartOutput& y) {
   const ModelConfig& c = model.config;
   const LayerWeights& w = nth(model.layers, layer);
   choose_experts_of_rows(layer);
-  mix.run(normed.data(), rows, w.experts, chosen, c.gating, compute, y.y.address(), y.add,
-          input.row_kind());
+  mix.run(normed.data(), rows, w.experts, chosen, {c.gating, c.ungated}, compute, y.y.address(),
+          y.add, input.row_kind());
 }
 
 void Decoder::HostState::feed_apart(int layer, const PartOutput& y) {
@@ -273,8 +291,8 @@ void Decoder::HostState::feed_apart(int layer, const PartOutput& y) {
   choose_experts_of_rows(layer);
   rms_norm(x, w.experts_norm.data(), c.norm_eps, rows, c.hidden, normed.data());
   shared.resize(static_cast<size_t>(all));
-  mix.run(normed.data(), rows, w.experts, chosen, c.gating, compute, shared.data(), false,
-          input.row_kind());
+  mix.run(normed.data(), rows, w.experts, chosen, {c.gating, c.ungated}, compute, shared.data(),
+          false, input.row_kind());
   rms_norm(shared.data(), w.experts_after_norm.data(), c.norm_eps, rows, c.hidden, shared.data());
   add_scaled(out, shared.data(), all, 1);
 }
@@ -286,12 +304,12 @@ void Decoder::HostState::end_layer(int layer) {
   if (scale != 1) scale_and_cap(x, rows * model.config.hidden, scale, 0);
 }
 
-void Decoder::HostState::add_sublayer(int layer, RowNorm norm) {
+void Decoder::HostState::add_sublayer(int layer, RowNorm norm, float scale) {
   const ModelConfig& c = model.config;
   const std::vector<float>& weight = norm_of(nth(model.layers, layer), norm);
   float* const y = numbers(sublayer);
   if (!weight.empty()) rms_norm(y, weight.data(), c.norm_eps, rows, c.hidden, y);
-  add_scaled(numbers(stream), y, rows * c.hidden, c.residual_scale);
+  add_scaled(numbers(stream), y, rows * c.hidden, scale);
 }
 
 View<float> Decoder::HostState::head(const float* hidden, int64_t count, float* out) {

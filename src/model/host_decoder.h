@@ -8,6 +8,7 @@
 #include "model/delta_layer.h"
 #include "model/latent_layer.h"
 #include "model/layer_inputs.h"
+#include "model/recurrent_layer.h"
 #include "ops/matmul/experts.h"
 
 namespace longhaul {
@@ -23,9 +24,9 @@ struct Decoder::HostState final : Decoder::State {
   void split_pairs(int kv_heads) override;
   void grow_queries(View<float> queries, int64_t count, int64_t position) override;
   void gate_output() override;
-  void project_delta(int layer) override;
-  void mix_delta(int layer, std::span<const DeltaTask> tasks) override;
-  void project_back(int layer, const PartOutput& y) override;
+  void project_recurrent(int layer) override;
+  void mix_recurrent(int layer, std::span<const RecurrentTask> tasks) override;
+  void project_back(int layer, bool recurrent, const PartOutput& y) override;
   void feed(int layer, const PartOutput& y) override;
   void mix_experts(int layer, const PartOutput& y) override;
   void feed_apart(int layer, const PartOutput& y) override;
@@ -33,7 +34,7 @@ struct Decoder::HostState final : Decoder::State {
   void move_layer_input(int layer, int64_t from, int64_t to) override {
     inputs.move(layer, from, to);
   }
-  void add_sublayer(int layer, RowNorm norm) override;
+  void add_sublayer(int layer, RowNorm norm, float scale) override;
   View<float> head(const float* hidden, int64_t count, float* out) override;
 
  private:
@@ -55,6 +56,7 @@ struct Decoder::HostState final : Decoder::State {
   Buffer<float> queries_and_gates, gates;  // [rows, heads, 2 * head_dim], [rows, heads * head_dim]
   Buffer<float> shared, share;             // [rows, hidden] and [rows], for the shared expert
   DeltaLayer delta;
+  RecurrentLayer recurrent_layer;
   LayerInputs inputs;
   LatentLayer latent;
   std::vector<float> ones;  // [head_dim]

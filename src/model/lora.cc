@@ -47,7 +47,8 @@ class Attacher {
     const int64_t q = int64_t{c.heads} * c.dim_of(l);
     const int64_t kv = int64_t{c.kv_heads[static_cast<size_t>(l)]} * c.dim_of(l);
     feed_forward(l, w, a);
-    if (c.is_recurrent(l)) return delta(l, w, a);
+    if (c.is_recurrent(l)) recurrent(l, w, a);
+    if (!c.has_attention(l)) return;
     if (c.latent.used()) {
       const int64_t values = w.output.cols();
       return matrix(&TensorNames::output, l, {&a.output, &w.output, c.hidden}, values,
@@ -63,6 +64,15 @@ class Attacher {
     // phi3's matrices, which join several.
     if (!c.fused_gate_up) return;
     fused(&TensorNames::qkv, l, {{&a.q, &w.q, q}, {&a.k, &w.k, kv}, {&a.v, &w.v, kv}}, c.hidden);
+  }
+
+  void recurrent(int l, LayerWeights& w, LayerAdapters& a) {
+    const ModelConfig& c = model_.config;
+    if (!c.delta.empty()) return delta(l, w, a);
+    matrix(&TensorNames::recurrent_in, l, {&a.recurrent_in, &w.recurrent_in, w.recurrent_in.rows()},
+           c.hidden, Order::kAsIs);
+    matrix(&TensorNames::recurrent_output, l, {&a.recurrent_output, &w.recurrent_output, c.hidden},
+           c.recurrent_width(), Order::kAsIs);
   }
 
   /// Rows of these matrices have the order of their file, which is the model's own.
@@ -269,8 +279,9 @@ class Attacher {
   void pack() {
     std::vector<LowRank*> all{&model_.head_adapter};
     for (LayerAdapters& a : model_.adapters) {
-      all.insert(all.end(), {&a.q, &a.k, &a.v, &a.output, &a.gate, &a.up, &a.down, &a.delta_in,
-                             &a.delta_z, &a.delta_b, &a.delta_a});
+      all.insert(all.end(),
+                 {&a.q, &a.k, &a.v, &a.output, &a.gate, &a.up, &a.down, &a.delta_in, &a.delta_z,
+                  &a.delta_b, &a.delta_a, &a.recurrent_in, &a.recurrent_output});
     }
     parallel_for(static_cast<int64_t>(all.size()), [&](int64_t i, int) {
       LowRank& adapter = *all[static_cast<size_t>(i)];

@@ -9,6 +9,7 @@
 #include "base/paths.h"
 #include "format/checkpoint.h"
 #include "model/latent_weights.h"
+#include "model/recurrent_weights.h"
 #include "model/tensor_finder.h"
 #include "model/tensor_names.h"
 
@@ -62,7 +63,9 @@ class Loader {
     return tensors_.matrix(name + ".weight", rows, cols);
   }
   std::vector<float> norm(const std::string& name, int64_t size) {
-    std::vector<float> weight = tensors_.vector(name + ".weight", size);
+    // Files of Falcon-H1 have one norm without the ending.
+    const bool plain = !has_weight(name) && tensors_.has(name);
+    std::vector<float> weight = tensors_.vector(plain ? name : name + ".weight", size);
     if (config_->norm_offset) {
       for (float& w : weight) w += 1;
     }
@@ -89,23 +92,33 @@ class Loader {
   LayerWeights layer(int l) {
     const ModelConfig& c = *config_;
     LayerWeights w;
-    w.attention_norm = layer_norm(c.norms.attention, l);
-    w.attention_after_norm = layer_norm(c.norms.attention_after, l);
-    w.ffn_norm = layer_norm(c.norms.ffn, l);
-    w.ffn_after_norm = layer_norm(c.norms.ffn_after, l);
-    if (c.latent.used()) {
-      load_latent(checkpoint_, names_, c, l, tensors_, turned_, w);
-    } else {
-      c.is_recurrent(l) ? load_delta(l, w) : load_attention(l, w);
+    const FeedKind feed = c.feed_of(l);
+    const bool experts = feed == FeedKind::kExperts;
+    if (c.has_attention(l) || c.is_recurrent(l)) {
+      w.attention_norm = layer_norm(c.norms.attention, l);
+      w.attention_after_norm = layer_norm(c.norms.attention_after, l);
     }
-    const bool experts = c.experts > 0 && l >= c.dense_layers;
+    if (feed != FeedKind::kNone) {
+      w.ffn_norm = layer_norm(c.norms.ffn, l);
+      w.ffn_after_norm = layer_norm(c.norms.ffn_after, l);
+    }
+    load_mixers(l, w);
     if (experts) load_experts(l, w);
-    if (!experts || c.experts_apart) load_ffn(l, c.ffn_of(l), w);
+    if (feed == FeedKind::kNetwork || (experts && c.experts_apart)) load_ffn(l, c.ffn_of(l), w);
     if (experts && c.experts_apart) load_norms_of_experts(l, w);
     if (c.layer_input > 0) load_layer_input(l, w);
     const std::string scale = of_layer(names_.layer_scale, l);
     if (c.layer_scales && tensors_.has(scale)) w.scale = tensors_.numbers(scale, 1).front();
     return w;
+  }
+
+  /// Attention, and what a layer has in its place or beside it.
+  void load_mixers(int l, LayerWeights& w) {
+    const ModelConfig& c = *config_;
+    if (c.latent.used()) return load_latent(checkpoint_, names_, c, l, tensors_, turned_, w);
+    if (c.is_recurrent(l) && !c.delta.empty()) return load_delta(l, w);
+    if (c.is_recurrent(l)) load_recurrent(checkpoint_.format(), names_, c, l, tensors_, w);
+    if (c.has_attention(l)) load_attention(l, w);
   }
 
   void load_attention(int l, LayerWeights& w) {
@@ -145,12 +158,8 @@ class Loader {
       w.delta_b = matrix(of_layer(names_.delta_b, l), d.value_heads, hidden);
       w.delta_a = matrix(of_layer(names_.delta_a, l), d.value_heads, hidden);
     }
-    const std::vector<float> taps =
-        tensors_.numbers(of_layer(names_.delta_convolution, l), d.kernel * d.channels());
-    for (int64_t j = 0; j < d.kernel; ++j) {
-      for (int64_t c = 0; c < d.channels(); ++c)
-        w.convolution.push_back(nth(taps, c * d.kernel + j));
-    }
+    w.convolution = convolution_weights(of_layer(names_.delta_convolution, l), d.kernel,
+                                        d.channels(), tensors_);
     w.dt_bias = tensors_.vector(of_layer(names_.delta_dt_bias, l), d.value_heads);
     w.rate = tensors_.vector(of_layer(names_.delta_rate, l), d.value_heads);
     if (checkpoint_.format() == CheckpointFormat::kHuggingFace) {  // stored as a logarithm
@@ -246,22 +255,33 @@ class Loader {
     if (tensors_.has(of_layer(names_.experts_gate_up, l))) {
       load_joined_experts(l, w);
     } else {
-      load_expert_matrices(l, gate, c.ffn, c.hidden, &ExpertWeights::gate, w);
+      if (c.ungated == Ungated::kNone)
+        load_expert_matrices(l, gate, c.ffn, c.hidden, &ExpertWeights::gate, w);
       load_expert_matrices(l, up, c.ffn, c.hidden, &ExpertWeights::up, w);
       load_expert_matrices(l, down, c.hidden, c.ffn, &ExpertWeights::down, w);
     }
-    if (c.shared_ffn > 0) {
-      w.gate = matrix(of_layer(names_.shared_gate, l), c.shared_ffn, c.hidden);
-      w.up = matrix(of_layer(names_.shared_up, l), c.shared_ffn, c.hidden);
-      w.down = matrix(of_layer(names_.shared_down, l), c.hidden, c.shared_ffn);
-      if (c.shared_gate)
-        w.shared_gate = tensors_.row(of_layer(names_.shared_expert_gate, l), c.hidden);
-    }
+    if (c.shared_ffn > 0) load_shared_expert(l, w);
     const std::string choice_bias = of_layer(names_.choice_bias, l);
     if (c.choice_bias && (c.expert_sigmoid || tensors_.has(choice_bias))) {
       w.choice_bias = tensors_.numbers(choice_bias, c.experts);
     }
     if (c.biases) load_expert_biases(l, w);
+  }
+
+  void load_shared_expert(int l, LayerWeights& w) {
+    const ModelConfig& c = *config_;
+    const std::string gate = of_layer(names_.shared_gate, l);
+    if (c.fused_gate_up && !has_weight(gate)) {
+      const TensorView both = matrix(of_layer(names_.gate_up, l), 2 * c.shared_ffn, c.hidden);
+      w.gate = both.slice_rows(0, c.shared_ffn);
+      w.up = both.slice_rows(c.shared_ffn, c.shared_ffn);
+    } else {
+      if (c.ungated == Ungated::kNone) w.gate = matrix(gate, c.shared_ffn, c.hidden);
+      w.up = matrix(of_layer(names_.shared_up, l), c.shared_ffn, c.hidden);
+    }
+    w.down = matrix(of_layer(names_.shared_down, l), c.hidden, c.shared_ffn);
+    if (c.shared_gate)
+      w.shared_gate = tensors_.row(of_layer(names_.shared_expert_gate, l), c.hidden);
   }
 
   /// Norms of Gemma 4's experts, and factors beside its router.

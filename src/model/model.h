@@ -46,10 +46,17 @@ struct LayerWeights {
   std::vector<float> convolution;  ///< [kernel, channels]
   std::vector<float> dt_bias, rate;  ///< [value_heads]
   std::vector<float> delta_norm;     ///< [value_dim]
-  Xielu xielu;                       ///< parameters of the activation, if the network uses xIELU
-  TensorView router;                 ///< [experts, hidden]
-  std::vector<float> router_bias;    ///< [experts]
-  std::vector<float> choice_bias;    ///< [experts], bias of the scores (ExpertRule)
+  // Weights of a Mamba-2 layer or of a gated short convolution, with the convolution and vectors
+  // above (`channels` is that of the shape, [heads] instead of [value_heads]).
+  TensorView recurrent_in;              ///< [projected, hidden], or [3 * width, hidden]
+  TensorView recurrent_output;          ///< [hidden, recurrent_width()]
+  std::vector<float> convolution_bias;  ///< [channels]
+  std::vector<float> skip;              ///< [heads]
+  std::vector<float> recurrent_norm;    ///< [inner]
+  Xielu xielu;                          ///< parameters of the activation, if the network uses xIELU
+  TensorView router;                    ///< [experts, hidden]
+  std::vector<float> router_bias;       ///< [experts]
+  std::vector<float> choice_bias;       ///< [experts], bias of the scores (ExpertRule)
   std::vector<ExpertWeights> experts;
   // Used if the experts and the shared expert have norms of their own
   // (ModelConfig::experts_apart): their norms, the factors of the router's input (router_norm), and
@@ -92,6 +99,7 @@ inline const std::vector<float>& norm_of(const LayerWeights& w, RowNorm norm) {
 struct LayerAdapters {
   LowRank q, k, v, output, gate, up, down;
   LowRank delta_in, delta_z, delta_b, delta_a;
+  LowRank recurrent_in, recurrent_output;
 };
 
 /// Rows of a stored matrix that an adapter has replaced.

@@ -34,6 +34,10 @@ constexpr TensorNames kGguf = {.embedding = "token_embd",
                                .delta_convolution = "blk.{}.ssm_conv1d.weight",
                                .delta_dt_bias = "blk.{}.ssm_dt.bias",
                                .delta_rate = "blk.{}.ssm_a",
+                               .recurrent_in = "blk.{}.ssm_in",
+                               .recurrent_output = "blk.{}.ssm_out",
+                               .recurrent_convolution = "blk.{}.ssm_conv1d",
+                               .recurrent_skip = "blk.{}.ssm_d",
                                .router = "blk.{}.ffn_gate_inp",
                                .choice_bias = "blk.{}.exp_probs_b.bias",
                                .expert_gate = "blk.{}.ffn_gate.{}",
@@ -97,6 +101,10 @@ constexpr TensorNames kHuggingFace = {
     .delta_convolution = "model.layers.{}.linear_attn.conv1d.weight",
     .delta_dt_bias = "model.layers.{}.linear_attn.dt_bias",
     .delta_rate = "model.layers.{}.linear_attn.A_log",
+    .recurrent_in = "model.layers.{}.mamba.in_proj",
+    .recurrent_output = "model.layers.{}.mamba.out_proj",
+    .recurrent_convolution = "model.layers.{}.mamba.conv1d",
+    .recurrent_skip = "model.layers.{}.mamba.D",
     .router = "model.layers.{}.mlp.gate",
     .choice_bias = "model.layers.{}.mlp.gate.e_score_correction_bias",
     .expert_gate = "model.layers.{}.mlp.experts.{}.gate_proj",
@@ -128,6 +136,79 @@ constexpr TensorNames kHuggingFace = {
     .k_up = "model.layers.{}.self_attn.k_b_proj",
     .v_up = "model.layers.{}.self_attn.v_b_proj"};
 
+/// Names of LFM2, in folders and in GGUF files.
+void name_lfm2(CheckpointFormat format, TensorNames& names) {
+  if (format == CheckpointFormat::kGguf) {
+    names.final_norm = "token_embd_norm";
+    names.recurrent_in = "blk.{}.shortconv.in_proj";
+    names.recurrent_output = "blk.{}.shortconv.out_proj";
+    names.recurrent_convolution = "blk.{}.shortconv.conv";
+    return;
+  }
+  names.final_norm = "model.embedding_norm";
+  names.output = "model.layers.{}.self_attn.out_proj";
+  names.q_norm = "model.layers.{}.self_attn.q_layernorm";
+  names.k_norm = "model.layers.{}.self_attn.k_layernorm";
+  names.gate = "model.layers.{}.feed_forward.w1";
+  names.up = "model.layers.{}.feed_forward.w3";
+  names.down = "model.layers.{}.feed_forward.w2";
+  names.router = "model.layers.{}.feed_forward.gate";
+  names.choice_bias = "model.layers.{}.feed_forward.expert_bias";
+  names.expert_gate = "model.layers.{}.feed_forward.experts.{}.w1";
+  names.expert_up = "model.layers.{}.feed_forward.experts.{}.w3";
+  names.expert_down = "model.layers.{}.feed_forward.experts.{}.w2";
+  names.experts_gate_up = "model.layers.{}.feed_forward.experts.gate_up_proj";
+  names.experts_down_beside = "model.layers.{}.feed_forward.experts.down_proj";
+  names.recurrent_in = "model.layers.{}.conv.in_proj";
+  names.recurrent_output = "model.layers.{}.conv.out_proj";
+  names.recurrent_convolution = "model.layers.{}.conv.conv";
+}
+
+/// Names of Granite 4 H, Bamba and Falcon-H1 in folders.
+void name_mamba(bool granite, TensorNames& names) {
+  names.delta_dt_bias = "model.layers.{}.mamba.dt_bias";
+  names.delta_rate = "model.layers.{}.mamba.A_log";
+  names.delta_norm = "model.layers.{}.mamba.norm";
+  if (!granite) {
+    names.final_norm = "model.final_layernorm";
+    names.gate = "model.layers.{}.feed_forward.gate_proj";
+    names.up = "model.layers.{}.feed_forward.up_proj";
+    names.down = "model.layers.{}.feed_forward.down_proj";
+    return;
+  }
+  names.gate_up = "model.layers.{}.shared_mlp.input_linear";
+  names.down = names.shared_down = "model.layers.{}.shared_mlp.output_linear";
+  names.router = "model.layers.{}.block_sparse_moe.router.layer";
+  names.experts_gate_up = "model.layers.{}.block_sparse_moe.input_linear.weight";
+  names.experts_down_beside = "model.layers.{}.block_sparse_moe.output_linear.weight";
+}
+
+/// Names of Nemotron-H in folders. Every layer has one part, its mixer.
+void name_nemotron(TensorNames& names) {
+  names.layer = "backbone.layers.{}.";
+  names.embedding = "backbone.embeddings";
+  names.final_norm = "backbone.norm_f";
+  names.q = "backbone.layers.{}.mixer.q_proj";
+  names.k = "backbone.layers.{}.mixer.k_proj";
+  names.v = "backbone.layers.{}.mixer.v_proj";
+  names.output = "backbone.layers.{}.mixer.o_proj";
+  names.up = "backbone.layers.{}.mixer.up_proj";
+  names.down = "backbone.layers.{}.mixer.down_proj";
+  names.shared_up = "backbone.layers.{}.mixer.shared_experts.up_proj";
+  names.shared_down = "backbone.layers.{}.mixer.shared_experts.down_proj";
+  names.router = "backbone.layers.{}.mixer.gate";
+  names.choice_bias = "backbone.layers.{}.mixer.gate.e_score_correction_bias";
+  names.expert_up = "backbone.layers.{}.mixer.experts.{}.up_proj";
+  names.expert_down = "backbone.layers.{}.mixer.experts.{}.down_proj";
+  names.recurrent_in = "backbone.layers.{}.mixer.in_proj";
+  names.recurrent_output = "backbone.layers.{}.mixer.out_proj";
+  names.recurrent_convolution = "backbone.layers.{}.mixer.conv1d";
+  names.recurrent_skip = "backbone.layers.{}.mixer.D";
+  names.delta_dt_bias = "backbone.layers.{}.mixer.dt_bias";
+  names.delta_rate = "backbone.layers.{}.mixer.A_log";
+  names.delta_norm = "backbone.layers.{}.mixer.norm";
+}
+
 }  // namespace
 
 const TensorNames& tensor_names(CheckpointFormat format) {
@@ -136,6 +217,13 @@ const TensorNames& tensor_names(CheckpointFormat format) {
 
 TensorNames tensor_names(CheckpointFormat format, const std::string& architecture) {
   TensorNames names = tensor_names(format);
+  if (architecture.starts_with("lfm2")) name_lfm2(format, names);
+  if (format == CheckpointFormat::kHuggingFace) {
+    const bool granite = architecture == "granitemoehybrid";
+    if (granite || architecture == "bamba" || architecture == "falcon_h1")
+      name_mamba(granite, names);
+    if (architecture == "nemotron_h") name_nemotron(names);
+  }
   if (architecture == "mixtral" || architecture == "minimax_m2") {
     names.choice_bias = "model.layers.{}.block_sparse_moe.e_score_correction_bias";
     names.router = "model.layers.{}.block_sparse_moe.gate";

@@ -28,6 +28,10 @@ struct TensorNames {
   const char *delta_qkv, *delta_z, *delta_qkvz, *delta_b, *delta_a, *delta_ba;
   const char *delta_norm, *delta_output;
   const char *delta_convolution, *delta_dt_bias, *delta_rate;  ///< whole names
+  // Mamba-2 layers and gated short convolutions. delta_dt_bias, delta_rate and delta_norm are also
+  // theirs.
+  const char *recurrent_in, *recurrent_output, *recurrent_convolution;
+  const char *recurrent_skip;  ///< whole name
   const char *router;
   const char *choice_bias;                               ///< whole name
   const char *expert_gate, *expert_up, *expert_down;     ///< if there is one tensor per expert

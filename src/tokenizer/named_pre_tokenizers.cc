@@ -28,7 +28,11 @@ constexpr std::string_view kO200k =
 
 const std::vector<NamedPreTokenizer>& table() {
   static const std::vector<NamedPreTokenizer> entries = {
-      {"llama-bpe llama3 llama-v3 falcon3 smaug-bpe", {kLlama3}, true, true, false},
+      {"llama-bpe llama3 llama-v3 falcon3 smaug-bpe falcon-h1 lfm2 pixtral",
+       {kLlama3},
+       true,
+       true,
+       false},
       {"dbrx glm4 chatglm-bpe", {kLlama3}},  // also OLMo 2, Phi-4 and GLM-4
       {"gpt-4o minimax-m2", {kO200k}},       // also gpt-oss and Phi-4-mini
       {"qwen2 deepseek-r1-qwen", {kQwen2}, false, false, true},

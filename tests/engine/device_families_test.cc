@@ -23,6 +23,13 @@ class FamilyOnADevice : public testing::TestWithParam<TinyModel> {};
 TEST_P(FamilyOnADevice, LogitsEqualTheHosts) {
   const auto engine = Engine::open(GetParam().model);
   const std::vector<int32_t> ids = GetParam().prompt();
+  if (testing_support::on_cpu_only(*engine)) {
+    SessionOptions there = exact_options(7);
+    there.queue = testing_support::fake_queue();
+    const std::string refusal = testing_support::refusal_of(engine, there);
+    EXPECT_NE(refusal.find("run on the CPU only; use --device cpu"), std::string::npos) << refusal;
+    return;
+  }
   for (const int chunk : {1024, 7}) {
     SessionOptions there = exact_options(chunk);
     there.queue = testing_support::fake_queue();

@@ -47,7 +47,15 @@ constexpr const char* kFamilies[] = {"gemma2",
                                      "deepseek_v2",
                                      "mistral4",
                                      "gguf/glm4_moe_lite.gguf",
-                                     "youtu"};
+                                     "youtu",
+                                     "lfm2",
+                                     "gguf/lfm2_moe.gguf",
+                                     "granite_hybrid",
+                                     "gguf/granite_hybrid_dense.gguf",
+                                     "nemotron_h",
+                                     "nemotron_h_dense",
+                                     "falcon_h1",
+                                     "bamba"};
 
 std::vector<int32_t> prompt() { return testing_support::scattered_tokens(120); }
 

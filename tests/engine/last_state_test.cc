@@ -32,7 +32,7 @@ TEST_P(LastState, IsThatOfTheWholePass) {
     std::vector<KvStore> streams;
     streams.emplace_back(driver.layout(shape, DType::F32));
     const ForwardPass whole{.tokens = ids, .pass = passes[0]};
-    RecurrentState recurrent(model.config.delta, model.config.recurrent_layers(), 0);
+    RecurrentState recurrent(model.config.layer_state(), model.config.recurrent_layers(), 0);
     const float* hidden = decoder.forward(
         {{&whole, 1}, streams, &driver, &shape, &record, &recurrent}, {.last_state = last});
     const int64_t width = model.config.hidden;

@@ -32,7 +32,7 @@ class PassesTogether : public testing::TestWithParam<TinyModel> {
     set_context_length(engine_->model(), count, shape);
     AttentionRecord record;
     const ModelConfig& config = engine_->model().config;
-    RecurrentState recurrent(config.delta, config.recurrent_layers(), 0);
+    RecurrentState recurrent(config.layer_state(), config.recurrent_layers(), 0);
     AttentionDriver driver(MethodSpec::parse("dense").make_method(engine_->model().shape),
                            engine_->model().shape);
     driver.prepare({0, count, 0, static_cast<int>(count)});
@@ -155,7 +155,7 @@ class MethodReading {
   Decoder decoder_;
   ModelShape shape_ = model_.shape;
   AttentionRecord record_;
-  RecurrentState recurrent_{model_.config.delta, model_.config.recurrent_layers(), 0};
+  RecurrentState recurrent_{model_.config.layer_state(), model_.config.recurrent_layers(), 0};
   std::vector<KvStore> streams_;
   std::vector<float> logits_;
   int64_t read_ = 0;

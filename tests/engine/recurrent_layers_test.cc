@@ -1,6 +1,7 @@
-// Models with recurrent layers (Qwen3-Next, Qwen3.5): their state belongs to the sequence, on the
-// host and on a device. Logits compared with transformers: reference_logits_test.cc; logits of a
-// device: device_families_test.cc. Every method: families_test.cc.
+// Models with recurrent layers (Qwen3-Next, LFM2, Granite 4 H, ...): their state belongs to the
+// sequence, on the host and, for gated delta nets, on a device. Logits compared with transformers:
+// reference_logits_test.cc; logits of a device: device_families_test.cc. Every method:
+// families_test.cc.
 
 #include <gtest/gtest.h>
 
@@ -12,6 +13,7 @@
 #include "engine/exact_logits.h"
 #include "engine/model_runner.h"
 #include "engine/session.h"
+#include "engine/tiny_models.h"
 #include "format/temp_folder.h"
 #include "ops/fake_device.h"
 
@@ -56,12 +58,16 @@ class RecurrentLayers : public testing::TestWithParam<RecurrentCase> {
 
 TEST_P(RecurrentLayers, MethodsSeeLayersWithAttentionOnly) {
   const Model& model = engine_->model();
-  EXPECT_EQ(model.config.layers, 5);
-  EXPECT_EQ(model.config.recurrent_layers(), 4);
-  EXPECT_EQ(model.shape.layers, 1);
-  EXPECT_EQ(model.shape.kv_heads.size(), 1u);
-  EXPECT_EQ(model.config.number_in_kind(3), 0);
-  EXPECT_EQ(model.config.number_in_kind(4), 3);
+  const ModelConfig& c = model.config;
+  EXPECT_EQ(model.shape.layers, c.attention_layers());
+  EXPECT_EQ(std::ssize(model.shape.kv_heads), c.attention_layers());
+  EXPECT_GE(c.recurrent_layers(), 2);
+  EXPECT_GT(c.layer_state(), 0);
+  if (c.delta.empty()) return;
+  EXPECT_EQ(c.layers, 5);
+  EXPECT_EQ(c.attention_layers(), 1);
+  EXPECT_EQ(c.attention_before(3), 0);
+  EXPECT_EQ(c.recurrent_before(4), 3);
 }
 
 TEST_P(RecurrentLayers, DecodeGivesWhatPrefillGives) {
@@ -217,6 +223,7 @@ TEST_P(RecurrentLayers, SessionsMoveBetweenPlaces) {
   SessionOptions options = testing_support::exact_options(20);
   options.state_every = 40;
   if (!GetParam().on_device) options.queue = testing_support::fake_queue();
+  if (testing_support::on_cpu_only(*engine_)) options.queue = {};
   Session moved(engine_, options);
   moved.load(folder.path() / "session");
   saved.decode(6);
@@ -227,7 +234,7 @@ TEST_P(RecurrentLayers, SessionsMoveBetweenPlaces) {
 TEST_P(RecurrentLayers, AStateLiesInTheMemoryOfItsPlace) {
   if (!GetParam().on_device) return;
   const Session one = session();
-  RecurrentState state(engine_->model().config.delta, 4, 40, queue_);
+  RecurrentState state(engine_->model().config.layer_state(), 4, 40, queue_);
   EXPECT_EQ(state.advance(0, 0, 1, false).after.place(), queue_.place());
   const size_t states = state.bytes();
   EXPECT_GE(one.forecast(100).kv, states);
@@ -247,9 +254,15 @@ TEST_P(RecurrentLayers, SeveralDevicesRefuseThemInOneLine) {
     Session refused(engine_, options);
     FAIL() << "not refused";
   } catch (const UserError& error) {
-    EXPECT_EQ(std::string(error.what()),
-              engine_->model().config.architecture +
-                  " models have recurrent layers: they run on one device, not on 2");
+    const bool cpu = testing_support::on_cpu_only(*engine_);
+    const std::string reason = cpu ? engine_->model().config.ssm.empty()
+                                         ? " models have gated short convolutions, which run on "
+                                           "the CPU only; use --device cpu"
+                                         : " models have Mamba-2 layers, which run on the CPU "
+                                           "only; use --device cpu"
+                                   : " models have recurrent layers: they run on one device, not "
+                                     "on 2";
+    EXPECT_EQ(std::string(error.what()), engine_->model().config.architecture + reason);
   }
 }
 
@@ -257,6 +270,9 @@ std::vector<RecurrentCase> recurrent_cases() {
   std::vector<RecurrentCase> all;
   for (const char* model : {"qwen3_next", "qwen3_5", "gguf/qwen3_5_moe.gguf"}) {
     for (const bool on_device : {false, true}) all.push_back({model, on_device});
+  }
+  for (const char* model : {"lfm2", "granite_hybrid", "nemotron_h", "falcon_h1"}) {
+    all.push_back({model, false});
   }
   return all;
 }

@@ -10,14 +10,14 @@
 namespace longhaul {
 namespace {
 
-constexpr DeltaShape kSmall = {1, 1, 2, 16, 2, false};
+constexpr int64_t kNumbers = 66;  // floats of a layer
 
 /// Writes `value` into the states of both layers, as `rows` rows at `position` do.
 void write(RecurrentState& state, int64_t position, int64_t rows, float value,
            bool discard = false) {
   for (int layer = 0; layer < 2; ++layer) {
     const RecurrentState::Step step = state.advance(layer, position, rows, discard);
-    for (int64_t i = 0; i < kSmall.state(); ++i) step.after.address()[i] = value;
+    for (int64_t i = 0; i < kNumbers; ++i) step.after.address()[i] = value;
   }
 }
 
@@ -27,7 +27,7 @@ float value_of(RecurrentState& state) {
 }
 
 TEST(RecurrentState, ChangesWithACommit) {
-  RecurrentState state(kSmall, 2, 0);
+  RecurrentState state(kNumbers, 2, 0);
   write(state, 0, 10, 1);
   EXPECT_EQ(state.tokens(), 0);
   state.drop();
@@ -40,7 +40,7 @@ TEST(RecurrentState, ChangesWithACommit) {
 }
 
 TEST(RecurrentState, DiscardedRowsDoNotChangeIt) {
-  RecurrentState state(kSmall, 2, 0);
+  RecurrentState state(kNumbers, 2, 0);
   write(state, 0, 10, 1);
   state.commit();
   write(state, 20, 5, 7, true);
@@ -50,7 +50,7 @@ TEST(RecurrentState, DiscardedRowsDoNotChangeIt) {
 }
 
 TEST(RecurrentState, GoesBackToStoredStates) {
-  RecurrentState state(kSmall, 2, 100);
+  RecurrentState state(kNumbers, 2, 100);
   for (int i = 1; i <= 7; ++i) {
     write(state, (i - 1) * 50, 50, static_cast<float>(i));
     state.commit();
@@ -68,7 +68,7 @@ TEST(RecurrentState, GoesBackToStoredStates) {
 }
 
 TEST(RecurrentState, KeepsTheEndOfTheLastPrompt) {
-  RecurrentState state(kSmall, 2, 100);
+  RecurrentState state(kNumbers, 2, 100);
   write(state, 0, 30, 1);
   state.commit();
   state.end_prompt();
@@ -84,7 +84,7 @@ TEST(RecurrentState, KeepsTheEndOfTheLastPrompt) {
 }
 
 TEST(RecurrentState, ClonesShareStoredStates) {
-  RecurrentState state(kSmall, 2, 10);
+  RecurrentState state(kNumbers, 2, 10);
   write(state, 0, 10, 1);
   state.commit();
   const size_t alone = state.own_bytes();
@@ -98,7 +98,7 @@ TEST(RecurrentState, ClonesShareStoredStates) {
 }
 
 TEST(RecurrentState, IsRestoredFromAFile) {
-  RecurrentState state(kSmall, 2, 10);
+  RecurrentState state(kNumbers, 2, 10);
   write(state, 0, 10, 1);
   state.commit();
   write(state, 10, 5, 2);
@@ -106,7 +106,7 @@ TEST(RecurrentState, IsRestoredFromAFile) {
   ByteWriter out;
   state.save(out);
   const std::vector<std::byte> bytes = out.take();
-  RecurrentState read(kSmall, 2, 10);
+  RecurrentState read(kNumbers, 2, 10);
   ByteReader in(bytes);
   read.restore(in, 15);
   EXPECT_EQ(in.remaining(), 0u);
@@ -115,7 +115,7 @@ TEST(RecurrentState, IsRestoredFromAFile) {
   EXPECT_EQ(read.rewind(14), 10);
   EXPECT_EQ(value_of(read), 1);
 
-  RecurrentState longer(kSmall, 1, 10);
+  RecurrentState longer(kNumbers, 1, 10);
   ByteReader again(bytes);
   EXPECT_THROW(longer.restore(again, 15), UserError);
   ByteReader beyond(bytes);

@@ -22,12 +22,13 @@ class GgufModel : public testing::Test {
   /// A model of three layers with all keys except `attention.head_count_kv`.
   GgufModel() { begin("llama"); }
 
-  void begin(const std::string& architecture, uint32_t context = 64) {
+  void begin(const std::string& architecture, uint32_t context = 64, bool width = true) {
     prefix_ = architecture + ".";
     file_ = GgufBuilder();
     file_.text("general.architecture", architecture);
     file_.u32(prefix_ + "block_count", 3).u32(prefix_ + "embedding_length", kHidden);
-    file_.u32(prefix_ + "feed_forward_length", kFfn).u32(prefix_ + "context_length", context);
+    file_.u32(prefix_ + "context_length", context);
+    if (width) file_.u32(prefix_ + "feed_forward_length", kFfn);
     file_.u32(prefix_ + "attention.head_count", kHeads);
     real("attention.layer_norm_rms_epsilon", 1e-5f);
     matrix("token_embd.weight", kHidden, kVocab);

@@ -52,13 +52,18 @@ struct Mixture {
   }
 
   /// One expert applied to one row in double precision.
-  std::vector<double> apply(int expert, const double* x, const Gating& g) const {
+  std::vector<double> apply(int expert, const double* x, const ExpertActivation& f) const {
+    const Gating& g = f.gating;
     const ExpertWeights& w = experts[static_cast<size_t>(expert)];
     std::vector<double> inner(kFfn), y(kHidden);
     for (size_t i = 0; i < kFfn; ++i) {
       const auto at = [&](const std::vector<float>& b) { return b.empty() ? 0.0 : double{b[i]}; };
       double gate = product(w.gate, static_cast<int64_t>(i), x) + at(w.gate_bias);
       double up = product(w.up, static_cast<int64_t>(i), x) + at(w.up_bias);
+      if (f.ungated != Ungated::kNone) {
+        inner[i] = std::pow(std::max(up, 0.0), 2);
+        continue;
+      }
       if (g.limit > 0) gate = std::min<double>(gate, g.limit);
       if (g.limit > 0) up = std::clamp<double>(up, -g.limit, g.limit);
       const double s = g.slope * (gate + g.cubic * gate * gate * gate);
@@ -75,7 +80,8 @@ struct Mixture {
   std::vector<ExpertWeights> experts;
 };
 
-void check_experts(int64_t rows, int used, bool biases, const Gating& gating, Compute compute) {
+void check_experts(int64_t rows, int used, bool biases, const ExpertActivation& activation,
+                   Compute compute) {
   SCOPED_TRACE(testing::Message() << rows << " rows, " << used << " experts, biases " << biases);
   const Mixture mixture(biases);
   std::mt19937 random(9);
@@ -88,14 +94,14 @@ void check_experts(int64_t rows, int used, bool biases, const Gating& gating, Co
   std::vector<ExpertChoice> chosen(static_cast<size_t>(rows * used));
   choose_experts(logits.data(), rows, kExperts, used, {.among_chosen = true}, chosen.data());
   ExpertMix mix;
-  mix.run(x.data(), rows, mixture.experts, chosen, gating, compute, y.data(), add);
+  mix.run(x.data(), rows, mixture.experts, chosen, activation, compute, y.data(), add);
   const double tolerance = compute == Compute::kF32 || rows <= kMatvecMaxRows ? 1e-4 : 4e-2;
   for (int64_t r = 0; r < rows; ++r) {
     const std::vector<double> row(x.begin() + r * kHidden, x.begin() + (r + 1) * kHidden);
     std::vector<double> want(kHidden, add ? 0.5 : 0.0);
     for (int i = 0; i < used; ++i) {
       const ExpertChoice& c = chosen[static_cast<size_t>(r * used + i)];
-      const auto part = mixture.apply(c.expert, row.data(), gating);
+      const auto part = mixture.apply(c.expert, row.data(), activation);
       for (size_t t = 0; t < want.size(); ++t) want[t] += static_cast<double>(c.weight) * part[t];
     }
     for (size_t t = 0; t < want.size(); ++t) {
@@ -108,10 +114,13 @@ TEST(Experts, EqualTheDefinition) {
   at_every_isa([] {
     for (const auto compute : {Compute::kF32, Compute::kBest}) {
       check_experts(1, 3, false, {}, compute);
-      check_experts(1, 10, true, kClampedGating, compute);  // more than one stretch of rows
-      check_experts(5, 2, false, kGeluGating, compute);
-      check_experts(70, 4, true, kClampedGating, compute);
+      check_experts(1, 10, true, {kClampedGating}, compute);  // more than one stretch of rows
+      check_experts(5, 2, false, {kGeluGating}, compute);
+      check_experts(70, 4, true, {kClampedGating}, compute);
       check_experts(40, 1, false, {}, compute);
+      for (const int64_t rows : {1, 5, 70}) {
+        check_experts(rows, 4, true, {.ungated = Ungated::kSquaredRelu}, compute);
+      }
       if (testing::Test::HasFatalFailure()) return;
     }
   });
@@ -137,7 +146,7 @@ TEST(Experts, ADecodeRowIsTheSameAloneAndAmongOthers) {
         mix.run(x.data() + first * kHidden, rows, mixture.experts,
                 std::span(chosen).subspan(static_cast<size_t>(first * used),
                                           static_cast<size_t>(rows * used)),
-                kClampedGating, compute, y, true, RowKind::kDecode);
+                {kClampedGating}, compute, y, true, RowKind::kDecode);
       };
       std::vector<float> alone(x.size(), 0.5f);
       for (int64_t r = 0; r < most; ++r) run(r, 1, alone.data() + r * kHidden);

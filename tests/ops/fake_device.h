@@ -122,7 +122,7 @@ class FakeOps : public DeviceOps {
     std::vector<ExpertChoice> chosen(static_cast<size_t>(x.rows * experts.used));
     choose_experts(logits.address(), x.rows, experts.count, experts.used, experts.rule,
                    chosen.data());
-    ExpertMix().run(x.numbers.data(), x.rows, weights, chosen, experts.gating, Compute::kF32,
+    ExpertMix().run(x.numbers.data(), x.rows, weights, chosen, {experts.gating}, Compute::kF32,
                     y.address(), add);
   }
   void swiglu(View<const float> gate, View<const float> up, const Gating& gating, int64_t rows,

@@ -9,7 +9,7 @@ import pathlib
 import numpy
 import torch
 
-from . import common, gguf_export, llama_cpp_server
+from . import common, gguf_export, hybrid_specs, llama_cpp_convert, llama_cpp_server
 from .tiny_specs import GGUF_ONLY, OF_GGUF, SPECS
 
 MERGES = [("t", "h"), ("th", "e"), ("i", "n"), ("a", "n"), ("Ġ", "the")]
@@ -56,6 +56,8 @@ def fill(model, seed):
             value = 0.7 * noise - 1
         elif ".act_fn." in name:
             value = parameter.data + 0.3 * noise
+        elif name.endswith(".D"):
+            value = 1 + 0.3 * noise
         elif name.endswith("bias"):
             value = 0.3 * noise
         elif name.endswith("sinks"):
@@ -67,7 +69,7 @@ def fill(model, seed):
             value = gain * noise / math.sqrt(parameter.shape[-1])
         parameter.data = value.to(parameter.dtype)
     for name, buffer in model.named_buffers():
-        if name.endswith("e_score_correction_bias"):  # trained apart from the parameters
+        if name.endswith(("e_score_correction_bias", "expert_bias")):  # trained apart from the parameters
             buffer.copy_(0.3 * torch.randn(buffer.shape, generator=generator))
         if name.endswith("layer_scalar"):
             buffer.copy_(0.8 + 0.2 * torch.rand(buffer.shape, generator=generator))
@@ -131,8 +133,12 @@ def expected(ids, logits):
 def make_gguf(name, folder, what, types, ids):
     path = common.TINY_MODELS / "gguf" / f"{name}.gguf"
     path.parent.mkdir(exist_ok=True)
-    config = {**gguf_export.read_config(folder), **OF_GGUF.get(name, {})}
-    logits = logits_of(config, gguf_export.export(folder, path, types), ids)
+    if isinstance(types, str):  # written by llama.cpp's converter, without rounding the weights
+        llama_cpp_convert.convert(folder, path, types)
+        logits = hf_logits(folder, ids)
+    else:
+        config = {**gguf_export.read_config(folder), **OF_GGUF.get(name, {})}
+        logits = logits_of(config, gguf_export.export(folder, path, types), ids)
     apart = llama_cpp_server.largest_difference(path, None, ids, logits)
     common.write_json(path.with_suffix(".json"), {
         "what": what, "tensor_types": types,
@@ -147,7 +153,8 @@ def prompt_of(seed, length):
 
 
 def make(names):
-    for seed, (name, (what, config, length, switched_off, types)) in enumerate(SPECS.items()):
+    numbered = [*enumerate(SPECS.items()), *enumerate(hybrid_specs.SPECS.items(), hybrid_specs.FIRST_SEED)]
+    for seed, (name, (what, config, length, switched_off, types)) in numbered:
         if names and name not in names:
             continue
         if name in GGUF_ONLY:

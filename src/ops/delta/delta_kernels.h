@@ -34,8 +34,6 @@ struct DeltaTable {
   /// chunk() processes up to kDeltaRows rows with matrix products. step() processes one row.
   void (*chunk)(const DeltaHead& head);
   void (*step)(const DeltaHead& head);
-  /// Computes y[c] = silu(sum over j < taps of x[j][c] * weight[j, c]) for c below n.
-  void (*convolve)(const float* const* x, const float* weight, int taps, int64_t n, float* y);
   /// Computes y = x / sqrt(sum x^2 + 1e-6) * scale.
   void (*unit)(const float* x, int64_t n, float scale, float* y);
   void (*gated_norm)(float* x, const float* gate, const float* weight, float eps, int64_t n);

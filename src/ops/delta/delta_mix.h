@@ -8,18 +8,12 @@
 
 #include "base/array.h"
 #include "ops/delta/delta_shape.h"
+#include "ops/ssm/recurrent_task.h"
 
 namespace longhaul {
 
-/// Consecutive rows of one sequence. `before` is the state of a layer (DeltaShape::state()) before
-/// the first row, and `after` its state after the last row. Both may be the same memory. A task may
-/// continue an earlier task.
-struct DeltaTask {
-  int64_t first = 0, rows = 0;
-  View<const float> before;
-  View<float> after;
-  bool lies_on(Place place) const { return before.place() == place && after.place() == place; }
-};
+/// Rows of one sequence. Its states have DeltaShape::state() floats.
+using DeltaTask = RecurrentTask;
 
 /// The rows of all tasks, packed, and the weights of a layer.
 struct DeltaInputs {

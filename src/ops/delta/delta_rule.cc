@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
-#include "base/assert.h"
 #include "base/buffer.h"
 #include "base/parallel.h"
 #include "ops/delta/delta_kernels.h"
+#include "ops/ssm/short_convolution.h"
 
 namespace longhaul {
 namespace {
@@ -16,15 +15,6 @@ constexpr int kFewDeltaRows = 4;  // cheaper one by one than as products of matr
 
 float delta_sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
 float delta_softplus(float x) { return x > 20 ? x : std::log1p(std::exp(x)); }
-
-/// The rows that precede those of the next call.
-void keep_history(int64_t kept, int64_t width, const float* x, int64_t rows, const float* before,
-                  float* after) {
-  const auto bytes = [&](int64_t count) { return static_cast<size_t>(count * width) * sizeof *x; };
-  const int64_t old = std::max<int64_t>(0, kept - rows);
-  std::memmove(after, before + (kept - old) * width, bytes(old));
-  std::memcpy(after + old * width, x + (rows - kept + old) * width, bytes(kept - old));
-}
 
 /// The rows of one value head, in chunks.
 class HeadOfRows {
@@ -89,21 +79,8 @@ thread_local Buffer<float> HeadOfRows::memory_;
 
 void short_convolution(const DeltaShape& shape, const float* x, const float* weight, int64_t rows,
                        const float* before, float* after, float* y) {
-  constexpr int kMostTaps = 64;
-  const int64_t width = shape.channels(), kept = shape.kernel - 1;
-  LH_ASSERT(shape.kernel >= 1 && shape.kernel <= kMostTaps);
-  parallel_ranges(rows, 4, [&](int64_t begin, int64_t end) {
-    const DeltaTable& kernels = kDelta_for(current_isa());
-    const float* taps[kMostTaps];
-    for (int64_t r = begin; r < end; ++r) {
-      for (int64_t j = 0; j <= kept; ++j) {
-        const int64_t row = r + j - kept;
-        taps[j] = row < 0 ? before + (kept + row) * width : x + row * width;
-      }
-      kernels.convolve(taps, weight, shape.kernel, width, y + r * width);
-    }
-  });
-  keep_history(kept, width, x, rows, before, after);
+  const ShortConvolution convolution = {shape.channels(), shape.kernel, weight};
+  short_convolution(convolution, x, shape.channels(), rows, before, after, y);
 }
 
 void delta_rule(const DeltaShape& shape, const DeltaRows& in, const float* before, float* after,

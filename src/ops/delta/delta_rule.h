@@ -9,9 +9,8 @@
 
 namespace longhaul {
 
-/// Computes y[r, c] = silu(sum over j of weight[j, c] * x[r + j - kernel + 1, c]) for the channels
-/// c of queries, keys and values. Rows before row 0 come from `before`. x and y are [rows,
-/// channels] and must not overlap. weight is [kernel, channels].
+/// Computes the convolution of queries, keys and values with silu (ops/ssm/short_convolution.h). x
+/// and y are [rows, channels] and must not overlap. weight is [kernel, channels].
 void short_convolution(const DeltaShape& shape, const float* x, const float* weight, int64_t rows,
                        const float* before, float* after, float* y);
 

@@ -158,19 +158,6 @@ void delta_step(const DeltaHead& h) {
   for (; c < h.value_dim; c += kLanes) step_columns<1>(h, kept, c);
 }
 
-void convolve_rows(const float* const* x, const float* weight, int taps, int64_t n, float* y) {
-#pragma omp simd
-  for (int64_t c = 0; c < n; ++c) y[c] = x[0][c] * weight[c];
-  for (int j = 1; j < taps; ++j) {
-    const float* const row = x[j];
-    const float* const own = weight + j * n;
-#pragma omp simd
-    for (int64_t c = 0; c < n; ++c) y[c] += row[c] * own[c];
-  }
-#pragma omp simd
-  for (int64_t c = 0; c < n; ++c) y[c] *= sigmoid_of(y[c]);
-}
-
 void to_unit(const float* x, int64_t n, float scale, float* y) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -196,7 +183,6 @@ void times_sigmoid(float* x, const float* gate, int64_t n) {
 
 }  // namespace
 
-const DeltaTable kDelta = {delta_chunk, delta_step,     convolve_rows,
-                           to_unit,     gated_norm_row, times_sigmoid};
+const DeltaTable kDelta = {delta_chunk, delta_step, to_unit, gated_norm_row, times_sigmoid};
 
 }  // namespace longhaul::LH_ISA

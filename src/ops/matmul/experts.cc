@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/nth.h"
 #include "ops/core/add.h"
 
 namespace longhaul {
@@ -94,42 +95,53 @@ void choose_experts(const float* logits, int64_t rows, int experts, int used,
 }
 
 void ExpertMix::run(const float* x, int64_t rows, std::span<const ExpertWeights> experts,
-                    std::span<const ExpertChoice> chosen, const Gating& gating, Compute compute,
-                    float* y, bool add, RowKind kind) {
+                    std::span<const ExpertChoice> chosen, const ExpertActivation& activation,
+                    Compute compute, float* y, bool add, RowKind kind) {
   if (rows == 0) return;
   LH_ASSERT(!chosen.empty() && chosen.size() % static_cast<size_t>(rows) == 0);
   if (!add) std::fill_n(y, rows * experts.front().down.rows(), 0.0f);
   const bool shares = kind == RowKind::kDecode ? rows > 1 : rows > kMatvecMaxRows;
   if (shares || compute == Compute::kF32) {
     input_.set_row_kind(kind);
-    return run_gathered(x, rows, experts, chosen, gating, compute, y);
+    return run_gathered(x, rows, experts, chosen, activation, compute, y);
   }
   const int64_t hidden = experts.front().down.rows();
   const size_t used = chosen.size() / static_cast<size_t>(rows);
   for (int64_t r = 0; r < rows; ++r) {
-    run_row(x + r * hidden, experts, chosen.subspan(static_cast<size_t>(r) * used, used), gating,
-            y + r * hidden);
+    run_row(x + r * hidden, experts, chosen.subspan(static_cast<size_t>(r) * used, used),
+            activation, y + r * hidden);
   }
+}
+
+void ExpertMix::run_inner(const float* x, std::span<const ExpertWeights> experts,
+                          std::span<const ExpertChoice> chosen,
+                          const ExpertActivation& activation) {
+  const int64_t ffn = experts.front().up.rows(), hidden = experts.front().down.rows();
+  const int64_t used = std::ssize(chosen);
+  const bool gated = activation.ungated == Ungated::kNone;
+  inner_.resize(static_cast<size_t>(used * ffn));
+  products_.resize(static_cast<size_t>(2 * used * ffn));
+  jobs_.clear();
+  for (int64_t i = 0; i < used; ++i) {
+    const ExpertWeights& w = experts[static_cast<size_t>(nth(chosen, i).expert)];
+    float* const to = gated ? products_.data() + 2 * i * ffn : inner_.data() + i * ffn;
+    if (gated) jobs_.push_back({.weight = w.gate, .y = to, .bias = or_null(w.gate_bias)});
+    jobs_.push_back({.weight = w.up, .y = gated ? to + ffn : to, .bias = or_null(w.up_bias)});
+  }
+  activations_.assign(x, 1, hidden);
+  matvec(jobs_, activations_);
+  if (!gated) return activate(activation.ungated, {}, inner_.data(), used * ffn);
+  swiglu(products_.data(), products_.data() + ffn, used, ffn, 2 * ffn, inner_.data(),
+         activation.gating);
 }
 
 /// Runs all of a row's experts together, in two reading passes independent of their number.
 void ExpertMix::run_row(const float* x, std::span<const ExpertWeights> experts,
-                        std::span<const ExpertChoice> chosen, const Gating& gating, float* y) {
-  const int64_t ffn = experts.front().gate.rows(), hidden = experts.front().down.rows();
+                        std::span<const ExpertChoice> chosen, const ExpertActivation& activation,
+                        float* y) {
+  const int64_t ffn = experts.front().up.rows(), hidden = experts.front().down.rows();
   const int64_t used = std::ssize(chosen);
-  products_.resize(static_cast<size_t>(2 * used * ffn));
-  jobs_.clear();
-  for (const ExpertChoice& c : chosen) {
-    const ExpertWeights& w = experts[static_cast<size_t>(c.expert)];
-    float* to = products_.data() + std::ssize(jobs_) * ffn;
-    jobs_.push_back({.weight = w.gate, .y = to, .bias = or_null(w.gate_bias)});
-    jobs_.push_back({.weight = w.up, .y = to + ffn, .bias = or_null(w.up_bias)});
-  }
-  activations_.assign(x, 1, hidden);
-  matvec(jobs_, activations_);
-  inner_.resize(static_cast<size_t>(used * ffn));
-  swiglu(products_.data(), products_.data() + ffn, used, ffn, 2 * ffn, inner_.data(), gating);
-
+  run_inner(x, experts, chosen, activation);
   results_.resize(static_cast<size_t>(used * hidden));
   for (int64_t first = 0; first < used; first += kMatvecMaxRows) {
     const int64_t count = std::min(used - first, kMatvecMaxRows);
@@ -151,8 +163,8 @@ void ExpertMix::run_row(const float* x, std::span<const ExpertWeights> experts,
 }
 
 void ExpertMix::run_gathered(const float* x, int64_t rows, std::span<const ExpertWeights> experts,
-                             std::span<const ExpertChoice> chosen, const Gating& gating,
-                             Compute compute, float* y) {
+                             std::span<const ExpertChoice> chosen,
+                             const ExpertActivation& activation, Compute compute, float* y) {
   const int64_t hidden = experts.front().down.rows(), used = std::ssize(chosen) / rows;
   // Sorts choices by expert, then by row.
   begins_.assign(experts.size() + 1, 0);
@@ -175,13 +187,23 @@ void ExpertMix::run_gathered(const float* x, int64_t rows, std::span<const Exper
       std::copy_n(x + row * hidden, hidden, gathered_.data() + i * hidden);
     }
     input_.assign(gathered_.data(), count, hidden);
-    linear_swiglu(input_,
-                  {.gate = w.gate,
-                   .up = w.up,
-                   .gate_bias = or_null(w.gate_bias),
-                   .up_bias = or_null(w.up_bias),
-                   .gating = gating},
-                  inner_input_, compute);
+    if (activation.ungated == Ungated::kNone) {
+      linear_swiglu(input_,
+                    {.gate = w.gate,
+                     .up = w.up,
+                     .gate_bias = or_null(w.gate_bias),
+                     .up_bias = or_null(w.up_bias),
+                     .gating = activation.gating},
+                    inner_input_, compute);
+    } else {
+      const int64_t ffn = w.up.rows();
+      inner_.resize(static_cast<size_t>(count * ffn));
+      linear(input_, LinearJob{.weight = w.up, .y = inner_.data(), .bias = or_null(w.up_bias)},
+             compute);
+      activate(activation.ungated, {}, inner_.data(), count * ffn);
+      inner_input_.set_row_kind(input_.row_kind());
+      inner_input_.assign(inner_.data(), count, ffn);
+    }
     linear(inner_input_,
            LinearJob{.weight = w.down, .y = results_.data(), .bias = or_null(w.down_bias)},
            compute);
