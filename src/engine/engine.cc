@@ -68,6 +68,14 @@ uint64_t hash_of(const ModelConfig& c, uint64_t seed) {
                     fmt::join(c.other_angles, " "), c.other_rope.base, c.norm_offset);
     hash = XXH3_64bits_withSeed(scales.data(), scales.size(), hash);
   }
+  if (!c.ssm.empty()) {
+    const SsmShape& s = c.ssm;
+    const std::string scales = fmt::format(
+        "outputs {} {} {} slope {} ssm {} {} {} {} {} norm {} still {}", c.attention_out_scale,
+        c.recurrent_out_scale, c.ffn_out_scale, c.gating.slope, s.gate_scale, s.step_scale,
+        s.x_scale, s.b_scale, s.c_scale, static_cast<int>(s.norm), c.rope.still);
+    hash = XXH3_64bits_withSeed(scales.data(), scales.size(), hash);
+  }
   return XXH3_64bits_withSeed(rope.inverse_frequency.data(),
                               sizeof(rope.inverse_frequency[0]) * rope.inverse_frequency.size(),
                               hash);

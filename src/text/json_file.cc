@@ -40,8 +40,10 @@ nlohmann::json read_any(const std::filesystem::path& path, bool of_python = fals
   const auto bytes = file.bytes();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   try {
-    return of_python ? parse_json(with_null_for_infinity(text), kDeepest)
-                     : parse_json(text, kDeepest);
+    constexpr size_t kLargestCopied = size_t{64} << 20;  // parse_json() refuses larger texts
+    return of_python && text.size() <= kLargestCopied
+               ? parse_json(with_null_for_infinity(text), kDeepest)
+               : parse_json(text, kDeepest);
   } catch (const UserError& problem) {
     user_error("{}: {}", path.string(), problem.what());
   }

@@ -94,6 +94,19 @@ TEST(Fingerprint, ASessionOfAnotherModelIsRefused) {
   EXPECT_TRUE(has(error_of([&] { other.load(folder.path() / "s"); }), {"with another model"}));
 }
 
+TEST(Fingerprint, FactorsOfAConfigurationAreAnotherModel) {
+  const TempFolder folder;
+  const fs::path from = kFingerprinted / "falcon_h1";
+  fs::copy(from, folder.path() / "m", fs::copy_options::recursive);
+  std::ifstream in(from / "config.json");
+  nlohmann::json config = nlohmann::json::parse(in);
+  const uint64_t before = Engine::open(from)->fingerprint();
+  EXPECT_EQ(Engine::open(folder.path() / "m")->fingerprint(), before);
+  config["ssm_multipliers"][2] = 0.25;
+  std::ofstream(folder.path() / "m/config.json") << config.dump();
+  EXPECT_NE(Engine::open(folder.path() / "m")->fingerprint(), before);
+}
+
 /// Versions before 8 distinguished models only by the first bytes of their weights, so a session
 /// could be loaded into another model.
 TEST(Fingerprint, FilesOfOlderVersionsAreRefusedByName) {

@@ -35,6 +35,17 @@ TEST(JsonText, ManySmallValuesAreRefusedBeforeTheyTakeMemory) {
             "has 8000002 values; at most 8000000 are read");
 }
 
+TEST(JsonFile, NumbersOfPythonThatAreNotFiniteAreNull) {
+  const TempFolder folder;
+  const std::filesystem::path path = folder.path() / "config.json";
+  std::ofstream(path) << R"({"limit": [0.0, Infinity, -Infinity, NaN], "text": "a \" Infinity"})";
+  const nlohmann::json read = read_python_json_file(path);
+  EXPECT_EQ(read["limit"][0], 0.0);
+  for (const size_t i : {1, 2, 3}) EXPECT_TRUE(read["limit"][i].is_null());
+  EXPECT_EQ(read["text"], "a \" Infinity");
+  EXPECT_NE(error_of([&] { read_json_file(path); }), "");
+}
+
 TEST(JsonFile, NamesTheFile) {
   const TempFolder folder;
   const std::filesystem::path path = folder.path() / "settings.json";

@@ -29,6 +29,9 @@ SPECS = {
     "qwen3_5": ("qwen3_5", 4, 8, ["in_proj_qkv", "in_proj_z", "in_proj_b", "in_proj_a", "out_proj", "q_proj", "o_proj",
                                   "up_proj"], False, None),
     "qwen3_next": ("qwen3_next", 4, 8, ["in_proj_qkvz", "in_proj_ba", "out_proj", "q_proj", "k_proj"], False, None),
+    "lfm2": ("lfm2", 4, 8, ["in_proj", "out_proj", "q_proj", "w1", "w2"], False, None),
+    "granite_hybrid": ("granite_hybrid", 4, 8, ["in_proj", "out_proj", "q_proj", "o_proj", "shared_mlp.input_linear"], False, None),
+    "falcon_h1": ("falcon_h1", 4, 8, ["in_proj", "q_proj", "o_proj", "gate_proj", "down_proj"], False, None),
 }
 # What else the settings of some say. PEFT takes the first expression that matches, and saves them
 # sorted, so they must be sorted here.
