@@ -181,7 +181,8 @@ def add_metadata(writer: GGUFWriter, name: str, shape: dict, kind: Type) -> None
 
 
 def stored_type(name: str, dimensions: tuple[int, ...], shape: dict, kind: Type) -> Type:
-    if len(dimensions) == 1 or name.endswith("bias") or "ffn_gate_inp" in name:
+    small = ("ssm_conv1d.weight", "ssm_a", "ssm_d", "ssm_norm.weight", "shortconv.conv.weight")
+    if len(dimensions) == 1 or name.endswith(("bias", *small)) or "ffn_gate_inp" in name:
         return Type.F32
     only_experts = kind == Type.MXFP4 and shape["arch"] == "gpt-oss" and "exps" not in name
     return Type.Q8_0 if only_experts or dimensions[-1] % GGML_QUANT_SIZES[kind][0] != 0 else kind
@@ -192,8 +193,9 @@ def tensor_list(shape: dict, kind: Type) -> list[tuple[str, tuple[int, ...], Typ
     if shape["rope_factor"] != 1:
         sizes["rope_freqs.weight"] = (shape["dim"] // 2,)
     for layer in range(shape["layers"]):
-        sizes |= {f"blk.{layer}.{part}": size for part, size in random_shapes.layer_tensors(shape).items()}
-    sizes["output_norm.weight"] = (shape["width"],)
+        sizes |= {f"blk.{layer}.{part}": size for part, size in random_shapes.layer_tensors(shape, layer).items()}
+    final = "token_embd_norm.weight" if shape["arch"] == "lfm2" else "output_norm.weight"
+    sizes[final] = (shape["width"],)
     if not shape["tied"]:
         sizes["output.weight"] = (shape["vocabulary"], shape["width"])
     return [(name, size, stored_type(name, size, shape, kind)) for name, size in sizes.items()]
@@ -208,7 +210,9 @@ def write_tensor(out, tensor, factors: np.ndarray, rng: np.random.Generator) -> 
     name, shape, kind = tensor
     if name == "rope_freqs.weight":
         return out.write(factors.astype("<f4").tobytes())
-    if len(shape) == 1 and not name.endswith("bias"):
+    if name.endswith("ssm_a"):  # negative: the state decays
+        return out.write(np.full(shape, -1, "<f4").tobytes())
+    if name.endswith(("ssm_d", "ssm_norm.weight")) or len(shape) == 1 and not name.endswith("bias"):
         return out.write(np.ones(shape, "<f4").tobytes())
     written, all_rows = 0, int(np.prod(shape[:-1]))
     for first in range(0, all_rows, ROWS_AT_ONCE):

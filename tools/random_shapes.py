@@ -34,11 +34,17 @@ SHAPES = {
                      also=("norms_after", "no_norms_before", "whole_norms")),
     "glm4-9b": dict(arch="glm4", layers=40, width=4096, ffn=13696, heads=32, kv=2, dim=128, rotary=64, tied=False,
                     also=("norms_after", "qkv_bias", "fused_gate_up")),
+    "lfm2-1.2b": dict(arch="lfm2", layers=16, width=2048, ffn=8192, heads=32, kv=8, dim=64, base=1e6,
+                      attention=(2, 5, 8, 10, 12, 14), also=("head_norms", "short_convolutions")),
+    "granite-4.0-h-micro": dict(arch="granitehybrid", layers=40, width=2048, ffn=8192, heads=32, kv=8, dim=64,
+                                attention=(5, 15, 25, 35), ssm=dict(heads=64, dim=64, state=128, groups=1),
+                                keys={"embedding_scale": 12.0, "residual_scale": 0.22, "attention_scale": 0.015625,
+                                      "logit_scale": 8.0}),
     "gpt-oss-20b": dict(arch="gpt-oss", layers=24, width=2880, ffn=2880, heads=64, kv=8, dim=64, base=150000.0,
                         tied=False, window=128, experts=32, used=4, also=("gpt_oss", "qkv_bias")),
 }
 DEFAULTS = dict(base=10000.0, rope_factor=1.0, context=32768, vocabulary=32768, tied=True, experts=0, used=0, window=0,
-                also=(), keys={})
+                also=(), keys={}, attention=None, ssm=None)
 
 
 def shape_of(name, layers=None):
@@ -48,10 +54,26 @@ def shape_of(name, layers=None):
     return shape
 
 
-def layer_tensors(s):
+def recurrent_tensors(s):
+    """The tensors of a gated short convolution or a Mamba-2 layer."""
+    width, ssm = s["width"], s["ssm"]
+    if not ssm:
+        return {"shortconv.in_proj.weight": (3 * width, width), "shortconv.conv.weight": (width, 3),
+                "shortconv.out_proj.weight": (width, width)}
+    inner = ssm["heads"] * ssm["dim"]
+    channels = inner + 2 * ssm["groups"] * ssm["state"]
+    return {"ssm_in.weight": (inner + channels + ssm["heads"], width), "ssm_conv1d.weight": (channels, 4),
+            "ssm_conv1d.bias": (channels,), "ssm_dt.bias": (ssm["heads"],), "ssm_a": (ssm["heads"], 1),
+            "ssm_d": (ssm["heads"], 1), "ssm_norm.weight": (ssm["groups"], inner // ssm["groups"]),
+            "ssm_out.weight": (width, inner)}
+
+
+def layer_tensors(s, layer):
     """{name without blk.N.: shape}; one dimension: a norm, or a bias where the name says so."""
     width, q, kv, also = s["width"], s["heads"] * s["dim"], s["kv"] * s["dim"], s["also"]
     parts = {}
+    if s["attention"] is not None and layer not in s["attention"]:
+        return {"attn_norm.weight": (width,), **recurrent_tensors(s), "ffn_norm.weight": (width,), **feed_forward(s)}
     if "no_norms_before" not in also:
         parts["attn_norm.weight"] = (width,)
     if "fused" in also:
@@ -97,7 +119,9 @@ def add_metadata(writer, s):
     writer.add_block_count(s["layers"])
     writer.add_feed_forward_length(s["ffn"])
     writer.add_head_count(s["heads"])
-    writer.add_head_count_kv(s["kv"])
+    attention = range(s["layers"]) if s["attention"] is None else s["attention"]
+    kv = [s["kv"] if layer in attention else 0 for layer in range(s["layers"])]
+    writer.add_head_count_kv(s["kv"] if s["attention"] is None else kv)
     writer.add_key_length(s["dim"])
     writer.add_value_length(s["dim"])
     writer.add_rope_dimension_count(s["rotary"])
@@ -109,5 +133,15 @@ def add_metadata(writer, s):
         writer.add_expert_feed_forward_length(s["ffn"])
     if s["window"]:
         writer.add_sliding_window(s["window"])
+    if "short_convolutions" in s["also"]:
+        writer.add_shortconv_l_cache(3)
+    if s["ssm"]:
+        ssm = s["ssm"]
+        writer.add_ssm_conv_kernel(4)
+        writer.add_ssm_inner_size(ssm["heads"] * ssm["dim"])
+        writer.add_ssm_state_size(ssm["state"])
+        writer.add_ssm_time_step_rank(ssm["heads"])
+        writer.add_ssm_group_count(ssm["groups"])
+        writer.add_rope_scaling_finetuned(False)
     for key, value in s["keys"].items():
         getattr(writer, f"add_{key}")(value)
