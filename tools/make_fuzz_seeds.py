@@ -106,6 +106,11 @@ def hf_model_bytes() -> bytes:
         shapes[f"model.layers.0.{names[role]}.weight"] = shape
         if role in ("attn_q", "attn_k", "attn_v"):
             shapes[f"model.layers.0.{names[role]}.bias"] = shape[:1]
+    return folder_of(config, shapes)
+
+
+def folder_of(config: dict, shapes: dict) -> bytes:
+    """A config.json and a model.safetensors with zeros of these shapes."""
     header, end = {}, 0
     for name, shape in shapes.items():
         begin, end = end, end + 2 * int(np.prod(shape))
@@ -113,6 +118,54 @@ def hf_model_bytes() -> bytes:
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     return cut_in_two(json.dumps(config).encode(), struct.pack("<Q", len(text)) + text + bytes(end))
+
+
+def lfm2_bytes() -> bytes:
+    """A whole LFM2 of a gated short convolution and a layer with attention."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "seed.gguf"
+        writer = GGUFWriter(path, "lfm2")
+        writer.add_block_count(2)
+        writer.add_context_length(64)
+        writer.add_embedding_length(HIDDEN)
+        writer.add_feed_forward_length(FFN)
+        writer.add_head_count(HEADS)
+        writer.add_head_count_kv([0, 1])
+        writer.add_layer_norm_rms_eps(1e-5)
+        writer.add_shortconv_l_cache(3)
+        both = {name: shape for name, shape in layer_shapes().items() if not name.startswith("attn_") or "norm" in name}
+        short = {"shortconv.in_proj": (3 * HIDDEN, HIDDEN), "shortconv.conv": (HIDDEN, 3), "shortconv.out_proj": (HIDDEN, HIDDEN)}
+        shapes = {f"blk.0.{name}": shape for name, shape in (both | short).items()}
+        norms = {"attn_q_norm": (HEAD_DIM,), "attn_k_norm": (HEAD_DIM,)}
+        shapes |= {f"blk.1.{name}": shape for name, shape in (layer_shapes() | norms).items()}
+        shapes |= {"token_embd": (VOCAB, HIDDEN), "token_embd_norm": (HIDDEN,)}
+        for name, shape in shapes.items():
+            writer.add_tensor(name + ".weight", np.ones(shape, np.float32))
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        return path.read_bytes()
+
+
+def nemotron_bytes() -> bytes:
+    """A whole Nemotron-H of a Mamba-2 layer, attention and a network."""
+    state, inner = 2, 16
+    channels = inner + 2 * state
+    config = {"model_type": "nemotron_h", "hybrid_override_pattern": "M*-", "num_hidden_layers": 3, "hidden_size": HIDDEN,
+              "intermediate_size": FFN, "vocab_size": VOCAB, "num_attention_heads": HEADS, "num_key_value_heads": 1,
+              "head_dim": HEAD_DIM, "max_position_embeddings": 64, "layer_norm_epsilon": 1e-5, "mamba_num_heads": 1,
+              "mamba_head_dim": inner, "n_groups": 1, "ssm_state_size": state, "conv_kernel": 2}
+    parts = [{"in_proj.weight": (inner + channels + 1, HIDDEN), "conv1d.weight": (channels, 1, 2), "conv1d.bias": (channels,),
+              "dt_bias": (1,), "A_log": (1,), "D": (1,), "norm.weight": (inner,), "out_proj.weight": (HIDDEN, inner)},
+             {"q_proj.weight": (HEADS * HEAD_DIM, HIDDEN), "k_proj.weight": (HEAD_DIM, HIDDEN), "v_proj.weight": (HEAD_DIM, HIDDEN),
+              "o_proj.weight": (HIDDEN, HEADS * HEAD_DIM)},
+             {"up_proj.weight": (FFN, HIDDEN), "down_proj.weight": (HIDDEN, FFN)}]
+    shapes = {"backbone.embeddings.weight": (VOCAB, HIDDEN), "backbone.norm_f.weight": (HIDDEN,)}
+    for layer, part in enumerate(parts):
+        shapes[f"backbone.layers.{layer}.norm.weight"] = (HIDDEN,)
+        shapes |= {f"backbone.layers.{layer}.mixer.{name}": shape for name, shape in part.items()}
+    return folder_of(config, shapes)
 
 
 def cut_in_two(first: bytes, second: bytes) -> bytes:
@@ -262,7 +315,8 @@ def main() -> None:
     seeds = {"gguf": gguf_bytes(), "gguf_split": cut_in_two(gguf_bytes(0), gguf_bytes(1)),
              "safetensors": safetensors_bytes(), "hf_folder": cut_in_two(config, index),
              "kv_restore": kv_store_bytes(), "load_model/gguf": gguf_model_bytes(),
-             "load_model/huggingface": hf_model_bytes(),
+             "load_model/huggingface": hf_model_bytes(), "load_model/lfm2": lfm2_bytes(),
+             "load_model/nemotron_h": nemotron_bytes(),
              "session_load/number": session_edit_bytes(0, 40, 1),
              "session_load/negative": session_edit_bytes(109, 700, -1),
              "session_load/huge": session_edit_bytes(122, 1000, 1 << 40),
