@@ -167,13 +167,12 @@ void LayerStep::attend(std::span<const View<const float>> queries,
   AttendCall run = call(queries, rotations);
   run.out = out;
   run.lse = lse;
-  run.joins = joins;
-  if (!joins && !shape->sinks.empty()) run.sinks = nth(shape->sinks, layer);
+  if (sinks && !shape->sinks.empty()) run.sinks = nth(shape->sinks, layer);
   run.counted = record->counted_pairs(*queue);
   record->pairs += visible_pairs(tasks);
-  if (batch != nullptr && !joins) return batch->add(run, tasks, *record);
+  if (batch != nullptr) return batch->add(run, tasks, *record);
   const HostStopwatch watch(*queue);
-  if (between_heads != nullptr && !joins && can_be_divided(tasks)) {
+  if (between_heads != nullptr && can_be_divided(tasks)) {
     attend_by_heads(run, tasks);
   } else {
     longhaul::attend(run, tasks);

@@ -138,10 +138,8 @@ class LayerStep {
   /// heads. Another part of the method computes the heads whose flag is 0.
   std::span<const uint8_t> only;
   AttendCompute compute = AttendCompute::kBest;
-  /// True if `out` and `lse` already hold the attention of these rows over other keys. attend()
-  /// then merges its result into them (AttendCall::joins). The earlier result already includes the
-  /// model's sink logits.
-  bool joins = false;
+  /// False if another call for these rows includes the model's sink logits.
+  bool sinks = true;
   /// Set by the method if a row saw keys whose selection depended on later rows.
   bool chose = false;
 

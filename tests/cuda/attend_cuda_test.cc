@@ -15,6 +15,7 @@
 
 #include "cuda/attend_shape.h"
 #include "ops/attention/attend.gpu.h"
+#include "ops/core/elementwise.gpu.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -112,9 +113,9 @@ Wanted by_definition(const AttendShape& shape, const Pages& pages, const AttendT
   return want;
 }
 
-/// One call with several tasks, one per KV head. Compares every (row, head) of some rows. `joins`:
-/// two calls; the first sees one segment, and the second merges it with the others.
-void compare(const AttendShape& shape, bool sm90, uint32_t seed, bool joins = false) {
+/// One call with several tasks, one per KV head. Compares every (row, head) of some rows.
+/// `in_two`: one call sees the first segment, another the others, and the results are merged.
+void compare(const AttendShape& shape, bool sm90, uint32_t seed, bool in_two = false) {
   std::mt19937 random(seed);
   const int kv_heads = shape.heads / shape.group;
   Pages pages(shape.type, shape.head_dim, kv_heads, shape.keys, random);
@@ -182,15 +183,22 @@ void compare(const AttendShape& shape, bool sm90, uint32_t seed, bool joins = fa
   Scratch scratch;
   scratch.pages = pages.range;
   scratch.allow_sm90 = sm90;
-  if (joins) {
+  if (in_two) {
     std::vector<AttendTask> before = given_tasks;
     for (AttendTask& task : before) task.segments = task.segments.first(1);
     attend(nullptr, call, before, scratch);
     for (AttendTask& task : given_tasks) task.segments = task.segments.subspan(1);
-    call.joins = true;
     call.sinks = {};
+    const OnDevice<float> more(std::vector<float>(rows * width, 0.0f));
+    const OnDevice<float> more_lse(std::vector<float>(lse.back().size(), -INFINITY));
+    call.out = more.view();
+    call.lse = more_lse.view();
+    attend(nullptr, call, given_tasks, scratch);
+    merge_attention(nullptr, more.data(), more_lse.data(), std::ssize(lse.back()), shape.head_dim,
+                    out.data(), lse.data());
+  } else {
+    attend(nullptr, call, given_tasks, scratch);
   }
-  attend(nullptr, call, given_tasks, scratch);
   ok(cudaDeviceSynchronize());
   const std::vector<float> got = out.back(), got_lse = lse.back();
   for (size_t i = 0; i < pad * width; ++i) ASSERT_EQ(got[i], 777.0f);
@@ -314,8 +322,8 @@ TEST(Attend, KeysAreSplitWhereThereAreDecodeRows) {
     for (const int dim : {64, 128}) {
       for (const bool sm90 : {false, true}) {
         for (const uint32_t seed : {5, 9, 10}) {
-          for (const bool joins : {false, true}) {
-            compare({DType::BF16, dim, dim, 8, 4, rows, 20000, true}, sm90, seed, joins);
+          for (const bool in_two : {false, true}) {
+            compare({DType::BF16, dim, dim, 8, 4, rows, 20000, true}, sm90, seed, in_two);
           }
         }
       }

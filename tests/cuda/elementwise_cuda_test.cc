@@ -229,8 +229,9 @@ TEST(CudaElementwise, MergeAttention) {
   lse[0] = other_lse[1] = lse[2] = other_lse[2] = -INFINITY;
   const OnDevice<float> o(out), l(lse), oo(other), ol(other_lse);
   merge_attention(nullptr, oo.data(), ol.data(), rows * heads, dim, o.data(), l.data());
-  longhaul::merge_attention(std::span<const float>(other), std::span<const float>(other_lse), rows,
-                            heads, dim, std::span<float>(out), std::span<float>(lse));
+  longhaul::merge_attention(host_queue(), std::span<const float>(other),
+                            std::span<const float>(other_lse), rows, heads, dim,
+                            std::span<float>(out), std::span<float>(lse));
   expect_close(o.get(), out, 1e-5, 1e-6);
   const std::vector<float> got = l.get();
   for (size_t i = 0; i < vectors; ++i) {

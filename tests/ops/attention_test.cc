@@ -10,6 +10,7 @@
 
 #include "base/float_types.h"
 #include "base/parallel.h"
+#include "ops/attention/merge_attention.h"
 #include "ops/core/isa/isa.h"
 #include "ops/fake_device.h"
 #include "ops/paged_head.h"
@@ -121,10 +122,14 @@ class AttentionTest : public testing::Test {
       for (AttendTask& task : before) task.segments = task.segments.first(1);
       for (AttendTask& task : behind) task.segments = task.segments.subspan(1);
       attend(call, before);
-      call.joins = true;
-      call.sinks = {};
-      attend(call, behind);
-      call.sinks = c.sinks ? view_of(sinks) : View<const float>();
+      std::vector<float> more_out(size, NAN), more_lse(lse.size(), NAN);
+      AttendCall more = call;
+      more.sinks = {};
+      more.out = view_of(more_out);
+      more.lse = view_of(more_lse);
+      attend(more, behind);
+      merge_attention(host_queue(), view_of(more_out), view_of(more_lse), c.rows, q_heads,
+                      c.head_dim, view_of(out), view_of(lse));
     } else {
       attend(call, tasks);
     }

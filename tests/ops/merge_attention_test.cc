@@ -55,7 +55,7 @@ TEST(MergeAttention, AnyPartitionOfTheKeysGivesTheWhole) {
   for (const int cut : {0, 1, 7, kKeys}) {
     Rows part = attention(logits, values, rows, 0, cut);
     const Rows other = attention(logits, values, rows, cut, kKeys);
-    merge_attention(view_of(other.out), view_of(other.lse), rows / 3, 3, kMergeDim,
+    merge_attention(host_queue(), view_of(other.out), view_of(other.lse), rows / 3, 3, kMergeDim,
                     view_of(part.out), view_of(part.lse));
     for (size_t i = 0; i < whole.out.size(); ++i)
       ASSERT_NEAR(part.out[i], whole.out[i], 2e-6) << cut;
@@ -67,7 +67,8 @@ TEST(MergeAttention, RowsThatSawNothingStayEmpty) {
   const float nothing = -std::numeric_limits<float>::infinity();
   std::vector<float> out(kMergeDim), lse{nothing};
   const std::vector<float> other(kMergeDim, 7.0f);
-  merge_attention(view_of(other), view_of(lse), 1, 1, kMergeDim, view_of(out), view_of(lse));
+  merge_attention(host_queue(), view_of(other), view_of(lse), 1, 1, kMergeDim, view_of(out),
+                  view_of(lse));
   EXPECT_EQ(out, std::vector<float>(kMergeDim));
   EXPECT_EQ(lse[0], nothing);
 }

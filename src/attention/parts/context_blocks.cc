@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/nth.h"
 #include "kv/list_checks.h"
+#include "ops/attention/merge_attention.h"
 #include "ops/blocks/block_rows.h"
 #include "ops/blocks/key_vectors.h"
 
@@ -69,8 +70,8 @@ ListPlan ContextBlocks::plan() const {
 
 size_t ContextBlocks::working_bytes(int64_t rows) const {
   const int64_t width = int64_t{shape_.heads} * shape_.head_dim;
-  // On a device: all queries in bf16. For the far keys of a step: its queries in f32, and partial
-  // results if a kernel cannot accumulate into earlier ones. That buffer grows by half at a time.
+  // On a device: all queries in bf16. For the far keys of a step: its queries in f32, and the
+  // result for them, whose buffer grows by half at a time.
   return bytes_of(DType::BF16, rows * width) +
          bytes_of(DType::F32, std::min(rows, o_.chunk) * width) * 5 / 2;
 }
@@ -100,11 +101,9 @@ void ContextBlocks::begin_layer(LayerStep& all) {
 
 void ContextBlocks::attend_near(LayerStep& all) {
   if (near_) return;
-  AttendBatch* const batch = std::exchange(all.batch, nullptr);  // the result is read at once
   all.lse = lse_.view();
   near_segments(all);
-  run(all, forms_of(all).first(1), 1);
-  all.batch = batch;
+  run_at_once(all, forms_of(all).first(1), 1);
   near_ = true;
 }
 
@@ -203,6 +202,15 @@ void ContextBlocks::run(LayerStep& step, std::span<const View<const float>> form
   step.attend(forms, segments_, segments_per_head, rotations_, position_of(step));
 }
 
+/// In a batch of sequences, this call does not wait for the others, because its result is read at
+/// once.
+void ContextBlocks::run_at_once(LayerStep& step, std::span<const View<const float>> forms,
+                                int segments_per_head) {
+  AttendBatch* const batch = std::exchange(step.batch, nullptr);
+  run(step, forms, segments_per_head);
+  step.batch = batch;
+}
+
 void ContextBlocks::attend(LayerStep& step, const RowList& chosen) {
   open_blocks(step, chosen);
   segments_.clear();
@@ -218,9 +226,15 @@ void ContextBlocks::attend(LayerStep& step, const RowList& chosen) {
 void ContextBlocks::attend_far(LayerStep& step) {
   for (int head = 0; head < step.kv_heads; ++head) add_far_keys(step, head);
   if (std::ranges::all_of(segments_, [](const KeySegment& s) { return s.count == 0; })) return;
-  step.joins = true;
-  run(step, forms_of(step), 2);
-  step.joins = false;
+  const View<float> out = std::exchange(step.out, far_out_.resize(*step.queue, step.out.size()));
+  const View<float> lse = std::exchange(step.lse, far_lse_.resize(*step.queue, step.lse.size()));
+  step.sinks = false;  // the result for the windows includes them
+  run_at_once(step, forms_of(step), 2);
+  step.sinks = true;
+  step.out = out;
+  step.lse = lse;
+  merge_attention(*step.queue, far_out_.view(), far_lse_.view(), step.rows, shape_.heads,
+                  step.head_dim(), out, lse);
 }
 
 void ContextBlocks::vote(LayerStep& step) {

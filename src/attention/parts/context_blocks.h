@@ -138,6 +138,8 @@ class ContextBlocks {
   void attend_far(LayerStep& step);
   std::span<const View<const float>> forms_of(const LayerStep& step);
   void run(LayerStep& step, std::span<const View<const float>> forms, int segments_per_head);
+  void run_at_once(LayerStep& step, std::span<const View<const float>> forms,
+                   int segments_per_head);
 
   BlockOptions o_;
   ModelShape shape_;
@@ -155,7 +157,8 @@ class ContextBlocks {
   Array<uint8_t> rounded_q_;  ///< near_q_ in bf16; empty if the batch has only one step
   Array<float> lse_;
   // State of a step:
-  Array<float> far_q_;           ///< queries of the step at the constant distance
+  Array<float> far_q_;  ///< queries of the step at the constant distance
+  Array<float> far_out_, far_lse_;
   View<const float> forms_[2];   ///< query arrays of the step: near_q_ and far_q_
   View<const float> near_form_;  ///< part of near_q_ for the rows whose attention is recomputed
   /// Blocks of prompt.evidence, ascending; a step sees those that are complete.

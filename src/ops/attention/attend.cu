@@ -8,7 +8,6 @@
 #include "ops/attention/attend_kernels.gpu.h"
 #include "ops/attention/attend_plan.h"
 #include "ops/attention/page_map.gpu.h"
-#include "ops/core/elementwise.gpu.h"
 #include "ops/core/gpu/device_error.gpu.h"
 #include "ops/core/gpu/piece_copies.gpu.h"
 
@@ -91,7 +90,6 @@ struct Scratch::Impl {
   bool hopper = false;
   PinnedRing ring;
   Growing plans, partials, counters;
-  Growing alone;  ///< results to be merged into `out`
   PageMap map{};  ///< map of the pages `mapped`
   PageRange mapped;
   int mapped_dim = 0;
@@ -120,7 +118,6 @@ struct Scratch::Impl {
     cudaFree(plans.data);
     cudaFree(partials.data);
     cudaFree(counters.data);
-    cudaFree(alone.data);
   }
 
   /// The decode part of the plan. `at`: address of the uploaded plan, or null if it is not
@@ -182,26 +179,6 @@ struct Scratch::Impl {
 Scratch::Scratch() : impl_(std::make_unique<Impl>()) {}
 Scratch::~Scratch() = default;
 
-namespace {
-
-/// Attends to these keys alone and merges the result with the rows' previous results.
-void attend_and_join(CUstream_st* stream, const AttendCall& call, std::span<const AttendTask> tasks,
-                     Scratch& scratch) {
-  const int64_t vectors = call.lse.size(), numbers = vectors * call.head_dim;
-  auto* const out = reinterpret_cast<float*>(
-      scratch.impl().alone.reserve(stream, static_cast<size_t>(numbers + vectors) * sizeof(float)));
-  AttendCall alone = call;
-  alone.joins = false;
-  alone.out = {out, numbers, call.out.place()};
-  alone.lse = {out + numbers, vectors, call.out.place()};
-  fill(stream, alone.lse.address(), vectors, -INFINITY);  // for rows that no task contains
-  attend(stream, alone, tasks, scratch);
-  merge_attention(stream, alone.out.address(), alone.lse.address(), vectors, call.head_dim,
-                  call.out.address(), call.lse.address());
-}
-
-}  // namespace
-
 void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendTask> tasks,
             Scratch& scratch) {
   const AttendJob job{call, tasks};
@@ -217,10 +194,6 @@ void attend(CUstream_st* stream, std::span<const AttendJob> jobs, Scratch& scrat
   plan.make(jobs, s.machine);
   if (plan.sm90().empty() && plan.masked().empty() && plan.tiles().empty() && plan.decode().empty())
     return;
-  if (call.joins && !(plan.tiles().empty() && plan.decode().empty())) {
-    LH_ASSERT(jobs.size() == 1);
-    return attend_and_join(stream, call, jobs.front().tasks, scratch);
-  }
   const AttendPlan::Layout layout = plan.layout();
   const bool here = plan.decode_alone() && layout.bytes <= DecodePlan::kMostHere;
   std::byte* const at = here ? nullptr : s.upload(stream);
@@ -232,7 +205,6 @@ void attend(CUstream_st* stream, std::span<const AttendJob> jobs, Scratch& scrat
   args.segments = reinterpret_cast<const SegmentRecord*>(at + layout.segments);
   args.out = call.out.address();
   args.lse = call.lse.empty() ? nullptr : call.lse.address();
-  args.joins = call.joins;
   LH_ASSERT(call.sinks.empty() || (!call.sinks.place().host() && call.sinks.size() == call.heads));
   args.sinks = call.sinks.empty() ? nullptr : call.sinks.address();
   args.partial = reinterpret_cast<float*>(

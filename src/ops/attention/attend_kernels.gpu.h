@@ -56,7 +56,6 @@ struct AttendArgs {
   RotationTable rotations;
   int32_t heads, head_dim;
   LogitForm logits;
-  bool joins;  ///< AttendCall::joins; only the wgmma kernels read it
 };
 
 /// The KV pages as a tensor map for Hopper's copy engine. The tensor is [pages, 128, head_dim] bf16

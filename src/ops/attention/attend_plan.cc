@@ -107,7 +107,7 @@ bool same_rows(const AttendCall& first, const AttendCall& call) {
 bool can_join(const AttendCall& first, const AttendCall& call) {
   const bool turned = first.rotations != nullptr && call.rotations != nullptr &&
                       first.rotations->cosine != call.rotations->cosine;
-  return !turned && !call.joins && first.heads == call.heads && first.head_dim == call.head_dim &&
+  return !turned && first.heads == call.heads && first.head_dim == call.head_dim &&
          first.scale == call.scale && first.cap == call.cap &&
          first.sinks.address() == call.sinks.address() && first.compute == call.compute &&
          same_rows(first, call);
@@ -118,7 +118,7 @@ bool can_join(const AttendCall& first, const AttendCall& call) {
 void take_joinable(std::vector<const AttendJob*>& left, std::vector<AttendJob>& together) {
   together.assign(1, *left.front());
   size_t kept = 0;
-  const bool alone = together.front().call.joins || !has_few_known_keys(together.front());
+  const bool alone = !has_few_known_keys(together.front());
   for (size_t i = 1; i < left.size(); ++i) {
     if (alone || !has_few_known_keys(*left[i]) || !can_join(together.front().call, left[i]->call)) {
       left[kept++] = left[i];

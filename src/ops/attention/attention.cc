@@ -12,7 +12,6 @@
 #include "ops/attention/attention_kernels.h"
 #include "ops/attention/attention_memory.h"
 #include "ops/attention/key_parts.h"
-#include "ops/attention/merge_attention.h"
 #include "ops/attention/visible_keys.h"
 #include "ops/core/host_copies.h"
 #include "ops/core/thread_scratch.h"
@@ -28,7 +27,6 @@ int64_t key_count(const AttendTask& task) {
 
 void check(const AttendCall& call, std::span<const AttendTask> tasks) {
   LH_ASSERT(call.head_dim <= 1024);
-  LH_ASSERT(!call.joins || (!call.lse.empty() && call.sinks.empty()));
   for (const AttendTask& task : tasks) {
     LH_ASSERT(task.head_begin >= 0 && task.head_begin + task.head_count <= call.heads);
     for (const KeySegment& s : task.segments) check_segment(call, s);
@@ -239,24 +237,6 @@ int64_t live_pairs(std::span<const AttendTask> asked, std::span<const AttendTask
   return pairs;
 }
 
-/// Host implementation of `joins`: attends to these keys alone and merges the result with the
-/// present one.
-void attend_and_join(const AttendCall& asked, std::span<const AttendTask> tasks) {
-  thread_local Buffer<float> out, lse;
-  const int64_t vectors = asked.lse.size();
-  out.resize(static_cast<size_t>(vectors * asked.head_dim));
-  lse.resize(static_cast<size_t>(vectors));
-  // default for rows without a task
-  std::fill_n(lse.data(), vectors, -std::numeric_limits<float>::infinity());
-  AttendCall alone = asked;
-  alone.joins = false;
-  alone.out = {out.data(), std::ssize(out)};
-  alone.lse = {lse.data(), vectors};
-  attend(alone, tasks);
-  merge_attention(alone.out, alone.lse, vectors / asked.heads, asked.heads, asked.head_dim,
-                  asked.out, asked.lse);
-}
-
 }  // namespace
 
 void attend(const AttendCall& asked, std::span<const AttendTask> tasks) {
@@ -268,7 +248,6 @@ void attend(const AttendCall& asked, std::span<const AttendTask> tasks) {
     if (!asked.counted.empty()) host(on(asked.counted))[0] += live_pairs(tasks, here);
     return attend(on(asked), here);
   }
-  if (asked.joins) return attend_and_join(asked, tasks);
   const AttendJob job{asked, tasks};
   attend_on_host({&job, 1});
 }
@@ -282,7 +261,7 @@ void attend(std::span<const AttendJob> jobs) {
     for (const AttendJob& job : jobs) attend(job.call, job.tasks);
     return;
   }
-  for (const AttendJob& job : jobs) LH_ASSERT(job.call.queue->on_host() && !job.call.joins);
+  for (const AttendJob& job : jobs) LH_ASSERT(job.call.queue->on_host());
   attend_on_host(jobs);
 }
 

@@ -7,10 +7,12 @@
 #include "ops/attention/gate_mix.h"
 #include "ops/attention/gather_lists.h"
 #include "ops/attention/kv.h"
+#include "ops/attention/merge_attention.h"
 #include "ops/attention/rope.gpu.h"
 #include "ops/attention/row_moves.h"
 #include "ops/attention/sliding_rows.h"
 #include "ops/attention/staged_keys.gpu.h"
+#include "ops/core/elementwise.gpu.h"
 #include "ops/core/gpu/operations.gpu.h"
 #include "ops/core/score_vectors.gpu.h"
 
@@ -157,6 +159,12 @@ void implement_attention(GpuQueue& queue) {
   queue.implement(kGatherLists, [](GpuQueue& on, auto lists, int64_t keys, int64_t rows, auto to) {
     return on.own<StagedKeys>().gather_lists(lists, keys, rows, to);
   });
+  queue.implement(kMergeAttention,
+                  [](GpuQueue& on, View<const float> other, View<const float> other_lse,
+                     int64_t rows, int heads, int head_dim, View<float> out, View<float> lse) {
+                    merge_attention(on.handle(), other.address(), other_lse.address(), rows * heads,
+                                    head_dim, out.address(), lse.address());
+                  });
   queue.implement(kRotations, run_rotations);
   queue.implement(kRotate, run_rotate);
   queue.implement(kAppendRows, run_append);

@@ -122,10 +122,6 @@ struct AttendCall {
   AttendCompute compute = AttendCompute::kBest;
   View<float> out;  ///< [rows, heads, head_dim]
   View<float> lse;  ///< [rows, heads] natural log of the softmax denominator; may be empty
-  /// If true, `out` and `lse` already hold the result of attend() for the same rows and other keys.
-  /// `lse` must not be empty. For the rows of the tasks, both results are merged into one softmax
-  /// over all keys. `sinks` must be empty, because the earlier call has included them.
-  bool joins = false;
   /// [rows, heads]: the lse that attend() wrote for these rows. Operations that compute the same
   /// softmax again read it (ops/maps/column_sums.h, line_sums.h, tile_map.h).
   View<const float> lse_in;
@@ -150,7 +146,7 @@ struct AttendJob {
   std::span<const AttendTask> tasks;
 };
 
-/// Runs the tasks of several calls in parallel. No call may set `joins`. On the host, the result of
+/// Runs the tasks of several calls in parallel. On the host, the result of
 /// each call is bitwise the same as if the call ran alone, because only its own tasks determine how
 /// its keys are divided into parts. A device divides the keys of all calls together, which changes
 /// the rounding of sums.

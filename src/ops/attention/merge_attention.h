@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/array.h"
+#include "base/device_table.h"
 
 namespace longhaul {
 
@@ -14,7 +15,11 @@ namespace longhaul {
 /// key of the other set. Its result then does not change, and other_out is ignored. If lse of a
 /// vector is -infinity, the vector gets the result of the other set. In this case its `out` must be
 /// finite, which attend() ensures.
-void merge_attention(View<const float> other_out, View<const float> other_lse, int64_t rows,
-                     int heads, int head_dim, View<float> out, View<float> lse);
+void merge_attention(Queue& queue, View<const float> other_out, View<const float> other_lse,
+                     int64_t rows, int heads, int head_dim, View<float> out, View<float> lse);
+inline const DeviceOperation<bool(View<const float> other_out, View<const float> other_lse,
+                                  int64_t rows, int heads, int head_dim, View<float> out,
+                                  View<float> lse)>
+    kMergeAttention;
 
 }  // namespace longhaul

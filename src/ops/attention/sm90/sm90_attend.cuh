@@ -85,7 +85,6 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     store_queries<D, 8>(a, loaded, unit, group, all_queries);
     if constexpr (F::kQueriesHere) rows.load_queries(queries);
   }
-  if (a.joins && unit.part == 0) join_rows(a, unit, flat, rows);
   typename Seen::Own note;  // note of the tile whose keys are multiplied
   const auto begin_keys = [&](int n) {
     const int stage = n % F::kStages;
@@ -115,8 +114,6 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     wgmma_wait<0>();
     if (lane == 0) barrier_arrive(shared_address(&shared.keys_empty[0]));
     weigh();
-    // Only merged rows (AttendCall::joins) need this. The sums of other rows are zero.
-    rows.shrink_sums();
     rows.pack();
     int n = 1;
     for (; !note.last; ++n) {

@@ -211,32 +211,6 @@ __device__ __forceinline__ void clear_value(uint32_t values, int n, bool is_clea
   named_sync<128>(3 + group);
 }
 
-/// Initialises the sums with the rows' earlier results over other keys (AttendCall::joins). The
-/// earlier result is treated as if it came from a single key.
-template <int D>
-__device__ __forceinline__ void join_rows(const AttendArgs& a, const UnitRecord& unit, int flat,
-                                          Rows64<D>& rows) {
-  const int lane = threadIdx.x % 32, flat_rows = unit.row_count * unit.head_count;
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    const int f = flat + 8 * h;
-    if (f >= flat_rows) continue;
-    const int64_t at = vector_of(a, unit, f);
-    const float lse = a.lse[at];
-    if (lse == -INFINITY) continue;  // the row saw no key, so its zeros stay
-    rows.top[h] = lse * kLog2OfE / a.logits.scale;
-    rows.sum[h] = lane % 4 == 0 ? 1.0f : 0.0f;
-    const float2* const x = reinterpret_cast<const float2*>(a.out + at * a.head_dim) + lane % 4;
-#pragma unroll
-    for (int i = 0; i < D / 8; ++i) {
-      if (8 * i >= a.head_dim) break;
-      const float2 seen = x[4 * i];
-      rows.o[4 * i + 2 * h] = seen.x;
-      rows.o[4 * i + 2 * h + 1] = seen.y;
-    }
-  }
-}
-
 /// Writes the results of the unit's rows, or their partial results if the unit is a part. Call it
 /// after the last tile.
 template <int D>
