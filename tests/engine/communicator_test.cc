@@ -9,6 +9,7 @@
 #include "attention/test_name.h"
 #include "engine/generate.h"
 #include "engine/pass_key_prompt.h"
+#include "engine/short_nano.h"
 #include "engine/tiny_models.h"
 #include "format/temp_folder.h"
 #include "ops/fake_device.h"
@@ -18,6 +19,7 @@ namespace {
 
 using testing_support::exact_options;
 using testing_support::FakeDevice;
+using testing_support::short_nano;
 using testing_support::TempFolder;
 using testing_support::TinyModel;
 
@@ -38,11 +40,6 @@ struct FakeCommunicator {
 SessionOptions on(const FakeCommunicator& communicator, SessionOptions options = exact_options()) {
   options.queue = communicator.leader;
   return options;
-}
-
-std::shared_ptr<const Engine> dealt_model() {
-  static const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
-  return engine;
 }
 
 /// Least number of devices that can share the heads of every layer, or 1 if there is none.
@@ -98,14 +95,16 @@ std::vector<std::string> dealt_settings() {
     specs.push_back(small.spec);
   }
   const std::string ltri = "n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8";
-  specs.push_back("ltri:heads=2.1/4.5:2/7.3,early=window," + ltri);
-  specs.push_back("ltri:form=longhaul,heads=2.1/4.5:2/7.3,early=window," + ltri);
+  specs.push_back("ltri:heads=0.1/2.5:2/3.3,early=window," + ltri);
+  specs.push_back("ltri:form=longhaul,heads=0.1/2.5:2/3.3,early=window," + ltri);
   // Look-ups by all heads: the best sum over the heads of all devices counts.
-  specs.push_back("ltri:form=paper,heads=7.3,early=average," + ltri);
-  specs.push_back("ltri:form=paper,queries=rows,query_rows=8,heads=7.3,early=average," + ltri);
-  specs.push_back("ltri:form=longhaul,heads=7.3,early=average," + ltri);
-  specs.emplace_back("duo:gates=" LONGHAUL_MODELS
-                     "/nano/duo_gates.tsv,sparsity=0.5,sink=4,recent=60");
+  specs.push_back("ltri:form=paper,heads=3.3,early=average," + ltri);
+  specs.push_back("ltri:form=paper,queries=rows,query_rows=8,heads=3.3,early=average," + ltri);
+  specs.push_back("ltri:form=longhaul,heads=3.3,early=average," + ltri);
+  static const TempFolder folder;
+  const auto gates =
+      folder.write("duo_gates.tsv", "0.97\t0\t0\n0\t0\t0.6\n1\t0.9\t0.5\n0\t0.8\t0\n");
+  specs.push_back("duo:gates=" + gates.string() + ",sparsity=0.5,sink=4,recent=60");
   return specs;
 }
 
@@ -137,8 +136,8 @@ TEST_P(MethodOnSeveralDevices, AnswersAsOnOneDevice) {
   const auto one = std::make_shared<FakeDevice>();
   one->any_thread = true;
   on_one.queue = Queue(one);
-  Session alone(dealt_model(), on_one);
-  Session together(dealt_model(), on(communicator, options));
+  Session alone(short_nano(), on_one);
+  Session together(short_nano(), on(communicator, options));
   int turn = 0;
   for (const int32_t count : {200, 200, 30}) {
     read(alone, text_of(turn, count));
@@ -167,7 +166,7 @@ TEST(Communicator, WhatNeedsTheHeadsOfOthersIsRefused) {
     SessionOptions options = on(communicator);
     options.attention = MethodSpec::parse(spec);
     try {
-      Session(dealt_model(), options);
+      Session(short_nano(), options);
     } catch (const UserError& error) {
       return error.what();
     }
@@ -183,11 +182,11 @@ TEST(Communicator, ASessionFileServesAsManyDevices) {
   const TempFolder folder;
   const std::filesystem::path file = folder.path() / "dealt.session";
   const FakeCommunicator communicator(3);
-  const std::vector<int32_t> text = testing_support::early_pass_key(*dealt_model());
+  const std::vector<int32_t> text = testing_support::early_pass_key(*short_nano());
   for (const char* method : {"dense", "infllm:n_init=8,n_local=64,block=16,topk=2,chunk=32"}) {
     SessionOptions options = on(communicator, exact_options(64));
     options.attention = MethodSpec::parse(method);
-    Session session(dealt_model(), options), again(dealt_model(), options);
+    Session session(short_nano(), options), again(short_nano(), options);
     ASSERT_TRUE(session.prefill(text));
     session.save(file);
     again.load(file);
@@ -198,23 +197,23 @@ TEST(Communicator, ASessionFileServesAsManyDevices) {
     expect_near(again.logits(), session.logits(), 1e-5);
     SessionOptions alone = options;
     alone.queue = {};
-    EXPECT_THROW(Session(dealt_model(), alone).load(file), UserError);
+    EXPECT_THROW(Session(short_nano(), alone).load(file), UserError);
     EXPECT_EQ(again.reuse_prefix(text), method == std::string("dense") ? std::ssize(text) - 1 : 0);
   }
-  Session host(dealt_model(), exact_options());
+  Session host(short_nano(), exact_options());
   host.prefill(text);
   host.save(file);
-  EXPECT_THROW(Session(dealt_model(), on(communicator)).load(file), UserError);
+  EXPECT_THROW(Session(short_nano(), on(communicator)).load(file), UserError);
 }
 
 TEST(Communicator, EachDeviceHasItsPartOfWeightsAndKeys) {
   const FakeCommunicator communicator(3);
-  Session session(dealt_model(), on(communicator));
-  session.prefill(testing_support::early_pass_key(*dealt_model()));
-  const size_t whole = dealt_model()->on_device(testing_support::fake_queue())->bytes();
-  Session again(dealt_model(), on(communicator));
-  const size_t part = dealt_model()->on_device(communicator.leader)->bytes();
-  const size_t shared = dealt_model()->model().embedding.bytes();  // every device has a copy
+  Session session(short_nano(), on(communicator));
+  session.prefill(testing_support::early_pass_key(*short_nano()));
+  const size_t whole = short_nano()->on_device(testing_support::fake_queue())->bytes();
+  Session again(short_nano(), on(communicator));
+  const size_t part = short_nano()->on_device(communicator.leader)->bytes();
+  const size_t shared = short_nano()->model().embedding.bytes();  // every device has a copy
   EXPECT_NEAR(static_cast<double>(part - shared), static_cast<double>(whole - shared) / 3,
               0.05 * static_cast<double>(whole));
   EXPECT_EQ(session.store().lists(0), 1);
@@ -223,8 +222,8 @@ TEST(Communicator, EachDeviceHasItsPartOfWeightsAndKeys) {
 
 TEST(Communicator, ADeviceWithoutRoomEndsThePromptForAllAndTheyGoOn) {
   FakeCommunicator communicator(3);
-  const std::vector<int32_t> text = testing_support::early_pass_key(*dealt_model());
-  Session session(dealt_model(), on(communicator, exact_options(1024)));
+  const std::vector<int32_t> text = testing_support::early_pass_key(*short_nano());
+  Session session(short_nano(), on(communicator, exact_options(1024)));
   ASSERT_TRUE(session.prefill(std::span(text).first(100)));
   const std::vector<float> want(session.logits().begin(), session.logits().end());
 
@@ -245,9 +244,9 @@ TEST(Communicator, ADeviceWithoutRoomEndsThePromptForAllAndTheyGoOn) {
 
 TEST(Communicator, APromptIsCancelledOnAllDevicesAlike) {
   const FakeCommunicator communicator(3);
-  const std::vector<int32_t> text = testing_support::early_pass_key(*dealt_model());
-  Session session(dealt_model(), on(communicator, exact_options(64))),
-      other(dealt_model(), on(communicator, exact_options(64)));
+  const std::vector<int32_t> text = testing_support::early_pass_key(*short_nano());
+  Session session(short_nano(), on(communicator, exact_options(64))),
+      other(short_nano(), on(communicator, exact_options(64)));
   CancelFlag cancel;
   PrefillHooks hooks;
   hooks.cancel = &cancel;
@@ -265,12 +264,12 @@ TEST(Communicator, APromptIsCancelledOnAllDevicesAlike) {
 
 TEST(Communicator, ACopyOfAContextAndAPrefixServeAllDevices) {
   const FakeCommunicator communicator(3);
-  const std::vector<int32_t> text = testing_support::early_pass_key(*dealt_model());
-  Session dense(dealt_model(), on(communicator, exact_options(64)));
+  const std::vector<int32_t> text = testing_support::early_pass_key(*short_nano());
+  Session dense(short_nano(), on(communicator, exact_options(64)));
   ASSERT_TRUE(dense.prefill(text));
   SessionOptions options = on(communicator, exact_options(64));
   options.attention = MethodSpec::parse("snapkv:capacity=64");
-  Session apart(dealt_model(), options), taking(dealt_model(), options);
+  Session apart(short_nano(), options), taking(short_nano(), options);
   ASSERT_TRUE(apart.prefill(text));
   const int64_t taken = taking.begin_with(dense.copy_context(), text);
   EXPECT_GT(taken, 100);
@@ -281,7 +280,7 @@ TEST(Communicator, ACopyOfAContextAndAPrefixServeAllDevices) {
   other.back() = 5;
   EXPECT_EQ(dense.reuse_prefix(other), std::ssize(text) - 1);
   ASSERT_TRUE(dense.prefill(std::span(other).last(1)));
-  Session fresh(dealt_model(), on(communicator, exact_options(64)));
+  Session fresh(short_nano(), on(communicator, exact_options(64)));
   ASSERT_TRUE(fresh.prefill(other));
   expect_near(dense.logits(), fresh.logits(), 1e-4);
 }

@@ -8,6 +8,7 @@
 #include "attention/method_device.h"
 #include "attention/settings.h"
 #include "attention/test_name.h"
+#include "engine/short_nano.h"
 #include "engine/two_places.h"
 
 namespace longhaul {
@@ -18,8 +19,7 @@ using testing_support::Small;
 class OnADevice : public ::testing::TestWithParam<Small> {
  protected:
   static testing_support::TwoPlaces places() {
-    static const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
-    return {engine, GetParam().spec, testing_support::fake_queue()};
+    return {testing_support::short_nano(), GetParam().spec, testing_support::fake_queue()};
   }
 };
 
@@ -27,8 +27,8 @@ class OnADevice : public ::testing::TestWithParam<Small> {
 class OnAChoosingDevice : public ::testing::TestWithParam<Small> {
  protected:
   static testing_support::TwoPlaces places() {
-    static const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
-    return {engine, GetParam().spec, Queue(std::make_shared<testing_support::MethodDevice>())};
+    return {testing_support::short_nano(), GetParam().spec,
+            Queue(std::make_shared<testing_support::MethodDevice>())};
   }
 };
 
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 /// Rows of two types are appended, read and evicted through the host.
 TEST(KvTypesOnADevice, AnswerAsOnTheHost) {
-  const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
+  const auto engine = testing_support::short_nano();
   SessionOptions here;
   here.compute = Compute::kF32;
   here.kv_type = {DType::Q8_0, DType::Q4_0};

@@ -12,26 +12,25 @@
 #include "engine/generate.h"
 #include "engine/half_way.h"
 #include "engine/pass_key_prompt.h"
+#include "engine/short_nano.h"
 #include "format/temp_folder.h"
 
 namespace longhaul {
 namespace {
 
+using testing_support::short_nano;
 using testing_support::Small;
 
 class EveryMethod : public ::testing::TestWithParam<Small> {
  protected:
-  static void SetUpTestSuite() { engine_ = Engine::open(LONGHAUL_MODELS "/nano"); }
-  static void TearDownTestSuite() { engine_.reset(); }
-
   static Session session() {
     SessionOptions options;
     options.attention = MethodSpec::parse(GetParam().spec);
     options.chunk = 64;
-    return Session(engine_, options);
+    return Session(short_nano(), options);
   }
 
-  static std::vector<int32_t> prompt() { return testing_support::early_pass_key(*engine_); }
+  static std::vector<int32_t> prompt() { return testing_support::early_pass_key(*short_nano()); }
 
   /// The last tokens are the instruction, for methods that need one.
   static bool read(Session& session, std::span<const int32_t> tokens, PrefillHooks hooks = {}) {
@@ -44,8 +43,6 @@ class EveryMethod : public ::testing::TestWithParam<Small> {
     few.max_tokens = 8;
     return generate(session, few).tokens;
   }
-
-  inline static std::shared_ptr<const Engine> engine_;
 };
 
 TEST_P(EveryMethod, GoesOnFromAFileAsTheOriginal) {
@@ -57,7 +54,7 @@ TEST_P(EveryMethod, GoesOnFromAFileAsTheOriginal) {
   restored.load(folder.path() / "session");
   EXPECT_TRUE(std::ranges::equal(restored.tokens(), original.tokens()));
   const auto second = testing_support::chat_tokens(
-      *engine_, "Name the pass key once more, and say how quiet the harbour was.");
+      *short_nano(), "Name the pass key once more, and say how quiet the harbour was.");
   ASSERT_TRUE(read(original, second));
   ASSERT_TRUE(read(restored, second));
   EXPECT_TRUE(std::ranges::equal(restored.logits(), original.logits()));

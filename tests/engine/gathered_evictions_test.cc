@@ -13,9 +13,9 @@ using testing_support::decode;
 using testing_support::likeliest;
 using testing_support::Logits;
 using testing_support::logits_of;
-using testing_support::nano;
 using testing_support::read;
 using testing_support::same_bits;
+using testing_support::short_nano;
 
 /// A device that counts the operations of evictions.
 class WatchedDevice : public testing_support::ChoosingDevice {
@@ -45,13 +45,13 @@ class GatheredEvictions : public ::testing::Test {
     options.chunk = 64;
     options.compute = Compute::kF32;
     options.queue = queue_;
-    return Sequence(nano(), options);
+    return Sequence(short_nano(), options);
   }
   /// Sequences after prompts of different lengths.
   std::vector<Sequence> sequences_of(const std::vector<std::string>& specs, ModelRunner& with) {
     std::vector<Sequence> all;
     for (const std::string& spec : specs) {
-      std::vector<int32_t> prompt = testing_support::early_pass_key(*nano());
+      std::vector<int32_t> prompt = testing_support::early_pass_key(*short_nano());
       prompt.resize(prompt.size() - 7 * all.size());
       read(all.emplace_back(sequence_of(spec)), prompt, with);
     }
@@ -74,7 +74,7 @@ TEST_F(GatheredEvictions, GiveEachSequenceTheBitsThatItHasAlone) {
       "h2o:budget=60,stride=20",    "tova:capacity=60,stride=20",
       "tova:capacity=31,stride=1",  "streamingllm:sink=2,recent=30",
       "tova:capacity=60,stride=8"};
-  ModelRunner with(nano(), queue_, Compute::kF32);
+  ModelRunner with(short_nano(), queue_, Compute::kF32);
   std::vector<Sequence> together = sequences_of(specs, with), alone = sequences_of(specs, with);
   constexpr int kDecodedTokens = 8;
   std::vector<std::vector<Logits>> want;
@@ -94,13 +94,13 @@ TEST_F(GatheredEvictions, GiveEachSequenceTheBitsThatItHasAlone) {
 }
 
 TEST_F(GatheredEvictions, RunAsOneOperationPerLayer) {
-  ModelRunner with(nano(), queue_, Compute::kF32);
+  ModelRunner with(short_nano(), queue_, Compute::kF32);
   std::vector<Sequence> all =
       sequences_of(std::vector<std::string>(4, "tova:capacity=60,stride=20"), with);
   step(all, with);  // from here on rows move within the pages
   device_->moves = device_->lists = device_->choices = 0;
   step(all, with);
-  const int layers = nano()->model().config.layers;
+  const int layers = short_nano()->model().config.layers;
   EXPECT_EQ(device_->moves, layers);
   EXPECT_EQ(device_->choices, layers);
   EXPECT_EQ(device_->lists, 4 * layers * all.front().store().lists(0));
@@ -108,7 +108,7 @@ TEST_F(GatheredEvictions, RunAsOneOperationPerLayer) {
 
 /// A clone shares the pages of its original, which an eviction of the clone must not change.
 TEST_F(GatheredEvictions, LeaveThePagesOfClonesAlone) {
-  ModelRunner with(nano(), queue_, Compute::kF32);
+  ModelRunner with(short_nano(), queue_, Compute::kF32);
   std::vector<Sequence> all =
       sequences_of(std::vector<std::string>(2, "tova:capacity=60,stride=20"), with);
   step(all, with);

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "attention/test_name.h"
+#include "engine/short_nano.h"
 #include "engine/two_places.h"
 #include "ops/attention/gather_lists.h"
 #include "ops/fake_device.h"
@@ -71,7 +72,7 @@ class GatheringQueue : public testing_support::FakeDevice {
 };
 
 void expect_answers_from_copies(const std::string& spec) {
-  const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
+  const auto engine = testing_support::short_nano();
   const auto device = std::make_shared<GatheringQueue>();
   const testing_support::TwoPlaces places(engine, spec, Queue(device), {DType::Q8_0, DType::Q4_0});
   places.expect_same_answers_and_sessions();
@@ -89,7 +90,7 @@ TEST(GatheringDeviceOfSomeHeads, GathersTheirListsAlone) {
   const testing_support::TempFolder folder;
   const std::string gates = (folder.path() / "gates.tsv").string();
   std::ofstream file(gates);
-  for (int layer = 0; layer < 12; ++layer) file << "1\t0\t1\n";
+  for (int layer = 0; layer < testing_support::kShortNanoLayers; ++layer) file << "1\t0\t1\n";
   file.close();
   expect_answers_from_copies("duo:gates=" + gates +
                              ",threshold=0.5,dense=minference,dense_options=dense_below=0");

@@ -6,6 +6,7 @@
 #include "attention/parts/passes.h"
 #include "attention/settings.h"
 #include "attention/test_name.h"
+#include "engine/short_nano.h"
 #include "engine/tiny_models.h"
 #include "model/decoder.h"
 
@@ -198,7 +199,7 @@ class MethodsPassesTogether : public testing::TestWithParam<std::string> {};
 /// A pass may depend on its own layer in earlier passes and on its own earlier layers. Other
 /// dependencies of a method would show here. A second prompt uses the state left by the first.
 TEST_P(MethodsPassesTogether, LeaveWhatEachLeavesAlone) {
-  const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
+  const auto engine = testing_support::short_nano();
   // No repetitions, since repeated blocks have equal scores.
   const std::vector<int32_t> text = testing_support::scattered_tokens(260, 0, 2000, 3);
   MethodReading alone(engine->model(), GetParam()), threes(engine->model(), GetParam()),
@@ -221,7 +222,7 @@ std::vector<std::string> settings_of_all() {
     specs.push_back(small.spec);
   }
   const std::string ltri = "n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8";
-  specs.push_back("ltri:heads=2.1/4.5:2/7.3,early=window," + ltri);
+  specs.push_back("ltri:heads=0.1/2.5:2/3.3,early=window," + ltri);
   specs.insert(specs.end(), std::begin(kBeginTogether), std::end(kBeginTogether));
   specs.emplace_back("minference:patterns=search,search_at=40,dense_below=8,last=8");
   return specs;

@@ -9,17 +9,17 @@
 
 #include "attention/settings.h"
 #include "engine/perplexity.h"
+#include "engine/short_nano.h"
 
 namespace longhaul {
 namespace {
 
+using testing_support::short_nano;
+
 class PromptChoices : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { nano_ = Engine::open(LONGHAUL_MODELS "/nano"); }
-  static void TearDownTestSuite() { nano_.reset(); }
-
   static PromptChoice choice(const std::string& method) {
-    return MethodSpec::parse(method).make(nano_->model().shape)->prompt_choice();
+    return MethodSpec::parse(method).make(short_nano()->model().shape)->prompt_choice();
   }
 
   static std::vector<int32_t> text() {
@@ -38,19 +38,19 @@ class PromptChoices : public ::testing::Test {
 
   /// -ln p per token of the text. The first `prefill` tokens are a prompt.
   static double loss(const std::string& method, int64_t prefill, int chunk = 0) {
-    return measure_perplexity(nano_, with(method, chunk), text(),
+    return measure_perplexity(short_nano(), with(method, chunk), text(),
                               {.window = 200, .stride = 200 - prefill, .prefill = prefill})
         .mean();
   }
 
   /// Whether rows are evicted after the text is read as a prompt.
   static bool leaves_out(const std::string& method) {
-    Session session(nano_, with(method, kChunk));
+    Session session(short_nano(), with(method, kChunk));
     PrefillHooks hooks;
     hooks.instruction = 16;
     EXPECT_TRUE(session.prefill(text(), hooks));
     int64_t all = 0;
-    for (const int lists : nano_->model().shape.kv_heads) all += 200 * lists;
+    for (const int lists : short_nano()->model().shape.kv_heads) all += 200 * lists;
     return session.report().live_rows < all;
   }
 
@@ -63,10 +63,10 @@ class PromptChoices : public ::testing::Test {
       std::vector<int32_t> tokens;
       for (int32_t i = 0; i < kText; ++i) tokens.push_back(3 + i * i % 4000);
       for (int32_t i = 0; i < kQuestion; ++i) tokens.push_back(word + 3 * i);
-      Session session(nano_, with(method, 0));
+      Session session(short_nano(), with(method, 0));
       EXPECT_TRUE(session.prefill(tokens));
       std::vector<int32_t>& rows = kept.emplace_back();
-      for (int layer = 0; layer < nano_->model().shape.layers; ++layer) {
+      for (int layer = 0; layer < short_nano()->model().shape.layers; ++layer) {
         for (int list = 0; list < session.store().lists(layer); ++list) {
           for (const int32_t token : host(session.store().tokens(layer, list).listed)) {
             if (token < kText) rows.push_back((100 * layer + list) * kText + token);
@@ -80,7 +80,6 @@ class PromptChoices : public ::testing::Test {
   }
 
   static constexpr int kChunk = 32;  ///< rows per pass: several passes
-  inline static std::shared_ptr<const Engine> nano_;
 };
 
 /// Most values follow from behaviour: rows are evicted, and only after all were read with dense

@@ -1,5 +1,5 @@
 #pragma once
-// Sequences of nano that tests prefill and decode greedily, alone and in batches.
+// Sequences of a short nano that tests prefill and decode greedily, alone and in batches.
 
 #include <gtest/gtest.h>
 
@@ -13,25 +13,21 @@
 #include "engine/model_runner.h"
 #include "engine/pass_key_prompt.h"
 #include "engine/prefill.h"
+#include "engine/short_nano.h"
 
 namespace longhaul::testing_support {
 
 using Logits = std::vector<float>;
-
-inline std::shared_ptr<const Engine> nano() {
-  static const std::shared_ptr<const Engine> engine = Engine::open(LONGHAUL_MODELS "/nano");
-  return engine;
-}
 
 inline Sequence sequence_of(const std::string& spec, const KvType& type = {}) {
   SessionOptions options;
   options.attention = MethodSpec::parse(spec);
   options.chunk = 64;
   options.kv_type = type;
-  return Sequence(nano(), options);
+  return Sequence(short_nano(), options);
 }
 
-inline ModelRunner runner() { return ModelRunner(nano(), {}, Compute::kBest); }
+inline ModelRunner runner() { return ModelRunner(short_nano(), {}, Compute::kBest); }
 
 inline Logits logits_of(const Sequence& sequence) {
   return {sequence.logits().begin(), sequence.logits().end()};

@@ -21,14 +21,14 @@ namespace {
 using testing_support::decode;
 using testing_support::hooks_for;
 using testing_support::logits_of;
-using testing_support::nano;
 using testing_support::read;
 using testing_support::runner;
 using testing_support::same_bits;
 using testing_support::sequence_of;
+using testing_support::short_nano;
 using testing_support::Small;
 
-std::vector<int32_t> prompt() { return testing_support::early_pass_key(*nano()); }
+std::vector<int32_t> prompt() { return testing_support::early_pass_key(*short_nano()); }
 
 class EverySequence : public ::testing::TestWithParam<Small> {};
 
@@ -40,7 +40,7 @@ TEST_P(EverySequence, AndItsCloneAndTheClonesCloneGoOnAlike) {
   Sequence clone = original.clone();
   EXPECT_TRUE(std::ranges::equal(clone.tokens(), original.tokens()));
   EXPECT_TRUE(same_bits(logits_of(clone), logits_of(original)));
-  const auto second = testing_support::chat_tokens(*nano(), "Name the pass key once more.");
+  const auto second = testing_support::chat_tokens(*short_nano(), "Name the pass key once more.");
   read(clone, second, with);
   Sequence third = clone.clone();
   read(original, second, with);
@@ -111,12 +111,12 @@ TEST(Prefill, YieldsBetweenAnyTwoLayersAndOthersMayDecodeThen) {
   int yields = 0;
   std::vector<std::vector<float>> found;
   read(with_yield, prompt(), prefills, [&] {
-    if (++yields % 4 == 0 && found.size() < 4) found.push_back(decode(other, decodes, 1)[0]);
+    if (++yields % 3 == 0 && found.size() < 4) found.push_back(decode(other, decodes, 1)[0]);
   });
   EXPECT_EQ(found, want);
   EXPECT_TRUE(same_bits(logits_of(with_yield), logits_of(alone)));
   const auto groups = (std::ssize(prompt()) + 63) / 64;
-  EXPECT_GE(yields, groups * (nano()->model().config.layers - 1));
+  EXPECT_GE(yields, groups * (short_nano()->model().config.layers - 1));
 }
 
 TEST(Prefill, IsCancelledBetweenStepsAndReadOn) {
