@@ -13,7 +13,7 @@
 
 #include "attention/methods/reattention/votes.gpu.h"
 #include "ops/attention/attend.gpu.h"
-#include "ops/maps/top_keys.gpu.h"
+#include "ops/maps/maps.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -16,7 +16,7 @@
 #include "ops/choose/select_rows.h"
 #include "ops/core/mean_rows.h"
 #include "ops/core/score_vectors.gpu.h"
-#include "ops/maps/mean_keys.gpu.h"
+#include "ops/maps/maps.gpu.h"
 #include "ops/maps/mean_keys.h"
 
 namespace longhaul::cuda {

@@ -7,7 +7,7 @@
 
 #include "cuda/score_setting.h"
 #include "ops/core/convert.h"
-#include "ops/maps/column_sums.gpu.h"
+#include "ops/maps/maps.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -57,13 +57,13 @@ class TileProducts {
                       .bias = c_.bias ? bias_there_.data() : nullptr,
                       .add = c_.add});
     }
-    const TileRoom room = tile_room(input, jobs);
-    const OnDevice<float> partial(room.floats);
-    const OnDevice<int> counters(std::vector<int>(room.counters, 0));
-    multiply_tiles(nullptr, input, jobs, partial.data(), counters.data());
+    const TilePlan plan = tile_plan(input, jobs);
+    const OnDevice<float> partial(plan.floats);
+    const OnDevice<int> counters(std::vector<int>(plan.counters, 0));
+    multiply_tiles(nullptr, input, jobs, plan, partial.data(), counters.data());
     std::vector<std::vector<float>> got;
     for (const TileWeight& each : all_) got.push_back(each.y.get());
-    EXPECT_EQ(counters.get(), std::vector<int>(room.counters, 0));
+    EXPECT_EQ(counters.get(), std::vector<int>(plan.counters, 0));
     return got;
   }
 

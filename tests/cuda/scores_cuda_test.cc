@@ -7,8 +7,7 @@
 
 #include "attention/methods/ltri/tile_maps.gpu.h"
 #include "cuda/score_setting.h"
-#include "ops/maps/block_mass.gpu.h"
-#include "ops/maps/line_sums.gpu.h"
+#include "ops/maps/maps.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -10,8 +10,8 @@
 #include "cuda/queued.h"
 #include "ops/attention/attend.gpu.h"
 #include "ops/attention/staged_keys.gpu.h"
+#include "ops/maps/maps.gpu.h"
 #include "ops/maps/staged_top_keys.gpu.h"
-#include "ops/maps/top_keys.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "cuda/paged_heads.h"
 #include "ops/attention/stored_key.h"
+#include "ops/maps/maps.gpu.h"
 #include "ops/maps/stored_fit.h"
-#include "ops/maps/top_keys.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -6,6 +6,7 @@
 #include <cuda.h>
 
 #include <cstddef>
+#include <type_traits>
 
 #include "ops/attention/attend_records.h"
 #include "ops/attention/rope.h"
@@ -30,6 +31,26 @@ inline RotationTable rotation_table(const longhaul::Rotations* r) {
   const int half = r->rotary_dim / 2;
   return {r->cosine, r->sine, r->first, half,
           half % 8 == 0 && aligned(r->cosine) && aligned(r->sine)};
+}
+
+/// Calls f with the head dimension, one of those of can_attend() up to 256, as a compile-time
+/// constant.
+template <class F>
+void with_head_dim(int head_dim, F&& f) {
+  switch (head_dim) {
+    case 64:
+      return f(std::integral_constant<int, 64>());
+    case 80:
+      return f(std::integral_constant<int, 80>());
+    case 96:
+      return f(std::integral_constant<int, 96>());
+    case 112:
+      return f(std::integral_constant<int, 112>());
+    case 128:
+      return f(std::integral_constant<int, 128>());
+    default:
+      return f(std::integral_constant<int, 256>());
+  }
 }
 
 inline constexpr float kLog2OfE = 1.44269504089f;

@@ -4,31 +4,15 @@
 
 #include "ops/attention/attend.gpu.h"
 #include "ops/attention/row_place.cuh"
-#include "ops/core/gpu/block_sum.cuh"
 #include "ops/core/gpu/early_launch.cuh"
 #include "ops/core/gpu/mma.cuh"
+#include "ops/core/gpu/reductions.cuh"
 
 namespace longhaul::cuda {
 namespace {
 
 constexpr int kThreads = 256;
 constexpr int kMostParts = 1024;  ///< limit used by attend_plan.cc
-
-/// Maximum or sum over all threads, in a fixed order.
-template <bool sum>
-__device__ __forceinline__ float reduce(float x, float* shared) {
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) {
-    const float other = __shfl_xor_sync(~0u, x, step);
-    x = sum ? x + other : fmaxf(x, other);
-  }
-  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = x;
-  __syncthreads();
-  x = shared[0];
-  for (int w = 1; w < kThreads / 32; ++w) x = sum ? x + shared[w] : fmaxf(x, shared[w]);
-  __syncthreads();
-  return x;
-}
 
 __global__ void __launch_bounds__(kThreads)
     merge_parts(const __grid_constant__ AttendArgs a, const MergeRecord* merges, int head_dim) {
@@ -46,13 +30,13 @@ __global__ void __launch_bounds__(kThreads)
     weights[p] = tops[p * stride];
     top = fmaxf(top, weights[p]);
   }
-  top = reduce<false>(top, of_warps);
+  top = block_result<false>(top, of_warps);
   float sum = 0;
   for (int p = threadIdx.x; p < merge.parts; p += kThreads) {
     weights[p] = weights[p] == -INFINITY ? 0.0f : exp2_of(weights[p] - top);
     sum += weights[p] * tops[p * stride + flat];
   }
-  sum = reduce<true>(sum, of_warps);
+  sum = block_result<true>(sum, of_warps);
   const int head = merge.head_begin + f % merge.head_count;
   const int64_t row = merge.row_begin + f / merge.head_count, at = row * a.heads + head;
   const float factor = end_row(sink_of(a, head), top, sum);

@@ -80,20 +80,8 @@ bool can_gather(int head_dim) {
 
 void gather_keys(CUstream_st* stream, const GatherRecord* records, int count, int blocks,
                  int head_dim, const RotationTable& rotations) {
-  switch (head_dim) {
-    case 64:
-      return launch<64>(stream, records, count, blocks, rotations);
-    case 80:
-      return launch<80>(stream, records, count, blocks, rotations);
-    case 96:
-      return launch<96>(stream, records, count, blocks, rotations);
-    case 112:
-      return launch<112>(stream, records, count, blocks, rotations);
-    case 128:
-      return launch<128>(stream, records, count, blocks, rotations);
-    default:
-      return launch<256>(stream, records, count, blocks, rotations);
-  }
+  with_head_dim(head_dim,
+                [&](auto dim) { launch<dim()>(stream, records, count, blocks, rotations); });
 }
 
 }  // namespace longhaul::cuda

@@ -109,6 +109,32 @@ __device__ __forceinline__ void rotate_pair(uint32_t& a, uint32_t& b, float2 cos
   b = bf16_pair(b0 * cosine.x + a0 * sine.x, b1 * cosine.y + a1 * sine.y);
 }
 
+/// Rotates eight elements at `low` with the eight at `high`, their partners. Both are in shared
+/// memory.
+__device__ __forceinline__ void rotate_eight(uint32_t low, uint32_t high, const float4 (&cosine)[2],
+                                             const float4 (&sine)[2]) {
+  uint4 a = load_16(low), b = load_16(high);
+  rotate_pair(a.x, b.x, {cosine[0].x, cosine[0].y}, {sine[0].x, sine[0].y});
+  rotate_pair(a.y, b.y, {cosine[0].z, cosine[0].w}, {sine[0].z, sine[0].w});
+  rotate_pair(a.z, b.z, {cosine[1].x, cosine[1].y}, {sine[1].x, sine[1].y});
+  rotate_pair(a.w, b.w, {cosine[1].z, cosine[1].w}, {sine[1].z, sine[1].w});
+  store_16(low, a);
+  store_16(high, b);
+}
+
+/// Rotates one element with its partner.
+__device__ __forceinline__ void rotate_one(uint32_t low, uint32_t high, float cosine, float sine) {
+  uint16_t x, y;
+  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(low) : "memory");
+  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(y) : "r"(high) : "memory");
+  const float a = __uint_as_float(static_cast<uint32_t>(x) << 16);
+  const float b = __uint_as_float(static_cast<uint32_t>(y) << 16);
+  const uint32_t both = bf16_pair(a * cosine - b * sine, b * cosine + a * sine);
+  asm volatile("st.shared.u16 [%0], %1;" ::"r"(low), "h"(static_cast<uint16_t>(both)) : "memory");
+  asm volatile("st.shared.u16 [%0], %1;" ::"r"(high), "h"(static_cast<uint16_t>(both >> 16))
+               : "memory");
+}
+
 /// Rotates the N keys of a tile in place. Key n has position `position` + offsets[n]. A thread
 /// loads at most 16 * kMost values of the rotation table at once.
 template <int D, int N, int threads, int kMost = 4>
@@ -141,13 +167,7 @@ __device__ __forceinline__ void rotate_tile(const RotationTable& table, uint32_t
         if (!rotated[i]) continue;
         const int n = (c + i * threads) / chunks, chunk = (c + i * threads) % chunks;
         const uint32_t low = keys + n * kPitch<D> + chunk * 16, high = low + half * 2;
-        uint4 a = load_16(low), b = load_16(high);
-        rotate_pair(a.x, b.x, {cosine[i][0].x, cosine[i][0].y}, {sine[i][0].x, sine[i][0].y});
-        rotate_pair(a.y, b.y, {cosine[i][0].z, cosine[i][0].w}, {sine[i][0].z, sine[i][0].w});
-        rotate_pair(a.z, b.z, {cosine[i][1].x, cosine[i][1].y}, {sine[i][1].x, sine[i][1].y});
-        rotate_pair(a.w, b.w, {cosine[i][1].z, cosine[i][1].w}, {sine[i][1].z, sine[i][1].w});
-        store_16(low, a);
-        store_16(high, b);
+        rotate_eight(low, high, cosine[i], sine[i]);
       }
     }
     return;
@@ -158,16 +178,7 @@ __device__ __forceinline__ void rotate_tile(const RotationTable& table, uint32_t
     const int64_t at = (position + offsets[n] - table.first) * half + t;
     const float cosine = __ldg(table.cosine + at), sine = __ldg(table.sine + at);
     const uint32_t low = keys + n * kPitch<D> + t * 2, high = low + half * 2;
-    uint16_t x, y;
-    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(low) : "memory");
-    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(y) : "r"(high) : "memory");
-    const float a = __uint_as_float(static_cast<uint32_t>(x) << 16);
-    const float b = __uint_as_float(static_cast<uint32_t>(y) << 16);
-    const uint32_t both = bf16_pair(a * cosine - b * sine, b * cosine + a * sine);
-    x = static_cast<uint16_t>(both);
-    y = static_cast<uint16_t>(both >> 16);
-    asm volatile("st.shared.u16 [%0], %1;" ::"r"(low), "h"(x) : "memory");
-    asm volatile("st.shared.u16 [%0], %1;" ::"r"(high), "h"(y) : "memory");
+    rotate_one(low, high, cosine, sine);
   }
 }
 

@@ -4,8 +4,8 @@
 #include <cuda_runtime.h>
 
 #include "ops/attention/kv.h"
-#include "ops/core/gpu/block_sum.cuh"
 #include "ops/core/gpu/over_elements.cuh"
+#include "ops/core/gpu/reductions.cuh"
 #include "ops/maps/stored_keys.cuh"
 
 namespace longhaul::cuda {

@@ -1,6 +1,6 @@
 #include <cuda_runtime.h>
 
-#include "ops/blocks/block_rows.gpu.h"
+#include "ops/blocks/blocks.gpu.h"
 #include "ops/core/gpu/early_launch.cuh"
 
 namespace longhaul::cuda {

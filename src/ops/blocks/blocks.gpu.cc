@@ -1,8 +1,8 @@
 // The GPU's operations of this folder.
 
-#include "ops/blocks/block_rows.gpu.h"
+#include "ops/blocks/blocks.gpu.h"
+
 #include "ops/blocks/block_rows.h"
-#include "ops/blocks/key_vectors.gpu.h"
 #include "ops/blocks/key_vectors.h"
 #include "ops/core/gpu/gpu_queue.gpu.h"
 #include "ops/core/gpu/operations.gpu.h"

@@ -1,7 +1,7 @@
 #include <cuda_runtime.h>
 
 #include "ops/attention/kv_pages.cuh"
-#include "ops/blocks/key_vectors.gpu.h"
+#include "ops/blocks/blocks.gpu.h"
 #include "ops/core/elementwise.gpu.h"
 #include "ops/core/gpu/device_error.gpu.h"
 #include "ops/core/gpu/over_elements.cuh"

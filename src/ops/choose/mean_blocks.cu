@@ -3,6 +3,7 @@
 #include "ops/choose/mean_blocks.gpu.h"
 #include "ops/choose/select_phases.h"
 #include "ops/core/gpu/device_error.gpu.h"
+#include "ops/core/gpu/reductions.cuh"
 
 namespace longhaul::cuda {
 namespace {
@@ -35,7 +36,7 @@ __global__ void __launch_bounds__(kBlockThreads) mean_blocks_kernel(MeanBlocksCa
       const float* const mean = task.means + b * dim;
       float dot = 0;
       for (int t = thread % 32; t < dim; t += 32) dot = fmaf(query[t], mean[t], dot);
-      for (int step = 16; step > 0; step /= 2) dot += __shfl_xor_sync(~0u, dot, step);
+      dot = warp_sum(dot);
       if (thread % 32 == 0) scores[b] = dot;
     }
   });

@@ -1,6 +1,6 @@
 #include "ops/core/few_families.gpu.h"
-#include "ops/core/gpu/block_sum.cuh"
 #include "ops/core/gpu/over_elements.cuh"
+#include "ops/core/gpu/reductions.cuh"
 
 namespace longhaul::cuda {
 namespace {

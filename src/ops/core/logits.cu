@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "ops/core/gpu/device_error.gpu.h"
 #include "ops/core/gpu/kernel_views.cuh"
+#include "ops/core/gpu/reductions.cuh"
 #include "ops/core/logits.gpu.h"
 
 namespace longhaul::cuda {
@@ -194,30 +195,23 @@ __host__ __device__ RowsMemory rows_memory(std::byte* memory, int64_t rows) {
   return of;
 }
 
-__device__ float warp_total(float x) {
-  for (int d = 16; d > 0; d /= 2) x += __shfl_xor_sync(~0u, x, d);
-  return x;
-}
-
 /// Returns the sum over the thread block, in a fixed order, in all threads.
 __device__ float block_total(float x) {
   __shared__ float of_warps[32];
-  x = warp_total(x);
+  x = warp_sum(x);
   __syncthreads();
   if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = x;
   __syncthreads();
-  return warp_total(of_warps[threadIdx.x % 32]);
+  return warp_sum(of_warps[threadIdx.x % 32]);
 }
 
 __device__ float block_top(float x) {
   __shared__ float of_warps[32];
-  for (int d = 16; d > 0; d /= 2) x = fmaxf(x, __shfl_xor_sync(~0u, x, d));
+  x = warp_max(x);
   __syncthreads();
   if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = x;
   __syncthreads();
-  x = of_warps[threadIdx.x % 32];
-  for (int d = 16; d > 0; d /= 2) x = fmaxf(x, __shfl_xor_sync(~0u, x, d));
-  return x;
+  return warp_max(of_warps[threadIdx.x % 32]);
 }
 
 __global__ void __launch_bounds__(kThreads)

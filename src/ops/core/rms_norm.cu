@@ -1,6 +1,6 @@
 #include "base/assert.h"
-#include "ops/core/gpu/block_sum.cuh"
 #include "ops/core/gpu/over_elements.cuh"
+#include "ops/core/gpu/reductions.cuh"
 #include "ops/core/rms_norm.gpu.h"
 #include "ops/matmul/product_rows.cuh"
 

@@ -1,6 +1,7 @@
 #include <cuda_runtime.h>
 
 #include "ops/core/gpu/early_launch.cuh"
+#include "ops/core/gpu/reductions.cuh"
 #include "ops/core/score_vectors.gpu.h"
 
 namespace longhaul::cuda {
@@ -71,37 +72,21 @@ __global__ void __launch_bounds__(kThreads)
   if (b >= blocks) return;
   float sum = 0;
   for (int t = threadIdx.x % 32; t < head_dim; t += 32) sum += query[t] * means[b * head_dim + t];
-  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
+  sum = warp_sum(sum);
   if (threadIdx.x % 32 == 0) scores[b] = scale * sum;
-}
-
-template <bool kSum>
-__device__ float reduce(float x, float* of_warps) {
-  for (int step = 16; step > 0; step /= 2) {
-    const float other = __shfl_xor_sync(~0u, x, step);
-    x = kSum ? x + other : fmaxf(x, other);
-  }
-  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = x;
-  __syncthreads();
-  x = of_warps[0];
-  for (unsigned w = 1; w < blockDim.x / 32; ++w) {
-    x = kSum ? x + of_warps[w] : fmaxf(x, of_warps[w]);
-  }
-  __syncthreads();
-  return x;
 }
 
 __global__ void __launch_bounds__(1024) softmax_kernel(float* scores, int64_t count) {
   __shared__ float of_warps[32];
   float top = -INFINITY, sum = 0;
   for (int64_t i = threadIdx.x; i < count; i += 1024) top = fmaxf(top, scores[i]);
-  top = reduce<false>(top, of_warps);
+  top = block_result<false>(top, of_warps);
   for (int64_t i = threadIdx.x; i < count; i += 1024) {
     const float x = expf(scores[i] - top);
     scores[i] = x;
     sum += x;
   }
-  sum = reduce<true>(sum, of_warps);
+  sum = block_result<true>(sum, of_warps);
   for (int64_t i = threadIdx.x; i < count; i += 1024) scores[i] /= sum;
 }
 

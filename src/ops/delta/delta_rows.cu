@@ -1,9 +1,9 @@
 // The short convolution, the norm of the output, and the delta rule row by row for any sizes.
 
 #include "base/assert.h"
-#include "ops/core/gpu/block_sum.cuh"
 #include "ops/core/gpu/device_error.gpu.h"
 #include "ops/core/gpu/over_elements.cuh"
+#include "ops/core/gpu/reductions.cuh"
 #include "ops/delta/delta_terms.cuh"
 
 namespace longhaul::cuda {

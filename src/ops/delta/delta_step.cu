@@ -2,9 +2,9 @@
 // writes it once.
 
 #include "base/assert.h"
-#include "ops/core/gpu/block_sum.cuh"
 #include "ops/core/gpu/early_launch.cuh"
 #include "ops/core/gpu/in_launches.cuh"
+#include "ops/core/gpu/reductions.cuh"
 #include "ops/delta/delta_terms.cuh"
 
 namespace longhaul::cuda {

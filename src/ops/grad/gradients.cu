@@ -1,4 +1,5 @@
 #include "ops/core/gpu/over_elements.cuh"
+#include "ops/core/gpu/reductions.cuh"
 #include "ops/grad/gradient_phases.h"
 #include "ops/grad/gradients.gpu.h"
 
@@ -38,7 +39,7 @@ __global__ void __launch_bounds__(256)
     if (out != nullptr) sum = fmaf(value, out[from + t], sum);
   }
   if (out == nullptr) return;
-  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
+  sum = warp_sum(sum);
   if (threadIdx.x == 0) means[i] = sum;
 }
 

@@ -1,7 +1,8 @@
 #include <algorithm>
 
+#include "ops/core/gpu/reductions.cuh"
 #include "ops/maps/block_mass.cuh"
-#include "ops/maps/block_mass.gpu.h"
+#include "ops/maps/maps.gpu.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -118,24 +119,6 @@ __global__ void __launch_bounds__(kScoreThreads, 2)
              [&](int g, int i) -> float& { return c[g][i]; });
 }
 
-/// Maximum or sum over all threads, in a fixed order.
-template <bool kSum>
-__device__ __forceinline__ float reduce(float x, float* of_warps) {
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) {
-    const float other = __shfl_xor_sync(~0u, x, step);
-    x = kSum ? x + other : fmaxf(x, other);
-  }
-  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = x;
-  __syncthreads();
-  x = of_warps[0];
-  for (unsigned w = 1; w < blockDim.x / 32; ++w) {
-    x = kSum ? x + of_warps[w] : fmaxf(x, of_warps[w]);
-  }
-  __syncthreads();
-  return x;
-}
-
 /// Converts sums to shares of the rows' totals. One thread block per (row, head) row.
 __global__ void __launch_bounds__(128) to_shares(const __grid_constant__ MassArgs a) {
   __shared__ float of_warps[4];
@@ -145,14 +128,14 @@ __global__ void __launch_bounds__(128) to_shares(const __grid_constant__ MassArg
   const float* tops = tops_of(a, job, f);
   float top = kNothingSeen;
   for (int t = threadIdx.x; t < mass_tiles(job); t += blockDim.x) top = fmaxf(top, tops[t]);
-  top = reduce<false>(top, of_warps);
+  top = block_result<false>(top, of_warps);
   const int blocks = static_cast<int>(job.stride), per_tile = kScoreKeys / a.block;
   float* sums = job.out + f * job.stride;
   float total = 0;
   for (int b = threadIdx.x; b < blocks; b += blockDim.x) {
     total += sums[b] * exp2_of(tops[b / per_tile] - top);
   }
-  total = reduce<true>(total, of_warps);
+  total = block_result<true>(total, of_warps);
   for (int b = threadIdx.x; b < blocks; b += blockDim.x) {
     sums[b] = total > 0 ? sums[b] * exp2_of(tops[b / per_tile] - top) / total : 0.0f;
   }

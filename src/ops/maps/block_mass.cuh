@@ -4,6 +4,7 @@
 // with the sums. A (row, head) row is the query of one head of one row. A job is the work of
 // consecutive thread blocks (score_plan.h).
 
+#include "ops/core/gpu/reductions.cuh"
 #include "ops/maps/score_call.cuh"
 
 namespace longhaul::cuda {
@@ -68,8 +69,7 @@ __device__ __forceinline__ void write_sums(const MassArgs& a, const ScoreJob& jo
         top = fmaxf(top, at(g, i));
       }
     }
-    top = fmaxf(top, __shfl_xor_sync(~0u, top, 1));
-    top = fmaxf(top, __shfl_xor_sync(~0u, top, 2));
+    top = quad_max(top);
     const bool blind = top == -INFINITY;
     const float base = blind ? 0.0f : top;
     float* const sums = job.out + f * job.stride + first_block;
@@ -79,8 +79,7 @@ __device__ __forceinline__ void write_sums(const MassArgs& a, const ScoreJob& jo
       sum += exp2_of((at(g, 2 * h) - base) * a.score.logits.scale) +
              exp2_of((at(g, 2 * h + 1) - base) * a.score.logits.scale);
       if ((g + 1) % groups != 0) continue;
-      sum += __shfl_xor_sync(~0u, sum, 1);
-      sum += __shfl_xor_sync(~0u, sum, 2);
+      sum = quad_sum(sum);
       const int b = g / groups;
       if (present && lane % 4 == 0 && first_block + b < blocks) sums[b] = sum;
       sum = 0;

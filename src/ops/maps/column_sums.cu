@@ -2,7 +2,7 @@
 
 #include "ops/maps/column_rows_sm90.cuh"
 #include "ops/maps/column_sums.cuh"
-#include "ops/maps/column_sums.gpu.h"
+#include "ops/maps/maps.gpu.h"
 #include "ops/maps/score_decode.cuh"
 
 namespace longhaul::cuda {

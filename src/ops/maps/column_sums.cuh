@@ -2,14 +2,10 @@
 // Shared parts of the kernels that sum softmax maps over rows. They store the sums of a thread
 // block.
 
+#include "ops/core/gpu/reductions.cuh"
 #include "ops/maps/score_call.cuh"
 
 namespace longhaul::cuda {
-
-__device__ __forceinline__ float over_lanes(float x) {
-  x += __shfl_xor_sync(~0u, x, 1);
-  return x + __shfl_xor_sync(~0u, x, 2);
-}
 
 /// Returns the address of the partial sums, and squares, of a part of a list. The array is
 /// [lists][parts][1 or 2][keys].
@@ -29,8 +25,8 @@ __device__ __forceinline__ void write_columns(const ScoreArgs& a, const Shared& 
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
-    const float sum = over_lanes(sums[h]);
-    const float square = kSquares ? over_lanes(squares[h]) : 0.0f;
+    const float sum = quad_sum(sums[h]);
+    const float square = kSquares ? quad_sum(squares[h]) : 0.0f;
     const int32_t key = shared.tile * kScoreKeys + 16 * warp + lane / 4 + 8 * h;
     if (lane % 4 != 0 || key >= job.keys.count) continue;
     if (job.parts > 1) {

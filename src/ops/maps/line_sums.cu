@@ -1,6 +1,7 @@
 #include <algorithm>
 
-#include "ops/maps/line_sums.gpu.h"
+#include "ops/core/gpu/reductions.cuh"
+#include "ops/maps/maps.gpu.h"
 #include "ops/maps/score_call.cuh"
 
 namespace longhaul::cuda {
@@ -78,9 +79,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
-    float sum = lines.sums[h];
-    sum += __shfl_xor_sync(~0u, sum, 1);
-    sum += __shfl_xor_sync(~0u, sum, 2);
+    const float sum = quad_sum(lines.sums[h]);
     const int32_t key = first + 16 * warp + lane / 4 + 8 * h;
     if (lane % 4 == 0 && key < job.keys.count) job.out[shared.list * job.stride + key] = sum;
   }

@@ -1,15 +1,12 @@
 // The GPU's operations of this folder.
 
+#include "ops/maps/maps.gpu.h"
+
 #include "ops/attention/engine_pages.gpu.h"
 #include "ops/core/gpu/operations.gpu.h"
-#include "ops/maps/block_mass.gpu.h"
-#include "ops/maps/column_sums.gpu.h"
-#include "ops/maps/line_sums.gpu.h"
-#include "ops/maps/mean_keys.gpu.h"
 #include "ops/maps/mean_keys.h"
 #include "ops/maps/scored.gpu.h"
 #include "ops/maps/staged_top_keys.gpu.h"
-#include "ops/maps/top_keys.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -1,7 +1,7 @@
 #include <cuda_runtime.h>
 
 #include "ops/core/gpu/device_error.gpu.h"
-#include "ops/maps/mean_keys.gpu.h"
+#include "ops/maps/maps.gpu.h"
 #include "ops/maps/score_plan.h"
 #include "ops/maps/stored_keys.cuh"
 

@@ -5,7 +5,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <type_traits>
 
 #include "ops/core/gpu/early_launch.cuh"
 #include "ops/maps/score_launch.gpu.h"
@@ -28,25 +27,6 @@ inline ScoreArgs prepare(Stream stream, const AttendCall& call, ScoreJobs& jobs,
   args.logits = logit_form(call.scale, call.cap);
   args.rotations = rotation_table(call.rotations);
   return args;
-}
-
-/// Calls f with the head dimension as a compile-time constant.
-template <class F>
-void with_head_dim(int head_dim, F&& f) {
-  switch (head_dim) {
-    case 64:
-      return f(std::integral_constant<int, 64>());
-    case 80:
-      return f(std::integral_constant<int, 80>());
-    case 96:
-      return f(std::integral_constant<int, 96>());
-    case 112:
-      return f(std::integral_constant<int, 112>());
-    case 128:
-      return f(std::integral_constant<int, 128>());
-    default:
-      return f(std::integral_constant<int, 256>());
-  }
 }
 
 /// Launches a kernel that itself waits for earlier kernels (early_launch.cuh).

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "ops/attention/page_map.gpu.h"
-#include "ops/maps/top_keys.gpu.h"
+#include "ops/maps/maps.gpu.h"
 #include "ops/maps/top_keys_decode.cuh"
 
 namespace longhaul::cuda {

@@ -5,6 +5,7 @@
 // since few tiles have a key for it. A thread needs only the list's last score.
 
 #include "ops/core/gpu/hopper.cuh"
+#include "ops/core/gpu/reductions.cuh"
 #include "ops/maps/top_keys.cuh"
 
 namespace longhaul::cuda {
@@ -139,8 +140,7 @@ struct RowsOfTile {
       float x = s[2 * h];
 #pragma unroll
       for (int i = 0; i < 16; ++i) x = fmaxf(x, fmaxf(s[4 * i + 2 * h], s[4 * i + 2 * h + 1]));
-      x = fmaxf(x, __shfl_xor_sync(~0u, x, 1));
-      best[h] = fmaxf(x, __shfl_xor_sync(~0u, x, 2));
+      best[h] = quad_max(x);
     }
 #pragma unroll
     for (int h = 0; h < 2; ++h) {

@@ -1,5 +1,6 @@
 #include "base/assert.h"
 #include "ops/core/gpu/over_elements.cuh"
+#include "ops/core/gpu/reductions.cuh"
 #include "ops/matmul/experts.gpu.h"
 
 namespace longhaul::cuda {
@@ -26,11 +27,6 @@ __device__ Candidate best_of_warp(Candidate mine) {
   return mine;
 }
 
-__device__ float warp_sum(float x) {
-  for (int d = 16; d > 0; d /= 2) x += __shfl_xor_sync(~0u, x, d);
-  return x;
-}
-
 __device__ float sigmoid(float x) { return 1 / (1 + expf(-x)); }
 
 /// The scores of a row by which its experts are chosen.
@@ -55,7 +51,7 @@ struct RowScores {
 __device__ void sum_softmax(RowScores& row, int experts) {
   float top = -INFINITY, sum = 0;
   for (int e = threadIdx.x; e < experts; e += 32) top = fmaxf(top, row.logits[e]);
-  for (int d = 16; d > 0; d /= 2) top = fmaxf(top, __shfl_xor_sync(~0u, top, d));
+  top = warp_max(top);
   for (int e = threadIdx.x; e < experts; e += 32) sum += expf(row.logits[e] - top);
   row.top = top;
   row.sum = warp_sum(sum);

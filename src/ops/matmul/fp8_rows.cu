@@ -1,8 +1,8 @@
 #include <cuda_fp8.h>
 
-#include "ops/core/gpu/block_sum.cuh"
 #include "ops/core/gpu/early_launch.cuh"
 #include "ops/core/gpu/numbers.h"
+#include "ops/core/gpu/reductions.cuh"
 #include "ops/matmul/fp8_rows.gpu.h"
 
 namespace longhaul::cuda {

@@ -4,7 +4,7 @@
 // from the L2 cache in about 1 us, while weights are loaded. The row and the weights of the norm
 // are in shared memory, after the product's own data.
 
-#include "ops/core/gpu/block_sum.cuh"
+#include "ops/core/gpu/reductions.cuh"
 #include "ops/matmul/matvec_kernel.cuh"
 
 namespace longhaul::cuda {

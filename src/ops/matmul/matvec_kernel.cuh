@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "ops/core/gated.cuh"
-#include "ops/core/gpu/block_sum.cuh"
 #include "ops/core/gpu/early_launch.cuh"
 #include "ops/core/gpu/kernel_views.cuh"
+#include "ops/core/gpu/reductions.cuh"
 #include "ops/matmul/matvec.gpu.h"
 
 namespace longhaul::cuda {

@@ -93,12 +93,12 @@ void Products::by_stored_blocks(const OwnInput& x, std::span<const DeviceLinear>
 }
 
 void Products::by_tiles(const MatvecInput& x, std::span<const MatvecJob> jobs) {
-  const TileRoom room = tile_room(x, jobs);
-  partial_.at_least(room.floats * sizeof(float));
+  const TilePlan plan = tile_plan(x, jobs);
+  partial_.at_least(plan.floats * sizeof(float));
   const size_t before = counters_.size;
-  counters_.at_least(room.counters * sizeof(int));
+  counters_.at_least(plan.counters * sizeof(int));
   if (counters_.size != before) queue_.clear(counters_.data, counters_.size);
-  multiply_tiles(queue_.handle(), x, jobs, static_cast<float*>(partial_.data),
+  multiply_tiles(queue_.handle(), x, jobs, plan, static_cast<float*>(partial_.data),
                  static_cast<int*>(counters_.data));
 }
 

@@ -53,24 +53,6 @@ bool allows_shared_memory(const TileForm& form) {
   });
 }
 
-/// Division of a call among thread blocks. It does not depend on the number of rows.
-struct TileGrid {
-  int tiles = 0, parts = 0, chunks_per_part = 0;
-};
-
-TileGrid grid_of(const MatvecInput& x, std::span<const MatvecJob> jobs, int chunk_cols) {
-  const int processors = device_here().processors;
-  TileGrid grid;
-  for (const MatvecJob& job : jobs) {
-    grid.tiles += static_cast<int>((job.weight.rows + kTileOutputs - 1) / kTileOutputs);
-  }
-  const int chunks = static_cast<int>((x.cols + chunk_cols - 1) / chunk_cols);
-  const int wanted = std::clamp(processors / std::max(1, grid.tiles), 1, std::min(8, chunks));
-  grid.chunks_per_part = (chunks + wanted - 1) / wanted;
-  grid.parts = (chunks + grid.chunks_per_part - 1) / grid.chunks_per_part;
-  return grid;
-}
-
 }  // namespace
 
 bool multiplies_in_tiles(DType type, int64_t rows) {
@@ -78,22 +60,30 @@ bool multiplies_in_tiles(DType type, int64_t rows) {
   return form.kernel != nullptr && allows_shared_memory(form);
 }
 
-TileRoom tile_room(const MatvecInput& x, std::span<const MatvecJob> jobs) {
-  const TileGrid grid = grid_of(x, jobs, tile_form(jobs.front().weight.type, x.rows).chunk_cols);
-  if (grid.parts == 1) return {};
-  const auto tiles = static_cast<size_t>(grid.tiles);
-  return {static_cast<size_t>(grid.parts) * tiles * kTileOutputs * 8 *
-              static_cast<size_t>(row_groups_of(x.rows)),
-          tiles};
+TilePlan tile_plan(const MatvecInput& x, std::span<const MatvecJob> jobs) {
+  TilePlan plan;
+  for (const MatvecJob& job : jobs) {
+    plan.tiles += static_cast<int>((job.weight.rows + kTileOutputs - 1) / kTileOutputs);
+  }
+  const int64_t chunk_cols = tile_form(jobs.front().weight.type, x.rows).chunk_cols;
+  const int chunks = static_cast<int>((x.cols + chunk_cols - 1) / chunk_cols);
+  const int wanted =
+      std::clamp(device_here().processors / std::max(1, plan.tiles), 1, std::min(8, chunks));
+  plan.chunks_per_part = (chunks + wanted - 1) / wanted;
+  plan.parts = (chunks + plan.chunks_per_part - 1) / plan.chunks_per_part;
+  if (plan.parts == 1) return plan;
+  plan.counters = static_cast<size_t>(plan.tiles);
+  plan.floats = static_cast<size_t>(plan.parts) * plan.counters * kTileOutputs * 8 *
+                static_cast<size_t>(row_groups_of(x.rows));
+  return plan;
 }
 
 void multiply_tiles(Stream stream, const MatvecInput& x, std::span<const MatvecJob> jobs,
-                    float* partial, int* counters) {
+                    const TilePlan& plan, float* partial, int* counters) {
   LH_ASSERT(x.rows >= 1 && x.rows <= kMostTileRows && x.bf16 && x.x != nullptr);
   LH_ASSERT(!jobs.empty() && jobs.size() <= static_cast<size_t>(kMostMatvecJobs));
   const TileForm form = tile_form(jobs.front().weight.type, x.rows);
   LH_ASSERT(form.kernel != nullptr);
-  const TileGrid grid = grid_of(x, jobs, form.chunk_cols);
   TileArgs a{};
   int tiles = 0;
   for (size_t i = 0; i < jobs.size(); ++i) {
@@ -112,12 +102,12 @@ void multiply_tiles(Stream stream, const MatvecInput& x, std::span<const MatvecJ
   a.x = static_cast<const uint16_t*>(x.x);
   a.x_rows = static_cast<int>(x.rows);
   a.cols = static_cast<int>(x.cols);
-  a.chunks_per_part = grid.chunks_per_part;
+  a.chunks_per_part = plan.chunks_per_part;
   a.partial = reinterpret_cast<float4*>(partial);
   a.counters = counters;
   LH_ASSERT(allows_shared_memory(form));
   launch_early(stream, "row_tiles", form.kernel,
-               dim3(static_cast<unsigned>(grid.tiles), static_cast<unsigned>(grid.parts)),
+               dim3(static_cast<unsigned>(plan.tiles), static_cast<unsigned>(plan.parts)),
                kTileThreads, form.shared, a);
 }
 

@@ -23,16 +23,18 @@ inline constexpr int64_t kLeastRowsSm90 = 33;
 /// it. The K types, and types with a scale for every 32 weights, have such a product.
 bool multiplies_in_tiles(DType type, int64_t rows);
 
-/// The memory that a call needs if its columns are divided among thread blocks.
-struct TileRoom {
+/// Division of a call among thread blocks, which does not depend on the number of rows, and the
+/// memory that the call needs if the columns are divided.
+struct TilePlan {
+  int tiles = 0, parts = 0, chunks_per_part = 0;
   size_t floats = 0;    ///< number of floats for partial results
   size_t counters = 0;  ///< number of counters, which are zeros before and after the call
 };
-TileRoom tile_room(const MatvecInput& x, std::span<const MatvecJob> jobs);
+TilePlan tile_plan(const MatvecInput& x, std::span<const MatvecJob> jobs);
 
 /// Multiplies up to kMostMatvecJobs matrices of one type by the same x, which is bf16. Weights are
 /// read before the last queued kernel has ended, so this kernel must not have written them.
 void multiply_tiles(Stream stream, const MatvecInput& x, std::span<const MatvecJob> jobs,
-                    float* partial, int* counters);
+                    const TilePlan& plan, float* partial, int* counters);
 
 }  // namespace longhaul::cuda

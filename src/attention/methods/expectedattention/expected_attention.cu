@@ -4,6 +4,7 @@
 
 #include "attention/methods/expectedattention/expected_attention.gpu.h"
 #include "ops/core/gpu/device_error.gpu.h"
+#include "ops/core/gpu/reductions.cuh"
 #include "ops/maps/score_plan.h"
 #include "ops/maps/stored_keys.cuh"
 
@@ -131,24 +132,6 @@ __global__ void __launch_bounds__(kThreads) logits_kernel(const __grid_constant_
   a.logits[head * a.count + first + t] = all;
 }
 
-/// Maximum or sum over all threads, in a fixed order.
-template <bool kSum, class T>
-__device__ __forceinline__ T reduce(T x, T* of_warps) {
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) {
-    const T other = __shfl_xor_sync(~0u, x, step);
-    x = kSum ? x + other : (x > other ? x : other);
-  }
-  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = x;
-  __syncthreads();
-  x = of_warps[0];
-  for (unsigned w = 1; w < blockDim.x / 32; ++w) {
-    x = kSum ? x + of_warps[w] : (x > of_warps[w] ? x : of_warps[w]);
-  }
-  __syncthreads();
-  return x;
-}
-
 /// Softmax in place, one thread block per head.
 __global__ void __launch_bounds__(1024) softmax_rows_kernel(float* logits, int64_t count) {
   __shared__ float tops[32];
@@ -156,13 +139,13 @@ __global__ void __launch_bounds__(1024) softmax_rows_kernel(float* logits, int64
   float* const x = logits + blockIdx.x * count;
   float top = -INFINITY;
   for (int64_t j = threadIdx.x; j < count; j += 1024) top = fmaxf(top, x[j]);
-  top = reduce<false>(top, tops);
+  top = block_result<false>(top, tops);
   double sum = 0;
   for (int64_t j = threadIdx.x; j < count; j += 1024) {
     x[j] = expf(x[j] - top);
     sum += static_cast<double>(x[j]);
   }
-  const auto inverse = static_cast<float>(1 / reduce<true>(sum, sums));
+  const auto inverse = static_cast<float>(1 / block_result<true>(sum, sums));
   for (int64_t j = threadIdx.x; j < count; j += 1024) x[j] *= inverse;
 }
 
@@ -189,7 +172,7 @@ __global__ void __launch_bounds__(kThreads)
       const float x = a.values.at(row, t);
       square = fmaf(x, x, square);
     }
-    for (int step = 16; step > 0; step /= 2) square += __shfl_xor_sync(~0u, square, step);
+    square = warp_sum(square);
   }
   if (lane != 0) return;
   float sum = 0;

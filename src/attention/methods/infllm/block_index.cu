@@ -3,16 +3,12 @@
 #include "attention/methods/infllm/block_index.gpu.h"
 #include "ops/attention/kv_pages.cuh"
 #include "ops/core/gpu/over_elements.cuh"
+#include "ops/core/gpu/reductions.cuh"
 
 namespace longhaul::cuda {
 namespace {
 
 constexpr int kWarps = 4;
-
-__device__ __forceinline__ float sum_of_warp(float x) {
-  for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(~0u, x, step);
-  return x;
-}
 
 /// Part `thread` of `threads` of <a, b> over [0, n).
 template <int kRun, class T>
@@ -40,14 +36,13 @@ __global__ void __launch_bounds__(32 * kWarps)
     const T* own = reinterpret_cast<const T*>(index.vectors) + b * index.count * width;
     float sum = 0;
     if (index.count == 1) {
-      sum = sum_of_warp(part_of_product<kRun>(own, query, width, threadIdx.x, 32 * kWarps));
+      sum = warp_sum(part_of_product<kRun>(own, query, width, threadIdx.x, 32 * kWarps));
     } else {
       for (int h = warp; h < index.heads; h += kWarps) {
         float best = 0;
         for (int i = 0; i < index.count; ++i) {
           const T* vector = own + (static_cast<int64_t>(h) * index.count + i) * dim;
-          const float dot =
-              sum_of_warp(part_of_product<kRun>(vector, query + h * dim, dim, lane, 32));
+          const float dot = warp_sum(part_of_product<kRun>(vector, query + h * dim, dim, lane, 32));
           if (i == 0 || dot > best) best = dot;
         }
         sum += best;

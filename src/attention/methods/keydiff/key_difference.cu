@@ -2,6 +2,7 @@
 
 #include "attention/methods/keydiff/key_difference.gpu.h"
 #include "ops/core/gpu/device_error.gpu.h"
+#include "ops/core/gpu/reductions.cuh"
 #include "ops/maps/score_plan.h"
 #include "ops/maps/stored_keys.cuh"
 
@@ -31,7 +32,7 @@ __global__ void __launch_bounds__(32 * kWarps)
       x[e] = t < keys.head_dim ? keys.at(row, t) : 0.0f;
       square = fmaf(x[e], x[e], square);
     }
-    for (int step = 16; step > 0; step /= 2) square += __shfl_xor_sync(~0u, square, step);
+    square = warp_sum(square);
     const float length = sqrtf(square);
     if (lane == 0) lengths[i] = length;
     const double inverse = length > 1e-12f ? 1.0 / static_cast<double>(length) : 1e12;
@@ -84,7 +85,7 @@ __global__ void __launch_bounds__(32 * kWarps)
   for (int t = threadIdx.x % 32; t < keys.head_dim; t += 32) {
     product = fmaf(keys.at(row, t), anchor[t], product);
   }
-  for (int step = 16; step > 0; step /= 2) product += __shfl_xor_sync(~0u, product, step);
+  product = warp_sum(product);
   if (threadIdx.x % 32 != 0) return;
   scores[i] =
       -product / (fmaxf(scores[i], kLeastLength) * fmaxf(anchor[keys.head_dim], kLeastLength));

@@ -287,20 +287,8 @@ void launch(CUstream_st* stream, const AttendArgs& args, const DecodePlan& plan,
 
 void launch_attend_decode(CUstream_st* stream, const AttendArgs& args, const DecodePlan& plan,
                           int blocks, const DeviceLimits& limits) {
-  switch (args.head_dim) {
-    case 64:
-      return launch<64>(stream, args, plan, blocks, limits);
-    case 80:
-      return launch<80>(stream, args, plan, blocks, limits);
-    case 96:
-      return launch<96>(stream, args, plan, blocks, limits);
-    case 112:
-      return launch<112>(stream, args, plan, blocks, limits);
-    case 128:
-      return launch<128>(stream, args, plan, blocks, limits);
-    default:
-      return launch<256>(stream, args, plan, blocks, limits);
-  }
+  with_head_dim(args.head_dim,
+                [&](auto dim) { launch<dim()>(stream, args, plan, blocks, limits); });
 }
 
 }  // namespace longhaul::cuda

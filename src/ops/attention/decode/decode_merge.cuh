@@ -3,8 +3,8 @@
 // block. The thread block that finishes last merges all parts.
 
 #include "ops/attention/row_place.cuh"
-#include "ops/core/gpu/block_sum.cuh"
 #include "ops/core/gpu/mma.cuh"
+#include "ops/core/gpu/reductions.cuh"
 
 namespace longhaul::cuda {
 

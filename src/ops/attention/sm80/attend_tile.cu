@@ -129,20 +129,9 @@ void launch(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units
 
 void launch_attend_tile(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units,
                         int count, int head_dim) {
-  switch (head_dim) {
-    case 64:
-      return launch<64, 64>(stream, args, units, count);
-    case 80:
-      return launch<80, 64>(stream, args, units, count);
-    case 96:
-      return launch<96, 64>(stream, args, units, count);
-    case 112:
-      return launch<112, 64>(stream, args, units, count);
-    case 128:
-      return launch<128, 64>(stream, args, units, count);
-    default:
-      return launch<256, 16>(stream, args, units, count);
-  }
+  with_head_dim(head_dim, [&](auto dim) {
+    launch<dim(), dim() <= 128 ? 64 : 16>(stream, args, units, count);
+  });
 }
 
 }  // namespace longhaul::cuda

@@ -5,6 +5,7 @@
 // softmax and mma.sync. A lane holds rows lane / 4 and lane / 4 + 8.
 
 #include "ops/attention/key_tile.cuh"
+#include "ops/core/gpu/reductions.cuh"
 
 namespace longhaul::cuda {
 
@@ -134,10 +135,7 @@ struct RowBlock {
   /// Adds the denominators of all lanes. Call it after the last tile.
   __device__ __forceinline__ void finish() {
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      sum[h] += __shfl_xor_sync(~0u, sum[h], 1);
-      sum[h] += __shfl_xor_sync(~0u, sum[h], 2);
-    }
+    for (int h = 0; h < 2; ++h) sum[h] = quad_sum(sum[h]);
   }
 
  private:
@@ -150,8 +148,7 @@ struct RowBlock {
       float best = top[h];
 #pragma unroll
       for (int g = 0; g < N / 8; ++g) best = fmaxf(best, fmaxf(c[g][2 * h], c[g][2 * h + 1]));
-      best = fmaxf(best, __shfl_xor_sync(~0u, best, 1));
-      best = fmaxf(best, __shfl_xor_sync(~0u, best, 2));
+      best = quad_max(best);
       const float safe = best == -INFINITY ? 0.0f : best * scale;
       shrink[h] = exp2_of(top[h] * scale - safe);
       top[h] = best;

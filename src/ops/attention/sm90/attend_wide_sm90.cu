@@ -16,6 +16,7 @@
 #include "ops/core/gpu/device_error.gpu.h"
 #include "ops/core/gpu/early_launch.cuh"
 #include "ops/core/gpu/hopper.cuh"
+#include "ops/core/gpu/reductions.cuh"
 
 namespace longhaul::cuda {
 namespace {
@@ -131,23 +132,14 @@ __device__ __forceinline__ void load_wide_queries(const AttendArgs& a, const flo
 __device__ __forceinline__ void rotate_wide(const RotationTable& table, uint32_t keys,
                                             const int32_t* offsets, int64_t position) {
   const int half = table.half, chunks = table.in_eights ? half / 8 : 0;
-  for (int c = static_cast<int>(threadIdx.x); c < kWideKeys * chunks; c += kWideThreads) {
-    const int n = c / chunks, chunk = c % chunks;
+  for (int i = static_cast<int>(threadIdx.x); i < kWideKeys * chunks; i += kWideThreads) {
+    const int n = i / chunks, chunk = i % chunks;
     if (offsets[n] == kNoKey) continue;
     const int64_t at = (position + offsets[n] - table.first) * half + 8 * chunk;
     const auto* const cosine = reinterpret_cast<const float4*>(table.cosine + at);
     const auto* const sine = reinterpret_cast<const float4*>(table.sine + at);
-    const float4 c0 = __ldg(cosine), c1 = __ldg(cosine + 1);
-    const float4 s0 = __ldg(sine), s1 = __ldg(sine + 1);
-    const uint32_t low = place_of_eight(keys, n, chunk);
-    const uint32_t high = place_of_eight(keys, n, chunk + chunks);
-    uint4 x = load_16(low), y = load_16(high);
-    rotate_pair(x.x, y.x, {c0.x, c0.y}, {s0.x, s0.y});
-    rotate_pair(x.y, y.y, {c0.z, c0.w}, {s0.z, s0.w});
-    rotate_pair(x.z, y.z, {c1.x, c1.y}, {s1.x, s1.y});
-    rotate_pair(x.w, y.w, {c1.z, c1.w}, {s1.z, s1.w});
-    store_16(low, x);
-    store_16(high, y);
+    const float4 c[] = {__ldg(cosine), __ldg(cosine + 1)}, s[] = {__ldg(sine), __ldg(sine + 1)};
+    rotate_eight(place_of_eight(keys, n, chunk), place_of_eight(keys, n, chunk + chunks), c, s);
   }
   if (table.in_eights) return;
   for (int c = static_cast<int>(threadIdx.x); c < kWideKeys * half; c += kWideThreads) {
@@ -157,15 +149,7 @@ __device__ __forceinline__ void rotate_wide(const RotationTable& table, uint32_t
     const float cosine = __ldg(table.cosine + at), sine = __ldg(table.sine + at);
     const uint32_t low = place_of_eight(keys, n, t / 8) + t % 8 * 2;
     const uint32_t high = place_of_eight(keys, n, u / 8) + u % 8 * 2;
-    uint16_t x, y;
-    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(low) : "memory");
-    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(y) : "r"(high) : "memory");
-    const float a = __uint_as_float(static_cast<uint32_t>(x) << 16);
-    const float b = __uint_as_float(static_cast<uint32_t>(y) << 16);
-    const uint32_t both = bf16_pair(a * cosine - b * sine, b * cosine + a * sine);
-    asm volatile("st.shared.u16 [%0], %1;" ::"r"(low), "h"(static_cast<uint16_t>(both)) : "memory");
-    asm volatile("st.shared.u16 [%0], %1;" ::"r"(high), "h"(static_cast<uint16_t>(both >> 16))
-                 : "memory");
+    rotate_one(low, high, cosine, sine);
   }
 }
 
@@ -200,13 +184,6 @@ struct WideRows {
     wgmma_commit();
   }
 
-  /// Applies the cap of the logits, if there is one.
-  __device__ __forceinline__ void bend(float factor) {
-    if (factor == 0) return;
-#pragma unroll
-    for (int i = 0; i < kOwnKeys / 2; ++i) s[i] = tanh_of(s[i] * factor);
-  }
-
   /// Sets the logits of keys that a row does not see to -infinity. `offsets`: of the warpgroup's
   /// keys.
   __device__ __forceinline__ void mask(const TileInfo& info, const int32_t* offsets, int flat,
@@ -234,8 +211,7 @@ struct WideRows {
       for (int i = 0; i < kOwnKeys / 8; ++i) {
         best = fmaxf(best, fmaxf(s[4 * i + 2 * h], s[4 * i + 2 * h + 1]));
       }
-      best = fmaxf(best, __shfl_xor_sync(~0u, best, 1));
-      best = fmaxf(best, __shfl_xor_sync(~0u, best, 2));
+      best = quad_max(best);
       if (threadIdx.x % 4 == 0) tops[flat + 8 * h] = best;
     }
   }
@@ -279,8 +255,7 @@ struct WideRows {
   __device__ __forceinline__ void add_sums(float (*sums)[64], int flat, int group) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      sum[h] += __shfl_xor_sync(~0u, sum[h], 1);
-      sum[h] += __shfl_xor_sync(~0u, sum[h], 2);
+      sum[h] = quad_sum(sum[h]);
       if (threadIdx.x % 4 == 0) sums[group][flat + 8 * h] = sum[h];
     }
     __syncthreads();
@@ -412,7 +387,7 @@ __global__ void __launch_bounds__(kWideThreads, 1)
     rows.multiply_keys<D>(queries, keys + group * kOwnKeys * 128);
     wgmma_wait<0>();
     const bool all = sees_all(info, offsets, unit.row_count - 1);
-    rows.bend(a.logits.bend);  // before the mask, whose -infinity it would bend too
+    bend_logits(rows.s, a.logits.bend);  // before the mask, whose -infinity it would bend too
     if (!all) rows.mask(info, offsets + group * kOwnKeys, flat, unit.head_count);
     rows.tell_tops(shared.tops[group], flat);
     __syncthreads();  // barrier: the keys have been multiplied and the largest logits written

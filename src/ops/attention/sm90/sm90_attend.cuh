@@ -96,7 +96,7 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     if constexpr (F::kQueriesHere) rows.load_queries(queries);
   };
   const auto weigh = [&] {
-    rows.bend(a.logits.bend);
+    bend_logits(rows.s, a.logits.bend);
     seen.mask(rows.s, note, flat);
     rows.soften(a.logits.scale);
   };

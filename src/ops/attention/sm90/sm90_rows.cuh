@@ -5,6 +5,7 @@
 
 #include "ops/attention/row_place.cuh"
 #include "ops/core/gpu/hopper.cuh"
+#include "ops/core/gpu/reductions.cuh"
 
 namespace longhaul::cuda {
 
@@ -153,13 +154,6 @@ struct Rows64 {
     wgmma_commit();
   }
 
-  /// Applies the cap of the logits, if there is one.
-  __device__ __forceinline__ void bend(float factor) {
-    if (factor == 0) return;
-#pragma unroll
-    for (int i = 0; i < kKeys / 2; ++i) s[i] = tanh_of(s[i] * factor);
-  }
-
   __device__ __forceinline__ void soften(float scale) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -168,8 +162,7 @@ struct Rows64 {
       for (int i = 0; i < kKeys / 8; ++i) {
         best = fmaxf(best, fmaxf(s[4 * i + 2 * h], s[4 * i + 2 * h + 1]));
       }
-      best = fmaxf(best, __shfl_xor_sync(~0u, best, 1));
-      best = fmaxf(best, __shfl_xor_sync(~0u, best, 2));
+      best = quad_max(best);
       const float safe = best == -INFINITY ? 0.0f : best * scale;
       shrink[h] = exp2_of(top[h] * scale - safe);
       top[h] = best;
@@ -219,8 +212,7 @@ __device__ __forceinline__ void write_rows(const AttendArgs& a, const UnitRecord
   const int lane = threadIdx.x % 32, flat_rows = unit.row_count * unit.head_count;
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
-    rows.sum[h] += __shfl_xor_sync(~0u, rows.sum[h], 1);
-    rows.sum[h] += __shfl_xor_sync(~0u, rows.sum[h], 2);
+    rows.sum[h] = quad_sum(rows.sum[h]);
     const int f = flat + 8 * h;
     if (f >= flat_rows) continue;
     const RowPlace to = place_of(a, unit, f, a.head_dim);

@@ -26,10 +26,11 @@ __device__ __forceinline__ float tanh_of(float x) {
 
 /// Replaces each dot product x of a query and a key by tanh(bend * x) if the model caps logits
 /// (bend > 0). The results are proportional to the logits (LogitForm).
-__device__ __forceinline__ void bend_logits(float (&x)[4], float bend) {
+template <int N>
+__device__ __forceinline__ void bend_logits(float (&x)[N], float bend) {
   if (bend == 0) return;
 #pragma unroll
-  for (int i = 0; i < 4; ++i) x[i] = tanh_of(x[i] * bend);
+  for (int i = 0; i < N; ++i) x[i] = tanh_of(x[i] * bend);
 }
 template <int N>
 __device__ __forceinline__ void bend_logits(float (&x)[N][4], float bend) {
