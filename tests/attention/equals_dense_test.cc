@@ -6,8 +6,7 @@
 #include "attention/method_run.h"
 #include "attention/test_name.h"
 #include "attention/tested_methods.h"
-#include "base/byte_stream.h"
-#include "format/temp_folder.h"
+#include "attention/through_file.h"
 
 namespace longhaul {
 namespace {
@@ -15,8 +14,8 @@ namespace {
 using testing_support::attention_by_definition;
 using testing_support::largest_difference;
 using testing_support::MethodRun;
+using testing_support::move_through_file;
 using testing_support::small_shape;
-using testing_support::TempFolder;
 
 TEST(EqualsDense, EveryMethodOfTheRegistrySaysWhatCoversEverything) {
   for (const MethodInfo& info : attention_methods()) EXPECT_FALSE(info.covers.empty()) << info.name;
@@ -99,28 +98,14 @@ TEST_P(EqualsDense, InASecondPromptAfterTheFirst) {
 }
 
 TEST_P(EqualsDense, AfterSavingAndRestoringBetweenTheTurns) {
-  const TempFolder folder;
   const ModelShape shape = small_shape(2, 2, 2, 32);
   const auto method = make(shape);
   MethodRun run(shape, *method, DType::F32, 160);
   run.prompt(90, 64);
   run.decode(7);
-  {
-    ByteWriter out(folder.path() / "s");
-    method->save(out);
-    run.store.save(out);
-    out.finish();
-  }
   const auto restored = make(shape);
   MethodRun next(shape, *restored, DType::F32, 160);
-  ByteReader in(folder.path() / "s");
-  restored->restore(in);
-  next.store.restore(in);
-  EXPECT_EQ(in.remaining(), 0u);
-  next.done = run.done;
-  for (size_t l = 0; l < 2; ++l) {
-    std::copy_n(run.out[l].begin(), run.done * shape.heads * 32, next.out[l].begin());
-  }
+  move_through_file(run, next);
   next.decode(3);
   next.prompt(55, 32);
   next.decode(5);

@@ -4,9 +4,8 @@
 
 #include "attention/eviction_oracle.h"
 #include "attention/method_spec.h"
-#include "base/byte_stream.h"
+#include "attention/through_file.h"
 #include "base/error.h"
-#include "format/temp_folder.h"
 
 namespace longhaul {
 namespace {
@@ -202,26 +201,15 @@ TEST(FastGen, AHeadThatKeepsLessHoldsLessMemory) {
 }
 
 TEST(FastGen, GoesOnAfterSavingAndRestoring) {
-  const TempFolder folder;
   const ModelShape shape = shape_of(3);
   const auto method = make_fastgen(shape, 0.5);
   MethodRun run(shape, *method, DType::F32, 120);
   name_tokens(run);
   run.prompt(80, 40);
   run.decode(2);
-  {
-    ByteWriter out(folder.path() / "s");
-    method->save(out);
-    run.store.save(out);
-    out.finish();
-  }
   const auto restored = make_fastgen(shape, 0.5);
   MethodRun next(shape, *restored, DType::F32, 120);
-  next.ids = run.ids;
-  ByteReader in(folder.path() / "s");
-  restored->restore(in);
-  next.store.restore(in);
-  next.done = run.done;
+  move_through_file(run, next);
   for (MethodRun* each : {&run, &next}) {
     each->decode(9);
     each->prompt(20, 7);

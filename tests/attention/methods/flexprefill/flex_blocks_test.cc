@@ -4,44 +4,31 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <random>
 #include <set>
 
+#include "attention/methods/flexprefill/flex_inputs.h"
 #include "base/parallel.h"
 #include "ops/view_of.h"
 
 namespace longhaul {
 namespace {
 
+using testing_support::FlexInputs;
+using testing_support::kFlexDim;
+using testing_support::kFlexHeads;
 using testing_support::view_of;
 
-constexpr int kHeads = 3, kFlexDim = 16;
-
-/// Lines like sums over `rows` rows' attention, and random vectors.
-struct FlexInputs {
-  FlexInputs(const TileGrid& on, int rows) : grid(on), last(rows) {
-    std::mt19937 random(19);
-    std::normal_distribution<float> normal;
-    queries.resize(static_cast<size_t>(on.rows * kHeads * kFlexDim));
-    means.resize(static_cast<size_t>(on.blocks() * kFlexDim));
-    for (float& x : queries) x = 2 * normal(random);
-    for (float& x : means) x = 2 * normal(random);
-    for (auto* lines : {&columns, &diagonals}) {
-      for (int64_t i = 0; i < on.keys(); ++i) lines->push_back(std::exp(2 * normal(random)));
-      const float sum = std::accumulate(lines->begin(), lines->end(), 0.0f);
-      for (float& x : *lines) x *= static_cast<float>(last) / sum;
-    }
-  }
+struct FlexCase : FlexInputs {
+  FlexCase(const TileGrid& on, int rows) : FlexInputs(on, rows, 19) {}
 
   std::vector<double> softmax_of_means(int head, int64_t from, int64_t to, int64_t blocks) const {
     std::vector<double> scores(static_cast<size_t>(blocks));
     for (size_t b = 0; b < scores.size(); ++b) {
       for (int64_t r = from; r < to; ++r) {
         for (size_t t = 0; t < kFlexDim; ++t) {
-          scores[b] +=
-              static_cast<double>(queries[static_cast<size_t>(r * kHeads + head) * kFlexDim + t]) *
-              means[b * kFlexDim + t] * scale / static_cast<double>(to - from);
+          scores[b] += static_cast<double>(
+                           queries[static_cast<size_t>(r * kFlexHeads + head) * kFlexDim + t]) *
+                       means[b * kFlexDim + t] * scale / static_cast<double>(to - from);
         }
       }
     }
@@ -52,10 +39,7 @@ struct FlexInputs {
     return scores;
   }
 
-  TileGrid grid;
-  int last;
   float scale = 0.2f;
-  std::vector<float> queries, means, columns, diagonals;
 };
 
 std::set<int64_t> best(const std::vector<double>& scores, int64_t count) {
@@ -69,7 +53,7 @@ std::set<int64_t> best(const std::vector<double>& scores, int64_t count) {
 }
 
 /// The {tile, block} pairs of a head by definition, and whether it takes pairs.
-std::set<std::pair<int64_t, int64_t>> by_definition_flex(const FlexInputs& in, const FlexRule& rule,
+std::set<std::pair<int64_t, int64_t>> by_definition_flex(const FlexCase& in, const FlexRule& rule,
                                                          int head, bool* pairs) {
   const TileGrid& grid = in.grid;
   const int64_t blocks = grid.blocks(), first = grid.begin / grid.tile;
@@ -122,16 +106,16 @@ std::set<std::pair<int64_t, int64_t>> by_definition_flex(const FlexInputs& in, c
   return seen;
 }
 
-std::vector<std::vector<uint8_t>> chosen_by(const FlexInputs& in, const FlexRule& rule,
+std::vector<std::vector<uint8_t>> chosen_by(const FlexCase& in, const FlexRule& rule,
                                             FlexMemory& memory) {
   const size_t size = static_cast<size_t>(in.grid.tiles() * in.grid.blocks());
-  std::vector<std::vector<uint8_t>> seen(kHeads, std::vector<uint8_t>(size, 9));
+  std::vector<std::vector<uint8_t>> seen(kFlexHeads, std::vector<uint8_t>(size, 9));
   std::vector<FlexHead> heads;
-  for (int h = 0; h < kHeads; ++h) {
+  for (int h = 0; h < kFlexHeads; ++h) {
     heads.push_back({h, view_of(in.columns), view_of(in.diagonals), view_of(in.means),
                      view_of(seen[static_cast<size_t>(h)])});
   }
-  const TiledRows rows{view_of(in.queries), kHeads, kFlexDim, in.grid};
+  const TiledRows rows{view_of(in.queries), kFlexHeads, kFlexDim, in.grid};
   choose_flex_blocks(host_queue(), rows, rule, heads, memory);
   return seen;
 }
@@ -141,12 +125,12 @@ TEST(FlexBlocks, EqualTheDefinition) {
   std::set<bool> kinds;
   for (const TileGrid& grid : {TileGrid{16, 0, 1}, TileGrid{16, 0, 16}, TileGrid{16, 0, 333},
                                TileGrid{16, 165, 90}, TileGrid{16, 176, 64}}) {
-    const FlexInputs in(grid, static_cast<int>(std::min<int64_t>(16, grid.rows)));
+    const FlexCase in(grid, static_cast<int>(std::min<int64_t>(16, grid.rows)));
     for (const double mass : {0.1, 0.6, 0.93}) {
       for (const double distance : {0.0, 0.55, 1.0}) {
         const FlexRule rule{mass, distance, 2, in.scale, in.last};
         const auto seen = chosen_by(in, rule, memory);
-        for (int head = 0; head < kHeads; ++head) {
+        for (int head = 0; head < kFlexHeads; ++head) {
           bool pairs = false;
           const auto want = by_definition_flex(in, rule, head, &pairs);
           kinds.insert(pairs);
@@ -170,7 +154,7 @@ TEST(FlexBlocks, EqualTheDefinition) {
 
 TEST(FlexBlocks, AllOfTheMassIsEverythingWhateverTheThreads) {
   const int threads = thread_count();
-  const FlexInputs in({16, 40, 200}, 16);
+  const FlexCase in({16, 40, 200}, 16);
   for (const int count : {1, 3}) {
     set_thread_count(count);
     FlexMemory memory;
@@ -187,7 +171,7 @@ TEST(FlexBlocks, AllOfTheMassIsEverythingWhateverTheThreads) {
 }
 
 TEST(FlexBlocks, NumbersThatAreNoneLeaveWhatIsAlwaysKept) {
-  FlexInputs in({16, 0, 100}, 16);
+  FlexCase in({16, 0, 100}, 16);
   for (auto* numbers : {&in.queries, &in.means, &in.columns, &in.diagonals}) {
     std::fill(numbers->begin(), numbers->end(), NAN);
   }

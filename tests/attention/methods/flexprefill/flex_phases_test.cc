@@ -6,43 +6,29 @@
 
 #include <cmath>
 #include <memory>
-#include <random>
 
 #include "attention/methods/flexprefill/flex_blocks.h"
+#include "attention/methods/flexprefill/flex_inputs.h"
 #include "ops/view_of.h"
 
 namespace longhaul {
 namespace {
 
+using testing_support::FlexInputs;
+using testing_support::kFlexDim;
+using testing_support::kFlexHeads;
 using testing_support::view_of;
 
 /// Heads whose lines have some peaks, and the results of their choice.
-struct FlexHeads {
-  static constexpr int kHeads = 3, kDim = 16;
-
-  FlexHeads(const TileGrid& on, int last_rows) : grid(on) {
-    std::mt19937 random(7);
-    std::normal_distribution<float> normal;
-    queries.resize(static_cast<size_t>(on.rows * kHeads * kDim));
-    means.resize(static_cast<size_t>(on.blocks() * kDim));
-    for (float& x : queries) x = 2 * normal(random);
-    for (float& x : means) x = 2 * normal(random);
-    for (auto* lines : {&columns, &diagonals}) {
-      float sum = 0;
-      for (int64_t i = 0; i < on.keys(); ++i) {
-        lines->push_back(std::exp(2 * normal(random)));
-        sum += lines->back();
-      }
-      for (float& x : *lines) x *= static_cast<float>(last_rows) / sum;
-    }
-  }
+struct FlexHeads : FlexInputs {
+  FlexHeads(const TileGrid& on, int last_rows) : FlexInputs(on, last_rows, 7) {}
 
   std::vector<uint8_t> on_the_host(const FlexRule& rule, int head) const {
     std::vector<uint8_t> seen(static_cast<size_t>(grid.tiles() * grid.blocks()), 9);
     const FlexHead task{head, view_of(columns), view_of(diagonals), view_of(means), view_of(seen)};
     FlexMemory memory;
-    choose_flex_blocks(host_queue(), {view_of(queries), kHeads, kDim, grid}, rule, {&task, 1},
-                       memory);
+    choose_flex_blocks(host_queue(), {view_of(queries), kFlexHeads, kFlexDim, grid}, rule,
+                       {&task, 1}, memory);
     return seen;
   }
 
@@ -52,7 +38,7 @@ struct FlexHeads {
     std::vector<float> bins(static_cast<size_t>(grid.blocks()), NAN), map(pairs, NAN);
     std::vector<int32_t> chosen(pairs, -1);
     int32_t takes_pairs = -1;
-    const cuda::FlexCall call{queries.data(), kHeads,     kDim,          grid.tile,
+    const cuda::FlexCall call{queries.data(), kFlexHeads, kFlexDim,      grid.tile,
                               grid.begin,     grid.rows,  rule.mass,     rule.distance,
                               rule.least,     rule.scale, rule.last_rows};
     const cuda::FlexHeadTask task{head,         columns.data(), diagonals.data(),
@@ -67,9 +53,6 @@ struct FlexHeads {
     if (takes_pairs == 1) phases.take_pairs();
     return seen;
   }
-
-  TileGrid grid;
-  std::vector<float> queries, means, columns, diagonals;
 };
 
 TEST(FlexPhases, ChooseWhatTheHostChooses) {
@@ -80,7 +63,7 @@ TEST(FlexPhases, ChooseWhatTheHostChooses) {
       for (const double distance : {0.0, 2.0}) {  // none takes pairs; all take pairs
         for (const int64_t least : {1, 4}) {
           const FlexRule rule{mass, distance, least, 0.2f, 50};
-          for (int head = 0; head < FlexHeads::kHeads; ++head) {
+          for (int head = 0; head < kFlexHeads; ++head) {
             EXPECT_EQ(heads.in_phases(rule, head), heads.on_the_host(rule, head))
                 << grid.begin << " + " << grid.rows << ", mass " << mass << ", " << distance;
           }

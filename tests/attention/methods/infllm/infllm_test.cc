@@ -8,9 +8,8 @@
 #include "attention/eviction_oracle.h"
 #include "attention/methods/infllm/infllm_oracle.h"
 #include "attention/parts/context_blocks.h"
-#include "base/byte_stream.h"
+#include "attention/through_file.h"
 #include "base/error.h"
-#include "format/temp_folder.h"
 
 namespace longhaul {
 namespace {
@@ -22,10 +21,10 @@ using testing_support::largest_difference;
 using testing_support::LayerInputs;
 using testing_support::make;
 using testing_support::MethodRun;
+using testing_support::move_through_file;
 using testing_support::OracleOptions;
 using testing_support::rotated_row;
 using testing_support::small_shape;
-using testing_support::TempFolder;
 
 constexpr const char* kSmallBlocks =
     "infllm:n_init=8,n_local=40,block=16,topk=2,repr_topk=2,chunk=24,cached=2";
@@ -149,7 +148,6 @@ TEST(InfLlm, TheLastTokenOfAPromptRunsAlone) {
 }
 
 TEST(InfLlm, ASecondQuestionAfterSavingAndRestoring) {
-  const TempFolder folder;
   const ModelShape shape = small_shape(2, 2, 3, 32);
   const auto method = make(kSmallBlocks, shape);
   MethodRun run(shape, *method, DType::F32, 720);
@@ -159,23 +157,10 @@ TEST(InfLlm, ASecondQuestionAfterSavingAndRestoring) {
   steps.prompt(501, 24);
   steps.decode(30);
   EXPECT_GT(run.store.spilled_bytes(), 0u);
-  {
-    ByteWriter out(folder.path() / "s");
-    method->save(out);
-    run.store.save(out);
-    out.finish();
-  }
   const auto restored = make(kSmallBlocks, shape);
   MethodRun next(shape, *restored, DType::F32, 720);
-  ByteReader in(folder.path() / "s");
-  restored->restore(in);
-  next.store.restore(in);
-  EXPECT_EQ(in.remaining(), 0u);
+  move_through_file(run, next);
   EXPECT_GE(next.store.spilled_bytes(), run.store.spilled_bytes());
-  next.done = run.done;
-  for (size_t l = 0; l < 2; ++l) {
-    std::copy_n(run.out[l].begin(), run.done * shape.heads * 32, next.out[l].begin());
-  }
   next.prompt(150, 64);
   next.decode(20);
   steps.prompt(150, 24);

@@ -1,8 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "attention/methods/ltri/ltri_oracle.h"
-#include "base/byte_stream.h"
-#include "format/temp_folder.h"
+#include "attention/through_file.h"
 
 namespace longhaul {
 namespace {
@@ -12,8 +11,8 @@ using testing_support::LtriRules;
 using testing_support::LtriSteps;
 using testing_support::make;
 using testing_support::MethodRun;
+using testing_support::move_through_file;
 using testing_support::small_shape;
-using testing_support::TempFolder;
 
 constexpr const char* kSmall =
     "ltri:n_init=8,n_local=40,block=16,topk=2,chunk=24,cached=2,last=10,spans=3,vectors=6,"
@@ -128,7 +127,6 @@ TEST(Ltri, IsInfLlmWhereAllBlocksAreRetrieved) {
 }
 
 TEST(Ltri, ASecondQuestionAfterSavingAndRestoring) {
-  const TempFolder folder;
   LtriRules rules;
   rules.heads = {-1, 3};
   rules.weights = {0, 1};
@@ -142,22 +140,9 @@ TEST(Ltri, ASecondQuestionAfterSavingAndRestoring) {
   steps.prompt(401);
   steps.decode(30);
   EXPECT_GT(run.store.spilled_bytes(), 0u);
-  {
-    ByteWriter out(folder.path() / "s");
-    method->save(out);
-    run.store.save(out);
-    out.finish();
-  }
   const auto restored = make(text, shape);
   MethodRun next(shape, *restored, DType::F32, 520);
-  ByteReader in(folder.path() / "s");
-  restored->restore(in);
-  next.store.restore(in);
-  EXPECT_EQ(in.remaining(), 0u);
-  next.done = run.done;
-  for (size_t l = 0; l < 2; ++l) {
-    std::copy_n(run.out[l].begin(), run.done * shape.heads * 32, next.out[l].begin());
-  }
+  move_through_file(run, next);
   next.decode(3);  // uses the blocks that the prompt's last step chose
   next.prompt(70, 64);
   next.decode(10);
