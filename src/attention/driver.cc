@@ -148,20 +148,15 @@ void AttentionDriver::begin_attend(LayerStep& step) {
 
 void AttentionDriver::end_attend(LayerStep& step) {
   evictor_.changed = evictor_.changed || step.chose;
-  const bool gathered = gathers_eviction(step);
+  const ListPlan& how = plan(step.layer, 0);
+  const bool due = evicts(step.layer) && evictor_.due(When::kStride, step.pass, how.keep);
+  const bool gathered = due && step.decoding() && step.evictions != nullptr &&
+                        evictor_.join(*step.evictions, step, how, tokens_);
   if (observes(step)) {
     method_->observe(step);
     if (whole().observes_last_rows() && !gathered) evictor_.store_queries(step);
   }
-  drop_rows(step, gathered);
-}
-
-/// Adds an eviction that follows the step to step.evictions, if it can run together with others.
-bool AttentionDriver::gathers_eviction(const LayerStep& step) {
-  if (step.evictions == nullptr || !step.decoding() || !evicts(step.layer)) return false;
-  const ListPlan& how = plan(step.layer, 0);
-  return evictor_.due(When::kStride, step.pass, how.keep) &&
-         evictor_.join(*step.evictions, step, how, tokens_);
+  drop_rows(step, due && !gathered);
 }
 
 /// Whether the method observes the step's rows, for a later eviction or for its own state.
@@ -173,16 +168,15 @@ bool AttentionDriver::observes(const LayerStep& step) const {
 }
 
 /// Removes rows from the layer's lists after the pass, before the layer attends the next one.
-void AttentionDriver::drop_rows(LayerStep& step, bool gathered) {
+/// `evict`: an eviction by strides is due.
+void AttentionDriver::drop_rows(LayerStep& step, bool evict) {
   KvStore& store = *step.store;
   const int layer = step.layer;
   for (int list = 0; list < store.lists(layer) && step.pass.taken_back > 0; ++list) {
     store.truncate(layer, list, store.length(layer, list) - step.pass.taken_back);
   }
   const ListPlan& how = plan(layer, 0);
-  if (!gathered && evicts(layer) && evictor_.due(When::kStride, step.pass, how.keep)) {
-    evictor_.evict(queue_, store, how, step.pass, layer, tokens_, true);
-  }
+  if (evict) evictor_.evict(queue_, store, how, step.pass, layer, tokens_, true);
   if (!step.pass.discard) drop_middles(store, layer);  // else rows may be truncated
   if (when() == When::kOwn && whole().own_rule) evictor_.evict_freely(step, how, tokens_);
 }

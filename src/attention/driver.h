@@ -143,8 +143,7 @@ class AttentionDriver {
   int largest_tile() const;
   void begin(LayerStep& step);
   bool observes(const LayerStep& step) const;
-  bool gathers_eviction(const LayerStep& step);
-  void drop_rows(LayerStep& step, bool gathered);
+  void drop_rows(LayerStep& step, bool evict);
   void drop_middles(KvStore& store, int layer) const;
   /// Largest number of rows of a list in memory: while another layer is computed (`between`), and
   /// while its own layer is computed (`within`).

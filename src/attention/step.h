@@ -184,7 +184,7 @@ class LayerStep {
                                Array<float>& into) const;
 
   /// Copies of whole lists that the device reads faster than the store, one element per list
-  /// (attention/parts/gathered_lists.h). The element of a list without a copy has no pages. Empty:
+  /// (attention/parts/sparse_prefill.cc). The element of a list without a copy has no pages. Empty:
   /// no list has a copy.
   std::span<const PagedRows> copies;
   /// Returns the rows of a list: the copy if there is one, otherwise the stored rows.

@@ -91,7 +91,8 @@ PagedRows KvStore::rows(int layer, int head) const {
 /// Moves the kept rows of the lists, together with columns and tokens: to new pages, or within the
 /// pages if few rows leave. Returns false, without changes, if the device cannot.
 bool KvStore::keep_there(int layer, std::span<const Chosen> lists) {
-  KeepBatch within;
+  thread_local KeepBatch within;  // keeps the memory of its records
+  within.clear();
   if (within.add(*this, layer, lists)) return within.run(queue_);
   FreshPages fresh(memory(at(layer, 0)));
   size_t most = 0;

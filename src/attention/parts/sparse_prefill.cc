@@ -2,11 +2,70 @@
 
 #include <algorithm>
 
-#include "attention/parts/gathered_lists.h"
 #include "base/clock.h"
 #include "base/nth.h"
+#include "ops/attention/gather_lists.h"
 
 namespace longhaul {
+namespace {
+
+/// Iterates over the attending KV heads of a step, in groups, and makes the step read copies of
+/// their lists in bf16 if the device reads these faster than the stored rows
+/// (ops/attention/gather_lists.h). GPU kernels are slow on keys in a block format such as Q8_0,
+/// which they dequantize repeatedly, and kernels with masks can read only bf16 pages. Memory may
+/// not suffice for copies of all lists at once. In each list row i is token i.
+class GatheredLists {
+ public:
+  explicit GatheredLists(LayerStep& step) : step_(step), only_(step.only) {
+    LH_ASSERT(step.store->lists(step.layer) == step.kv_heads);
+  }
+  ~GatheredLists() { restore(); }
+  GatheredLists(const GatheredLists&) = delete;
+  GatheredLists& operator=(const GatheredLists&) = delete;
+
+  /// Restricts the step to the next group of heads. If the device makes no copies, the group
+  /// consists of all remaining heads and the step reads the stored rows. Returns false after the
+  /// last group.
+  bool next() {
+    restore();
+    while (head_ < step_.kv_heads && !step_.attends(head_)) ++head_;
+    if (head_ == step_.kv_heads) return false;
+    const int first = head_, gathered = gather(first);
+    head_ = gathered > 0 ? first + gathered : step_.kv_heads;
+    own_.assign(static_cast<size_t>(step_.kv_heads), 0);
+    for (int head = first; head < head_; ++head) nth(own_, head) = step_.attends(head) ? 1 : 0;
+    step_.only = own_;
+    if (gathered > 0) step_.copies = copies_;
+    return true;
+  }
+
+ private:
+  void restore() {
+    step_.only = only_;
+    step_.copies = {};
+  }
+
+  /// Copies the lists of the adjacent attending heads from `head` on, as many as fit in device
+  /// memory. Returns their number, or 0 if the device reads the lists best in place.
+  int gather(int head) {
+    std::vector<PagedRows> lists;
+    for (int next = head; next < step_.kv_heads && step_.attends(next); ++next) {
+      lists.push_back(step_.store->rows(step_.layer, next));
+    }
+    copies_.assign(static_cast<size_t>(step_.kv_heads), {});
+    const auto to = std::span(copies_).subspan(static_cast<size_t>(head), lists.size());
+    return gather_lists(*step_.queue, lists, step_.begin + step_.rows,
+                        int64_t{step_.rows} * step_.group(), to);
+  }
+
+  LayerStep& step_;
+  const std::span<const uint8_t> only_;  ///< the original value of LayerStep::only
+  std::vector<uint8_t> own_;             ///< flags of the heads in the current group
+  std::vector<PagedRows> copies_;        ///< one element per list
+  int head_ = 0;                         ///< first head of the next group
+};
+
+}  // namespace
 
 size_t SparsePrefill::tile_bytes(int heads, int64_t tokens, int rows) const {
   const TileGrid all{tile_, 0, tokens};

@@ -361,14 +361,6 @@ std::string DiskStore::remove_pin(const std::string& pin) {
   return last;
 }
 
-const StoredFile* DiskStore::find_pin(const std::string& pin) const {
-  for (const auto& [name, each] : files_) {
-    const bool ours = each.fingerprint == options_.fingerprint;
-    if (ours && std::ranges::count(each.pins, pin) > 0) return &each;
-  }
-  return nullptr;
-}
-
 const std::string* DiskStore::find_session(const std::string& session) const {
   for (const auto& [name, each] : files_) {
     const bool ours = each.fingerprint == options_.fingerprint;

@@ -52,8 +52,6 @@ class DiskStore {
   void add_pin(const std::string& name, const std::string& pin);
   /// Removes a pin. Returns the file that it was on, or an empty name.
   std::string remove_pin(const std::string& pin);
-  /// Returns the file with this pin, or null.
-  const StoredFile* find_pin(const std::string& pin) const;
   /// Makes `file` the only file of the named session. If `file` is empty, the session has no file.
   void take_session_name(const std::string& session, const std::string& file);
   /// Returns the file of a session, or null.

@@ -165,7 +165,6 @@ class Scheduler {
   RunningJob* pick_short();
   void advance(RunningJob& job, const std::function<void()>& yield);
   void prefill_done(RunningJob& job);
-  void report_prompt(RunningJob& job);
   void add_choice(RunningJob& job, std::unique_ptr<ServedSequence> sequence);
   void between_layers();
   void decode_if_due();
