@@ -154,6 +154,16 @@ void read_single_parts(const GgufKeys& keys, const Checkpoint& checkpoint, Model
   }
 }
 
+/// llama.cpp's converter pairs the rows of whole heads, also where only a part of a head rotates.
+/// Its own logits of such files (Bamba) are far from the model's.
+void refuse_partial_rotation(const GgufKeys& keys, const ModelConfig& c) {
+  if (c.rope.still || c.rope.rotary_dim == c.head_dim) return;
+  user_error(
+      "{}: {} is {}, but heads have {} elements: converters order the rows of such heads (Bamba) "
+      "wrongly; use the Hugging Face folder",
+      keys.file(), keys.key("rope.dimension_count"), c.rope.rotary_dim, c.head_dim);
+}
+
 float factor_of(const ConfigFields& fields, const char* key) {
   const double value = fields.real(key, 1);
   if (value > 0 && std::isfinite(value)) return static_cast<float>(value);
@@ -266,6 +276,7 @@ void read_hybrid(const GgufKeys& keys, const Checkpoint& checkpoint, Hybrid hybr
   if (c.attention_layers() > 0) fill_kv_heads(c);
   if (hybrid == Hybrid::kMamba) {
     c.rope.still = !keys.data().find_bool(keys.key("rope.scaling.finetuned")).value_or(true);
+    refuse_partial_rotation(keys, c);
   }
   if (hybrid != Hybrid::kConvolution) return read_ssm(keys, checkpoint, c);
   constexpr const char* kKernel = "shortconv.l_cache";

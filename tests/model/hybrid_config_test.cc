@@ -168,6 +168,12 @@ TEST_F(HybridGguf, ImpossibleValuesAreNamed) {
   begin_mamba("granitehybrid", 3, 1);
   kv_heads({0, 2, 0});
   EXPECT_TRUE(has(error(), {"granitehybrid.ssm.inner_size is 64, which 3 heads of 21"}));
+  begin_mamba("granitehybrid", 4, 2);
+  kv_heads({0, 2, 0});
+  u32("attention.key_length", 4);
+  u32("attention.value_length", 4);
+  u32("rope.dimension_count", 2);
+  EXPECT_TRUE(has(error(), {"granitehybrid.rope.dimension_count is 2", "use the Hugging Face"}));
   begin_mamba("falcon-h1", 4, 3);
   EXPECT_TRUE(has(error(), {"falcon-h1.ssm.group_count is 3"}));
 }
