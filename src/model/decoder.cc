@@ -433,7 +433,7 @@ size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute)
   const bool ungated = c.ungated != Ungated::kNone;
   const size_t product =
       (tiles ? 0 : stream) +
-      (ungated ? n(c.ffn) * sizeof(float) : 0);  // output that is added to the stream
+      (ungated ? n(c.widest_ffn()) * sizeof(float) : 0);  // output that is added to the stream
   const bool apart = has_sublayer_apart(c);
   const size_t mixed = c.experts == 0
                            ? 0
