@@ -285,6 +285,7 @@ void read_hybrid(const GgufKeys& keys, const Checkpoint& checkpoint, Hybrid hybr
 }
 
 void finish_hybrid(const ConfigFields& fields, Hybrid hybrid, ModelConfig& c) {
+  if (hybrid == Hybrid::kConvolution) c.choice_bias = fields.flag("use_expert_bias", true);
   if (hybrid == Hybrid::kBeside) read_factors(fields, c);
   if (hybrid == Hybrid::kAlone) set_expert_layers(fields, c);
   if (hybrid == Hybrid::kMamba && fields.has("shared_intermediate_size"))

@@ -32,6 +32,8 @@ TEST_F(HybridConfig, LayersOfLfm2) {
   EXPECT_EQ(with("lfm2", {{"layer_types", types}}).recurrent,
             (std::vector<uint8_t>{1, 1, 0, 1, 1}));
   EXPECT_EQ(with("lfm2", {{"block_auto_adjust_ff_dim", false}}).ffn, 120);
+  EXPECT_TRUE(with("lfm2_moe", json::object()).choice_bias);
+  EXPECT_FALSE(with("lfm2_moe", {{"use_expert_bias", false}}).choice_bias);
 }
 
 TEST_F(HybridConfig, ImpossibleValuesOfLfm2AreNamed) {
@@ -139,6 +141,8 @@ TEST_F(HybridGguf, LayersWithoutKvHeadsAreRecurrent) {
   EXPECT_EQ(c.recurrent, (std::vector<uint8_t>{1, 0, 1}));
   EXPECT_EQ(c.kv_heads, (std::vector<int>{2, 2, 2}));
   EXPECT_EQ(c.shape().kv_heads, (std::vector<int>{2}));
+  u32("attention.sliding_window", 16);
+  EXPECT_EQ(config().shape().window, (std::vector<int64_t>{16}));
 
   begin_mamba("granitehybrid", 4, 2);
   kv_heads({0, 2, 0});
