@@ -31,10 +31,10 @@ struct Eviction {
   /// Number of most recent rows that are kept regardless of their scores; `kept` includes them.
   int64_t recent = 0;
   bool last = true;  ///< whether this is the last layer of the eviction
-  /// Stored rows of each list. Empty with MethodPlan::own_rule if the lists have no budget.
+  /// Stored rows of each list. It is empty with MethodPlan::own_rule if the lists have no budget.
   std::span<const PagedRows> keys;
   /// [rows] for each list: the attention probability that each row received from the query rows of
-  /// the observation window, summed. Empty without MethodPlan::observation_window.
+  /// the observation window, summed. It is empty without MethodPlan::observation_window.
   std::span<const View<const float>> received;
   /// Output: [rows] scores for each list. The rows with the highest scores are kept.
   std::span<const View<float>> scores;
@@ -71,15 +71,15 @@ class Method {
   /// writes it to step.out. The default computes what the plan describes (attend_by_plan()).
   virtual void attend(LayerStep& step);
 
-  /// Updates the columns (MethodPlan::columns) by the attention of the step's rows. Called after
-  /// attend() if a later eviction will score rows. If there is one column, the default adds the
-  /// attention probability that each stored row received. Otherwise it does nothing.
+  /// Updates the columns (MethodPlan::columns) by the attention of the step's rows. It is called
+  /// after attend() if a later eviction will score rows. If there is one column, the default adds
+  /// the attention probability that each stored row received. Otherwise it does nothing.
   virtual void observe(LayerStep& step);
 
-  /// Decides which rows are evicted. Called for each layer of an eviction. It writes due.scores.
-  /// The default copies due.received, or the first column if due.received is empty. With
-  /// MethodPlan::own_rule, it removes rows from the store instead of writing scores. It may do so
-  /// in each call, or remove the rows of all layers in the call in which due.last is true. With
+  /// Decides which rows are evicted. It is called for each layer of an eviction. It writes
+  /// due.scores. The default copies due.received, or the first column if due.received is empty.
+  /// With MethodPlan::own_rule, it removes rows from the store instead of writing scores. It may do
+  /// so in each call, or remove the rows of all layers in the call in which due.last is true. With
   /// When::kOwn it is called after the attention of every layer, in each pass and for each
   /// generated token, once for each stream.
   virtual void choose(const Eviction& due);

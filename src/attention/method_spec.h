@@ -46,7 +46,7 @@ class MethodSpec {
   /// always included.
   std::string text() const;
   /// Returns the options that are set by the model's profile but not by the text, as KEY=VALUE,....
-  /// Empty if there are none. Call it after for_model().
+  /// The result is empty if there are none. Call it after for_model().
   std::string profile_text() const;
   /// Returns a hash of all options that have an effect, and of the contents of the files that they
   /// name. Methods with equal text() can have different fingerprints. Call it after for_model().

@@ -184,8 +184,8 @@ class LayerStep {
                                Array<float>& into) const;
 
   /// Copies of whole lists that the device reads faster than the store, one element per list
-  /// (attention/parts/sparse_prefill.cc). The element of a list without a copy has no pages. Empty:
-  /// no list has a copy.
+  /// (attention/parts/sparse_prefill.cc). The element of a list without a copy has no pages. If the
+  /// span is empty, no list has a copy.
   std::span<const PagedRows> copies;
   /// Returns the rows of a list: the copy if there is one, otherwise the stored rows.
   PagedRows rows_of(int list) const;

@@ -39,13 +39,13 @@ class Communicator {
   /// All-gather: writes the `count` integers `own` of every rank to `all`, in the order of ranks.
   /// `all` has size() * count elements. Both are in the memory of the rank's device.
   virtual void all_gather(int rank, const int32_t* own, int64_t count, int32_t* all);
-  /// Returns whether any rank passes true.
+  /// Returns whether `says` is true on at least one rank.
   bool any(int rank, bool says);
   /// All-gather on the host: returns the values of all ranks, [ranks, own.size()].
   std::vector<int64_t> all_gather(int rank, std::span<const int64_t> own);
 
-  /// Aborts the communication. Called by a rank that has failed. All ranks that wait for it, now or
-  /// later, get CommunicatorAborted.
+  /// Aborts the communication. A rank calls it when it has failed. All ranks that wait for it, now
+  /// or later, get CommunicatorAborted.
   virtual void give_up() noexcept;
   /// Resets the communicator after a failure. Call it only while no rank is working.
   virtual void begin_anew();

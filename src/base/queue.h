@@ -25,10 +25,10 @@ class Queue {
   Place place() const { return device_ == nullptr ? Place{} : device_->place(); }
   bool operator==(const Queue&) const = default;
   bool on_host() const { return device_ == nullptr; }
-  /// Returns the device queue. Must not be called for the host's queue.
+  /// Returns the device queue. It must not be called for the host's queue.
   DeviceQueue& device() const { return *device_; }
   const std::shared_ptr<DeviceQueue>& shared_device() const { return device_; }
-  /// Returns the communicator. Null if the device works alone.
+  /// Returns the communicator. The result is null if the device works alone.
   const std::shared_ptr<Communicator>& communicator() const { return communicator_; }
   /// Returns the rank in the communicator. 0 is the root, or a device that works alone.
   int rank() const { return rank_; }

@@ -27,7 +27,7 @@ struct BatchSpeed {
   size_t kv_bytes = 0;               ///< total over all sequences
   std::optional<size_t> peak_bytes;  ///< largest resident set during decode
   /// Number of sequences whose logits in the batch are bitwise equal to their logits when they are
-  /// decoded alone. Empty: not checked.
+  /// decoded alone. It is empty if this was not checked.
   std::optional<int64_t> identical;
 };
 

@@ -25,7 +25,7 @@ struct PrefillSpeed {
   double pairs_share = 1;      ///< computed attention pairs, relative to dense attention
   size_t kv_bytes = 0;
   double attention_share = 0;  ///< attention's fraction of the time
-  /// Largest resident set during prefill. Empty if the system cannot separate it from earlier
+  /// Largest resident set during prefill. It is empty if the system cannot separate it from earlier
   /// peaks.
   std::optional<size_t> peak_bytes;
 };

@@ -21,7 +21,7 @@ class Calibration {
 
   /// Runs the next step. Returns false if it was cancelled; nothing is changed then.
   virtual bool advance(const CancelFlag* cancel) = 0;
-  /// Returns a short description of the state. May be empty.
+  /// Returns a short description of the state. The result may be empty.
   virtual std::string note() const { return {}; }
   /// Returns an estimate of the remaining work, as the number of prompt tokens whose prefill takes
   /// the same time.

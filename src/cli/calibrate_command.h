@@ -42,7 +42,7 @@ struct CalibrateFlags {
   double compression = 12, least = 0.1;
   std::string ratio = "row", form_of_ltri = "longhaul";
 
-  // Flags of all.
+  // Flags of `calibrate all`.
   std::string methods, out;
 
   std::optional<ChatTemplate> chat(const Engine& engine) const {

@@ -6,7 +6,7 @@
 
 namespace longhaul {
 
-/// Installs the handler during its lifetime. Only one object may exist at a time.
+/// The handler is installed as long as the object exists. Only one object may exist at a time.
 class Interrupt {
  public:
   Interrupt();

@@ -27,7 +27,7 @@ struct RunFacts {
   PromptReading reading;
   Reply reply;
   bool replied = false;  ///< false: cancelled before the first token, or -n 0
-  /// From the beginning of prefill to the first token of the reply.
+  /// Seconds from the beginning of prefill to the first token of the reply.
   double first_token_seconds = 0;
   double session_load_seconds = 0;  ///< duration of --load
   size_t loaded_tokens = 0;         ///< number of tokens in the session file of --load

@@ -22,7 +22,7 @@ class StopMatcher {
   std::string flush();
 
   bool stopped() const { return stopped_; }
-  /// Returns the stop string that was found. Empty before a match.
+  /// Returns the stop string that was found. The result is empty before a match.
   const std::string& matched() const { return matched_; }
 
  private:

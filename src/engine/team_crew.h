@@ -12,8 +12,8 @@
 
 namespace longhaul {
 
-/// Returns the threads of the queue's communicator. Null if the queue has a single device. All
-/// users of a communicator share its threads, and only one user runs at a time.
+/// Returns the threads of the queue's communicator. The result is null if the queue has a single
+/// device. All users of a communicator share its threads, and only one user runs at a time.
 std::shared_ptr<WorkerGroup> crew_of(const Queue& queue);
 
 /// Calls work(member) in the thread of every rank. Returns the exception of each rank, or null.

@@ -34,9 +34,9 @@ class PromptComposer {
 
   /// Builds a prompt from system message, context, separator and question, with the chat template.
   /// If `opening` is true, the opening words of the reply follow after the assistant mark. Bare
-  /// text has no assistant mark. There the opening words follow after `before_opening`, unless the
-  /// question already ends with them. With a chat template, text of a sample never becomes a
-  /// control token. Throws UserError if the prompt is empty.
+  /// text has no assistant mark. In bare text, the opening words follow after `before_opening`,
+  /// unless the question already ends with them. With a chat template, text of a sample never
+  /// becomes a control token. Throws UserError if the prompt is empty.
   ComposedPrompt compose(const Sample& sample, bool opening) const;
 
   /// Returns whether compose() gives different prompts with and without opening.

@@ -19,8 +19,8 @@ class EvalData {
 
   /// Returns the text of a file such as "books/frankenstein.txt". The file may also be compressed
   /// as NAME.gz. A file is read once and kept in memory. Throws UserError that names the file and
-  /// --data if the file is missing, or that describes the problem if it cannot be read. Not
-  /// thread-safe.
+  /// --data if the file is missing, or that describes the problem if it cannot be read. The
+  /// function is not thread-safe.
   const std::string& text(std::string_view name) const;
   bool has(std::string_view name) const;
 

@@ -61,15 +61,15 @@ struct Record {
   double pairs_share = 1;
   double attention_seconds = 0;
   /// Per layer: the share of the answer's tokens that were visible to the rows which generate the
-  /// reply (eval/answer_recall.h). Empty if unknown.
+  /// reply (eval/answer_recall.h). The vector is empty if the shares are unknown.
   std::vector<double> recall;
   /// Rank of the passage with the answer, among the passages that the reply used (source_rank() in
-  /// eval/ask.cc). 1 is the first. 0 means that the passage is not among them. Empty if the rank
-  /// was not requested, if the text does not contain the answer, or if the reply attended to no
+  /// eval/ask.cc). 1 is the first. 0 means that the passage is not among them. There is no rank if
+  /// it was not requested, if the text does not contain the answer, or if the reply attended to no
   /// token of the text.
   std::optional<int64_t> source_rank;
-  /// Share of the attention on the context that goes to the passage with rank 1. Empty if the share
-  /// was not requested, or if the reply attended to no token of the text.
+  /// Share of the attention on the context that goes to the passage with rank 1. There is no share
+  /// if it was not requested, or if the reply attended to no token of the text.
   std::optional<double> source_share;
   /// Reason for which there is no reply; the score is then 0; empty: there is a reply.
   std::string error;

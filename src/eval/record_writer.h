@@ -17,7 +17,7 @@ namespace longhaul {
 /// The prompt of a sample as recorded in an existing file.
 struct FoundPrompt {
   std::string sample_hash;  ///< empty: an older program version wrote the record
-  /// Hash of the whole prompt as methods process it. Empty: only baselines have answered.
+  /// Hash of the whole prompt as methods process it. It is empty if only baselines have answered.
   std::string prompt_hash;
   int64_t prompt_tokens = 0;  ///< tokens of the whole prompt
 };

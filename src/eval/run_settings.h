@@ -19,7 +19,8 @@ namespace longhaul {
 /// A task of this run, either from the registry or from a user's file.
 struct PlannedTask {
   std::string name, summary, rule, source;
-  /// Hash of the user's file that the task uses (cases, essays). Empty if there is no such file.
+  /// Hash of the user's file that the task uses (cases, essays). The hash is empty if there is no
+  /// such file.
   std::string contents;
   bool scales = true;  ///< whether samples can have any requested length
   std::function<std::vector<Sample>(const TaskRequest&)> make;

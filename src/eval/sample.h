@@ -22,7 +22,7 @@ struct Sample {
   std::string question;
   /// The first words of the reply, such as "The special magic number for K mentioned in the
   /// provided text is". If openings are on, they follow the assistant mark of the chat template.
-  /// May be empty.
+  /// The text may be empty.
   std::string opening;
   /// Text before the opening in bare text, which has no assistant mark.
   std::string before_opening = " ";

@@ -26,7 +26,8 @@ struct ScoreRule {
   std::string_view name;
   std::string_view help;  ///< one line
   double (*score)(const Sample& sample, std::string_view reply);
-  /// Throws UserError for an answer that no reply could match. Null if every answer is valid.
+  /// Throws UserError for an answer that no reply could match. The pointer is null if every answer
+  /// is valid.
   void (*check)(const std::string& answer) = nullptr;
 };
 /// Returns all rules. Each rule NAME has two variants. "first-line+NAME" uses only the first

@@ -44,8 +44,7 @@ class Checkpoint {
   size_t left_out() const { return left_out_; }
 
   /// Returns a tensor, or null if it is absent. Throws UserError if the tensor is present but
-  /// unreadable. Otherwise an optional tensor that cannot be read would be mistaken for a missing
-  /// one.
+  /// unreadable. An unreadable optional tensor is therefore not mistaken for a missing one.
   const TensorView* find(std::string_view name) const;
   /// Returns a tensor. Throws UserError with file and tensor if it is absent or unreadable.
   const TensorView& get(std::string_view name) const;

@@ -18,9 +18,9 @@ struct Place {
   size_t depth;
 };
 
-/// Returns the position after all returns that are possible: as long as the base may end, the state
-/// is combined with the continuations of its caller. The innermost call is the last element of
-/// `stack`.
+/// Returns the position after all possible returns from open calls. As long as the base may end,
+/// the state is combined with the continuations of its caller. The innermost call is the last
+/// element of `stack`.
 inline Place resolved(StateTables& tables, Place place, std::span<const uint32_t> stack) {
   while (place.depth > 0 && tables.pops(place.state)) {
     --place.depth;

@@ -20,7 +20,7 @@ struct Limits {
   size_t stream_bytes = 256 << 10;
 
   std::chrono::milliseconds header_time{10'000};
-  /// For the body of a request; one second is added for each 256 KiB received.
+  /// Time for receiving the body of a request. One second is added for each 256 KiB received.
   std::chrono::milliseconds body_time{30'000};
   std::chrono::milliseconds idle_time{60'000};
   /// Longest time in which the client may accept no byte.

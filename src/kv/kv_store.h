@@ -119,21 +119,22 @@ class KvStore {
   /// Returns whether all of rows [begin, end) are in memory.
   bool in_memory(int layer, int head, int64_t begin, int64_t end) const;
 
-  /// Returns the rows of a list in the form that attention reads. Valid until a list of the layer
-  /// changes.
+  /// Returns the rows of a list in the form that attention reads. The result is valid until a list
+  /// of the layer changes.
   PagedRows rows(int layer, int head) const;
   /// Reads one row as f32. k and v receive [head_dim] values each.
   void read(int layer, int head, int64_t row, float* k, float* v) const;
 
   /// Returns the token number of a row, which counts all tokens ever appended to the list.
   int64_t token_of(int layer, int head, int64_t row) const;
-  /// Returns the token numbers of all rows, in the memory of the store. Valid until the list
-  /// changes.
+  /// Returns the token numbers of all rows, in the memory of the store. The result is valid until
+  /// the list changes.
   RowTokens tokens(int layer, int head) const;
 
   /// Returns a column: one f32 value per row, such as the attention that the row received. The
   /// value stays with its row when rows are moved, evicted, cloned or saved. The first call with a
-  /// name creates the column. New rows have the value 0. Valid until the list changes.
+  /// name creates the column. New rows have the value 0. The result is valid until the list
+  /// changes.
   View<float> column(int layer, int head, std::string_view name);
 
   /// Returns the bytes of pages in memory, token numbers and columns. Shared pages count in full.
@@ -185,7 +186,8 @@ class KvStore {
     std::vector<std::byte*> pages;  ///< null: the page is offloaded and not in memory
     /// Slots of offloaded pages in the PageFile. The vector is no longer than necessary.
     std::vector<uint32_t> slots;
-    /// Token number of each row. Empty if row i is token i. Invalid while `chosen` holds tokens.
+    /// Token number of each row. The vector is empty if row i is token i. It is invalid while
+    /// `chosen` holds tokens.
     mutable std::vector<int32_t> tokens;
     mutable ChosenTokens chosen;
     std::vector<Column> columns;

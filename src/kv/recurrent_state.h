@@ -51,9 +51,9 @@ class RecurrentState {
   /// Discards what the layers have written since the last commit().
   void drop() { pending_.assign(pending_.size(), 0); }
 
-  /// Returns to the last stored copy of at most `tokens` tokens, unless the state itself has at
-  /// most `tokens` tokens. Returns the number of tokens of the state. If there is no such copy, the
-  /// state becomes zeros and the result is 0.
+  /// Goes back to a state after at most `tokens` tokens, and returns its number of tokens. If the
+  /// current state has more tokens, it is replaced by the latest stored copy that does not. If
+  /// there is no such copy, the state becomes zeros and the result is 0.
   int64_t rewind(int64_t tokens);
 
   /// Returns a state with the same contents. Both share the stored copies.

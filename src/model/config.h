@@ -63,8 +63,8 @@ struct ModelConfig {
   std::vector<int> dense_ffns;
   /// Per layer: 1 if the layer uses its keys as values; empty: no layer does.
   std::vector<uint8_t> key_values;
-  /// Per layer: index of the layer whose keys and values the layer uses, usually its own index.
-  /// Empty: all layers use their own.
+  /// Per layer: index of the layer whose keys and values the layer uses, usually its own index. If
+  /// the vector is empty, all layers use their own.
   std::vector<int> kv_layer;
   int layer_input = 0;  ///< width of the per-layer embedding that each layer adds; 0: none
   float norm_eps = 1e-5f;

@@ -114,7 +114,7 @@ class Decoder {
   /// out [rows, vocab], on the host. If several devices share the model, only rank 0 writes valid
   /// logits.
   void logits(const float* hidden, int64_t rows, float* out);
-  /// Writes the requested logits of each row. Not available if several devices share the model.
+  /// Writes the requested logits of each row. It cannot be used if several devices share the model.
   void logits(const float* hidden, std::span<const WantedLogits> rows);
 
   /// Returns the bytes of activations for `rows` rows that are computed together, including

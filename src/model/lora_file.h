@@ -36,7 +36,8 @@ class LoraFile {
   /// Returns the format. It determines the names of the tensors, and the row order of queries and
   /// keys.
   CheckpointFormat format() const { return format_; }
-  /// Returns the model family of the adapter. Empty for PEFT, which does not store it.
+  /// Returns the model family of the adapter. The result is empty for PEFT, which does not store
+  /// the family.
   const std::string& architecture() const { return architecture_; }
   /// Returns the scale of the adapter's product, usually alpha / rank.
   double scale(const Factors& factors) const;

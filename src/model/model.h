@@ -87,7 +87,7 @@ enum class RowNorm : uint8_t { kAttention, kAttentionAfter, kFfn, kFfnAfter };
 inline constexpr RowNorm kRowNorms[] = {RowNorm::kAttention, RowNorm::kAttentionAfter,
                                         RowNorm::kFfn, RowNorm::kFfnAfter};
 
-/// Returns the weight of the norm. Empty if the model does not have this norm.
+/// Returns the weight of the norm. The result is empty if the model does not have this norm.
 inline const std::vector<float>& norm_of(const LayerWeights& w, RowNorm norm) {
   const bool attention = norm <= RowNorm::kAttentionAfter;
   return norm == RowNorm::kAttention || norm == RowNorm::kFfn

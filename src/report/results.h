@@ -45,7 +45,7 @@ Cost cost_of(const std::vector<const Record*>& records);
 struct Cell {
   Estimate score;
   int64_t answers = 0;  ///< number of samples, including those that failed
-  /// Number of failed samples; they score 0, but nll and baselines exclude them.
+  /// Number of failed samples. They have the score 0, but are excluded for nll and for baselines.
   int64_t failed = 0;
   Cost cost;
   std::vector<const Record*> records;

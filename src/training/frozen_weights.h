@@ -48,7 +48,8 @@ class FrozenWeights {
 
   /// Returns the weight of the norm.
   virtual View<const float> norm(int layer, RowNorm norm) const = 0;
-  /// Returns the weight that normalises every head of kQ or kK. Empty if there is none.
+  /// Returns the weight that normalises every head of kQ or kK. The result is empty if there is
+  /// none.
   virtual View<const float> head_norm(int layer, Matrix matrix) const = 0;
   virtual void normalise_heads(int layer, Matrix matrix, View<float> x, int64_t rows,
                                int heads) = 0;

@@ -14,9 +14,9 @@
 
 namespace longhaul {
 
-/// Returns use(), which reads the file that option `key` names. A UserError of use() begins with
-/// the name of the file. This function puts the option before it: "--attention duo:
-/// gates=heads.tsv: ...".
+/// Calls use(), which reads the file that the option `key` names, and returns its result. A
+/// UserError of use() begins with the name of the file. This function puts the option before it:
+/// "--attention duo: gates=heads.tsv: ...".
 inline auto with_option(std::string_view method, std::string_view key, auto use) {
   try {
     return use();

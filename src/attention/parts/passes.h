@@ -19,8 +19,8 @@ std::vector<Pass> stride_passes(const PromptFacts& prompt, int64_t lead, int64_t
 /// Returns whether a pass from stride_passes() ends a complete stride.
 bool ends_stride(const Pass& pass, int64_t lead, int64_t stride);
 
-/// Returns passes of which the last ones contain exactly the last `last` tokens of the prompt. The
-/// first `lead` tokens are divided by the chunk alone. All later passes have at most min(rows,
+/// Returns the passes of a prompt whose last `last` tokens get passes of their own. The first
+/// `lead` tokens are divided by the chunk alone. All later passes have at most min(rows,
 /// prompt.chunk) rows.
 std::vector<Pass> passes_with_last(const PromptFacts& prompt, int64_t lead, int64_t rows,
                                    int64_t last);
@@ -31,8 +31,8 @@ void mark_taken_back(std::span<Pass> passes);
 
 /// Returns how many of the next passes are computed together: as many as have at most `chunk` rows
 /// in total, but at least one. Discarding passes at the end are left for the next group, so that
-/// they are computed together with the pass that they precede. The reason is that a prompt is not
-/// cancelled within a group.
+/// they are computed together with the pass that they precede. A prompt cannot be cancelled within
+/// a group.
 size_t passes_together(std::span<const Pass> next, int64_t chunk);
 
 /// Returns passes that end at multiples of `tile` tokens of the context. If the chunk is smaller

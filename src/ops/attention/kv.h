@@ -45,7 +45,8 @@ struct NewRows {
   /// keys are not rotated.
   const float *cosine = nullptr, *sine = nullptr;
   int rotary_dim = 0;
-  /// Queries [rows, query_heads, head_dim], which are rotated like the keys. Null: no queries.
+  /// Queries [rows, query_heads, head_dim], which are rotated like the keys. If it is null, there
+  /// are no queries.
   const float* q = nullptr;
   float* rotated_q = nullptr;
   int query_heads = 0;

@@ -38,7 +38,7 @@ class KeyVectors {
     type_ = type;
     bytes_.assign(queue, stored);
   }
-  /// Appends elements that are already in stored form. Only on the host.
+  /// Appends elements that are already in stored form. The list must be on the host.
   void append_stored(std::span<const uint8_t> stored, DType type) {
     LH_ASSERT(takes(type));
     type_ = type;
@@ -50,14 +50,15 @@ class KeyVectors {
   int64_t elements() const;
   size_t bytes() const { return bytes_.bytes(); }
   void clear() { bytes_.clear(); }
-  /// Reads elements [first, first + out.size()) as f32. Not supported for Q4_0, nor on a device.
+  /// Reads elements [first, first + out.size()) as f32. This is not supported for Q4_0, nor on a
+  /// device.
   void read(int64_t first, std::span<float> out) const;
   DType type() const { return type_; }
   /// Returns whether elements of the type may be appended.
   bool takes(DType type) const { return bytes_.empty() || type == type_; }
   /// Returns the stored elements, on the device where they are.
   View<const uint8_t> stored() const { return bytes_.view(); }
-  /// Returns the elements as a matrix [elements() / width, width]. Only on the host.
+  /// Returns the elements as a matrix [elements() / width, width]. The list must be on the host.
   TensorView rows(int64_t width) const;
 
   void archive(Archive& archive);  ///< throws UserError if the file is invalid

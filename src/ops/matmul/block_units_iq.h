@@ -230,7 +230,7 @@ struct UnitsIQ1_M : BookForm {
   struct Unit {
     Word2 quants;
     uint32_t high;  // per entry: three bits and a direction
-    Word2 scales;   // 16 scales of three bits; above each four of them, four bits of d
+    Word2 scales;   // four 16-bit words: four scales of three bits, and above them four bits of d
   };
   LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
     return {load_once(unit::words2(p.at[0]) + 4 * block + u),

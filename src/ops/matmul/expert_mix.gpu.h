@@ -55,7 +55,8 @@ class ExpertMix {
   GpuQueue& queue_;
   Products& products_;
   bool looked_for_grouped_ = false;
-  /// Null if not needed yet or not available in the library.
+  /// Grouped products of the library. Null if they were not needed yet, or if the library does not
+  /// have them.
   std::unique_ptr<GroupedGemm> grouped_;
   Room chosen_{queue_};
   /// Memory for the sorted choices, the position of each choice among them, and the start of each

@@ -29,7 +29,7 @@ struct MatvecRows {
 struct MatvecTable {
   void (*run[kDTypeCount])(const MatvecRows&);  ///< the functions, by DType
   void (*quantize)(const float* x, int64_t cols, ActivationGroup* groups);
-  /// Converts activations to FactoredGroups. Null if no type uses this form.
+  /// Converts activations to FactoredGroups. The pointer is null if no type uses this form.
   void (*factor)(const float* x, int64_t groups, FactoredGroup* factored);
 };
 

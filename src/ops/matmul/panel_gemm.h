@@ -53,7 +53,7 @@ struct PanelGemmKernels {
   /// first columns.
   void (*swiglu)(const Gating& gating, const float* blocks, int pairs, std::byte* tile,
                  int64_t tile_stride);
-  /// Must be called before and after a series of block() calls on a thread.
+  /// These functions must be called before and after a series of block() calls on a thread.
   void (*begin)();
   void (*end)();
 };

@@ -26,7 +26,7 @@ class OwnMatrix : public DeviceMatrix {
   int64_t cols() const override { return matrix_.cols(); }
   size_t bytes() const override { return matrix_.bytes(); }
   MatrixView view() const { return matrix_.view(); }
-  /// Returns the view for prefill products. May first make a bf16 copy, if memory suffices.
+  /// Returns the view for prefill products. It may first make a bf16 copy, if memory suffices.
   MatrixView view_for_many(GpuQueue& queue) const {
     if (matrix_.view().bf16 == nullptr && wants_copy(WeightCopies::kPassesBefore)) {
       copies_->make_bf16(queue.handle(), matrix_, queue.memory_left());

@@ -19,7 +19,7 @@ namespace longhaul::cuda {
 
 inline constexpr int kTileOutputs = 256, kTileThreads = 512;
 inline constexpr int kTileStages = 3;  ///< chunks of x in shared memory
-/// Weights are brought to the L2 cache so many chunks before they are multiplied.
+/// Number of chunks by which weights are prefetched into the L2 cache before they are multiplied.
 inline constexpr int kTilePrefetch = 3;
 
 struct TileArgs {
@@ -128,9 +128,9 @@ class RowTileBase {
     }
   }
 
-  /// Brings the weights of a chunk to the L2 cache. Lanes 0 and 1 of four prefetch the quants of
-  /// the two rows, and lanes 2 and 3 the next plane (block_layout.h). A third plane has the lanes
-  /// of the first.
+  /// Prefetches the weights of a chunk into the L2 cache. Lanes 0 and 1 of four prefetch the quants
+  /// of the two rows, and lanes 2 and 3 the next plane (block_layout.h). A third plane is
+  /// prefetched by the lanes of the first one.
   template <int plane = 0>
   __device__ __forceinline__ void prefetch(int chunk, int end) const {
     constexpr int kPlanes = sizeof(Units::kFields) / sizeof(Units::kFields[0]);

@@ -169,7 +169,8 @@ struct IQ2_XS : SignedIq {  // f16 d, 32 entries of 9 bits with 7 of signs, 16 s
   }
 };
 
-struct IQ2_S : SignedIq {  // f16 d, 32 entries, 32 bytes of signs, their 2 high bits, 16 scales
+// Layout: f16 d, 32 entries, 32 bytes of signs, 2 high bits of each entry, 16 scales.
+struct IQ2_S : SignedIq {
   static constexpr int kBytes = 82;
   static void scales(const uint8_t* p, float* d, float*) {
     const float factor = load_f16(p);

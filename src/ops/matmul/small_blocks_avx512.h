@@ -31,7 +31,7 @@ inline uint64_t load_u64(const uint8_t* p) {
 inline __m512 floats_of(__m128i unsigned_bytes) {
   return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(unsigned_bytes));
 }
-/// Repeats each of 8 values once.
+/// Returns each of 8 values twice in a row.
 inline __m512 each_twice(__m256i numbers) {
   const __m512i lanes = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
   return _mm512_cvtepi32_ps(_mm512_permutexvar_epi32(lanes, _mm512_castsi256_si512(numbers)));

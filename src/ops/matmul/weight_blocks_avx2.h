@@ -39,7 +39,7 @@ inline Factors factors_of_16(__m128i bytes, float factor, float offset) {
   return f;
 }
 
-/// Repeats each of eight values once.
+/// Writes each of eight values twice in a row.
 inline void twice(__m256 x, __m256 out[2]) {
   out[0] = _mm256_permutevar8x32_ps(x, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
   out[1] = _mm256_permutevar8x32_ps(x, _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7));

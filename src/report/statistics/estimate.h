@@ -18,7 +18,7 @@ Interval wilson_interval(int64_t successes, int64_t n);
 struct Estimate {
   int64_t n = 0;
   double mean = 0;
-  /// Empty if there is no value, or a single value other than 0 and 1.
+  /// There is no interval without values, or for a single value other than 0 and 1.
   std::optional<Interval> interval;
 };
 

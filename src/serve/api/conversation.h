@@ -71,8 +71,9 @@ struct ConversationPrompt {
   /// The grammar of a demanded call, or of all calls from the mark with which they start.
   std::optional<grammar::Constraint> constraint;
 };
-/// Renders the conversation with the model's chat template. `constrained` states that the request
-/// already constrains the reply, which excludes a demanded call. Throws ApiError.
+/// Renders the conversation with the model's chat template. `constrained` is true if the request
+/// already constrains the reply. Throws ApiError, for example if such a request also demands a
+/// call.
 ConversationPrompt conversation_prompt(const ServedModel& model, Conversation conversation,
                                        bool constrained);
 

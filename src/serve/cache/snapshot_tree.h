@@ -13,7 +13,7 @@ struct TreeNode {
   TreeNode* parent = nullptr;
   std::vector<int32_t> edge;  ///< tokens between the parent and this node
   int64_t depth = 0;          ///< number of tokens from the root
-  /// By the first token of the child's edge.
+  /// Child nodes, by the first token of their edge.
   std::map<int32_t, std::unique_ptr<TreeNode>> children;
   std::shared_ptr<Snapshot> snapshot;
 
@@ -28,7 +28,7 @@ class SnapshotTree {
     std::vector<TreeNode*> nodes;
     int64_t common = 0;  ///< number of tokens that the prompt shares with the tree
     /// The node at the end of the path, or the node on whose edge the path ends. All nodes below it
-    /// share `common` tokens with the prompt. Null if the tree is empty.
+    /// share `common` tokens with the prompt. It is null if the tree is empty.
     TreeNode* below = nullptr;
     bool goes_on = false;  ///< the tree continues with other tokens after the common ones
   };

@@ -115,8 +115,8 @@ struct WatchedReply {
 class JobSink {
  public:
   virtual ~JobSink() = default;
-  /// Called when the job has been accepted and will run, now or after other jobs. Not called for
-  /// jobs that are rejected.
+  /// Called when the job has been accepted and will run, now or after other jobs. It is not called
+  /// for jobs that are rejected.
   virtual void accepted() {}
   virtual void progress(const PromptProgress& progress) = 0;
   /// Receives the logprobs of the prompt's tokens, if Job::prompt_logprobs is set. The first token
@@ -171,9 +171,9 @@ struct Job {
   bool background = false;
   std::string pin;  ///< the snapshot after the prompt is never evicted, until Scheduler::unpin() of
                     ///< this name; empty: it may be evicted
-  /// If set, the pinned snapshot is also written to disk, where it stays until it is unpinned.
-  /// Called on the engine's thread with an empty string, or with the reason why the snapshot was
-  /// not written.
+  /// If set, the pinned snapshot is also written to disk, where it stays until it is unpinned. The
+  /// function is called on the engine's thread, with an empty string or with the reason why the
+  /// snapshot was not written.
   std::function<void(const std::string& error)> saved;
   std::vector<std::shared_ptr<PrefillGate>> gates;  ///< the job waits until all of them are open
   bool reuse = true;  ///< the job may resume from a snapshot of the prefix cache

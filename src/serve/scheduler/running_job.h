@@ -24,7 +24,7 @@ struct RunningJob {
   size_t most_bytes = 0;       ///< upper bound of its bytes, computed at admission
   int64_t reply_reserved = 0;  ///< tokens of the reply that most_bytes includes
   PrefillLane lane = PrefillLane::kLong;
-  bool stepping = false;  ///< a step of its prefill is running (possibly yielding)
+  bool stepping = false;  ///< a step of its prefill is running, or other work runs within the step
   /// Number of choices that have the prompt in their sequence. Without clone(), each choice
   /// prefills it separately.
   int prefilled_choices = 0;

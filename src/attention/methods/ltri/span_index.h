@@ -47,7 +47,8 @@ class SpanIndex {
   /// (KeyVectors). Q4_0 rounds the scores and requires a width that is a multiple of 32. All calls
   /// must have the same width and type. The function may modify `vectors`.
   void add_blocks(Queue& queue, const SpanTokens& spans, View<float> vectors, DType type);
-  /// Adds a single span with vectors [count, width] to the current block. Only on the host.
+  /// Adds a single span with vectors [count, width] to the current block. The index must be on the
+  /// host.
   void add_span(View<const float> vectors, int64_t width, DType type);
   /// Ends the current block. The next span begins a new block.
   void end_block();

@@ -134,7 +134,7 @@ LH_PHASES void count_tokens(const Block& block, SpanShared& s, const SpanTask& t
 /// Returns the rank of token i in its span: the number of tokens with more votes, or with as many
 /// votes and a lower index.
 LH_BOTH int rank_in_span(const SpanShared& s, const SpanRecord& span, int i) {
-  const uint32_t own = s.votes[i];  // positive, as all keys are
+  const uint32_t own = s.votes[i];  // positive, because all keys are positive
   int before = 0;
   LH_UNROLL(4)
   for (int j = span.begin; j < span.end; ++j) before += s.votes[j] > own - (j < i ? 1 : 0) ? 1 : 0;

@@ -107,7 +107,7 @@ LH_PHASES void expand_spans(const Block& block, ExpandShared& s, const ExpandTas
     const int64_t stop = task.chosen[i] - task.span / 2 + task.span;
     return stop < task.end ? stop : task.end;
   };
-  // Returns where span i begins after the end of the previous span.
+  // Returns the first row of span i that is not in the previous span.
   const auto begin_of = [&](int64_t i) {
     const int64_t low = task.chosen[i] - task.span / 2, before = i > 0 ? stop_of(i - 1) : 0;
     return low > before ? low : before;
@@ -133,7 +133,8 @@ LH_PHASES void expand_spans(const Block& block, ExpandShared& s, const ExpandTas
             high = middle - 1;
           }
         }
-        // Spans past the last one begin at the end, so no i belongs to them.
+        // The array also has entries after the last span. They begin at the end, so no i belongs to
+        // them.
         out[i] = static_cast<int32_t>(task.first + begin_of(from + low) + (i - s.scan.before[low]));
       }
     });

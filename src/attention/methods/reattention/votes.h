@@ -15,7 +15,8 @@ struct VoteCount {
   Array<int32_t> count;     ///< [1]
   Array<int32_t> counters;  ///< [numbers] or more; zeros between calls
   Array<int32_t> numbers;   ///< numbers with votes, ascending
-  /// Number of votes of each of `numbers`; on a device, how many numbers have votes.
+  /// On the host: number of votes of each of `numbers`. On a device: [1], the number of numbers
+  /// with votes.
   Array<int32_t> votes;
   /// Scratch for the search. On a device, it holds one bit for each number, and all bits are zero
   /// between calls.

@@ -9,8 +9,8 @@
 
 namespace longhaul {
 
-/// Adds to column[i] of each list how many of the list's last `rows` rows see row i. All of them
-/// see the rows before them. Each of them also sees itself and the earlier ones of the last rows.
+/// Adds to column[i] of each list how many of the list's last `rows` rows see row i. Each of these
+/// rows sees itself and all earlier rows of the list.
 void add_seen(Queue& queue, int64_t rows, std::span<const View<float>> columns);
 inline const DeviceOperation<bool(int64_t rows, std::span<const View<float>> columns)> kAddSeen;
 

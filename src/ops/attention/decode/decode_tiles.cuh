@@ -3,8 +3,8 @@
 // bf16 pages are copied to shared memory and multiplied without conversion. Rows of other types are
 // copied as stored bytes. Block types in consecutive rows (stretches) are multiplied as stored
 // (block_products.cuh). All other rows are converted to bf16 in shared memory just before the
-// products. The number of tiles in flight is then the same as with bf16, but they have fewer bytes.
-// If a card has too little shared memory for this, rows are converted while they are loaded.
+// products. As many tiles are in flight as with bf16 rows, but each has fewer bytes. If a card has
+// too little shared memory for this, rows are converted while they are loaded.
 
 #include "ops/attention/key_tile.cuh"
 
@@ -185,9 +185,8 @@ enum class DecodeForm : uint8_t {
   kStoredRopeOnRead  ///< like kStored, with RoPE on read
 };
 
-/// The stages of a warp: a ring of tiles that are being loaded. In the form kBlocks, a stage has
-/// one or two tiles. In the form kStored, there is also memory for the tile that is being
-/// multiplied.
+/// The stages of a warp: a ring of tiles that are being loaded. With kBlocks, a stage has one or
+/// two tiles. With kStored, there is also memory for the tile that is being multiplied.
 template <int D, DecodeForm F>
 class DecodeTiles;
 

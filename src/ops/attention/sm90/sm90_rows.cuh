@@ -20,7 +20,7 @@ struct Sm90Form {
   static constexpr int kKeys = D <= 128 ? 128 : 64;  ///< keys per tile: whole pages
   static constexpr int kHalf = kKeys * 128;          ///< bytes of 64 columns of a tile
   static constexpr int kTile = D / 64 * kHalf;
-  /// Number of key tiles in shared memory, and also the number of value tiles. Three were not
+  /// Number of key tiles in shared memory, and also the number of value tiles. Three tiles were not
   /// faster than two.
   static constexpr int kStages = D == 64 ? 4 : 2;
   static constexpr bool kTurns = D <= 128;
