@@ -31,12 +31,15 @@ struct Eviction {
   /// Number of most recent rows that are kept regardless of their scores; `kept` includes them.
   int64_t recent = 0;
   bool last = true;  ///< whether this is the last layer of the eviction
-  /// Stored rows of each list. It is empty with MethodPlan::own_rule if the lists have no budget.
+  /// The stored rows of each list. The span is empty with MethodPlan::own_rule if the lists have no
+  /// budget.
   std::span<const PagedRows> keys;
-  /// [rows] for each list: the attention probability that each row received from the query rows of
-  /// the observation window, summed. It is empty without MethodPlan::observation_window.
+  /// The attention probability that each row received from the query rows of the observation
+  /// window, summed over these rows: [rows] for each list. The span is empty without
+  /// MethodPlan::observation_window.
   std::span<const View<const float>> received;
-  /// Output: [rows] scores for each list. The rows with the highest scores are kept.
+  /// Output of choose(): one score per row, for each list. The rows with the highest scores are
+  /// kept.
   std::span<const View<float>> scores;
 
   int64_t rows(int list) const { return store.length(layer, list); }
@@ -54,7 +57,8 @@ struct ExtraMemory {
 
 class Method {
  public:
-  /// Set by the method, usually in fit() (method_info() in attention/registry.h).
+  /// The rules for the whole method. The method sets them, usually in fit() (method_info() in
+  /// attention/registry.h).
   MethodPlan whole;
 
   virtual ~Method() = default;
@@ -71,7 +75,7 @@ class Method {
   /// writes it to step.out. The default computes what the plan describes (attend_by_plan()).
   virtual void attend(LayerStep& step);
 
-  /// Updates the columns (MethodPlan::columns) by the attention of the step's rows. It is called
+  /// Updates the columns (MethodPlan::columns) with the attention of the step's rows. It is called
   /// after attend() if a later eviction will score rows. If there is one column, the default adds
   /// the attention probability that each stored row received. Otherwise it does nothing.
   virtual void observe(LayerStep& step);
@@ -85,8 +89,8 @@ class Method {
   virtual void choose(const Eviction& due);
 
   /// Writes the state that the method keeps outside the KV stores to a session file, or reads it
-  /// from one. It validates each value that it reads, because the file may be malicious. It returns
-  /// a function that compares them with the KV store of the same file, or an empty function.
+  /// from one. It checks each value that it reads, because the file may be malicious. It returns a
+  /// function that compares the values with the KV store of the same file, or an empty function.
   /// `tokens` is the length of the context. archive() and the returned function throw UserError.
   /// The message does not include the name of the file.
   using StoreCheck = std::function<void(const KvStore&, int64_t tokens)>;

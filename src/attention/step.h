@@ -140,7 +140,7 @@ class LayerStep {
   AttendCompute compute = AttendCompute::kBest;
   /// False if another call for these rows includes the model's sink logits.
   bool sinks = true;
-  /// Set by the method if a row saw keys whose selection depended on later rows.
+  /// The method sets this to true if a row saw keys whose selection depended on later rows.
   bool chose = false;
 
   bool decoding() const { return pass.phase == Phase::kDecode; }

@@ -84,7 +84,8 @@ struct PerplexityResult {
 };
 
 struct PerplexityHooks {
-  /// Called with the number of processed tokens, the number of all tokens, and the result so far.
+  /// The function is called with the number of processed tokens, the number of all tokens, and the
+  /// result so far.
   std::function<void(int64_t done, int64_t total, const PerplexityResult& so_far)> progress;
   const CancelFlag* cancel = nullptr;
 };

@@ -14,12 +14,13 @@
 namespace longhaul {
 
 struct PrefillHooks {
-  /// Called after every layer of a step. `done` is the number of finished tokens, and `total` is
-  /// the number of tokens of the prompt. The tokens of the current step count in proportion to the
-  /// layers that are finished.
+  /// The function is called after every layer of a step. `done` is the number of finished tokens,
+  /// and `total` is the number of tokens of the prompt. The tokens of the current step count in
+  /// proportion to the layers that are finished.
   std::function<void(int64_t done, int64_t total)> progress;
-  /// Called whenever `progress` is called. Tokens [begin, begin + count) of the prompt are those of
-  /// the current step. `share` is the fraction of the layers that this step has finished.
+  /// The function is called whenever `progress` is called. Tokens [begin, begin + count) of the
+  /// prompt are those of the current step. `share` is the fraction of the layers that this step has
+  /// finished.
   std::function<void(int64_t begin, int64_t count, double share)> pass_progress;
   const CancelFlag* cancel = nullptr;
   /// Receives the logits of every row, [rows, vocab]. `first` is the index of the first row in the

@@ -54,7 +54,8 @@ struct SessionReport {
   int64_t tokens = 0;
   int64_t live_rows = 0;  ///< number of (token, layer, KV head) rows that are kept
   size_t kv_bytes = 0;    ///< KV bytes in memory, with the method's index
-  /// Computed (row, query head, key) triples divided by those of dense attention.
+  /// The number of computed (row, query head, key) triples, divided by the number of dense
+  /// attention.
   double pairs_share = 1.0;
   double attention_seconds = 0;  ///< seconds in attention since the sequence began
   MemoryForecast forecast;       ///< forecast for the last prompt and its reply

@@ -48,9 +48,9 @@ struct Record {
   /// 0 to 1; for metric "nll" the mean negative log-likelihood in nats per token.
   double score = 0;
   std::string metric = "score";  ///< "score" (higher is better) or "nll" (lower is better)
-  /// Set only for metric "nll". The record then holds the mean over a stretch of the text:
-  /// `reply_tokens` tokens after the first `position` tokens. All stretches of one text have the
-  /// same `group`, and each has its own id ("emma@4096").
+  /// These members are set only for metric "nll". The record then holds the mean over a stretch of
+  /// the text: `reply_tokens` tokens after the first `position` tokens. All stretches of one text
+  /// have the same `group`, and each has its own id ("emma@4096").
   std::optional<int64_t> position;
   int64_t reply_tokens = 0;
   double first_token_seconds = 0;

@@ -29,8 +29,8 @@ class RunAnswers {
   /// UserError if that prompt was made from another sample. The reason can be that --data or
   /// --lengths differ between runs (samples with their own length are cut to --lengths).
   const FoundPrompt* found_prompt(const Sample& sample, Record cell) const;
-  /// Throws UserError if the tokens of a prompt differ from those in the folder. Used for records
-  /// without a sample hash.
+  /// Throws UserError if the tokens of a prompt differ from those in the folder. It is used for
+  /// records without a sample hash.
   void check_prompt(const FoundPrompt& found, const Record& cell,
                     const std::vector<int32_t>& tokens) const;
   /// Returns whether there is a record for the cell, including its method. For a predicted text,

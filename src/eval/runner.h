@@ -38,7 +38,8 @@ struct EvalProgress {
 double seconds_left(const EvalProgress& progress, double seconds);
 
 struct EvalHooks {
-  /// Called after every answer. Any thread may call it, but never two threads at once.
+  /// The function is called after every answer. Any thread may call it, but never two threads at
+  /// once.
   std::function<void(const EvalProgress& progress)> progress;
   const CancelFlag* cancel = nullptr;
 };

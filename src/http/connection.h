@@ -35,8 +35,8 @@ class Connection;
 struct ConnectionHost {
   EventLoop& loop;
   const Limits& limits;
-  /// Called after the header of each request and before its body. It may return a response that
-  /// rejects the request, and may add header fields to the response.
+  /// The function is called after the header of each request and before its body. It may return a
+  /// response that rejects the request, and may add header fields to the response.
   std::function<std::optional<HttpResponse>(const HttpRequest&, Fields& reply_fields)> check;
   std::function<void(const std::shared_ptr<Exchange>&)> handle;
   std::function<void(const RequestRecord&)> done;

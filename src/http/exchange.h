@@ -36,7 +36,7 @@ class Exchange {
   /// Sets a function that is called once if the client closes its connection before the response is
   /// complete. If the connection is already closed, the function is called at once.
   void on_close(std::function<void()> gone);
-  /// Called by the connection when the client has closed it.
+  /// The connection calls this when the client has closed it.
   void close();
 
   /// Sets a remark for the log line of this request.

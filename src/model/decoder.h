@@ -69,8 +69,8 @@ struct InsideLayer {
 };
 
 struct ForwardOptions {
-  /// Called between two layers with the number of finished layers. If it returns false, the forward
-  /// pass stops.
+  /// The function is called between two layers with the number of finished layers. If it returns
+  /// false, the forward pass stops.
   std::function<bool(int layers)> go_on;
   /// If `inside` is active, `yield` is called between the matrix multiplications of a layer, and
   /// between the KV heads of its attention.

@@ -63,7 +63,7 @@ struct DeviceLayer {
   DeviceWeight shared_gate;  ///< gate of the shared expert
   DeviceDelta delta;
   Array<float> choice_bias;  ///< bias of the experts' scores
-  // Used if the experts and the shared expert have norms of their own
+  // These weights are empty unless the experts and the shared expert have norms of their own
   // (ModelConfig::experts_apart).
   Array<float> network_after_norm, experts_norm, experts_after_norm, router_norm, expert_scales;
   // Weights of multi-head latent attention. If queries have a latent vector, `q` multiplies it.

@@ -58,9 +58,9 @@ struct LayerWeights {
   std::vector<float> router_bias;       ///< [experts]
   std::vector<float> choice_bias;       ///< [experts], bias of the scores (ExpertRule)
   std::vector<ExpertWeights> experts;
-  // Used if the experts and the shared expert have norms of their own
-  // (ModelConfig::experts_apart): their norms, the factors of the router's input (router_norm), and
-  // the factors of the experts' weights.
+  // The next members are empty unless the experts and the shared expert have norms of their own
+  // (ModelConfig::experts_apart). They are these norms, the factors of the router's input
+  // (router_norm), and the factors of the experts' weights.
   /// [hidden] each.
   std::vector<float> network_after_norm, experts_norm, experts_after_norm, router_norm;
   std::vector<float> expert_scales;  ///< [experts]

@@ -39,9 +39,9 @@ struct TensorNames {
   /// If there is one tensor for gate and up of all experts: that tensor, and the tensor for down.
   /// Whole names.
   const char *experts_gate_up, *experts_down_beside;
-  // Used if the experts and the shared expert have norms of their own (Gemma 4): the norm of the
-  // shared expert's output, the norms of the experts' input and output, the factors of the router's
-  // input, and the factors of the experts. The factors are whole names.
+  // Names for models whose experts and shared expert have norms of their own (Gemma 4): the norm of
+  // the shared expert's output, the norms of the experts' input and output, the factors of the
+  // router's input, and the factors of the experts. The factors are whole names.
   const char *network_after_norm, *experts_norm, *experts_after_norm;
   const char *router_scale, *expert_scales;
   // Per-layer embeddings: the table by token and the projection of the embedded tokens with its

@@ -64,7 +64,7 @@ class Service {
   void add_session_routes();
   void add_responses_routes();
   void add_ollama_routes();
-  /// Like Page, with the name of the API key. Used for pages about data of a client.
+  /// Like Page, with the name of the API key. It is used for pages about data of a client.
   using OwnPage =
       std::function<Json(const ServedModel&, const http::HttpRequest&, const std::string& key)>;
 

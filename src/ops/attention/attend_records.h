@@ -83,8 +83,8 @@ struct UnitRecord {
   /// Index of the counter of finished parts. The part that finishes last merges all parts.
   /// Negative: no counter.
   int32_t counter;
-  /// First thread block of the unit. Used by the decode kernel, in which one record represents all
-  /// parts of a unit.
+  /// First thread block of the unit. Only the decode kernel uses it, in which one record represents
+  /// all parts of a unit.
   int32_t first_block;
 };
 static_assert(sizeof(UnitRecord) == 56);

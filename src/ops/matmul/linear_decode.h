@@ -1,6 +1,7 @@
 #pragma once
 // Implements linear() for up to kMatvecMaxRows rows, and for any number of decode rows. The stored
-// weights are read directly, and so are the weights of adapters. Used by ops/matmul/linear.cc.
+// weights are read directly, and so are the weights of adapters. Only ops/matmul/linear.cc uses
+// this file.
 
 #include <span>
 

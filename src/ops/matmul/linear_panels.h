@@ -1,7 +1,7 @@
 #pragma once
 // Implements linear() and linear_swiglu() for many rows, with the kernels of
 // ops/matmul/panel_gemm.h. Each panel of weights is expanded to tiles, which stay in the L2 cache
-// while they are multiplied by all rows. Used by ops/matmul/linear.cc.
+// while they are multiplied by all rows. Only ops/matmul/linear.cc uses this file.
 
 #include <cstddef>
 #include <cstdint>

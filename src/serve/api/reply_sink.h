@@ -38,7 +38,7 @@ class ReplyWriter : public std::enable_shared_from_this<ReplyWriter> {
   const std::shared_ptr<const SourceWatch>& watch(int choice) const {
     return watches_[static_cast<size_t>(choice)];
   }
-  /// Called when the job can run. The first event may be sent.
+  /// Reports that the job can run. The first event may be sent.
   virtual void on_accepted() {}
   /// Collects a piece of the reply for whole().
   virtual void keep_piece(int choice, const ReplyPiece& piece);

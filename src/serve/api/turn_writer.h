@@ -44,7 +44,8 @@ class TurnWriter : public ReplyWriter {
   /// Ends a part. A call may be incomplete, although the client already has its beginning. In that
   /// case, the finish reason must not say that the client should make the call.
   virtual void end_part(int choice, const ReplyPart& part) = 0;
-  /// Called when a sentence of the text part has ended. The following text begins another sentence.
+  /// Reports that a sentence of the text part has ended. The following text begins another
+  /// sentence.
   virtual void cite(int /*choice*/, const ReplyPart& /*part*/, const Citation& /*citation*/) {}
   /// Writes the last event of a choice (see ReplyWriter::write_finish()).
   virtual void finish_turn(int choice, const JobReport* report) = 0;

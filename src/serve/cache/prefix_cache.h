@@ -68,7 +68,7 @@ class PrefixCache {
   /// Sets the sequence of a snapshot that was only on disk.
   void fill(Snapshot& snapshot, std::unique_ptr<ServedSequence> sequence);
 
-  /// Called with the name of the file of a snapshot that is no longer useful.
+  /// The function is called with the name of the file of a snapshot that is no longer useful.
   std::function<void(const std::string& file)> on_drop;
 
   size_t count() const { return all_.size(); }

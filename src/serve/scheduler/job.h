@@ -115,16 +115,17 @@ struct WatchedReply {
 class JobSink {
  public:
   virtual ~JobSink() = default;
-  /// Called when the job has been accepted and will run, now or after other jobs. It is not called
+  /// Reports that the job has been accepted and will run, now or after other jobs. It is not called
   /// for jobs that are rejected.
   virtual void accepted() {}
   virtual void progress(const PromptProgress& progress) = 0;
   /// Receives the logprobs of the prompt's tokens, if Job::prompt_logprobs is set. The first token
   /// has none.
   virtual void prompt_tokens(std::vector<TokenReport> tokens) = 0;
-  /// Called after the prompt has been processed and before a token of the reply is sampled.
+  /// This function is called after the prompt has been processed and before a token of the reply is
+  /// sampled.
   virtual void prefilled(const ServedSequence& /*sequence*/) {}
-  /// Called when `watch` begins to record the sources of a choice.
+  /// Reports that `watch` begins to record the sources of a choice.
   virtual void watching(int /*choice*/, const std::shared_ptr<const SourceWatch>& /*watch*/) {}
   /// Receives the keys to which the tokens of a choice attended, before done() is called.
   virtual void sources(int /*choice*/, const WatchedReply& /*reply*/) {}

@@ -64,7 +64,8 @@ class Scheduler {
   /// Returns the pinned snapshots that earlier processes have saved, with the sizes of their files.
   /// open_disk() sets them.
   const std::map<std::string, size_t>& stored_pins() const { return stored_pins_; }
-  /// Called on the engine's thread if a saved snapshot cannot be read. Set it before run().
+  /// The function is called on the engine's thread if a saved snapshot cannot be read. It must be
+  /// set before run().
   std::function<void(const std::string& name)> on_pin_lost;
 
   /// Runs the scheduler on the calling thread until stop().
