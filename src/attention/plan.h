@@ -92,7 +92,7 @@ struct MethodPlan {
 
 /// The rows of one list that evictions keep.
 struct Keep {
-  bool all = false;           ///< nothing is evicted from this list
+  bool all = false;           ///< whether nothing is evicted from this list
   int64_t budget = kNoBound;  ///< number of rows after an eviction, including sink and recent
   int64_t sink = 0;           ///< number of first rows that are never evicted
   int64_t recent = 0;         ///< number of last rows that each eviction keeps

@@ -12,7 +12,7 @@ struct Sandbox {
   /// Landlock is active: files can be written, created, removed or executed only in permitted
   /// folders.
   bool files = false;
-  bool calls = false;  ///< seccomp is active: only the necessary system calls are permitted
+  bool calls = false;  ///< whether seccomp is active: only the necessary system calls are permitted
   double seconds = 0;  ///< duration of the set-up
 
   /// Returns a text such as "landlock and seccomp, set up in 0.1 ms".
@@ -24,7 +24,8 @@ struct SandboxRights {
   /// For servers. Sockets that are already open can accept connections, receive and send. Creating,
   /// connecting, binding and listening are forbidden.
   bool connections = false;
-  bool gpus = false;  ///< ioctl calls of NVIDIA's driver, and connections between its processes
+  /// Whether to permit ioctl calls of NVIDIA's driver, and connections between its processes.
+  bool gpus = false;
   /// For a process that executes other programs on untrusted input. It can start the programs in
   /// PATH and of the system, which inherit the sandbox. It can read files only in the folders of
   /// these programs and of their libraries. It cannot write files, not even in the temporary

@@ -14,7 +14,7 @@ namespace longhaul {
 
 struct ChatOptions {
   TurnOptions turn;
-  bool quiet = false;  ///< prints no figures for documents and turns
+  bool quiet = false;  ///< whether no figures are printed for documents and turns
   /// File from which the session was loaded; empty: the session is new.
   std::filesystem::path loaded;
   std::string model;  ///< value of -m

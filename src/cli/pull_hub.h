@@ -13,17 +13,18 @@ namespace longhaul {
 struct PullRequest {
   ModelReference reference;
   std::string name;    ///< name for the model; empty: the name of the file
-  bool again = false;  ///< downloads the model even if it exists
+  bool again = false;  ///< whether the model is downloaded even if it exists
   bool progress = true;
-  bool system = false;  ///< stores the model in the folder for all users
+  bool system = false;  ///< whether the model is stored in the folder for all users
 };
 
 struct PulledModel {
   std::string name;
   std::filesystem::path path;
   int64_t bytes = 0;
-  bool fetched = false;    ///< false: the model existed already
-  bool cancelled = false;  ///< received bytes are kept for the next call
+  bool fetched = false;  ///< false: the model existed already
+  /// Whether the user cancelled; received bytes are kept for the next call.
+  bool cancelled = false;
 };
 
 /// Downloads a model. Reports the repository, files, sizes, licence and free space on standard

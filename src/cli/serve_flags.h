@@ -34,7 +34,7 @@ struct ServeFlags {
   size_t cache_disk = 0;   ///< limit of the size of cache_dir in bytes; 0: no limit
   double sleep_after = 0;  ///< idle seconds after which memory is freed; 0: never
   bool share_cache = false, exact_cache = false;
-  bool mock = false;  ///< only in builds with tests: uses an engine that computes nothing
+  bool mock = false;  ///< whether to use an engine that computes nothing; only in builds with tests
 
   void add_to(CLI::App& app);
 

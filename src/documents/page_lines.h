@@ -17,7 +17,7 @@ struct PageLine {
   double first_word = 0;     ///< width of the first word in reading direction
   double widest_space = 0;   ///< width of the widest space between words
   std::string text;          ///< UTF-8 in logical order, not empty
-  bool soft_hyphen = false;  ///< the last word continues in the next line
+  bool soft_hyphen = false;  ///< whether the last word continues in the next line
 
   double height() const { return y1 - y0; }
 };

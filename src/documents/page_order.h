@@ -12,7 +12,7 @@ namespace longhaul {
 struct OrderedLine {
   PageLine line;
   int column = 0;  ///< number of the text column; a line across columns has a number of its own
-  bool in_table = false;  ///< a row of a table, with " | " between its cells
+  bool in_table = false;  ///< whether the line is a row of a table, with " | " between its cells
 };
 
 /// The space between the columns of a page. It is empty if there are no columns.

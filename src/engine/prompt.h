@@ -12,7 +12,7 @@ namespace longhaul {
 /// How a text is wrapped before the model processes it.
 struct PromptForm {
   std::string chat_template;  ///< a name or a file; empty: the template of the model
-  bool raw = false;           ///< no template: the model continues the bare text
+  bool raw = false;           ///< whether the model continues the bare text, without a template
 
   /// Throws UserError if one setting makes another setting ineffective.
   void check() const;

@@ -135,7 +135,8 @@ struct Sequence::State {
   std::vector<KvStore> streams;  ///< [0] is the context; the others exist only during prefill
   RecurrentState recurrent;
   std::vector<int32_t> tokens;
-  bool to_be_reset = false;  ///< a reset failed, so method and streams hold invalid contents
+  /// Whether a reset failed, so that method and streams hold invalid contents.
+  bool to_be_reset = false;
   /// Length of the context for which the current RoPE angles are computed.
   int64_t angles_length = 0;
   std::vector<float> logits;  ///< [vocab]; empty before the first token; valid only in rank 0

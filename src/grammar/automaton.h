@@ -26,8 +26,8 @@ class Automaton {
   struct State {
     /// Index of the first edge of each kind; the next state's first edge is the end.
     uint32_t bytes = 0, calls = 0, empties = 0;
-    bool final = false;       ///< the rule may end in this state
-    bool only_final = false;  ///< the rule always ends in this state
+    bool final = false;       ///< whether the rule may end in this state
+    bool only_final = false;  ///< whether the rule always ends in this state
   };
 
   std::span<const ByteEdge> byte_edges(uint32_t s) const {

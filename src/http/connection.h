@@ -42,7 +42,7 @@ struct ConnectionHost {
   std::function<void(const RequestRecord&)> done;
   std::function<void(const Connection&)> closed;
   size_t bodies_bytes = 0;  ///< size of all request bodies that have not been answered yet
-  bool draining = false;    ///< each connection is closed after its current response
+  bool draining = false;    ///< whether each connection is closed after its current response
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {

@@ -12,7 +12,7 @@ namespace longhaul::http {
 struct FormPart {
   std::string name;
   std::string filename;  ///< as the client sent it
-  bool is_file = false;  ///< the part has a filename
+  bool is_file = false;  ///< whether the part has a filename
   std::string_view bytes;
 };
 

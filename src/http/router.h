@@ -19,8 +19,8 @@ struct Route {
   /// the last segment. It matches at least one character.
   std::string path;
   Handler handler;
-  bool open = false;    ///< requires no API key
-  bool upload = false;  ///< the body may be of type multipart/form-data
+  bool open = false;    ///< whether the path requires no API key
+  bool upload = false;  ///< whether the body may be of type multipart/form-data
 };
 
 class Router {

@@ -38,7 +38,7 @@ struct Decoder::DeviceState final : Decoder::State {
     const DeviceWeight& weight;
     View<float> y;
     bool add = false;
-    bool exact = false;  ///< DeviceLinear::exact
+    bool exact = false;  ///< value of DeviceLinear::exact
   };
   DeviceOps& ops() const { return queue.device().ops(); }
   void multiply(const DeviceInput& taken, int64_t count, std::initializer_list<Job> jobs);

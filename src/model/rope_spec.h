@@ -22,7 +22,8 @@ struct RopeSpec {
   double high_freq_factor = 4.0;  ///< llama3
   double beta_fast = 32.0;        ///< yarn
   double beta_slow = 1.0;         ///< yarn
-  bool whole_pairs = true;        ///< yarn: the ramp begins and ends at whole pairs of dimensions
+  /// For yarn: whether the ramp begins and ends at whole pairs of dimensions.
+  bool whole_pairs = true;
   double attention_factor = 0.0;  ///< for yarn and longrope; 0: the default of this kind of scaling
   /// Additional factor of cos and sin for every kind of scaling (GGUF's attn_factor).
   double attention_multiplier = 1.0;

@@ -27,7 +27,7 @@ struct Recall {
 struct RecallTable {
   int64_t length = 0;
   size_t layers = 0;     ///< largest number of layers of all models
-  bool sources = false;  ///< some row has ranks of sources
+  bool sources = false;  ///< whether some row has ranks of sources
   std::vector<Recall> rows;
 };
 

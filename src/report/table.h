@@ -19,15 +19,15 @@ struct TableCell {
 struct TableColumn {
   std::string title;
   std::string tooltip = {};
-  bool less_is_better = false;  ///< sorting begins with the smallest value
-  bool words = false;           ///< the column contains words and is left-aligned
+  bool less_is_better = false;  ///< whether sorting begins with the smallest value
+  bool words = false;           ///< whether the column contains words and is left-aligned
 };
 
 struct TableRow {
   std::string head;
   /// Canonical text of the method, shown under the pointer; empty: not a method's row.
   std::string method = {};
-  bool control = false;  ///< separated from the other rows by a line
+  bool control = false;  ///< whether a line separates the row from the other rows
   std::vector<TableCell> cells = {};
 };
 

@@ -25,7 +25,7 @@ struct ServiceOptions {
   http::OriginCheck origins{{}, {}};
   ApiKeys keys;  ///< empty: no key is required
   bool vllm_metrics = false, llamacpp_metrics = false;
-  bool web = true;  ///< the web page at /
+  bool web = true;  ///< whether the web page is served at /
   int text_threads = 2;
   /// Null: only plain texts can be added as documents.
   std::shared_ptr<const ConverterProcess> converter;

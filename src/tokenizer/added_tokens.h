@@ -18,8 +18,8 @@ struct AddedToken {
   /// Whether it is a control token, which is matched only if the caller permits such tokens in the
   /// text.
   bool special = false;
-  bool lstrip = false;  ///< the match includes white space before it
-  bool rstrip = false;  ///< the match includes white space after it
+  bool lstrip = false;  ///< whether the match includes white space before it
+  bool rstrip = false;  ///< whether the match includes white space after it
 };
 
 struct AddedTokenMatch {

@@ -10,7 +10,7 @@
 namespace longhaul {
 
 struct DetokenizerOptions {
-  bool skip_special = true;  ///< control tokens yield no text
+  bool skip_special = true;  ///< whether control tokens yield no text
   /// If true, the tokens begin a text (a reply) and do not continue one. The space that
   /// SentencePiece puts before a text is then removed.
   bool starts_text = false;

@@ -20,7 +20,8 @@ struct NormalizeStep {
   };
   Kind kind;
   std::string from, to;
-  bool only_at_start = false;  ///< for prepend: only at the beginning of the input
+  /// For prepend: whether it applies only at the beginning of the input.
+  bool only_at_start = false;
 };
 
 /// Throws UserError (with `where`) if `grown` bytes exceed the limit for the output of normalizers.

@@ -23,7 +23,7 @@ enum class SplitBehaviour {
 struct Split {
   Regex pattern;
   SplitBehaviour behaviour = SplitBehaviour::isolated;
-  bool invert = false;  ///< exchanges the roles of matches and of the text between them
+  bool invert = false;  ///< whether the roles of matches and of the text between them are exchanged
 };
 
 class PreTokenizer {
@@ -52,9 +52,9 @@ inline constexpr std::string_view kGpt2Pattern =
 struct NamedPreTokenizer {
   std::string_view names;  ///< all names of the pre-tokenizer, separated by spaces
   std::vector<std::string_view> patterns;
-  bool ignore_merges = false;  ///< a word that is a token is not split and merged
+  bool ignore_merges = false;  ///< whether a word that is a token is not split and merged
   bool add_bos = false;        ///< whether BOS is added if the file does not specify this
-  bool nfc = false;            ///< the model's original tokenizer normalizes text to NFC
+  bool nfc = false;            ///< whether the model's original tokenizer normalizes text to NFC
 };
 
 /// Returns the pre-tokenizer with this name. Throws UserError with `where` and the known names if

@@ -10,8 +10,8 @@ namespace longhaul {
 
 /// Properties that determine how the vocabulary is read.
 struct TokenizerJsonStyle {
-  bool byte_level = false;      ///< tokens are written in GPT-2's byte alphabet
-  bool visible_blanks = false;  ///< tokens are written with U+2581 for a space
+  bool byte_level = false;      ///< whether tokens are written in GPT-2's byte alphabet
+  bool visible_blanks = false;  ///< whether tokens are written with U+2581 for a space
 };
 
 /// Determines the style from all parts of the file that indicate it.

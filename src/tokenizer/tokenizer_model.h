@@ -30,7 +30,8 @@ struct TokenizerModel {
   std::vector<int32_t> end_of_generation;  ///< ascending, without duplicates
   /// end_of_generation, and tokens that end one message of a reply.
   std::vector<int32_t> end_of_message;
-  bool drops_first_space = false;  ///< decoding removes one space from the beginning of a text
+  /// Whether decoding removes one space from the beginning of a text.
+  bool drops_first_space = false;
 };
 
 /// Returns the turn marks of this vocabulary. They depend on its added tokens.

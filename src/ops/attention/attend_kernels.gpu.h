@@ -21,7 +21,7 @@ struct RotationTable {
   const float* sine;
   int64_t first;
   int32_t half;
-  bool in_eights;  ///< half is a multiple of 8 and the rows are 16-byte aligned
+  bool in_eights;  ///< whether half is a multiple of 8 and the rows are 16-byte aligned
 };
 
 /// Converts `r` to the format of kernels. If `r` is null, all fields of the result are zero.
@@ -98,8 +98,8 @@ struct DecodePlan {
   int32_t count;            ///< number of units
   /// The largest bytes per row of keys and of values. Both are 0 if all keys and values are bf16.
   int32_t key_bytes, value_bytes;
-  bool blocks;  ///< all segments are consecutive rows of blocks of 32 without rotation
-  bool turns;   ///< some keys are rotated at consecutive positions
+  bool blocks;  ///< whether all segments are consecutive rows of blocks of 32 without rotation
+  bool turns;   ///< whether some keys are rotated at consecutive positions
   alignas(16) std::byte here[kMostHere];
 };
 static_assert(sizeof(AttendArgs) + sizeof(DecodePlan) + 16 <= 4096);

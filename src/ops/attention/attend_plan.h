@@ -20,7 +20,7 @@ namespace longhaul::cuda {
 /// The properties of the GPU that a plan depends on.
 struct AttendMachine {
   int processors = 1;  ///< streaming multiprocessors
-  bool sm90 = false;   ///< the wgmma kernel may run
+  bool sm90 = false;   ///< whether the wgmma kernel may run
   PageRange pages;     ///< pages that the wgmma kernel can read
 };
 

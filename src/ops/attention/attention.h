@@ -66,13 +66,15 @@ struct KeySegment {
   int64_t count = 0;  ///< number of keys
   /// Row numbers [count] in ascending order; empty: rows begin, begin + 1, ...
   View<const int32_t> index;
-  bool whole_pages = false;  ///< `index` holds page numbers, and all rows of these pages are keys
+  /// Whether `index` holds page numbers, and all rows of these pages are keys.
+  bool whole_pages = false;
   /// Masks of the listed pages. A key is visible only if both `visible` and its mask allow it.
   PageMasks masks;
   int64_t position = 0;  ///< position of key 0
   /// Whether key i has position `position` + index[i]; otherwise `position` + i.
   bool indexed_positions = false;
-  bool rotate = false;  ///< keys are stored without rotation and must be rotated to their positions
+  /// Whether keys are stored without rotation and must be rotated to their positions.
+  bool rotate = false;
   Visibility visible = Visibility::kCausal;
   int64_t window = 0;
   /// Index in AttendCall::queries of the query array that is multiplied by these keys.

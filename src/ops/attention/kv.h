@@ -17,7 +17,7 @@ struct KvForm {
   KvType type;  ///< element types, which must support head_dim (KvType::holds)
   int head_dim = 0;
   int page_rows = 64;
-  bool values_in_keys = false;  ///< pages hold no values (PagedRows::values_in_keys)
+  bool values_in_keys = false;  ///< whether pages hold no values (PagedRows::values_in_keys)
 };
 inline KvForm form_of(const PagedRows& rows) {
   return {rows.type, rows.head_dim, rows.page_rows, rows.values_in_keys};

@@ -21,7 +21,7 @@ struct PageSide {
 struct PageShape {
   int head_dim, page_rows;
   PageSide keys, values;
-  bool values_in_keys;  ///< there are no values to write
+  bool values_in_keys;  ///< whether there are no values to write
 
   __device__ std::byte* row(PageTable pages, int64_t row, bool value) const {
     const PageSide side = value ? values : keys;

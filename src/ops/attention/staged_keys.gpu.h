@@ -50,7 +50,7 @@ class StagedKeys {
   size_t most_bytes_;
   ScratchPages pages_{queue_};
   int64_t used_ = 0;      ///< number of pages used so far
-  bool no_room_ = false;  ///< an earlier call found that whole lists do not fit
+  bool no_room_ = false;  ///< whether an earlier call found that whole lists do not fit
   std::vector<GatherRecord> records_;
   std::vector<const int32_t*> lists_;  ///< per record: the host list of its rows, or null
   PlanBytes bytes_;                    ///< layout of the upload

@@ -46,7 +46,8 @@ struct DeviceLinear {
   View<float> y;
   View<const float> bias;  ///< [outputs]; empty: no bias
   bool add = false;
-  bool exact = false;  ///< compute at least in bf16, even if the input allows a lower precision
+  /// Whether to compute at least in bf16, even if the input allows a lower precision.
+  bool exact = false;
 };
 
 /// The experts of a layer (ops/matmul/experts.h). The matrices of all experts in one role (gate, up

@@ -13,7 +13,7 @@ namespace longhaul::cuda {
 struct TopArgs {
   ScoreArgs score;
   int32_t k;
-  bool of_tiles;  ///< TopRule::kTile
+  bool of_tiles;  ///< whether the rule is TopRule::kTile
   int32_t* keys;
   float* scores;  ///< may be null
 };

@@ -19,12 +19,12 @@ struct GemmCall {
   int64_t x_stride = 0;     ///< 0: cols
   const void* w = nullptr;  ///< [outputs, cols] bf16; rows are w_stride elements apart
   int64_t w_stride = 0;     ///< 0: cols
-  bool x_turned = false;    ///< x is stored as [cols, rows]
-  bool w_turned = false;    ///< w is stored as [cols, outputs]
+  bool x_turned = false;    ///< whether x is stored as [cols, rows]
+  bool w_turned = false;    ///< whether w is stored as [cols, outputs]
   void* y = nullptr;        ///< [rows, outputs]; rows are y_stride elements apart
   int64_t y_stride = 0;     ///< 0: outputs
-  bool bf16_out = false;    ///< y is bf16 if true, otherwise f32
-  bool add = false;         ///< the product is added to y
+  bool bf16_out = false;    ///< whether y is bf16; otherwise it is f32
+  bool add = false;         ///< whether the product is added to y
   /// Scales [rows] and [outputs]. Either both are set or none. If they are set, x and w are e4m3
   /// floats whose rows are multiplied by these scales (fp8_rows.gpu.h). In this case, `cols` and
   /// `outputs` must be multiples of 16, and x_turned and w_turned must be false.

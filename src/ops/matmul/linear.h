@@ -86,7 +86,7 @@ struct LinearJob {
   float* y = nullptr;                 ///< [rows, outputs]; rows are y_stride floats apart
   int64_t y_stride = 0;               ///< 0: outputs
   const float* bias = nullptr;        ///< [outputs]; may be null
-  bool add = false;                   ///< the product is added to y
+  bool add = false;                   ///< whether the product is added to y
   const LowRank* low_rank = nullptr;  ///< adapter whose product is added; may be null
 };
 

@@ -46,7 +46,7 @@ struct MatvecJob {
   float* y = nullptr;           ///< [rows, outputs]; rows are y_stride elements apart
   int64_t y_stride = 0;         ///< 0: outputs
   const float* bias = nullptr;  ///< [outputs]; may be null
-  bool add = false;             ///< the product is added to y
+  bool add = false;             ///< whether the product is added to y
 };
 
 /// Multiplies up to kMostMatvecJobs matrices by the same x, with one launch per type. Weights are

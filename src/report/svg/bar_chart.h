@@ -11,7 +11,7 @@ namespace longhaul {
 struct Bar {
   std::string label;
   double value = 0;     ///< not negative
-  bool chosen = false;  ///< drawn in the highlight colour
+  bool chosen = false;  ///< whether the bar is drawn in the highlight colour
   std::string tooltip;
 };
 

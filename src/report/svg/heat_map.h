@@ -19,7 +19,8 @@ struct HeatMap {
   std::vector<std::string> x_labels, y_labels;  ///< left to right, top to bottom
   /// [row * x_labels.size() + column]. Empty: there are no samples.
   std::vector<std::optional<HeatCell>> cells;
-  bool one_sided = false;  ///< score 0 has no colour, instead of the colour for wrong answers
+  /// Whether score 0 has no colour, instead of the colour for wrong answers.
+  bool one_sided = false;
 };
 
 Svg draw(const HeatMap& map);

@@ -12,7 +12,7 @@ namespace longhaul {
 struct PlacedLabel {
   Point at;  ///< anchor point on the baseline of the text
   Anchor anchor = Anchor::kStart;
-  bool far = false;  ///< a line must connect the point and the text
+  bool far = false;  ///< whether a line must connect the point and the text
 };
 
 /// Returns one position per point, within the frame if there is room. The algorithm is greedy and

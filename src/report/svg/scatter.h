@@ -25,7 +25,8 @@ struct Scatter {
   std::string title, x_title, y_title;
   Unit x_unit = Unit::kPlain, y_unit = Unit::kPercent;
   bool log_x = false;
-  bool frontier = false;  ///< draws the Pareto frontier; x must be a cost (lower is better)
+  /// Whether to draw the Pareto frontier; x must be a cost (lower is better).
+  bool frontier = false;
   std::vector<std::pair<std::string, double>> levels;  ///< labelled dashed horizontal lines
   std::vector<ScatterPoint> points;
 };

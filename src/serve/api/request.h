@@ -31,7 +31,7 @@ struct TurnForm {
   OfferedTools tools;
   /// Text after the template's prompt; the parser of the reply reads it first.
   std::string prompt_end;
-  bool one_call = false;  ///< the reply ends after its first tool call
+  bool one_call = false;  ///< whether the reply ends after its first tool call
 };
 
 struct ResponsesRequest;

@@ -13,7 +13,7 @@ struct ResponsesRequest {
   Json input;     ///< if `store` is true: the items, which the client may read again
   Json messages;  ///< if `store` is true: the conversation without instructions
   std::string key, instructions;
-  bool summary = false;  ///< reasoning is shown as a summary
+  bool summary = false;  ///< whether reasoning is shown as a summary
 };
 
 /// The result of reading a conversation. POST /v1/responses and POST /v1/responses/input_tokens

@@ -70,8 +70,8 @@ class TurnWriter : public ReplyWriter {
   struct State {
     ReplyTurn turn;
     std::optional<ReplyParser> parser;
-    bool open = false;    ///< the last part has begun but not ended
-    bool closed = false;  ///< the parser has reached the end
+    bool open = false;    ///< whether the last part has begun but not ended
+    bool closed = false;  ///< whether the parser has reached the end
     bool enough = false;
     // The following members are used for citations.
     std::vector<int32_t> tokens;  ///< tokens whose text has been parsed

@@ -21,14 +21,14 @@ struct CacheQuery {
   std::span<const int32_t> prompt;
   std::span<const int64_t> cuts;  ///< cut_points() of the prompt
   int64_t instruction = 0;
-  bool memory_only = false;  ///< ignores snapshots that are only on disk
+  bool memory_only = false;  ///< whether snapshots that are only on disk are ignored
 };
 
 /// The result of a search: where a prompt can resume.
 struct Resume {
   std::shared_ptr<Snapshot> snapshot;  ///< null: nothing can be reused
   int64_t tokens = 0;                  ///< number of reused tokens
-  bool whole = false;                  ///< the whole prompt is reused, including its logits
+  bool whole = false;                  ///< whether the whole prompt is reused, including its logits
   bool exact = true;  ///< whether the result is bitwise equal to a prefill without a cache
   /// The snapshot was computed with dense attention, but the prompt uses another method.
   bool dense = false;

@@ -29,10 +29,10 @@ struct Snapshot {
   std::unique_ptr<ServedSequence> sequence;  ///< null: the snapshot is only on disk
   std::vector<Leg> legs;
   TreeKey key;
-  double seconds = 0;       ///< computing time of all tokens
-  double kept_until = 0;    ///< until this time, the snapshot is evicted only after all others
-  bool marked = false;      ///< the snapshot is kept even if a longer one makes it redundant
-  bool cold = true;         ///< the tokens were prefilled in the same way as without a cache
+  double seconds = 0;     ///< computing time of all tokens
+  double kept_until = 0;  ///< until this time, the snapshot is evicted only after all others
+  bool marked = false;    ///< whether the snapshot is kept even if a longer one makes it redundant
+  bool cold = true;       ///< whether the tokens were prefilled in the same way as without a cache
   int64_t instruction = 0;  ///< length of the prompt's last message, if whole_prompt is true
   /// The snapshot ends with a prompt, and has the logits after its last token.
   bool whole_prompt = false;
@@ -51,7 +51,7 @@ struct Snapshot {
   std::vector<int32_t> stored_tokens;
   size_t stored_bytes = 0;
   bool loading = false, writing = false;
-  bool unwritable = false;  ///< an attempt to write the file has failed
+  bool unwritable = false;  ///< whether an attempt to write the file has failed
 
   std::span<const int32_t> tokens() const {
     return sequence != nullptr ? sequence->tokens() : std::span<const int32_t>(stored_tokens);

@@ -30,7 +30,7 @@ class SnapshotTree {
     /// The node at the end of the path, or the node on whose edge the path ends. All nodes below it
     /// share `common` tokens with the prompt. It is null if the tree is empty.
     TreeNode* below = nullptr;
-    bool goes_on = false;  ///< the tree continues with other tokens after the common ones
+    bool goes_on = false;  ///< whether the tree continues with other tokens after the common ones
   };
   Path walk(std::span<const int32_t> prompt) const;
 

@@ -63,7 +63,7 @@ struct ServedDocument {
   std::shared_ptr<Job> job;  ///< job of the prefill; null: there is none
   std::vector<std::shared_ptr<http::EventStream>> watchers;
   bool deleted = false;
-  bool saved = false;  ///< the snapshot is also on disk (DocumentWish::persist)
+  bool saved = false;  ///< whether the snapshot is also on disk (DocumentWish::persist)
 };
 
 }  // namespace longhaul::serve

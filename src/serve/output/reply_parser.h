@@ -67,8 +67,9 @@ class ReplyParser : private CallSink {
   std::vector<Mark> marks_;
   std::string held_;    // text that may become a mark
   std::string blank_;   // blanks that belong to the markup if a mark follows
-  bool trims_ = false;  // blanks before the next visible byte belong to the markup
-  bool empty_ = true;   // there was no visible byte yet, so a bare call may begin
+  bool trims_ = false;  // whether blanks before the next visible byte belong to the markup
+  // Whether there was no visible byte yet, so that a call without markup may begin.
+  bool empty_ = true;
 
   std::unique_ptr<CallReader> reader_;
   std::string call_raw_;  // bytes since the last event of the call

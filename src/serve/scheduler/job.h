@@ -28,7 +28,7 @@ struct ReasoningLimit {
   std::string open;     ///< mark that begins the reasoning
   std::string end;      ///< mark with which the model ends the reasoning
   std::string close;    ///< text that ends the reasoning when the limit is reached
-  bool begun = false;   ///< the prompt has already opened the reasoning
+  bool begun = false;   ///< whether the prompt has already opened the reasoning
 };
 
 /// How the tokens of a reply are sampled, and where the reply ends.
@@ -43,9 +43,10 @@ struct ReplyOptions {
   /// Subtracted from a token's logit once for each of its occurrences in the reply.
   float frequency_penalty = 0;
   bool ignore_eos = false;
-  bool control_texts = false;  ///< the text of the reply includes the texts of control tokens
-  bool starts_text = true;     ///< false: the reply continues a text
-  int logprobs = -1;           ///< number of most likely tokens to report; negative: no logprobs
+  /// Whether the text of the reply includes the texts of control tokens.
+  bool control_texts = false;
+  bool starts_text = true;  ///< false: the reply continues a text
+  int logprobs = -1;        ///< number of most likely tokens to report; negative: no logprobs
   std::optional<grammar::Constraint> constraint;  ///< constraint on the form of the reply
   ReasoningLimit reasoning;
 };
@@ -165,8 +166,8 @@ struct Job {
   bool prompt_logprobs = false;
   /// A reply that would exceed the context is shortened instead of rejected.
   bool caps_reply = false;
-  bool progress = false;  ///< PromptProgress is requested
-  bool sources = false;   ///< JobSink::sources() is requested
+  bool progress = false;  ///< whether PromptProgress is requested
+  bool sources = false;   ///< whether JobSink::sources() is requested
   /// The job prefills a document: it leaves most of the time to other long prompts, and does not
   /// count as a running request.
   bool background = false;
@@ -177,7 +178,7 @@ struct Job {
   /// snapshot was not written.
   std::function<void(const std::string& error)> saved;
   std::vector<std::shared_ptr<PrefillGate>> gates;  ///< the job waits until all of them are open
-  bool reuse = true;  ///< the job may resume from a snapshot of the prefix cache
+  bool reuse = true;  ///< whether the job may resume from a snapshot of the prefix cache
   /// Seconds for which the snapshots of the job are evicted only after all others.
   double cache_seconds = 0;
   std::vector<PromptPart> parts;  ///< parts of the prompt in order; empty: not known

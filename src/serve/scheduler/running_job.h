@@ -18,20 +18,21 @@ struct RunningJob {
   State state = State::kWaiting;
 
   double arrived = 0, admitted = 0, prefill_began = 0, prefill_ended = 0, last_progress = -1;
-  bool accepted = false;       ///< JobSink::accepted() has been called
+  bool accepted = false;       ///< whether JobSink::accepted() has been called
   int overtaken = 0;           ///< how often shorter jobs have overtaken it
   double computed = 0;         ///< seconds that its prefill has taken
   size_t most_bytes = 0;       ///< upper bound of its bytes, computed at admission
   int64_t reply_reserved = 0;  ///< tokens of the reply that most_bytes includes
   PrefillLane lane = PrefillLane::kLong;
-  bool stepping = false;  ///< a step of its prefill is running, or other work runs within the step
+  /// Whether a step of its prefill is running; it may have yielded to other work.
+  bool stepping = false;
   /// Number of choices that have the prompt in their sequence. Without clone(), each choice
   /// prefills it separately.
   int prefilled_choices = 0;
 
   // How the job uses the prefix cache (caching.cc).
   bool uses_cache = false;
-  bool memory_only = false;  ///< there was no memory to load a snapshot from disk
+  bool memory_only = false;  ///< whether there was no memory to load a snapshot from disk
   ResumeRule rule;
   TreeKey own_tree;           ///< the tree of its attention method
   Resume resume;              ///< holds a lease of resume.snapshot

@@ -96,7 +96,7 @@ struct SpanShared {
   SpanRecord kept[kMostSpanTokens];  ///< selected spans, best first
   int16_t counts[kMostSpanTokens];   ///< number of representative tokens per span
   int32_t ends[kMostSpanTokens];     ///< prefix sums of counts
-  bool out[2 * kMostSpanTokens];     ///< candidates that are selected or excluded
+  bool out[2 * kMostSpanTokens];     ///< per candidate: whether it is selected or excluded
 };
 
 }  // namespace longhaul::cuda

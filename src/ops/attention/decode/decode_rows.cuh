@@ -39,7 +39,7 @@ struct DecodeRows {
   float high[2] = {-INFINITY, -INFINITY};   ///< a logit above this threshold changes the reference
   float sum[2] = {0, 0};                    ///< this lane's contribution to the denominators
   const float* queries = nullptr;           ///< the query array from which q was loaded
-  bool mixed = false;                       ///< q is Hadamard-rotated
+  bool mixed = false;                       ///< whether q is Hadamard-rotated
 
   static constexpr int kOwn = kByQuarters ? 4 : 2, kNext = kByQuarters ? 2 : 8;
 
