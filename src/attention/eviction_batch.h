@@ -21,7 +21,7 @@ struct DueLists {
   /// denominators) are rows of the batch's arrays.
   AttendCall call;
   RowsToKeep keep;
-  /// All lists keep the same rows: those with the highest sums over the lists.
+  /// Whether all lists keep the same rows: those with the highest sums over the lists.
   bool by_layer = false;
 };
 

@@ -52,7 +52,7 @@ struct Eviction {
 struct ExtraMemory {
   size_t index = 0;       ///< current size of the index of the context's keys
   size_t most_index = 0;  ///< size of the index after all prompts have been appended to the context
-  size_t working = 0;     ///< peak of the other memory during prefill
+  size_t working = 0;     ///< peak during prefill of all memory except the index
 };
 
 class Method {

@@ -53,10 +53,10 @@ struct MethodPlan {
   /// scores (Keep::budget).
   bool own_rule = false;
   int64_t stride = 0;  ///< number of prompt tokens between two evictions (When::kStride)
-  /// This applies with When::kStride. An eviction shortens each list to a target length. The target
-  /// is at most budget + stride. Within this limit, it is the largest length for which the last
-  /// stride ends exactly at the end of the prompt. EasyKV does this (arXiv:2402.06262). Generated
-  /// tokens are not evicted before the next prompt.
+  /// Whether evictions by strides (When::kStride) shorten the lists to a target length instead of
+  /// the budget. The target is at most budget + stride. Within this limit, it is the largest length
+  /// for which the last stride ends exactly at the end of the prompt. EasyKV does this
+  /// (arXiv:2402.06262). Generated tokens are not evicted before the next prompt.
   bool whole_strides = false;
   bool every_token = false;  ///< whether an eviction also follows each generated token
   /// Size of the observation window: the number of most recent query rows whose attention scores

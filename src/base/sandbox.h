@@ -9,8 +9,8 @@
 namespace longhaul {
 
 struct Sandbox {
-  /// Landlock is active: files can be written, created, removed or executed only in permitted
-  /// folders.
+  /// Whether Landlock is active: files can be written, created, removed or executed only in
+  /// permitted folders.
   bool files = false;
   bool calls = false;  ///< whether seccomp is active: only the necessary system calls are permitted
   double seconds = 0;  ///< duration of the set-up
@@ -21,13 +21,14 @@ struct Sandbox {
 
 /// Rights in addition to reading files and computing.
 struct SandboxRights {
-  /// For servers. Sockets that are already open can accept connections, receive and send. Creating,
-  /// connecting, binding and listening are forbidden.
+  /// Whether the process is a server. It can then accept connections on sockets that are already
+  /// open, and receive and send on open sockets. It cannot create, connect, bind or listen on
+  /// sockets.
   bool connections = false;
   /// Whether to permit ioctl calls of NVIDIA's driver, and connections between its processes.
   bool gpus = false;
-  /// For a process that executes other programs on untrusted input. It can start the programs in
-  /// PATH and of the system, which inherit the sandbox. It can read files only in the folders of
+  /// Whether the process executes other programs on untrusted input. It can then start the programs
+  /// in PATH and of the system, which inherit the sandbox. It can read files only in the folders of
   /// these programs and of their libraries. It cannot write files, not even in the temporary
   /// folder.
   bool programs = false;

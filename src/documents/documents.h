@@ -19,7 +19,7 @@ struct Document {
   std::string
       made;  ///< origin of the text, such as "PDF, 12 pages, by pdftotext"; empty for plain text
   std::vector<Heading> headings;  ///< headings in the order of the text
-  /// The text was converted, so its lines are not those of the original.
+  /// Whether the text was converted, so that its lines are not those of the original.
   bool in_paragraphs = false;
 };
 

@@ -32,7 +32,7 @@ std::string_view name_of(StopReason reason);  ///< returns "end_of_reply", "stop
 struct GenerateOptions {
   SamplerOptions sampler;
   int64_t max_tokens = -1;        ///< largest number of tokens of the reply; negative: no limit
-  std::vector<std::string> stop;  ///< strings that end the reply and are not included in it
+  std::vector<std::string> stop;  ///< strings that end the reply; the reply does not include them
   bool starts_text = true;  ///< whether the reply begins a text (DetokenizerOptions::starts_text)
   bool stop_loops = false;  ///< whether a reply at temperature 0 ends when it repeats itself
   const CancelFlag* cancel = nullptr;

@@ -12,7 +12,7 @@
 namespace longhaul {
 
 struct ModelRecipe {
-  std::string base;  ///< name of the other model
+  std::string base;  ///< name of the model to which the adapters are applied
   std::vector<AdapterSource> adapters;
 };
 

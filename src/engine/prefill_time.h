@@ -31,7 +31,7 @@ class PrefillTime {
   struct Pass {
     double tokens = 0;               ///< finished tokens
     double keys = 0;                 ///< sum of the depths of the finished tokens
-    double attention = 0, rest = 0;  ///< seconds in attention, and other seconds
+    double attention = 0, rest = 0;  ///< seconds in attention, and seconds in everything else
   };
   /// Seconds as a linear function: each + per_key * depth.
   struct Line {

@@ -67,8 +67,8 @@ class Syntax {
   struct Rule {
     std::string name;
     Expression body = 0;
-    /// The rule is never inserted into its callers, even if it is small, so that its states exist
-    /// only once.
+    /// Whether the rule is never inserted into its callers, even if it is small, so that its states
+    /// exist only once.
     bool shared = false;
   };
   const std::vector<Rule>& rules() const { return rules_; }

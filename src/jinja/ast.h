@@ -45,7 +45,7 @@ struct Expression {
   };
   Kind kind;
   int line = 0;
-  int height = 1;  ///< height of the tree below this node, including the node
+  int height = 1;  ///< height of the tree whose root is this node
   Value value;
   std::string text, more_text;
   std::vector<ExpressionPtr> parts;

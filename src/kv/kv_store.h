@@ -196,8 +196,9 @@ class KvStore {
     /// On a device: a page that no other store shares. It is remembered so that an append does not
     /// search the page memory for each token.
     mutable size_t own_page = kNoPage;
-    /// On a device: true if certainly no page has another owner. The flag is set when the list is
-    /// empty, has been copied or has been moved to new pages. It is cleared when pages are shared.
+    /// On a device: whether it is certain that no page has another owner. The flag is set when the
+    /// list is empty, has been copied or has been moved to new pages. It is cleared when pages are
+    /// shared.
     mutable bool alone = true;
     static constexpr size_t kNoPage = ~size_t{0};
     void changed(size_t page) {

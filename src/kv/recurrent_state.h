@@ -60,7 +60,8 @@ class RecurrentState {
   RecurrentState clone() const;
 
   size_t bytes() const;
-  size_t own_bytes() const;  ///< returns the bytes without copies that other states share
+  /// Returns the bytes, without copies of the state that other objects share.
+  size_t own_bytes() const;
   /// Returns the peak memory in bytes while a context grows to `tokens` tokens.
   size_t most_bytes_of(int64_t tokens) const;
 

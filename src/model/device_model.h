@@ -39,7 +39,7 @@ struct DeviceDelta {
 /// One matrix per head, [heads, outputs, inputs], in F32 or BF16 (ops/matmul/head_products.h).
 struct DeviceHeads {
   Array<std::byte> numbers;
-  HeadMatrices shape;  ///< sizes and type; its view is empty
+  HeadMatrices shape;  ///< sizes and type; the view in `shape` is empty
   HeadMatrices view() const {
     HeadMatrices all = shape;
     all.numbers = numbers.view();

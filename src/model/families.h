@@ -106,7 +106,7 @@ struct Family {
   /// Whether the experts and the shared expert have norms of their own.
   bool experts_apart = false;
 
-  // Settings of multi-head latent attention (model/latent_config.h):
+  // Settings of multi-head latent attention (model/latent_config.h).
   bool latent = false;  ///< whether all query heads of a layer share one latent vector
   /// Whether the experts are divided into groups, and only the best groups are used.
   bool expert_groups = false;

@@ -111,7 +111,7 @@ struct Model {
   ModelConfig config;
   ModelShape shape;
   TensorView embedding;  ///< [vocab, hidden]
-  TensorView head;       ///< [vocab, hidden]; the same tensor as the embedding if they are tied
+  TensorView head;  ///< [vocab, hidden]; the same tensor as the embedding if the model ties the two
   std::vector<float> final_norm;
   // Per-layer embeddings (ModelConfig::layer_input): the table by token [vocab, layers *
   // layer_input], the projection of the embedded tokens [layers * layer_input, hidden], and the

@@ -14,7 +14,8 @@ struct RunFolder {
   std::string name;  ///< name of the folder, or its path if several folders have this name
   nlohmann::ordered_json info;  ///< contents of run.json (record.h lists the keys); an object
   std::vector<Record> records;
-  /// The last line of samples.jsonl is incomplete, because the run was killed or is running.
+  /// Whether the last line of samples.jsonl is incomplete, because the run was killed or is still
+  /// running.
   bool torn = false;
 };
 

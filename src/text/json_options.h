@@ -9,7 +9,7 @@ namespace longhaul {
 /// The value of an option, as text.
 struct JsonOption {
   std::string text;
-  /// The value was {"file": NAME}; the text is a path in the folder of the JSON file.
+  /// Whether the value was {"file": NAME}. The text is then a path in the folder of the JSON file.
   bool is_file = false;
   std::string only_with;  ///< KEY=VALUE of another option that this option requires; empty: none
 };

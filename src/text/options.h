@@ -56,8 +56,8 @@ class Option {
   /// Condition under which the option has an effect, such as "mode=stream". Empty: always.
   std::string_view only_with;
   std::string_view part_key;  ///< for kPartOptions: key of the option that names the part
-  /// The option was added after sessions had been saved. If it has its default value, fingerprints
-  /// do not include it.
+  /// Whether the option was added after sessions had been saved. If it has its default value,
+  /// fingerprints do not include it.
   bool later = false;
 
   bool takes_auto() const { return fallback == "auto"; }

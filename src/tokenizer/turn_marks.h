@@ -33,11 +33,11 @@ class TurnMarks {
   bool never_ends_reply(std::string_view text) const;
 
  private:
-  /// `<|end|>` closes one of several channels of a reply, but not the reply.
+  /// Whether `<|end|>` closes one of several channels of a reply, but not the reply.
   bool channels_ = false;
-  /// `</s>` is an HTML tag for struck-out text (Gemma 4) and not an end token.
+  /// Whether `</s>` is an HTML tag for struck-out text (Gemma 4) and not an end token.
   bool struck_out_ = false;
-  /// GLM: a reply ends at the token that begins a turn of the user or of a tool.
+  /// Whether a reply ends at the token that begins a turn of the user or of a tool (GLM).
   bool glm_ = false;
 };
 

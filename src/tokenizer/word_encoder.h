@@ -22,7 +22,7 @@ struct MergeModel {
   Start start = Start::bytes;  ///< symbols of a word before the first merge
   MergeTable merges;
   bool ignore_merges = false;  ///< whether a word that is a token is not split and merged
-  /// A character without a token is encoded as the tokens of its bytes.
+  /// Whether a character without a token is encoded as the tokens of its bytes.
   bool byte_fallback = false;
   bool fuse_unknown = false;  ///< whether consecutive unknown characters become one unknown token
   int32_t unknown = -1;       ///< token for text that cannot be encoded; -1: such text is skipped

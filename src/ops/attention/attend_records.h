@@ -58,8 +58,8 @@ static_assert(sizeof(SegmentRecord) == 64);
 struct CountRecord {
   /// Number of keys of the segment; null: the number in the SegmentRecord is valid.
   const int32_t* device_count;
-  const int32_t* count_after;  ///< number of keys after the segment, by which its position is
-                               ///< reduced; null: none
+  /// Number of keys after the segment, which is subtracted from the segment's position; null: none.
+  const int32_t* count_after;
   /// Number of visible pairs if the device has counted it (PageMasks::pairs), otherwise null.
   const int64_t* pairs;
   int64_t row_position;

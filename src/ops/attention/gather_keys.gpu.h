@@ -11,10 +11,10 @@ namespace longhaul::cuda {
 struct GatherRecord {
   SegmentRecord keys;
   const int32_t* device_count;  ///< number of keys; null: the number in `keys` is valid
-  const int32_t* count_after;   ///< number of keys after the segment, by which its position is
-                                ///< reduced; null: none
-  std::byte* const* to;         ///< device array of destination pages
-  int32_t first_block;          ///< index of the first thread block; each page has one
+  /// Number of keys after the segment, which is subtracted from the segment's position; null: none.
+  const int32_t* count_after;
+  std::byte* const* to;  ///< device array of destination pages
+  int32_t first_block;   ///< index of the first thread block; each page has one
   int32_t unused;
 };
 

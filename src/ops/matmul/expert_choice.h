@@ -24,7 +24,8 @@ struct ExpertRule {
   /// Experts are divided into `groups` groups of equal size. A row uses only experts of the best
   /// `groups_used` groups (DeepSeek-V2, arXiv:2405.04434, section 2.2.2).
   int groups = 1, groups_used = 1;
-  /// The score of a group is its best score if true, otherwise the sum of its two best scores.
+  /// Whether the score of a group is its best score. Otherwise it is the sum of its two best
+  /// scores.
   bool best_of_group = false;
   const float* expert_scales = nullptr;  ///< [experts] or null: factors of the experts' weights
 };

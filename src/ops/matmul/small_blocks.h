@@ -204,7 +204,8 @@ struct IQ3_XXS
   }
 };
 
-struct IQ3_S : SignedIq {  // f16 d, 64 entries, their high bits, 32 bytes of signs, 8 scales
+// Layout: f16 d, 64 entries, the high bits of the entries, 32 bytes of signs, 8 scales.
+struct IQ3_S : SignedIq {
   static constexpr int kBytes = 110;
   static void scales(const uint8_t* p, float* d, float*) {
     const float factor = load_f16(p);

@@ -15,7 +15,7 @@ class ResponsesTools {
   /// A tool under the name that the client gave it.
   struct Named {
     std::string name, space;  ///< space: name of the tool's namespace; empty: none
-    /// A custom tool, whose free text is the argument "input" of the function.
+    /// Whether this is a custom tool, whose free text is the argument "input" of the function.
     bool custom = false;
   };
 

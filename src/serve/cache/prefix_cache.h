@@ -30,7 +30,7 @@ struct Resume {
   int64_t tokens = 0;                  ///< number of reused tokens
   bool whole = false;                  ///< whether the whole prompt is reused, including its logits
   bool exact = true;  ///< whether the result is bitwise equal to a prefill without a cache
-  /// The snapshot was computed with dense attention, but the prompt uses another method.
+  /// Whether the snapshot was computed with dense attention, but the prompt uses another method.
   bool dense = false;
   /// The length at which the prompt diverges from cached prompts. A snapshot should be taken there.
   /// 0: there is no such length.

@@ -34,7 +34,7 @@ struct Snapshot {
   bool marked = false;    ///< whether the snapshot is kept even if a longer one makes it redundant
   bool cold = true;       ///< whether the tokens were prefilled in the same way as without a cache
   int64_t instruction = 0;  ///< length of the prompt's last message, if whole_prompt is true
-  /// The snapshot ends with a prompt, and has the logits after its last token.
+  /// Whether the snapshot ends with a prompt, and has the logits after its last token.
   bool whole_prompt = false;
   int leases = 0;  ///< number of jobs that share the pages of the snapshot
   /// Number of documents and sessions that need the snapshot; above 0, it is never evicted.

@@ -29,7 +29,7 @@ struct ReplyFormat {
   std::string reasoning_open = "<think>", reasoning_close = "</think>";  ///< may be empty
   bool begins_in_reasoning = false;  ///< whether the prompt already contains the opening mark
   bool offers_tools = false;         ///< whether the chat template writes the definitions of tools
-  /// The chat template expects arguments as a string and not as an object.
+  /// Whether the chat template expects arguments as a string and not as an object.
   bool arguments_as_text = false;
   /// Returns whether marks are control tokens. If so, the reply's text must include the texts of
   /// control tokens.

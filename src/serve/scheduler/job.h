@@ -164,12 +164,12 @@ struct Job {
   ReplyOptions reply;
   int choices = 1;
   bool prompt_logprobs = false;
-  /// A reply that would exceed the context is shortened instead of rejected.
+  /// Whether a reply that would exceed the context is shortened instead of rejected.
   bool caps_reply = false;
   bool progress = false;  ///< whether PromptProgress is requested
   bool sources = false;   ///< whether JobSink::sources() is requested
-  /// The job prefills a document: it leaves most of the time to other long prompts, and does not
-  /// count as a running request.
+  /// Whether the job prefills a document. It then leaves most of the time to other long prompts,
+  /// and does not count as a running request.
   bool background = false;
   std::string pin;  ///< the snapshot after the prompt is never evicted, until Scheduler::unpin() of
                     ///< this name; empty: it may be evicted

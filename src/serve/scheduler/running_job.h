@@ -30,7 +30,7 @@ struct RunningJob {
   /// prefills it separately.
   int prefilled_choices = 0;
 
-  // How the job uses the prefix cache (caching.cc).
+  // The following members describe how the job uses the prefix cache (caching.cc).
   bool uses_cache = false;
   bool memory_only = false;  ///< whether there was no memory to load a snapshot from disk
   ResumeRule rule;

@@ -71,7 +71,8 @@ LH_BOTH bool better_of_midpoint(const SpanRecord& a, const SpanRecord& b) {
 
 /// Returns the number of threads that search the spans of one midpoint.
 LH_BOTH int threads_of_midpoint(int midpoints) {
-  constexpr int kMost = 8;  // one thread compares their results
+  // Largest number of threads, because one thread compares the results of all.
+  constexpr int kMost = 8;
   const int threads = kBlockThreads / midpoints;
   return threads < kMost ? threads : kMost;
 }

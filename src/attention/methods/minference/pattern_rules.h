@@ -18,7 +18,7 @@ namespace longhaul {
 struct PatternedRows {
   AttendCall call;  ///< has one query array, which is rotated
   TileGrid grid;
-  int64_t first = 0;                 ///< rows before this one see all earlier keys
+  int64_t first = 0;                 ///< number of first rows that see all earlier keys
   std::span<const PagedRows> lists;  ///< per KV head; row i is token i
   /// One flag per KV head: nonzero if its attention is computed; empty: all are.
   std::span<const uint8_t> only;
