@@ -122,7 +122,8 @@ class LayerStep {
   int nth_pass = 0;  ///< index of this pass among the passes that are computed together
   /// Position of the first non-discarded row of the passes computed together.
   int64_t together_begin = 0;
-  /// Number of non-discarded rows of these passes; their positions are consecutive.
+  /// Number of non-discarded rows of the passes computed together; the positions of these rows are
+  /// consecutive.
   int64_t together_rows = 0;
   int64_t prompt_end = 0;              ///< position after the last token of the prompt
   KvStore* store = nullptr;            ///< the stream of the pass
@@ -144,7 +145,8 @@ class LayerStep {
   bool chose = false;
 
   bool decoding() const { return pass.phase == Phase::kDecode; }
-  // Functions for passes that are computed together and of which none is discarded:
+  // The following functions are for passes that are computed together. None of the passes may be
+  // discarded.
   /// Returns whether this is the combined step of several passes (LayerStep::all).
   bool of_several() const { return passes > 1; }
   /// Returns whether this step contains the last row of the passes that are computed together.

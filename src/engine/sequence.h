@@ -95,9 +95,10 @@ class Sequence {
   Sequence(Sequence&&) noexcept;
   Sequence& operator=(Sequence&&) noexcept;
 
-  /// Returns a second sequence with the same contents. Both continue bitwise equally. They share
-  /// pages of keys and values until one of them writes. If a prompt is being prefilled, the clone
-  /// contains only the finished passes, as after a cancelled prefill.
+  /// Returns a second sequence with the same contents. From then on, both yield bitwise equal
+  /// results for equal tokens. They share pages of keys and values until one of them writes. If a
+  /// prompt is being prefilled, the clone contains only the finished passes, as after a cancelled
+  /// prefill.
   Sequence clone() const;
 
   const Engine& engine() const;

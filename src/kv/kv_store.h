@@ -54,8 +54,8 @@ class KvStore {
   /// Creates a store in the memory of the queue's device or of the host. All stores with the same
   /// page size share a page pool (kv/shared_pages.h).
   KvStore(const KvLayout& layout, const Queue& queue);
-  /// Creates a store whose pages of KvLayout::page_bytes() come from `memory`. Several stores may
-  /// share `memory`. All layers must have the same head_dim.
+  /// Creates a store whose pages come from `memory`. The pages have KvLayout::page_bytes() bytes.
+  /// Several stores may share `memory`. All layers must have the same head_dim.
   KvStore(const KvLayout& layout, std::shared_ptr<PageMemory> memory, const Queue& queue = {});
   ~KvStore();
   KvStore(KvStore&& other) noexcept;
@@ -150,9 +150,9 @@ class KvStore {
   /// columns.
   bool is_plain() const;
   /// save() writes the store to a session file, and restore() reads it. The rows before `first` are
-  /// omitted from the file. The store must then be plain (is_plain()), and restore() takes these
-  /// rows from this store. restore() throws UserError if the layout differs or the file is invalid;
-  /// the store is then unchanged.
+  /// omitted from the file. The store must then be plain (is_plain()), and restore() keeps these
+  /// rows of the store on which it is called. restore() throws UserError if the layout differs or
+  /// the file is invalid; the store is then unchanged.
   void save(ByteWriter& out, int64_t first = 0) const;
   void restore(ByteReader& in, int64_t first = 0);
 

@@ -105,9 +105,9 @@ class ContextBlocks {
 
   /// Updates the votes of the tokens of the remainder: the attention probability that each token
   /// has received within the windows. Call it after attend() in every step of a layer that selects
-  /// blocks by votes. It adds the attention of the steps so far only to the votes of tokens that
-  /// leave the remainder with this step. In the last step of a batch it does so for all tokens of
-  /// the remainder.
+  /// blocks by votes. It updates only the votes of tokens that leave the remainder with this step.
+  /// The updated votes include the attention of all steps so far. In the last step of a batch, it
+  /// updates the votes of all tokens of the remainder.
   void vote(LayerStep& step);
   /// Returns the number of blocks that leave the remainder with this step. The first of them is
   /// block split().blocks. Call it after vote().

@@ -119,7 +119,8 @@ struct AttendCall {
   float cap = 0;  ///< soft cap of the logits; 0: none
   /// [heads] natural logits of sinks; empty: none; only attend() reads them.
   View<const float> sinks;
-  /// For segments with `rotate`; must contain the positions of their keys.
+  /// Rotation table for segments with `rotate`. It must contain the positions of the keys of these
+  /// segments.
   const Rotations* rotations = nullptr;
   AttendCompute compute = AttendCompute::kBest;
   View<float> out;  ///< [rows, heads, head_dim]

@@ -55,8 +55,8 @@ class ServedSequence {
   virtual size_t own_bytes() const = 0;
   /// Returns a second sequence with the same contents, or null if the engine cannot copy it.
   virtual std::unique_ptr<ServedSequence> clone() const = 0;
-  /// Records in `watch` what the tokens of the reply attend to. A call with null ends this. Does
-  /// nothing if the engine does not support it.
+  /// Records in `watch` what the tokens of the reply attend to. A call with null ends the
+  /// recording. Does nothing if the engine does not support it.
   virtual void watch_sources(std::shared_ptr<SourceWatch> watch) = 0;
   /// Returns which tokens are kept in the KV store.
   virtual RetentionMap retention() const = 0;
@@ -102,8 +102,9 @@ class EnginePort {
   virtual ~EnginePort() = default;
   virtual double now() const = 0;  ///< returns the time in seconds
   virtual std::unique_ptr<ServedSequence> begin(const MethodSpec& attention) = 0;
-  /// Reads a file that ServedSequence::save() wrote. `parent` is the sequence of its parent's
-  /// tokens, or null if it has no parent. Throws UserError. It may be called on any thread.
+  /// Reads a file that ServedSequence::save() wrote. If the file has a parent file, `parent` is a
+  /// sequence with the tokens of the parent file. Otherwise it is null. Throws UserError. It may be
+  /// called on any thread.
   virtual std::unique_ptr<ServedSequence> load(const std::filesystem::path& file,
                                                const MethodSpec& attention,
                                                const ServedSequence* parent) = 0;

@@ -76,10 +76,12 @@ class Scheduler {
   void drain() { draining_ = true; }
   bool idle() const { return jobs_here_ == 0; }
 
-  /// Runs one round. Returns false if there was nothing to do. run() and simulations call it.
+  /// Runs one round: admits jobs, and then runs a prefill step or a decode step. Returns false if
+  /// there was nothing to do. run() and simulations call it.
   bool turn();
 
-  /// Returns the seconds since the last round, by the clock of the engine. /health/live uses it.
+  /// Returns the seconds since the last call of turn(), by the clock of the engine. /health/live
+  /// uses it.
   double seconds_since_turn() const;
 
   /// Runs a command on the engine's thread, between two steps. It may be called on any thread.
@@ -193,13 +195,14 @@ class Scheduler {
   std::map<std::string, std::weak_ptr<Snapshot>> latest_;
   size_t loading_bytes_ = 0;
   double last_work_ = 0;
-  /// Pinned snapshots, by Job::pin. The scheduler holds a lease of each.
+  /// Pinned snapshots, by the name in Job::pin. The scheduler holds a lease of each
+  /// (PrefixCache::lease).
   std::map<std::string, std::shared_ptr<Snapshot>> pins_;
   struct UnsavedPin {
     std::shared_ptr<Snapshot> snapshot;
     std::function<void(const std::string& error)> saved;
   };
-  /// Pinned snapshots that have not been written to disk yet, by Job::pin.
+  /// Pinned snapshots that have not been written to disk yet, by the name in Job::pin.
   std::map<std::string, UnsavedPin> unsaved_;
   std::map<std::string, size_t> stored_pins_;
   Jobs jobs_;  ///< in the order of their arrival
