@@ -1,6 +1,6 @@
 #pragma once
-// Registers the operations that belong to single attention methods. They are in the folder of the
-// method (methods/NAME/).
+// Registers the operations that belong to single attention methods. The operations are in the
+// folder of their method (methods/NAME/).
 
 namespace longhaul {
 

@@ -96,9 +96,9 @@ struct Keep {
   int64_t budget = kNoBound;  ///< number of rows after an eviction, including sink and recent
   int64_t sink = 0;           ///< number of first rows that are never evicted
   int64_t recent = 0;         ///< number of last rows that each eviction keeps
-  /// Largest number of rows of a list in memory during prefill. It is set only if the method itself
-  /// enforces the bound, by evicting (When::kOwn) or by offloading rows. With offloading, the new
-  /// rows of the current pass are not included.
+  /// Largest number of rows of a list in memory during prefill. This is set only if the method
+  /// itself enforces the bound, by evicting (When::kOwn) or by offloading rows. With offloading,
+  /// the new rows of the current pass are not included.
   int64_t in_memory = kNoBound;
   /// With When::kOwn, at_rest is the largest number of rows of a list while its layer is not being
   /// computed. The bound holds for chunks of at least `rest_chunk` rows. While the layer is being

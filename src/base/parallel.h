@@ -49,9 +49,9 @@ void parallel_ranges(int64_t count, int64_t grain, Body&& body) {
   });
 }
 
-/// Calls body(index) once for each index in [0, count). It is faster than parallel_for() for work
-/// that reads memory in order: each thread processes a run of adjacent indices, so it uses the
-/// memory that it has prefetched. A thread that has finished its run helps with the others.
+/// Calls body(index) once for each index in [0, count). The function is faster than parallel_for()
+/// for work that reads memory in order: each thread processes a run of adjacent indices, so it uses
+/// the memory that it has prefetched. A thread that has finished its run helps with the others.
 template <class Body>
 void parallel_runs(int64_t count, Body&& body) {
   constexpr int64_t kMostRuns = 64;

@@ -1,6 +1,7 @@
 #pragma once
-// Removes rights from the process for the rest of its life. It uses Linux's Landlock for files and
-// seccomp for system calls. Only the rights to read a model and to compute replies remain.
+// Removes rights from the process for the rest of its life. The sandbox uses Linux's Landlock for
+// files and seccomp for system calls. Only the rights to read a model and to compute replies
+// remain.
 
 #include <filesystem>
 #include <string>

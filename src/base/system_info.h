@@ -1,6 +1,6 @@
 #pragma once
-// Reports resources of this process and this machine. They are printed, and are used to reject work
-// that does not fit in memory.
+// Reports resources of this process and this machine. The program prints them, and uses them to
+// reject work that does not fit in memory.
 
 #include <cstddef>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 // Measures the speed of a model with an attention method. Tokens are synthetic, because dense
-// attention does the same work for any text. They are the sequence that the scripts for other
+// attention does the same work for any text. The tokens are the sequence that the scripts for other
 // programs use (bench/compare). For methods that select rows of a document by an instruction, the
 // last kBenchInstruction tokens of a prompt are the instruction.
 

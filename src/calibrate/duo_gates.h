@@ -1,7 +1,8 @@
 #pragma once
 // Trains the gates of DuoAttention for one model by gradient descent (Xiao et al. 2024, section
 // 2.2). In the rows of the answers, the training compares the last hidden states of the model with
-// gates to those of the model without gates. It minimises the difference and the size of the gates.
+// gates to those of the model without gates. The training minimises this difference and the size of
+// the gates.
 
 #include <filesystem>
 #include <memory>

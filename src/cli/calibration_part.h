@@ -41,7 +41,7 @@ class CalibrationPart {
   virtual void write_named() const {}
 };
 
-/// Input of the parts. It must outlive them.
+/// Input of the parts. The input must outlive the parts.
 struct CalibrationInput {
   const CalibrateFlags& flags;
   std::shared_ptr<const Engine> engine;

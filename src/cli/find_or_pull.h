@@ -1,5 +1,5 @@
 #pragma once
-// Finds a model by any kind of name. It is downloaded if it is not on this machine.
+// Finds a model by any kind of name. The model is downloaded if it is not on this machine.
 
 #include <string>
 

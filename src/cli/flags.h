@@ -56,7 +56,7 @@ CLI::Option* add_text(CLI::App& app, const std::string& names, std::string& valu
 CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& value,
                         std::vector<std::string> choices, const std::string& help);
 
-/// Adds a flag with a size, such as "512M" or "2.5GiB". It is stored in bytes.
+/// Adds a flag with a size, such as "512M" or "2.5GiB". The value is stored in bytes.
 CLI::Option* add_size(CLI::App& app, const std::string& names, size_t& bytes,
                       const std::string& help);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Shows the progress of a long prompt or of other countable work. It is shown only if the work
+// Shows the progress of a long prompt or of other countable work. The bar is shown only if the work
 // takes more than a second.
 
 #include <cstdint>

@@ -7,8 +7,8 @@ namespace longhaul {
 
 class ServiceManager {
  public:
-  /// Connects to the socket of the service manager ($NOTIFY_SOCKET), if there is one. It must be
-  /// constructed before a sandbox is entered.
+  /// Connects to the socket of the service manager ($NOTIFY_SOCKET), if there is one. The object
+  /// must be constructed before a sandbox is entered.
   ServiceManager();
   ~ServiceManager();
   ServiceManager(const ServiceManager&) = delete;

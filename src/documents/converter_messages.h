@@ -14,7 +14,7 @@ namespace longhaul {
 struct ConverterRequest {
   std::string name, pages;
   size_t text_bytes = 0;  ///< largest size of the text
-  std::string reason;     ///< TextLimit::reason
+  std::string reason;     ///< reason for the limit (TextLimit::reason)
 
   std::string encoded() const;
   /// Returns false if the bytes are not a valid request.
@@ -30,8 +30,8 @@ struct ConverterAnswer {
   DocumentError::Problem problem = DocumentError::Problem::kUnreadable;
 
   std::string encoded() const;
-  /// Returns false if the bytes are not a valid answer. They come from a process that has read a
-  /// client's document, so they may be arbitrary.
+  /// Returns false if the bytes are not a valid answer. The bytes come from a process that has read
+  /// a client's document, so they may be arbitrary.
   bool decode(std::string_view bytes);
 };
 

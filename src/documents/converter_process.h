@@ -33,8 +33,8 @@ struct ConvertedDocument {
 
 class ConverterProcess {
  public:
-  /// Forks the process. It must be called before this process starts threads. From then on, this
-  /// process ignores SIGPIPE.
+  /// Forks the process. The object must be constructed before this process starts threads. From
+  /// then on, this process ignores SIGPIPE.
   explicit ConverterProcess(const ConverterLimits& limits);
   /// Ends the process.
   ~ConverterProcess();

@@ -23,7 +23,7 @@ struct Document {
   bool in_paragraphs = false;
 };
 
-/// Thrown if a document yields no text for the model. It has the reason.
+/// Thrown if a document yields no text for the model. The exception contains the reason.
 class DocumentError : public UserError {
  public:
   enum class Problem : uint8_t {

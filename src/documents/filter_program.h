@@ -22,9 +22,9 @@ struct Filtered {
   std::string errors;  ///< last part of the program's standard error
 };
 
-/// Runs a program, which is searched in PATH. It is killed if it exceeds the limits of time or
-/// output. Beyond the limit of memory, its allocations fail. It is also killed when this process
-/// ends, and it receives Ctrl-C.
+/// Runs a program, which is searched in PATH. The program is killed if it exceeds the limits of
+/// time or output. Beyond the limit of memory, its allocations fail. It is also killed when this
+/// process ends, and it receives Ctrl-C.
 Filtered filter_through(const std::vector<std::string>& arguments, std::string_view input,
                         const FilterLimits& limits);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Converts the pages of a PDF to text. It joins lines to paragraphs.
+// Converts the pages of a PDF to text. Lines are joined to paragraphs.
 
 #include <cstdint>
 #include <string>

@@ -4,10 +4,10 @@
 //
 // The text is divided into windows. Windows begin at token 0, stride, 2 * stride, ... and contain
 // at most `window` tokens. The last window is the first one that reaches the end of the text. Each
-// window is a new context whose positions start at 0. It scores the tokens that no earlier window
-// has scored. The first token of a window cannot be scored, because no row predicts it. If the
-// stride equals `window`, the first token of each window is therefore never scored. With a smaller
-// stride, every token except the first token of the text is scored exactly once.
+// window is a new context whose positions start at 0. A window scores the tokens that no earlier
+// window has scored. The first token of a window cannot be scored, because no row predicts it. If
+// the stride equals `window`, the first token of each window is therefore never scored. With a
+// smaller stride, every token except the first token of the text is scored exactly once.
 //
 // With a prefill of N tokens, the first N tokens of each window are its prompt and are not scored.
 // The later tokens are processed one at a time, like generated tokens, and scored. This measures
@@ -59,8 +59,8 @@ class NextTokenLosses {
   /// 1. Throws UserError if a result is not a finite number (engine/damaged_weights.h).
   void operator()(int64_t first, int64_t rows, const float* logits);
 
-  /// Returns the negative log-likelihoods. Element i belongs to token number `from` + i. It is 0
-  /// for tokens that no row has predicted.
+  /// Returns the negative log-likelihoods. Element i belongs to token number `from` + i. Elements
+  /// of tokens that no row has predicted are 0.
   std::span<const double> losses() const { return losses_; }
 
  private:

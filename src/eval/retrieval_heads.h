@@ -100,8 +100,9 @@ class HeadCount {
   /// the reply.
   ComposedPrompt compose(const Sample& sample) const;
   const PromptComposer& composer() const { return composer_; }
-  /// Runs a prompt and adds its scores. `watch` is called for every layer of the prompt, without
-  /// its last token. Returns false if the run was cancelled; nothing is added then.
+  /// Runs a prompt and adds its scores. `watch` is called for every layer of the prompt's prefill.
+  /// The last token of the prompt is not included. Returns false if the run was cancelled; nothing
+  /// is added then.
   bool ask(const Sample& sample, const ComposedPrompt& prompt,
            const std::function<void(const LayerStep&)>& watch = {});
 

@@ -16,9 +16,9 @@ class RunProgress {
   RunProgress(const std::vector<TestedMethod>& tested_methods, int64_t answers, double work,
               const EvalHooks& hooks);
 
-  /// Adds an answer of an earlier run. It is included in the mean scores, and `work` is subtracted
-  /// from the remaining work. `work` is 0 if this run does not request the answer. Call it before
-  /// the first count().
+  /// Adds an answer of an earlier run. The answer is included in the mean scores, and `work` is
+  /// subtracted from the remaining work. `work` is 0 if this run does not request the answer. Call
+  /// it before the first count().
   void add_found(const Record& record, double work);
   /// Adds an answer with its new records and the time of its prefill and decode. There are no new
   /// records if an earlier run has the answer. Thread-safe.

@@ -1,8 +1,8 @@
 #pragma once
 // Extracts the text model from the folder of a larger model that also reads images or sound.
 // config.json describes the text model under `text_config`, or next to the settings of the whole
-// model (Qwen2-VL, Qwen2.5-VL). Its tensors have a prefix, or the names of an ordinary model. Other
-// parts are ignored.
+// model (Qwen2-VL, Qwen2.5-VL). The tensors of the text model have a prefix, or the names of an
+// ordinary model. Other parts are ignored.
 
 #include <nlohmann/json.hpp>
 #include <optional>

@@ -24,8 +24,8 @@ struct FormBody {
 /// Returns whether the type of the request is multipart/form-data.
 bool is_upload(const HttpRequest& request);
 
-/// Parses a body of the type `content_type`. It may have at most 64 parts, each with a header of at
-/// most 8 KiB.
+/// Parses a body of the type `content_type`. The body may have at most 64 parts, each with a header
+/// of at most 8 KiB.
 FormBody read_form(std::string_view content_type, std::string_view body);
 
 }  // namespace longhaul::http

@@ -1,6 +1,6 @@
 #pragma once
-// HTTP requests with libcurl. It is loaded on first use, so programs that do not download do not
-// load it. Proxies are set by environment variables (https_proxy, no_proxy, ...).
+// HTTP requests with libcurl. libcurl is loaded on first use, so programs that do not download do
+// not load it. Proxies are set by environment variables (https_proxy, no_proxy, ...).
 
 #include <cstdint>
 #include <functional>
@@ -48,8 +48,8 @@ using HttpSink = std::function<bool(const HttpResponse& head, std::span<const st
 /// HttpResponse::problem.
 HttpResponse http_get(const HttpRequest& request, const HttpSink& sink);
 
-/// Requests a URL and stores the whole response in `text`. It may have at most `most` bytes and
-/// take at most five minutes.
+/// Requests a URL and stores the whole response in `text`. The response may have at most `most`
+/// bytes and take at most five minutes.
 HttpResponse http_get_text(const HttpRequest& request, size_t most, std::string& text);
 
 /// Returns `text` escaped for the path of a URL. Slashes are kept.

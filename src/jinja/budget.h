@@ -35,8 +35,8 @@ class Budget {
       : most_steps_(10'000'000 + static_cast<int64_t>(input) * 4),
         most_bytes_(16 * input + (size_t{1} << 20)) {}
 
-  /// Charges one operation on `amount` bytes or values. It costs one step, and one more for every
-  /// 16 of them.
+  /// Charges one operation on `amount` bytes or values. The charge is one step, and one more for
+  /// every 16 bytes or values.
   void spend(size_t amount = 0) {
     steps_ += 1 + static_cast<int64_t>(amount / 16);
     if (steps_ > most_steps_) fault("needs more than {} steps", most_steps_);

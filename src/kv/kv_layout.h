@@ -20,7 +20,7 @@ struct RowForm {
   size_t value_bytes() const { return values_in_keys ? 0 : bytes_of(type.v, head_dim); }
   size_t row_bytes() const { return key_bytes() + value_bytes(); }
   size_t page_bytes() const { return static_cast<size_t>(page_rows) * row_bytes(); }
-  /// Returns the offset in a page at which the values begin. They follow the keys.
+  /// Returns the offset in a page at which the values begin. The values follow the keys.
   size_t values_at() const {
     return values_in_keys ? 0 : static_cast<size_t>(page_rows) * key_bytes();
   }
@@ -56,8 +56,8 @@ struct KvLayout {
   int64_t pages_for(int64_t rows) const { return (rows + page_rows - 1) / page_rows; }
   /// Returns `rows`, rounded up to whole pages.
   int64_t room_for(int64_t rows) const { return pages_for(rows) * page_rows; }
-  /// Returns the bytes of `tokens` tokens in all lists of all layers. They include the values of
-  /// numbers_per_row, and are rounded up to whole pages.
+  /// Returns the bytes of `tokens` tokens in all lists of all layers. These bytes include the
+  /// values of numbers_per_row, and are rounded up to whole pages.
   size_t bytes_for(int64_t tokens) const;
   /// Returns the bytes of `tokens` tokens in one list of a layer.
   size_t list_bytes_for(int layer, int64_t tokens) const;

@@ -35,13 +35,13 @@ struct KeptList {
   RowList rows;
 };
 
-/// New keys and values of one layer. They are not rotated.
+/// New keys and values of one layer. The keys are not rotated.
 struct NewRows {
   int64_t rows = 0;
   int kv_heads = 0;
   View<const float> k, v;  ///< [rows, kv_heads, head_dim]; may have further rows, which are ignored
   /// Queries of the same rows, [rows, heads, head_dim], and memory for the queries after rotation
-  /// by the same positions as the keys. Both may be empty.
+  /// by the same positions as the keys. Both views may be empty.
   View<const float> q;
   View<float> rotated_q;
 };

@@ -129,8 +129,8 @@ struct ModelConfig {
   int experts = 0;          ///< number of experts; 0: a single network for all rows
   int experts_used = 0;     ///< number of experts that each row uses
   int dense_layers = 0;     ///< number of first layers without experts
-  /// Number of further layers in the file after the model's last layer. They predict several tokens
-  /// ahead and are not used.
+  /// Number of further layers in the file after the model's last layer. These layers predict
+  /// several tokens ahead and are not used.
   int left_out_layers = 0;
   bool norm_topk_prob = true;   ///< whether the weights of a row's experts are normalised to sum 1
   bool expert_sigmoid = false;  ///< whether the scores of experts are sigmoids

@@ -9,7 +9,7 @@
 
 namespace longhaul {
 
-/// order[r] is the row of the file that becomes row r. It may leave out rows.
+/// order[r] is the row of the file that becomes row r. An order may leave out rows of the file.
 using RowOrder = std::vector<int64_t>;
 
 /// Returns the row order that RoPE requires for Q and K. In the file, the two rows of a rotary pair

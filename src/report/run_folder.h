@@ -26,8 +26,8 @@ RunFolder read_run(const std::filesystem::path& folder);
 /// Reads several folders and gives them unique names. Throws UserError if a folder is given twice.
 std::vector<RunFolder> read_runs(const std::vector<std::filesystem::path>& folders);
 
-/// Returns all command lines of the run. They are "commands" in run.json, or "command" in runs that
-/// store only one. The result is empty if both are missing.
+/// Returns all command lines of the run. The lines are "commands" in run.json, or "command" in runs
+/// that store only one. The result is empty if both are missing.
 std::vector<std::string> commands_of(const RunFolder& run);
 
 /// Returns a value of run.json as text. Numbers and lists are formatted for readers, other types as

@@ -14,7 +14,7 @@ class Metrics {
   /// Adds to a counter. `labels` is a string such as "path=\"/v1/models\",code=\"200\"", or empty.
   void add(std::string_view name, const std::string& labels, double value = 1);
   void set(std::string_view name, const std::string& labels, double value);
-  /// Adds a value to a histogram. It counts seconds, or rows if the name ends in _rows.
+  /// Adds a value to a histogram. The histogram counts seconds, or rows if the name ends in _rows.
   void observe(std::string_view name, double value);
 
   double value(std::string_view name, const std::string& labels = "") const;

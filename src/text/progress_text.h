@@ -8,8 +8,8 @@
 
 namespace longhaul {
 
-/// Smooths the estimate of when work will end. It changes slowly, so that a varying load does not
-/// make it jump.
+/// Smooths the estimate of when work will end. The smoothed estimate changes slowly, so that a
+/// varying load does not make it jump.
 class SmoothedEnd {
  public:
   /// Returns the estimated seconds that are left. `seconds` have passed since the beginning of the

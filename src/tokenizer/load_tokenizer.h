@@ -9,9 +9,9 @@ namespace longhaul {
 
 class Checkpoint;
 
-/// Loads the tokenizer of a checkpoint. It is in GGUF metadata (tokenizer.ggml.*) or in the files
-/// of a Hugging Face folder. In a folder, the first of these is used: tokenizer.json, vocab.json
-/// with merges.txt, tekken.json, tokenizer.model (SentencePiece's or a tiktoken file).
+/// Loads the tokenizer of a checkpoint. The tokenizer is in GGUF metadata (tokenizer.ggml.*) or in
+/// the files of a Hugging Face folder. In a folder, the first of these is used: tokenizer.json,
+/// vocab.json with merges.txt, tekken.json, tokenizer.model (SentencePiece's or a tiktoken file).
 Tokenizer load_tokenizer(const Checkpoint& checkpoint);
 
 /// Loads the tokenizer of a Hugging Face folder without weights.

@@ -29,9 +29,9 @@ struct Split {
 class PreTokenizer {
  public:
   void add(Split split) { splits_.push_back(std::move(split)); }
-  /// Adds a split before every space that follows another character. It keeps words short. It may
-  /// be used only if no token of the vocabulary has a space after another character, because then
-  /// it does not change the result.
+  /// Adds a split before every space that follows another character. The split keeps words short.
+  /// Use it only if no token of the vocabulary has a space after another character, because then
+  /// the split does not change the result.
   void cut_before_blanks() { cut_before_blanks_ = true; }
 
   const std::vector<Split>& splits() const { return splits_; }

@@ -31,8 +31,8 @@ struct MergeModel {
   std::unordered_map<std::string, int32_t, SeededHash> extra_characters;
 };
 
-/// Encodes words on one thread. It has scratch memory and a cache. The vocabulary and the model
-/// must outlive it.
+/// Encodes words on one thread. The object has scratch memory and a cache. The vocabulary and the
+/// model must outlive it.
 class WordEncoder {
  public:
   WordEncoder(const Vocabulary& vocabulary, const MergeModel& model)

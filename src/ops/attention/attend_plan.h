@@ -36,10 +36,10 @@ class AttendPlan {
  public:
   void make(const AttendCall& call, std::span<const AttendTask> tasks,
             const AttendMachine& machine);
-  /// Plans several calls together. They must have equal heads and sinks. Their outputs must be rows
-  /// of one array, which begins with the output of the first call. The keys of all calls are
-  /// divided into about as many units as the device can run at the same time. The sums of a
-  /// sequence may therefore be rounded differently than in a plan of its own.
+  /// Plans several calls together. The calls must have equal heads and sinks. The outputs of the
+  /// calls must be rows of one array, which begins with the output of the first call. The keys of
+  /// all calls are divided into about as many units as the device can run at the same time. The
+  /// sums of a sequence may therefore be rounded differently than in a plan of its own.
   void make(std::span<const AttendJob> jobs, const AttendMachine& machine);
 
   /// Units of the three prefill kernels: wgmma, wgmma for masked segments, and mma.sync. In each

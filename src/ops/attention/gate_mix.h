@@ -33,8 +33,8 @@ inline const DeviceOperation<bool(const GatedRows&, View<const float> factors, V
                                   View<float> out)>
     kScaleHeads;
 
-/// Adds the gradient of each gate to sums [kv_heads]. It is the sum of d_mixed * (full - near) over
-/// all rows and all query heads of the KV head.
+/// Adds the gradient of each gate to sums [kv_heads]. The gradient is the sum of d_mixed * (full -
+/// near) over all rows and all query heads of the KV head.
 void add_gate_gradient(Queue& queue, const GatedRows& shape, View<const float> d_mixed,
                        View<const float> full, View<const float> near, View<float> sums);
 inline const DeviceOperation<bool(const GatedRows&, View<const float> d_mixed,

@@ -1,6 +1,6 @@
 #pragma once
-// An attention call for host kernels. It has plain pointers instead of the views of AttendCall.
-// They are taken from the views after a check that the memory is on the host.
+// An attention call for host kernels. It has plain pointers instead of the views of AttendCall. The
+// pointers are taken from the views after a check that the memory is on the host.
 
 #include <cstddef>
 #include <cstdint>

@@ -21,8 +21,8 @@ struct DeviceAppend {
   std::span<const int64_t> first;        ///< per list: index of its first new row
   const Rotations* rotations = nullptr;  ///< null: keys are not rotated
   int64_t position = 0;  ///< position of row 0 for the rotation; row r has position `position` + r
-  /// Queries [rows, heads, head_dim], which are rotated like the keys and written to rotated_q.
-  /// Both may be empty.
+  /// Queries [rows, heads, head_dim], which are rotated like the keys and written to rotated_q. `q`
+  /// and rotated_q may be empty.
   View<const float> q;
   View<float> rotated_q;
 };

@@ -2,10 +2,10 @@
 // Converts values to stored rows of the KV store and back, on the host.
 //
 // Keys in Q4_0 are Hadamard-rotated before they are stored (ops/core/convert.h). A few channels of
-// a key are much larger than the others, and RoPE does not change this. They would determine the
-// scale of their block. After the rotation, each of the 32 values of a block is a combination of
-// all 32. Dot products of keys and queries do not change if both are rotated. Ashkboos et al. 2024
-// (QuaRot, arXiv:2404.00456) rotate whole heads instead of blocks.
+// a key are much larger than the others, and RoPE does not change this. These channels would
+// determine the scale of their block. After the rotation, each of the 32 values of a block is a
+// combination of all 32. Dot products of keys and queries do not change if both are rotated.
+// Ashkboos et al. 2024 (QuaRot, arXiv:2404.00456) rotate whole heads instead of blocks.
 
 #include "ops/attention/attention.h"
 

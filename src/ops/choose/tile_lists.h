@@ -24,8 +24,8 @@ struct TileRule {
   View<const uint8_t> blocks;         ///< [grid.tiles(), grid.blocks()]; nonzero: visible
 };
 
-/// Largest number of rows in the lists of one device call. They take 128 MiB, which the memory
-/// forecast includes.
+/// Largest number of rows in the lists of one device call. These rows take 128 MiB, which the
+/// memory forecast includes.
 inline constexpr int64_t kListedOnDevice = int64_t{32} << 20;
 /// Returns the largest number of tiles per query head in one call under that limit. On the host the
 /// lists of a call stay in the caches (host_tiles_of_call()).

@@ -10,7 +10,7 @@
 
 namespace longhaul::cuda {
 
-/// Normalises the rows of x and writes them to y. Both are [rows, n], packed, and y may be x.
+/// Normalises the rows of x and writes them to y. x and y are [rows, n], packed, and y may be x.
 void layer_norm(Stream stream, const float* x, const float* weight, float eps, int64_t rows,
                 int64_t n, float* y);
 void activate(Stream stream, Ungated function, const Xielu& xielu, float* x, int64_t count);

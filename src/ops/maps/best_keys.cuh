@@ -17,8 +17,8 @@ __device__ __forceinline__ bool better(const ScoredKey& a, const ScoredKey& b) {
   return a.score > b.score || (a.score == b.score && a.key >= 0 && (b.key < 0 || a.key < b.key));
 }
 
-/// Returns the best key among `lanes` lanes whose lane numbers differ by multiples of `apart`. Both
-/// numbers are powers of two.
+/// Returns the best key among `lanes` lanes whose lane numbers differ by multiples of `apart`.
+/// `lanes` and `apart` are powers of two.
 template <int lanes, int apart = 1>
 __device__ __forceinline__ ScoredKey best_of_lanes(ScoredKey x) {
 #pragma unroll

@@ -6,8 +6,8 @@
 
 namespace longhaul {
 
-/// Number of keys whose column sums one thread computes at a time. They are several packed blocks,
-/// so that each tile of query rows is converted once for all of them.
+/// Number of keys whose column sums one thread computes at a time. The keys are several packed
+/// blocks, so that each tile of query rows is converted once for all of them.
 inline constexpr int kColumnBlocks = 4;
 inline constexpr int kColumnKeys = kColumnBlocks * kTileKeys;
 

@@ -26,8 +26,8 @@ struct FlatStretch {
   __device__ __forceinline__ int steps() const {
     return end > first ? (end - first + kSm90StepRows - 1) / kSm90StepRows : 0;
   }
-  /// Returns f / heads without a division, because every copy needs it. The error is below f /
-  /// 2^31, so the result is exact while f * heads < 2^31.
+  /// Returns f / heads. Every copy needs this quotient, so it is computed without a division. The
+  /// error is below f / 2^31, so the result is exact while f * heads < 2^31.
   __device__ __forceinline__ uint32_t row(int f) const {
     return __umulhi(2 * static_cast<uint32_t>(f), per_head);
   }
@@ -37,8 +37,8 @@ template <int D>
 struct ColumnsSm90Shared {
   static constexpr int kStepBytes = D / 64 * kStepHalf;
   static_assert(kSm90Steps * kStepBytes >= kScoreKeys * kPitch<D>);
-  /// Steps of query rows with the 128-byte swizzle. Before, the keys are stored here until they are
-  /// in registers.
+  /// Steps of query rows with the 128-byte swizzle. Before the first step arrives, this memory
+  /// holds the keys, until they are in registers.
   alignas(1024) uint4 memory[kSm90Steps * kStepBytes / 16];
   float denominators[kSm90Steps][kSm90StepRows];
   /// Row numbers within the job. Entries past the end repeat the last row number.
@@ -102,7 +102,7 @@ __device__ __forceinline__ void ask_rows(const ScoreArgs& a, int step, int stage
   commit_copies();
 }
 
-/// In every step, a thread loads the lse of one row.
+/// In every step, a thread loads the lse (log of the softmax denominator) of one row.
 struct RowOfStep {
   float lse = -INFINITY;
 

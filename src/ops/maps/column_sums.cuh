@@ -16,8 +16,8 @@ __device__ __forceinline__ float* partial_of(const ScoreArgs& a, const ScoreJob&
 }
 
 /// Writes the sums over the thread block's rows for each of its keys. Four consecutive lanes hold
-/// partial sums of the warp's keys lane / 4 and lane / 4 + 8. They are added, and the first of the
-/// four lanes writes.
+/// partial sums of the warp's keys lane / 4 and lane / 4 + 8. The partial sums are added, and the
+/// first of the four lanes writes.
 template <bool kSquares, class Shared>
 __device__ __forceinline__ void write_columns(const ScoreArgs& a, const Shared& shared,
                                               const float (&sums)[2], const float (&squares)[2]) {

@@ -25,10 +25,10 @@ class ObservedRows {
 
   int64_t count() const { return queries_.rows(); }
 
-  /// Adds the attention that each key of lists[i] received to received[i] [lists[i].count]. It is
-  /// summed over the observed rows and the list's query heads. The observed rows must be the last
-  /// rows of the list, and no key that they saw may have been evicted. Does not use the queries of
-  /// `call`.
+  /// Adds the attention that each key of lists[i] received to received[i] [lists[i].count]. The
+  /// attention is summed over the observed rows and the list's query heads. The observed rows must
+  /// be the last rows of the list, and no key that they saw may have been evicted. Does not use the
+  /// queries of `call`.
   void attention_received(AttendCall call, std::span<const KeySegment> lists,
                           std::span<const View<float>> received);
 

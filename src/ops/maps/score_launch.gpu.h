@@ -15,8 +15,8 @@ bool has_score_tile(int head_dim);
 enum class QueryRowForm : uint8_t { kBF16, kAsGiven };
 
 /// Sets the query rows of the jobs, and makes bf16 copies if the kernels need them. Uploads the
-/// jobs if they are too many for kernel arguments. They stay at `jobs` until the next call uses the
-/// scratch. Also reserves `numbers` floats of scratch.
+/// jobs if they are too many for kernel arguments. The uploaded jobs stay at `jobs` until the next
+/// call uses the scratch. Also reserves `numbers` floats of scratch.
 struct SentJobs {
   const ScoreJob* jobs;  ///< null: passed as kernel arguments
   float* room;

@@ -17,8 +17,8 @@ inline constexpr int kBlockFlatRows = kDecodeUnitRows, kExpandedFlatRows = 16;
 constexpr int stored_warps(int head_dim, int flat_rows) {
   return flat_rows == kExpandedFlatRows && head_dim > 128 ? 2 : 4;
 }
-/// Returns the bytes that a warp needs in addition to its ring of loads. They hold 16 keys as bf16,
-/// or eight Hadamard-rotated queries.
+/// Returns the bytes that a warp needs in addition to its ring of loads. These bytes hold 16 keys
+/// as bf16, or eight Hadamard-rotated queries.
 constexpr int stored_own_bytes(int head_dim, int flat_rows) {
   return flat_rows * (2 * head_dim + 16);
 }

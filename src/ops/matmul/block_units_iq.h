@@ -14,8 +14,8 @@ LH_EVERYWHERE uint32_t spread_to_halves(uint32_t bits) {
   return (bits | bits << 3) & 0x11111111u;
 }
 
-/// Appends the eighth sign to seven signs in nibbles. It makes the number of negative signs even.
-/// The highest nibble of the product is the sum of the seven signs.
+/// Appends the eighth sign to seven signs in nibbles. The eighth sign makes the number of negative
+/// signs even. The highest nibble of the product is the sum of the seven signs.
 LH_EVERYWHERE uint32_t with_eighth_sign(uint32_t halves) {
   return halves | (halves * 0x11111111u & 0x10000000u);
 }

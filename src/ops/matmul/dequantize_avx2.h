@@ -2,8 +2,8 @@
 // Converts blocks to bf16 with AVX2. Higher levels have their own version. The 16 possible values
 // of a 4-bit quant within a sub-block are computed once. They are then looked up by byte shuffles,
 // low and high bytes separately. Wider quants are converted one by one. dequantize.isa.cc includes
-// this file after quant_blocks.h. Its functions are overloads of the plain templates and take
-// precedence over them.
+// this file after quant_blocks.h. The functions of this file are overloads of the plain templates
+// and take precedence over them.
 
 #if defined(__AVX2__) && !defined(__AVX512BW__)
 #include <immintrin.h>

@@ -1,8 +1,8 @@
 #pragma once
 // Converts blocks to bf16 with AVX-512. A 4- or 5-bit quant has at most 32 values within a
 // sub-block. These values are computed once and rounded to bf16, and one vpermw looks up 32
-// elements. dequantize.isa.cc includes this file after quant_blocks.h. Its functions are overloads
-// of the plain templates and take precedence over them.
+// elements. dequantize.isa.cc includes this file after quant_blocks.h. The functions of this file
+// are overloads of the plain templates and take precedence over them.
 
 #ifdef __AVX512BW__
 #include <immintrin.h>

@@ -13,7 +13,7 @@ namespace longhaul::LH_ISA {
 namespace {
 
 /// Shifts the lower half of the register right by `low` bits and the upper half by `high` bits. The
-/// shift is within 16 bits, so bits cross bytes.
+/// shift is within 16 bits, so bits move from one byte to the other.
 inline __m512i shift_halves(__m512i v, int low, int high) {
   return _mm512_srlv_epi64(v, _mm512_set_epi64(high, high, high, high, low, low, low, low));
 }

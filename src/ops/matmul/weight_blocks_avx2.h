@@ -14,8 +14,8 @@ inline __m256i bytes32(const uint8_t* p) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
 }
 
-/// Shifts the bytes right and keeps the bits of `mask`. The shift is within 16 bits, so bits cross
-/// bytes.
+/// Shifts the bytes right and keeps the bits of `mask`. The shift is within 16 bits, so bits move
+/// from one byte to the other.
 [[gnu::always_inline]] inline __m256i bits_at(__m256i v, int shift, char mask) {
   return _mm256_and_si256(shift == 0 ? v : _mm256_srli_epi16(v, shift), _mm256_set1_epi8(mask));
 }

@@ -55,8 +55,8 @@ class WeightCopies {
     wanted_ = wanted_ && free >= bytes + kLeftFree;
     return wanted_;
   }
-  /// Updates the number of bytes of all copies. It is counted anew, because the matrix may have had
-  /// a copy of the other kind.
+  /// Updates the number of bytes of all copies. The number is counted anew, because the matrix may
+  /// have had a copy of the other kind.
   void note(Matrix& matrix) {
     copied_.insert(&matrix);
     bytes_ = 0;

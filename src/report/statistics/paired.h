@@ -25,12 +25,12 @@ struct PairedDifference {
   std::string_view test;  ///< name of the test that computed p
 };
 
-/// Compares a and b. a[i] and b[i] belong to the same sample. Their sizes must be equal and
-/// positive. If all values are 0 or 1, McNemar's exact test and Newcombe's paired score interval
+/// Compares a and b. a[i] and b[i] belong to the same sample. a and b must have equal, positive
+/// sizes. If all values are 0 or 1, McNemar's exact test and Newcombe's paired score interval
 /// (1998, method 10) are used. Otherwise the sign-flip permutation test of the mean (sign_flip.h)
-/// is used. Its interval is the percentile bootstrap of the mean with seeded resamples if there are
-/// at least 10 pairs. With fewer pairs a bootstrap interval would be too narrow, so Student's t
-/// interval is used.
+/// is used. The interval is then the percentile bootstrap of the mean with seeded resamples if
+/// there are at least 10 pairs. With fewer pairs a bootstrap interval would be too narrow, so
+/// Student's t interval is used.
 PairedDifference paired_difference(std::span<const double> a, std::span<const double> b,
                                    uint64_t seed = 1);
 

@@ -15,9 +15,9 @@ std::vector<std::string_view> common_members();
 void read_common(const ServedModel& model, const http::HttpRequest& http, const Json& body,
                  const std::string& key, GenerationRequest& request, Job& job);
 
-/// Does the first part of read_common(), for APIs whose members have other names. It sets the
-/// model, the attention method, the key, the conversation and the server's defaults. A header of
-/// the request takes precedence over `conversation`.
+/// Does the first part of read_common(), for APIs whose members have other names. The function sets
+/// the model, the attention method, the key, the conversation and the server's defaults. A header
+/// of the request takes precedence over `conversation`.
 void begin_job(const ServedModel& model, const http::HttpRequest& http, const FieldReader& fields,
                const std::string& key, const std::string& conversation, GenerationRequest& request,
                Job& job);

@@ -11,7 +11,8 @@
 
 namespace longhaul::serve {
 
-/// Returns the tokens of the served model in the form that grammars need. They are prepared once.
+/// Returns the tokens of the served model in the form that grammars need. The tokens are prepared
+/// once.
 std::shared_ptr<const grammar::TokenTrie> vocabulary_of(const ServedModel& model);
 
 /// Returns the constraint that `format` describes: {"type": "text"}, {"type": "json_object"}, or

@@ -8,8 +8,8 @@
 
 namespace longhaul::serve {
 
-/// Keeps the most recent responses in memory. They are stored as JSON texts, so that their size is
-/// known. A client sees only responses of its own API key.
+/// Keeps the most recent responses in memory. Responses are stored as JSON texts, so that their
+/// size is known. A client sees only responses of its own API key.
 class ResponseStore {
  public:
   struct Entry {

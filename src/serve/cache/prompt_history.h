@@ -1,6 +1,6 @@
 #pragma once
-// Keeps the most recent prompts of each API key in order to explain cache misses. They are kept
-// longer than the snapshots.
+// Keeps the most recent prompts of each API key in order to explain cache misses. Prompts are kept
+// longer than snapshots.
 
 #include <deque>
 #include <string>

@@ -28,7 +28,7 @@ class SnapshotTree {
     std::vector<TreeNode*> nodes;
     int64_t common = 0;  ///< number of tokens that the prompt shares with the tree
     /// The node at the end of the path, or the node on whose edge the path ends. All nodes below it
-    /// share `common` tokens with the prompt. It is null if the tree is empty.
+    /// share `common` tokens with the prompt. The pointer is null if the tree is empty.
     TreeNode* below = nullptr;
     bool goes_on = false;  ///< whether the tree continues with other tokens after the common ones
   };

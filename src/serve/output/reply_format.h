@@ -39,8 +39,8 @@ struct ReplyFormat {
   }
 };
 
-/// Determines the format of a chat template. It renders a conversation with a call and examines the
-/// text around the call.
+/// Determines the format of a chat template. The function renders a conversation with a call and
+/// examines the text around the call.
 ReplyFormat find_reply_format(const ChatTemplate& chat_template);
 
 /// The functions that a request offers. Their names determine whether a bare JSON object is a call.

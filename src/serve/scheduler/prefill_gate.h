@@ -22,7 +22,7 @@ class PrefillGate {
     if (state_ == State::kClosed) state_ = State::kOpen;
   }
   /// Makes every waiting request fail with this error. If it is called several times, the first
-  /// error is used. It also has an effect after open().
+  /// error is used. The call also has an effect after open().
   void fail(JobError error) {
     const std::lock_guard lock(mutex_);
     if (state_ == State::kFailed) return;

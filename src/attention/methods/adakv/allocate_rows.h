@@ -21,7 +21,8 @@ struct SharedSelection : RowSelection {
 /// row of the list with the lower index is preferred, and within a list the row with the lower
 /// index. `scores`, `selections` and `kept` have one element per list, and kept[l] refers to memory
 /// of selections[l]. On a device, the number of kept rows of each list is known only to the device.
-/// It is written to `counts` [lists], and kept[l].count is a view of one element of it.
+/// This number is written to `counts` [lists], and kept[l].count is a view of one element of
+/// `counts`.
 void allocate_rows(Queue& queue, std::span<const View<const float>> scores, const RowsToKeep& keep,
                    int64_t guaranteed, std::span<SharedSelection> selections,
                    std::span<RowList> kept, View<int32_t> counts);

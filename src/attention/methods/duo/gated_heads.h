@@ -21,9 +21,9 @@ using FullHeads = std::vector<std::vector<uint8_t>>;
 
 /// Selects all heads of the model except the share `sparsity` with the lowest gates. The number of
 /// selected heads is the number of gates at or above the linearly interpolated quantile `sparsity`.
-/// It is computed as if all gates were distinct. If gates are equal, heads of the lower layer are
-/// selected first, and within a layer heads with the lower index. Sparsity 0 selects all heads, and
-/// 1 selects none.
+/// The quantile is computed as if all gates were distinct. If gates are equal, heads of the lower
+/// layer are selected first, and within a layer heads with the lower index. Sparsity 0 selects all
+/// heads, and 1 selects none.
 FullHeads full_by_sparsity(const HeadGates& gates, double sparsity);
 
 /// Selects heads with a gate of at least `threshold`.

@@ -6,7 +6,8 @@
 
 namespace longhaul {
 
-/// Number of query rows that are multiplied in f32. Their sum is then added in double precision.
+/// Number of query rows that are multiplied in f32. The sum of these rows is then added in double
+/// precision.
 inline constexpr int kMomentRows = 64;
 
 /// Query rows of one head, whose moments are added to `sums` and `products`.

@@ -27,7 +27,8 @@ struct StageRows {
   uint8_t shift[kDecodeKeys];
 };
 
-/// Information about a stage of up to kTiles tiles. It is known when the load is requested.
+/// Information about a stage of up to kTiles tiles. The information is known when the load is
+/// requested.
 template <int kTiles>
 struct DecodeHeader {
   int32_t offsets[kTiles * kDecodeKeys];

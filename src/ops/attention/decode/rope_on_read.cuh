@@ -181,7 +181,7 @@ class DecodeTiles<D, DecodeForm::kStoredRopeOnRead> : public DecodeTiles<D, Deco
 };
 
 /// Rows whose queries rotate back for each tile. Queries are kept in f32 and rounded to bf16 after
-/// the rotation. They are thus rounded only once, as other queries are.
+/// the rotation. Like all other queries, they are thus rounded only once.
 template <int D>
 struct RopeOnReadRows : DecodeRows<D, false> {
   /// Number of pairs of blocks of eight elements. Block j rotates together with block j + kPairs.

@@ -24,7 +24,7 @@ __device__ __forceinline__ void let_next_kernel_begin() {
 #endif
 }
 
-/// Makes both calls. It is meant for kernels that have no work to do before the wait.
+/// Makes both calls. Use it in kernels that have no work to do before the wait.
 __device__ __forceinline__ void await_turn() {
   wait_for_earlier_kernels();
   let_next_kernel_begin();
