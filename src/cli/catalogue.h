@@ -21,7 +21,7 @@ struct CatalogueEntry {
 /// no such file.
 std::vector<CatalogueEntry> read_catalogue();
 
-/// Parses the contents of a file of that name.
+/// Parses the text of a catalogue. `file` is the name of the file, for error messages.
 std::vector<CatalogueEntry> parse_catalogue(const std::string& text, const std::string& file);
 
 /// Returns a text such as "; 'longhaul pull' has llama3.2-3b, llama3.2-1b" with entries whose names

@@ -31,7 +31,8 @@ struct PulledModel {
 /// error. Throws UserError.
 PulledModel pull_from_hub(const PullRequest& request);
 
-/// Returns the path of a model that was pulled with such a reference. No server is contacted.
+/// Returns the path of a model that was pulled with this reference, or nothing if there is none. No
+/// server is contacted.
 std::optional<std::filesystem::path> find_pulled(const ModelReference& reference);
 
 }  // namespace longhaul

@@ -21,8 +21,8 @@ struct ConverterRequest {
   bool decode(std::string_view bytes);
 };
 
-/// The answer of the process that converted the document. If there is an error, it has a message
-/// and no document.
+/// The answer of the process that converted the document. If the conversion failed, the answer has
+/// an error message and no document.
 struct ConverterAnswer {
   Document document;
   std::vector<std::string> warnings;

@@ -8,8 +8,8 @@
 
 namespace longhaul {
 
-/// Returns the models in these stores: the cache of the Hugging Face hub (names OWNER/REPO; GGUF
-/// files have their own names), the store of ollama (NAME:TAG), the folders of LM Studio, and the
+/// Returns the models in these stores: the cache of the Hugging Face hub (by OWNER/REPO, and GGUF
+/// files by their file names), the store of ollama (NAME:TAG), the folders of LM Studio, and the
 /// cache of llama.cpp (name of the file). Unreadable entries are omitted.
 std::vector<NamedModel> models_elsewhere();
 

@@ -81,8 +81,8 @@ struct HeadSearch {
 
 struct FoundHeads {
   HeadScores scores;  ///< mean over the counted replies
-  /// Share of the tokens of the counted replies for which a streaming head of duo would have
-  /// evicted the key with the most attention. It orders heads that copy nothing.
+  /// Share of the reply tokens for which a streaming head of duo would have evicted the key with
+  /// the most attention. Only counted replies are included. It orders heads that copy nothing.
   HeadScores distant;
   int asked = 0;  ///< number of replies
   /// Number of replies that contain more than half of the answers' words; only these are used.

@@ -16,7 +16,7 @@ static_assert(kMassRows == kScoreKeys);
 struct MassArgs {
   ScoreArgs score;
   int32_t width;  ///< elements per row
-  int32_t block;  ///< keys
+  int32_t block;  ///< keys per block
 };
 
 /// Returns the number of tiles of 128 keys.
@@ -90,14 +90,14 @@ __device__ __forceinline__ void write_sums(const MassArgs& a, const ScoreJob& jo
   }
 }
 
-// The Hopper kernel has tiles of 256 keys. It is for long bf16 rows whose length is a multiple of
-// 64.
+// The Hopper kernel has tiles of 256 keys. It supports bf16 rows with at least 512 elements, in
+// multiples of 64.
 inline constexpr int kWideKeys = 256;
 LH_BOTH int32_t wide_tiles(const ScoreJob& job) {
   return (job.keys.count + kWideKeys - 1) / kWideKeys;
 }
-/// Returns whether the wgmma kernel can run the job. It starts and ends slowly, so it is used for
-/// long rows only.
+/// Returns whether the wgmma kernel can run the job. The kernel starts and ends slowly, so it is
+/// used only for rows of at least 512 elements.
 inline bool takes_sm90(const ScoreJob& job, int width) {
   return job.keys.key_type == PageType::kBF16 && width % 64 == 0 && width >= 512;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Interleaves two quarters of 64 elements. Two dot products of 4 bytes then add up to a dot product
-// of 8 bytes for each quarter (FactoredGroup::q_of_8). For *.isa.cc only.
+// Interleaves two quarters of 64 elements. A dot product of 8 bytes of a quarter is then the sum of
+// two dot products of 4 bytes (FactoredGroup::q_of_8). For *.isa.cc only.
 
 #include <immintrin.h>
 

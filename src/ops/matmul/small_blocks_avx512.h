@@ -56,8 +56,8 @@ inline __m512i two_bits(const uint8_t* qs, int j) {
   return _mm512_and_si512(v, _mm512_set1_epi8(3));
 }
 
-/// Base of types with a factor for each 16 values. The constant of such 16 values is their factor
-/// times -kOffset. `Registers` is the derived class.
+/// Base of types in which every 16 values share a factor. The constant of these 16 values is the
+/// factor times -kOffset. `Registers` is the derived class.
 template <class Type, class Registers>
 struct WithOffset : Type {
   static void scales(const uint8_t* p, int, __m512& d, __m512& m) {
@@ -150,8 +150,8 @@ inline uint64_t signs_of_two_words(uint32_t first, uint32_t second) {
   return eight_signs_of_each(four_sevens(first) | uint64_t{four_sevens(second)} << 32);
 }
 
-/// Loads eight entries of eight values one by one, because a gather is slower. All functions must
-/// be inlined, because a call would spill every register.
+/// Loads eight entries of eight values one by one, because a gather is slower. This function and
+/// `index` must be inlined, because a call would spill every register.
 template <class IndexOf>
 [[gnu::always_inline]] inline __m512i eight_entries(const uint64_t* book, IndexOf&& index) {
   const auto entry = [&](int i) __attribute__((always_inline)) {

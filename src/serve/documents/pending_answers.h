@@ -1,6 +1,6 @@
 #pragma once
-// Delays the answers to requests that add a document for a moment. If the conversion fails quickly,
-// the answer can then report the problem with its own status.
+// When a client adds a document, the answer to the request is delayed for a moment. If the
+// conversion fails quickly, the answer can then report the problem with its own status.
 
 #include <chrono>
 #include <condition_variable>
@@ -22,11 +22,12 @@ class PendingAnswers {
   PendingAnswers();
   ~PendingAnswers();
 
-  /// Sends the response that `late` makes after `wait`, unless take() is called earlier.
+  /// Waits for `wait`. If take() is not called in this time, sends the response that `late` makes.
+  /// Does not block.
   void add(const std::string& id, std::shared_ptr<http::Exchange> exchange, Make late,
            std::chrono::milliseconds wait);
-  /// Returns the waiting request of this document, which the caller must answer. Returns null if it
-  /// has been answered.
+  /// Returns the waiting request of this document, which the caller must answer. Returns null if
+  /// the request has been answered.
   std::shared_ptr<http::Exchange> take(const std::string& id);
 
  private:

@@ -32,7 +32,7 @@ struct ReattentionRegions {
 
   /// Returns how many tokens at the start of a prompt see all earlier tokens. The prompt ends at
   /// `tokens`, and its last token is processed separately. If whole_tiles is true, the number of
-  /// tokens between them and the last token is a multiple of a tile.
+  /// tokens between these tokens and the last token is a multiple of the tile size.
   int64_t dense_tokens(int64_t tokens) const {
     if (tokens - 1 <= global + local) return tokens - 1;
     if (!whole_tiles) return global + local;

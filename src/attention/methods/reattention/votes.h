@@ -13,10 +13,10 @@ struct VoteCount {
   RowList chosen;  ///< views of `rows` and `count`
   Array<int32_t> rows;
   Array<int32_t> count;     ///< [1]
-  Array<int32_t> counters;  ///< [numbers] or more; zeros between calls
+  Array<int32_t> counters;  ///< at least [numbers]; all elements are zero between calls
   Array<int32_t> numbers;   ///< numbers with votes, ascending
-  /// On the host: number of votes of each of `numbers`. On a device: [1], the number of numbers
-  /// with votes.
+  /// On the host: the number of votes of each element of `numbers`. On a device: [1], how many
+  /// numbers have votes.
   Array<int32_t> votes;
   /// Scratch for the search. On a device, it holds one bit for each number, and all bits are zero
   /// between calls.

@@ -22,8 +22,8 @@ LH_EVERYWHERE uint32_t masked_with(uint32_t x, uint32_t mask, uint32_t bits) {
 inline constexpr float kRaised = 136.0f;
 
 /// Returns nibble n (0 to 3) of each 16-bit half of x as a bf16. The result is the nibble plus 128,
-/// which is the Q4_0 value (-8 to 7) plus 136. Two values take one shift and one other operation.
-/// The excess of 136 is subtracted from the sums later.
+/// which is the Q4_0 value (-8 to 7) plus 136. The conversion of two values takes two operations: a
+/// shift and masked_with(). The excess of 136 is subtracted from the sums later.
 LH_EVERYWHERE uint32_t raised_half_bytes(uint32_t x, int n) {
   return masked_with(x >> (4 * n), 0x000f000fu, 0x43004300u);
 }
