@@ -9,8 +9,8 @@ namespace longhaul {
 /// Throws the UserError for a model whose logits are not finite.
 [[noreturn]] void refuse_damaged_weights();
 
-/// Throws the same error if a logit is NaN or infinite. One damaged row of weights is enough. An
-/// example is the row of one token in an embedding that is also the output matrix.
+/// Throws the same error if a logit is NaN or infinite. A single damaged row of weights is enough
+/// for this. An example is the row of one token in an embedding that is also the output matrix.
 void expect_finite_logits(std::span<const float> logits);
 
 }  // namespace longhaul

@@ -76,7 +76,7 @@ class Engine {
   double load_seconds_ = 0;
   size_t process_bytes_ = 0;
   mutable std::mutex device_mutex_;
-  /// One per device, or per rank of devices that share the model.
+  /// The weights on each device, or on each rank of devices that share the model.
   mutable std::vector<std::shared_ptr<const DeviceModel>> on_device_;
   mutable std::mutex rows_mutex_;
   mutable std::vector<bool> sound_rows_;  ///< per embedding row: whether it has been checked

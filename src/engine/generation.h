@@ -40,8 +40,9 @@ struct GenerateOptions {
 };
 
 struct Reply {
-  std::string text;             ///< valid UTF-8
-  std::vector<int32_t> tokens;  ///< includes the ending token; the last token has not been decoded
+  std::string text;  ///< valid UTF-8
+  /// Tokens of the reply with the token that ended it; the last token has not been decoded.
+  std::vector<int32_t> tokens;
   StopReason stop = StopReason::kMaxTokens;
   double first_token_seconds = 0;  ///< seconds from the start of the generation
   /// Sum of the times from input() to take() for all later tokens. Times between take() and input()

@@ -15,13 +15,10 @@ struct NamedModel {
   std::filesystem::path path;
 };
 
-/// Returns the folders that are searched for names, in this order:
-/// 1. $LONGHAUL_MODELS
-/// 2. `models` in the folders above the program (source tree) and `share/longhaul/models` beside
-/// its bin folder (installation)
-/// 3. the user's cache folder
-/// 4. the folder for all users
-/// 5. /var/lib/longhaul/models and /usr/share/longhaul/models, used by packages and services
+/// Returns the folders that are searched for names, in this order: 1. $LONGHAUL_MODELS 2. `models`
+/// in the folders above the program (source tree) and `share/longhaul/models` beside the program's
+/// bin folder (installation) 3. the user's cache folder 4. the folder for all users 5.
+/// /var/lib/longhaul/models and /usr/share/longhaul/models, used by packages and services
 std::vector<std::filesystem::path> model_folders();
 
 /// Returns the folder of models for all users, which `pull --system` fills:

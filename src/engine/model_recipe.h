@@ -19,7 +19,7 @@ struct ModelRecipe {
 /// Returns whether a folder contains such a model.
 bool is_recipe(const std::filesystem::path& folder);
 
-/// Reads the file. Throws UserError that names the file and the key.
+/// Reads model.json in the folder. Throws UserError that names the file and the key.
 ModelRecipe read_recipe(const std::filesystem::path& folder);
 
 }  // namespace longhaul

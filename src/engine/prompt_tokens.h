@@ -30,9 +30,8 @@ struct PromptText {
 PromptText chat_prompt(const ChatTemplate& chat, std::span<const ChatMessage> messages,
                        std::string opening = {});
 
-/// Returns a text that the model continues. If `control_tokens` is true, names such as `<
-/// im_end
-/// >` in the text are recognised as control tokens.
+/// Returns a text that the model continues. If `control_tokens` is true, names such as `<|im_end|>`
+/// in the text are recognised as control tokens.
 PromptText bare_prompt(std::string text, bool control_tokens);
 
 struct PromptTokens {

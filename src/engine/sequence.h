@@ -44,7 +44,7 @@ struct MemoryForecast {
   size_t weights = 0;  ///< mapped weights, which are read from disk on demand
   size_t kv = 0;       ///< keys and values, with the method's index
   size_t working = 0;  ///< activations, and expanded weights
-  size_t process = 0;  ///< Engine::process_bytes
+  size_t process = 0;  ///< bytes of the process itself (Engine::process_bytes)
   size_t others = 0;   ///< KV and working memory of other sequences
   size_t total() const { return weights + kv + working + process + others; }
 };
@@ -180,7 +180,7 @@ class Sequence {
   /// from its parent.
   void load_after(const std::filesystem::path& file, const Sequence& parent);
 
-  /// Makes attention call `observer` with the tasks of every attention call, for analyses.
+  /// Sets a function that is called with the tasks of every attention call. Analyses use it.
   void observe(AttentionObserver observer);
 
  private:

@@ -39,9 +39,9 @@ class SourceWatch {
  public:
   SourceWatch(const ModelShape& shape, std::vector<ObservedHead> heads, int64_t prompt_tokens);
 
-  /// Records the attention of a step. Pass it to Session::observe. Keys are ranked by the positions
-  /// at which the row saw them. If the method stores raw keys, because it moves them, query and
-  /// keys are compared without positions.
+  /// Records the attention of a step. Pass it to Session::observe. Keys are ranked by their
+  /// attention scores, with the positions at which the row saw the keys. Methods that move keys
+  /// store them raw. For these methods, query and keys are compared without positions.
   void observe(const LayerStep& step, std::span<const AttendTask> tasks);
 
   /// Returns the prompt tokens to which reply token `index` attended. The list is empty for index

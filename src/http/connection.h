@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 struct RequestRecord {
   std::string method, path, peer;
   std::string route;  ///< path pattern of the matching route; empty: no route matches
-  std::string note;   ///< Exchange::note
+  std::string note;   ///< remark for the log (Exchange::set_note)
   int status = 0;
   size_t bytes = 0;  ///< size of the response's body
   double seconds = 0;

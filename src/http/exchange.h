@@ -17,7 +17,7 @@ class Exchange {
   struct Way {
     std::function<void(HttpResponse)> reply;
     std::function<void(HttpResponse header, std::shared_ptr<EventStream>)> stream;
-    size_t stream_bytes = 256 << 10;  ///< Limits::stream_bytes
+    size_t stream_bytes = 256 << 10;  ///< limit of the queued bytes (Limits::stream_bytes)
   };
 
   Exchange(HttpRequest received, Way way) : request(std::move(received)), way_(std::move(way)) {}

@@ -11,7 +11,8 @@ struct Limits {
   size_t fields = 100;
   size_t body_bytes = 32 << 20;
   size_t upload_bytes = (256 << 20) + (1 << 20);  ///< largest body of type multipart/form-data
-  size_t bodies_bytes = size_t{1} << 30;          ///< sum over all requests that are being received
+  /// Limit for the bodies of all requests that are being received.
+  size_t bodies_bytes = size_t{1} << 30;
   size_t pipelined_bytes = 64 << 10;
   size_t connections = 1024;
   size_t connections_of_address = 128;

@@ -24,7 +24,7 @@ struct HttpRequest {
   /// there is none.
   std::string_view field(std::string_view name) const;
   size_t count(std::string_view name) const;
-  /// Returns a decoded value of the query. The result is empty if there is none.
+  /// Returns the decoded value of a parameter in the query. The result is empty if there is none.
   std::string parameter(std::string_view name) const;
 };
 

@@ -11,7 +11,7 @@ namespace longhaul::http {
 
 struct FormPart {
   std::string name;
-  std::string filename;  ///< as the client sent it
+  std::string filename;  ///< name of the file as the client sent it
   bool is_file = false;  ///< whether the part has a filename
   std::string_view bytes;
 };

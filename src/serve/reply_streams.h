@@ -65,7 +65,7 @@ class KeptReply {
 class ReplyStreams {
  public:
   struct Limits {
-    size_t bytes = 1 << 20;  ///< largest size of the part of a reply that is kept, which is its end
+    size_t bytes = 1 << 20;  ///< largest number of bytes at the end of a reply that are kept
     double seconds = 300;    ///< time for which a complete reply is kept
     size_t complete = 64;    ///< largest number of complete replies
     size_t name = 200;       ///< largest length of an id
@@ -86,7 +86,7 @@ class ReplyStreams {
             const std::string& id);
   /// Stops and removes the reply (DELETE).
   http::HttpResponse remove(const std::string& key, const std::string& id);
-  /// Returns the list of the replies of `key`. If `ids` is set, lists only those.
+  /// Returns the list of the replies of `key`. If `ids` is set, lists only replies with these ids.
   http::HttpResponse list(const std::string& key,
                           const std::optional<std::vector<std::string>>& ids);
 

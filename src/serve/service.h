@@ -27,7 +27,8 @@ struct ServiceOptions {
   bool vllm_metrics = false, llamacpp_metrics = false;
   bool web = true;  ///< whether the web page is served at /
   int text_threads = 2;
-  /// Null: only plain texts can be added as documents.
+  /// The process that converts documents. If it is null, only plain texts can be added as
+  /// documents.
   std::shared_ptr<const ConverterProcess> converter;
   std::function<void(const std::string& line)> log;  ///< receives lines of the log; may be null
 };

@@ -17,9 +17,9 @@ std::string text_of(const Json& json);
 /// way, and so do most models.
 std::string spaced_text_of(const Json& json);
 
-/// Parses the body of a request, which must be an object. Only members in `known` are built. Throws
-/// ApiError that names the path of the value if the body is not JSON, nests deeper than 64, has too
-/// many values, has a number beyond f64, or has a NUL in a string.
+/// Parses the body of a request, which must be an object. Only members in `known` are stored in the
+/// result. Throws ApiError that names the path of the value if the body is not JSON, nests deeper
+/// than 64, has too many values, has a number beyond f64, or has a NUL in a string.
 Json read_body(std::string_view body, std::span<const std::string_view> known);
 
 }  // namespace longhaul::serve

@@ -48,7 +48,8 @@ struct GenerationRequest {
   bool logprobs = false;
   int best = 0;  ///< number of most likely tokens to report
   int choices = 1;
-  std::optional<uint64_t> seed;  ///< drawn or given by the client; empty: greedy sampling
+  /// Seed of the sampler, drawn or given by the client; empty: greedy sampling.
+  std::optional<uint64_t> seed;
   std::vector<std::string> warnings;
   TurnForm form;                                      ///< only for chat APIs
   std::string note;                                   ///< a line for the log

@@ -13,7 +13,7 @@ struct ReplyPart {
   enum class Kind : uint8_t { kText, kReasoning, kCall };
   Kind kind = Kind::kText;
   std::string text;                 ///< text of the part; for calls: the arguments as JSON
-  std::string id, name;             ///< only for calls
+  std::string id, name;             ///< id and name of a call; empty for other parts
   bool complete = true;             ///< false: the call was cut off, or its arguments are not JSON
   std::string raw;                  ///< for calls: the bytes that the model wrote
   std::vector<Citation> citations;  ///< for texts: sentences and their citations
@@ -34,8 +34,8 @@ class TurnWriter : public ReplyWriter {
              std::shared_ptr<http::Exchange> exchange);
 
  protected:
-  // Events of a stream. For each part, begin_part() is called first, then functions for its pieces,
-  // and then end_part().
+  // The following functions write the events of a stream. For each part, begin_part() is called
+  // first, then functions for its pieces, and then end_part().
   /// Writes the first event of a reply. It is called before all other functions, even if the reply
   /// is empty.
   virtual void begin_turn(int choice) = 0;
@@ -58,7 +58,7 @@ class TurnWriter : public ReplyWriter {
   bool calls_tools(int choice);
   /// Returns the index within the turn of the part that is beginning or ending.
   size_t part_index(int choice) const { return turn(choice).parts.size() - 1; }
-  /// Ends all turns, for whole().
+  /// Ends all turns. whole() calls this first.
   void close_turns();
 
   void write_piece(int choice, const ReplyPiece& piece, const JobReport& so_far) override;

@@ -1,5 +1,5 @@
 #pragma once
-// The report in a reply about its use of the prefix cache.
+// The report about how a reply used the prefix cache. It is a part of the reply.
 
 #include <cstdint>
 #include <string>

@@ -21,7 +21,8 @@ inline constexpr int64_t kGridTokens = 8192;
 struct CutFacts {
   int64_t prompt = 0;       ///< number of tokens
   int64_t instruction = 0;  ///< number of tokens of the last user message and everything after it
-  std::span<const int64_t> checkpoints;  ///< Job::checkpoints
+  /// Prefix lengths that the client expects to send again (Job::checkpoints).
+  std::span<const int64_t> checkpoints;
   int64_t grid = kGridTokens;
 };
 

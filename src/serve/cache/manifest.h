@@ -14,7 +14,7 @@ namespace longhaul::serve {
 struct StoredFile {
   std::string name;  ///< file name without folder
   TreeKey key;
-  std::vector<int32_t> tokens;  ///< stored in a separate file, not in the manifest
+  std::vector<int32_t> tokens;  ///< tokens, which are in a separate file and not in the manifest
   int64_t count = 0;            ///< number of tokens
   std::vector<Leg> legs;
   double seconds = 0;

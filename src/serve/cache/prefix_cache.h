@@ -52,8 +52,8 @@ class PrefixCache {
   /// Adds a snapshot, unless there already is an equally good one with the same tokens. Returns the
   /// snapshot that the tree holds now, or null if the sequence is too short to be cached.
   std::shared_ptr<Snapshot> insert(std::shared_ptr<Snapshot> snapshot);
-  /// Removes older snapshots of at most `tokens` tokens that `snapshot`, a longer one of the same
-  /// conversation, makes redundant.
+  /// Removes older snapshots that `snapshot` makes redundant, because it is a longer one of the
+  /// same conversation. Only snapshots of at most `tokens` tokens are removed.
   void drop_covered(const Snapshot& snapshot, int64_t tokens);
   /// Evicts the snapshot with the lowest value from memory. If it is also on disk, it can still be
   /// found. Returns whether a snapshot was evicted.

@@ -24,8 +24,8 @@ class PromptHistory {
   /// Adds tokens that have been prefilled or decoded. Removes records that the new record
   /// continues.
   void add(PromptRecord record);
-  /// Fills in `report`, whose `reused` is already set. Only texts of the same API key appear in it.
-  /// `instruction` is the length of the prompt's last message, which is new in every turn.
+  /// Fills in `report`, whose `reused` is already set. Only texts of the same API key appear in the
+  /// report. `instruction` is the length of the prompt's last message, which is new in every turn.
   void explain(const PromptRecord& prompt, int64_t instruction, const ResumeRule& rule,
                const Tokenizer& tokenizer, CacheReport& report) const;
 

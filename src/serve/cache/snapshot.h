@@ -19,7 +19,7 @@ namespace longhaul::serve {
 struct TreeKey {
   std::string scope;   ///< API key and salt
   std::string method;  ///< the attention method in the form of `--attention`
-  int64_t angles = 0;  ///< EnginePort::angles_of
+  int64_t angles = 0;  ///< number of the RoPE angles (EnginePort::angles_of)
   auto operator<=>(const TreeKey&) const = default;
 };
 

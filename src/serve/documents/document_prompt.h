@@ -35,7 +35,7 @@ std::string joined_documents(const std::vector<std::string>& texts);
 
 /// Returns the reason why a prompt could not be processed even if it were the only one: it is too
 /// long for the context or too large for the memory. The error names methods of the server with
-/// which it would fit.
+/// which the prompt would fit.
 std::optional<JobError> prompt_refusal(const ServedModel& model, const MethodSpec& attention,
                                        int64_t tokens);
 

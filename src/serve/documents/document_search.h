@@ -15,8 +15,8 @@ struct FoundPassages {
 };
 
 /// Returns at most `most` sentences of `text` that contain `wanted`, in their order. Case is
-/// ignored, and all kinds of blanks are equal. If no sentence contains it, returns those that share
-/// most of its words, the best first.
+/// ignored, and all kinds of blanks are equal. If no sentence contains `wanted`, returns those that
+/// share most of its words, the best first.
 FoundPassages find_passages(std::string_view text, std::string_view wanted, size_t most);
 
 }  // namespace longhaul::serve

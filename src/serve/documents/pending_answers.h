@@ -22,8 +22,8 @@ class PendingAnswers {
   PendingAnswers();
   ~PendingAnswers();
 
-  /// Waits for `wait`. If take() is not called in this time, sends the response that `late` makes.
-  /// Does not block.
+  /// Registers a request. If take() does not remove the request within `wait`, a thread sends the
+  /// response that `late` makes.
   void add(const std::string& id, std::shared_ptr<http::Exchange> exchange, Make late,
            std::chrono::milliseconds wait);
   /// Returns the waiting request of this document, which the caller must answer. Returns null if

@@ -21,7 +21,8 @@ class TextPlaces {
   size_t characters() const { return characters_; }
   /// Returns the number of characters before byte `byte` of the text.
   size_t character_of(std::string_view text, size_t byte) const;
-  /// Returns the index of the first byte of a character. At and beyond the end, it is text.size().
+  /// Returns the index of the first byte of a character. At and beyond the end, the result is
+  /// text.size().
   size_t byte_of(std::string_view text, size_t character) const;
   const std::vector<PagePlace>& pages() const { return pages_; }
   /// Returns the number of the page that contains a character. The result is 0 if there are no

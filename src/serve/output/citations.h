@@ -21,7 +21,7 @@ struct CitedPassage {
 };
 
 struct Citation {
-  ByteRange sentence;  ///< range in the part of the reply
+  ByteRange sentence;  ///< bytes of the sentence within its part of the reply
   std::vector<CitedPassage> passages;
 };
 

@@ -13,8 +13,8 @@ namespace longhaul::serve {
 void request_sources(const Json& messages, GenerationRequest& request);
 
 /// Returns the members "sources", "rests_on_a_passage" and "sentences" of the reply's report. If
-/// there are several choices, they describe the first one. `watched` has the watched replies with
-/// the index of their choice.
+/// there are several choices, these members describe the first one. `watched` has the watched
+/// replies with the index of their choice.
 Json sources_json(const ServedModel& model, const GenerationRequest& request,
                   std::span<const int32_t> prompt,
                   std::span<const std::pair<int, WatchedReply>> watched);

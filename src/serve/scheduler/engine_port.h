@@ -21,7 +21,7 @@ class SourceWatch;
 namespace longhaul::serve {
 
 struct SequenceFacts {
-  size_t kv_bytes = 0;     ///< including the method's index
+  size_t kv_bytes = 0;     ///< bytes of keys and values, including the method's index
   double pairs_share = 1;  ///< number of computed attention pairs, relative to dense attention
   double attention_seconds = 0;  ///< seconds spent on attention since the sequence began
 };
@@ -79,7 +79,7 @@ enum class Advance : uint8_t { kMore, kDone, kCancelled };
 class ServedPrefill {
  public:
   virtual ~ServedPrefill() = default;
-  /// Computes the next group of rows. Calls `yield` between two layers, which may compute other
+  /// Computes the next group of rows. Calls `yield` between two layers. `yield` may compute other
   /// sequences. Throws if the engine fails; the sequence is then empty.
   virtual Advance step(const std::function<void()>& yield) = 0;
   virtual int64_t total() const = 0;
@@ -128,8 +128,8 @@ class EnginePort {
   /// Returns the bytes of the keys and values of all sequences. Pages that several sequences share
   /// are counted once.
   virtual size_t kv_bytes_in_use() const = 0;
-  /// Returns the rule for where prompts of this method can resume. Throws UserError if the model
-  /// does not support the method.
+  /// Returns the rule that determines where prompts of this method can resume. Throws UserError if
+  /// the model does not support the method.
   virtual ResumeRule resume_rule(const MethodSpec& attention) const = 0;
   /// Returns a number that identifies the RoPE angles for a context length. Two lengths have the
   /// same angles if their numbers are equal.

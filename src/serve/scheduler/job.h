@@ -38,9 +38,10 @@ struct ReplyOptions {
   int64_t open_limit = 0;   ///< largest number of tokens of a reply without max_tokens; 0: no limit
   std::vector<std::string> stop;
   std::map<int32_t, float> logit_bias;
-  /// Subtracted from the logit of every token that occurs in the reply.
+  /// This value is subtracted from the logit of every token that occurs in the reply.
   float presence_penalty = 0;
-  /// Subtracted from a token's logit once for each of its occurrences in the reply.
+  /// This value is subtracted from a token's logit once for each occurrence of the token in the
+  /// reply.
   float frequency_penalty = 0;
   bool ignore_eos = false;
   /// Whether the text of the reply includes the texts of control tokens.
