@@ -63,7 +63,7 @@ class Evictor {
   int64_t target_ = 0;
   int64_t held_ = 0;  ///< current number of rows in a list
 
-  std::vector<ObservedRows> observed_;            ///< per layer
+  std::vector<ObservedRows> observed_;            ///< per layer: stored query rows
   AttendCompute compute_ = AttendCompute::kBest;  ///< compute type of the last observed step
   // Scratch memory of an eviction.
   PerRope<RotationBuffer> rotations_;

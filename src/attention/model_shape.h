@@ -17,8 +17,8 @@ enum class TokenClass : uint8_t { kOther, kSpecial, kPunctuation };
 
 struct ModelShape {
   int layers = 0;
-  int heads = 0;               ///< query heads
-  std::vector<int> kv_heads;   ///< per layer
+  int heads = 0;               ///< number of query heads
+  std::vector<int> kv_heads;   ///< per layer: number of KV heads
   int head_dim = 0;            ///< largest of all layers
   std::vector<int> head_dims;  ///< per layer; empty: head_dim in all layers
   /// True for multi-head latent attention: the stored key of a row is also its value. All query

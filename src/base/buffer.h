@@ -53,7 +53,7 @@ class Buffer {
   const T& operator[](size_t i) const { return data_[i]; }
 
  private:
-  static constexpr size_t kAlignment = 64;  // bytes
+  static constexpr size_t kAlignment = 64;  // alignment of the memory in bytes
 
   void* memory_ = nullptr;  ///< address returned by malloc()
   T* data_ = nullptr;       ///< first aligned byte of memory_

@@ -18,7 +18,7 @@ struct BatchSpeed {
   int64_t depth = 0;  ///< number of tokens of each sequence before the first step
   int64_t steps = 0;
   Spread tokens_per_second;  ///< total over all sequences
-  double step_seconds = 0;   ///< median
+  double step_seconds = 0;   ///< median of the time per step
   /// On a device: median time of a step in which the host works and does not wait for the device.
   std::optional<double> host_seconds;
   /// Bytes that a step reads: the keys and values of all sequences, and the weights. The weights

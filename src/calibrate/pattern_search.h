@@ -51,7 +51,7 @@ class PatternSearch final : public Calibration {
   std::shared_ptr<const Engine> engine_;
   const EvalData& data_;
   PatternSearchSettings settings_;
-  std::vector<HeadPatterns> found_;  ///< per prompt
+  std::vector<HeadPatterns> found_;  ///< per prompt: the best pattern of each head
 };
 
 /// Returns the pattern of one head, given its patterns in several prompts. It is the pattern with

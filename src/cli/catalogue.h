@@ -11,7 +11,7 @@ namespace longhaul {
 struct CatalogueEntry {
   std::string name;
   std::string repository, file;  ///< repository and file on the hub
-  int64_t bytes = 0;             ///< approximate size
+  int64_t bytes = 0;             ///< approximate size of the file
   int64_t context = 0;           ///< trained context in tokens
   std::string languages, licence;
   std::string good_for;  ///< memory sizes for which the model is suitable

@@ -15,7 +15,7 @@ namespace longhaul {
 
 struct Document {
   std::string name;  ///< the file's name, or "standard input"
-  std::string text;  ///< valid UTF-8
+  std::string text;  ///< text of the document, in valid UTF-8
   std::string
       made;  ///< origin of the text, such as "PDF, 12 pages, by pdftotext"; empty for plain text
   std::vector<Heading> headings;  ///< headings in the order of the text

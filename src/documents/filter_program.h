@@ -18,7 +18,7 @@ struct Filtered {
   enum class End { kNotFound, kTooSlow, kTooMuch, kExited };
   End end = End::kNotFound;
   int status = 0;      ///< exit status, or 128 + signal if a signal killed the program
-  std::string output;  ///< standard output
+  std::string output;  ///< standard output of the program
   std::string errors;  ///< last part of the program's standard error
 };
 

@@ -10,7 +10,7 @@ namespace longhaul {
 
 class PageRanges {
  public:
-  PageRanges() = default;  ///< all pages
+  PageRanges() = default;  ///< selects all pages
   /// Parses "5-10", "7", "-3", "12-" or several of them, separated by commas. Throws UserError.
   static PageRanges parse(std::string_view text);
 

@@ -40,7 +40,7 @@ struct GenerateOptions {
 };
 
 struct Reply {
-  std::string text;  ///< valid UTF-8
+  std::string text;  ///< text of the reply, in valid UTF-8
   /// Tokens of the reply with the token that ended it; the last token has not been decoded.
   std::vector<int32_t> tokens;
   StopReason stop = StopReason::kMaxTokens;

@@ -29,7 +29,7 @@ class PrefillTime {
 
  private:
   struct Pass {
-    double tokens = 0;               ///< finished tokens
+    double tokens = 0;               ///< number of finished tokens
     double keys = 0;                 ///< sum of the depths of the finished tokens
     double attention = 0, rest = 0;  ///< seconds in attention, and seconds in everything else
   };

@@ -24,7 +24,7 @@ void check_scorable(const Sample& sample);
 /// A rule that Sample::rule may name.
 struct ScoreRule {
   std::string_view name;
-  std::string_view help;  ///< one line
+  std::string_view help;  ///< description in one line
   double (*score)(const Sample& sample, std::string_view reply);
   /// Throws UserError for an answer that no reply could match. The pointer is null if every answer
   /// is valid.

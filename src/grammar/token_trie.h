@@ -59,7 +59,8 @@ class TokenTrie {
   std::vector<int32_t> ending_;
   std::vector<TrieNode> plain_, others_;
   std::vector<TokenMask> plain_masks_;
-  std::vector<std::pair<int32_t, std::vector<int32_t>>> equal_;  // ascending
+  // Tokens with equal texts, ascending.
+  std::vector<std::pair<int32_t, std::vector<int32_t>>> equal_;
   size_t longest_ = 0;
 };
 

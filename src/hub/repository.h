@@ -17,7 +17,7 @@ struct HubFile {
 };
 
 struct HubRepository {
-  std::string name;    ///< OWNER/REPO
+  std::string name;    ///< name in the form OWNER/REPO
   std::string commit;  ///< commit at the time of the query; all files are of this revision
   std::string licence;
   std::vector<HubFile> files;

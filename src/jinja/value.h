@@ -60,7 +60,7 @@ enum class Kind : uint8_t { undefined, none, boolean, integer, real, string, lis
 
 class Value {
  public:
-  Value() = default;  ///< undefined
+  Value() = default;  ///< creates an undefined value
   explicit Value(bool b) : data_(b) {}
   explicit Value(int64_t i) : data_(i) {}
   explicit Value(double d) : data_(d) {}

@@ -24,7 +24,7 @@
 
 namespace longhaul {
 
-struct DeviceAppend;  // ops/attention/row_moves.h
+struct DeviceAppend;  // declared in ops/attention/row_moves.h
 
 class ByteReader;
 class ByteWriter;

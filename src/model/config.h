@@ -55,7 +55,7 @@ struct ModelConfig {
   int shared_ffn = 0;
   int vocab = 0;
   int heads = 0;
-  std::vector<int> kv_heads;   ///< per layer
+  std::vector<int> kv_heads;   ///< per layer: number of KV heads
   int head_dim = 0;            ///< largest of all layers
   std::vector<int> head_dims;  ///< per layer; empty: head_dim in all layers
   /// Per layer: width of the feed-forward network that all rows use; empty: the same width in all

@@ -24,7 +24,7 @@ struct DeviceAdapter {
 /// A matrix with its bias and adapter.
 struct DeviceWeight {
   std::shared_ptr<const DeviceMatrix> matrix;
-  Array<float> bias;  ///< empty: none
+  Array<float> bias;  ///< bias of the outputs; empty: none
   DeviceAdapter adapter;
   bool is_matrix_alone() const { return bias.view().empty() && adapter.a == nullptr; }
 };

@@ -18,10 +18,10 @@ struct RopeSpec {
   double factor = 1.0;
   /// Context length before scaling, for llama3, yarn, dynamic and longrope.
   int64_t original_context = 0;
-  double low_freq_factor = 1.0;   ///< llama3
-  double high_freq_factor = 4.0;  ///< llama3
-  double beta_fast = 32.0;        ///< yarn
-  double beta_slow = 1.0;         ///< yarn
+  double low_freq_factor = 1.0;   ///< parameter of llama3
+  double high_freq_factor = 4.0;  ///< parameter of llama3
+  double beta_fast = 32.0;        ///< parameter of yarn
+  double beta_slow = 1.0;         ///< parameter of yarn
   /// For yarn: whether the ramp begins and ends at whole pairs of dimensions.
   bool whole_pairs = true;
   double attention_factor = 0.0;  ///< for yarn and longrope; 0: the default of this kind of scaling

@@ -12,7 +12,7 @@ namespace longhaul {
 
 struct CalibrationSection {
   std::string id;     ///< anchor of the section: one word
-  std::string title;  ///< the method
+  std::string title;  ///< name of the method
   std::string found;  ///< one or two sentences about the result
   std::vector<Svg> charts = {};
   std::vector<ReportTable> tables = {};

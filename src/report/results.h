@@ -17,7 +17,7 @@ namespace longhaul {
 /// A method of one run. It is a row of a table or a curve of a chart.
 struct Series {
   size_t run = 0;
-  std::string method;  ///< canonical text
+  std::string method;  ///< canonical text of the method
   /// The shortest unique name. It consists of the method's name and of the options in which the
   /// series of this method differ. If several runs have the method, the name of the run follows.
   std::string label;

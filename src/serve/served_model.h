@@ -32,7 +32,7 @@ struct ServedModel {
   SamplerOptions sampler;            ///< default sampling options of requests
   std::string kv_type, kernels;
   std::string sandbox;
-  int64_t context = 0;  ///< 0: no limit
+  int64_t context = 0;  ///< largest number of tokens of prompt and reply; 0: no limit
   int parallel = 8;
   size_t memory_limit = 0;
   std::filesystem::path cache_folder;  ///< folder of --cache-dir; empty: not used

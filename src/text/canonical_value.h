@@ -11,7 +11,7 @@
 namespace longhaul {
 
 struct NumberRange {
-  double least = 0, most = 0;  ///< inclusive
+  double least = 0, most = 0;  ///< smallest and largest permitted number
   std::string_view unit;       ///< empty: no unit
 };
 

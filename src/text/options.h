@@ -52,7 +52,7 @@ class Option {
   double least = 0, most = 0;  ///< inclusive range of numbers
   std::vector<std::string_view> choices;
   std::vector<std::string_view> not_files;  ///< for kFile: values that are not names of files
-  std::string_view help;                    ///< one line
+  std::string_view help;                    ///< description in one line
   /// Condition under which the option has an effect, such as "mode=stream". Empty: always.
   std::string_view only_with;
   std::string_view part_key;  ///< for kPartOptions: key of the option that names the part

@@ -28,7 +28,7 @@ class SymbolMerger {
   struct Candidate {
     int32_t rank;
     int32_t result;
-    size_t left, right;         // symbols
+    size_t left, right;         // indices of the two symbols
     int32_t left_id, right_id;  // ids at that time: a candidate is stale if either has changed
   };
   static bool later(const Candidate& a, const Candidate& b);

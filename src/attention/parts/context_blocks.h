@@ -144,7 +144,7 @@ class ContextBlocks {
   BlockOptions o_;
   ModelShape shape_;
   std::vector<SlidingRows> votes_;  ///< per layer: [tokens of the remainder, heads]
-  std::vector<BlockCache> cached_;  ///< per layer
+  std::vector<BlockCache> cached_;  ///< per layer: cache of its blocks
 
   PerRope<RotationBuffer> angle_table_;
   const Rotations *rotations_ = nullptr, *far_rotation_ = nullptr;

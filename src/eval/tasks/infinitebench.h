@@ -12,7 +12,7 @@
 namespace longhaul {
 
 struct InfinitePrompt {
-  std::string text;  ///< contains {context}
+  std::string text;  ///< template, which contains {context}
   int max_tokens = 0;
 };
 

@@ -11,7 +11,7 @@
 namespace longhaul {
 
 struct RulerTemplate {
-  std::string text;           ///< contains {context}
+  std::string text;           ///< template, which contains {context}
   std::string answer_prefix;  ///< first words of the reply
   int max_tokens = 0;
 };

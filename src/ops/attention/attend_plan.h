@@ -19,7 +19,7 @@ namespace longhaul::cuda {
 
 /// The properties of the GPU that a plan depends on.
 struct AttendMachine {
-  int processors = 1;  ///< streaming multiprocessors
+  int processors = 1;  ///< number of streaming multiprocessors
   bool sm90 = false;   ///< whether the wgmma kernel may run
   PageRange pages;     ///< pages that the wgmma kernel can read
 };

@@ -103,7 +103,7 @@ static_assert(sizeof(MergeRecord) == 32);
 
 /// Returns the number of floats of a part's partial results.
 LH_BOTH int64_t part_floats(int flat_rows, int head_dim) {
-  return (static_cast<int64_t>(flat_rows) * (head_dim + 2) + 3) / 4 * 4;  // 16-byte aligned
+  return (static_cast<int64_t>(flat_rows) * (head_dim + 2) + 3) / 4 * 4;  // a multiple of 16 bytes
 }
 
 /// Returns the index of the record that thread block `block` works on. Each record has consecutive

@@ -52,10 +52,10 @@ struct RowBytes {
   LH_EVERYWHERE uint32_t half(int at) const {
     return load_shared(reinterpret_cast<const uint16_t*>(row + at));
   }
-  LH_EVERYWHERE uint32_t word(int at) const {  // 4-byte aligned
+  LH_EVERYWHERE uint32_t word(int at) const {  // the address must be a multiple of 4
     return load_shared(reinterpret_cast<const uint32_t*>(row + at));
   }
-  LH_EVERYWHERE Word4 sixteen(int at) const {  // 16-byte aligned
+  LH_EVERYWHERE Word4 sixteen(int at) const {  // the address must be a multiple of 16
     return load_shared(reinterpret_cast<const Word4*>(row + at));
   }
 };

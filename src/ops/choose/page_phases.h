@@ -19,13 +19,13 @@ LH_BOTH void for_both(F&& f) {
 
 /// The listed pages, and for each page the masks of the rows that each of the two tiles sees.
 struct SeenPages {
-  int32_t* pages;   ///< ascending
+  int32_t* pages;   ///< page numbers, ascending
   uint64_t* masks;  ///< [pages][2]
   int32_t* keys;    ///< [1]: 64 times the number of listed pages
 };
 
 struct PageTask {
-  const int32_t* columns;  ///< ascending
+  const int32_t* columns;  ///< selected columns, ascending
   const int32_t* runs;
   const int32_t* run_count;  ///< [1]
   int64_t position;          ///< position of the first tile's first row

@@ -55,7 +55,7 @@ struct DeviceTile {
 struct CopiedColumns {
   PagedRows from;
   View<const int32_t> columns;
-  PagedRows to;  ///< output
+  PagedRows to;  ///< output: the copies of the columns
 };
 
 /// Pages of 64 rows, and masks of the rows that each of two tiles sees in them.

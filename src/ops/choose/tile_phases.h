@@ -9,7 +9,7 @@ namespace longhaul::cuda {
 
 /// Merges neighbouring diagonals into runs.
 struct RunTask {
-  const int32_t* distances;  ///< ascending
+  const int32_t* distances;  ///< distances of the diagonals, ascending
   int32_t count;
   /// Two diagonals belong to one run if their distances differ by at most this number.
   int32_t tile;

@@ -12,9 +12,9 @@ namespace longhaul {
 struct DeviceInfo {
   int number = 0;
   std::string name;             ///< as reported by the driver
-  size_t memory = 0, free = 0;  ///< bytes
+  size_t memory = 0, free = 0;  ///< total and free device memory in bytes
   int major = 0, minor = 0;     ///< compute capability, such as 9.0
-  int processors = 0;           ///< streaming multiprocessors
+  int processors = 0;           ///< number of streaming multiprocessors
   std::string trouble;          ///< reason why the device cannot be used; empty: it can be used
 };
 

@@ -13,7 +13,7 @@ namespace longhaul {
 struct Gating {
   float slope = 1;
   float cubic = 0;
-  float limit = 0;  ///< 0: no clamping
+  float limit = 0;  ///< limit of g and u; 0: no clamping
   float shift = 0;
 
   bool operator==(const Gating&) const = default;

@@ -9,7 +9,7 @@ namespace longhaul::cuda {
 
 struct ScoredKey {
   float score;
-  int32_t key;  ///< -1: no key
+  int32_t key;  ///< number of the key; -1: no key
 };
 inline constexpr ScoredKey kNoKeyYet = {-1e30f, -1};
 

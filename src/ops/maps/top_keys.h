@@ -37,7 +37,7 @@ struct TopKeysCall {
   View<const float> queries;  ///< [rows, heads, head_dim]
   int heads = 0;
   int head_dim = 0;
-  int k = 1;  ///< 1 to kMostTopKeys
+  int k = 1;  ///< number of keys per row, 1 to kMostTopKeys
   TopRule rule = TopRule::kExact;
   AttendCompute compute = AttendCompute::kBest;
   View<int32_t> keys;  ///< [rows, heads, k] key numbers from 0 to count - 1, best first; -1 if

@@ -16,13 +16,13 @@ namespace longhaul::cuda {
 struct GemmCall {
   int64_t rows = 0, outputs = 0, cols = 0;
   const void* x = nullptr;  ///< [rows, cols] bf16; rows are x_stride elements apart
-  int64_t x_stride = 0;     ///< 0: cols
+  int64_t x_stride = 0;     ///< elements between rows; 0: cols
   const void* w = nullptr;  ///< [outputs, cols] bf16; rows are w_stride elements apart
-  int64_t w_stride = 0;     ///< 0: cols
+  int64_t w_stride = 0;     ///< elements between rows; 0: cols
   bool x_turned = false;    ///< whether x is stored as [cols, rows]
   bool w_turned = false;    ///< whether w is stored as [cols, outputs]
   void* y = nullptr;        ///< [rows, outputs]; rows are y_stride elements apart
-  int64_t y_stride = 0;     ///< 0: outputs
+  int64_t y_stride = 0;     ///< elements between rows; 0: outputs
   bool bf16_out = false;    ///< whether y is bf16; otherwise it is f32
   bool add = false;         ///< whether the product is added to y
   /// Scales [rows] and [outputs]. Either both are set or none. If they are set, x and w are e4m3

@@ -84,7 +84,7 @@ class LinearInput {
 struct LinearJob {
   TensorView weight;                  ///< [outputs, cols]
   float* y = nullptr;                 ///< [rows, outputs]; rows are y_stride floats apart
-  int64_t y_stride = 0;               ///< 0: outputs
+  int64_t y_stride = 0;               ///< floats between rows; 0: outputs
   const float* bias = nullptr;        ///< [outputs]; may be null
   bool add = false;                   ///< whether the product is added to y
   const LowRank* low_rank = nullptr;  ///< adapter whose product is added; may be null

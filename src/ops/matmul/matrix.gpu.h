@@ -19,7 +19,7 @@ struct MatrixView {
   DType type = DType::F32;
   int64_t rows = 0, cols = 0;
   size_t row_stride = 0;                      ///< bytes between rows of the first plane
-  const std::byte* planes[kMostPlanes] = {};  ///< block_layout.h
+  const std::byte* planes[kMostPlanes] = {};  ///< the planes of the matrix (block_layout.h)
   const uint32_t* book = nullptr;             ///< code_books.h; null: the type has no code book
   const uint16_t* bf16 = nullptr;             ///< copy [rows, bf16_stride]; null: there is none
   int64_t bf16_stride = 0;

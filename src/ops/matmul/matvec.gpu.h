@@ -44,7 +44,7 @@ bool makes_row(int64_t rows, int64_t cols, const void* x, const void* norm);
 struct MatvecJob {
   MatrixView weight;            ///< [outputs, cols]
   float* y = nullptr;           ///< [rows, outputs]; rows are y_stride elements apart
-  int64_t y_stride = 0;         ///< 0: outputs
+  int64_t y_stride = 0;         ///< floats between rows; 0: outputs
   const float* bias = nullptr;  ///< [outputs]; may be null
   bool add = false;             ///< whether the product is added to y
 };

@@ -95,7 +95,7 @@ bool reads_factored(DType type);
 struct MatvecJob {
   TensorView weight;            ///< [N, K], of any type and byte alignment
   float* y = nullptr;           ///< [rows, N]; rows are y_stride floats apart
-  int64_t y_stride = 0;         ///< 0: N
+  int64_t y_stride = 0;         ///< floats between rows; 0: N
   const float* bias = nullptr;  ///< [N], added to every row; may be null
   int64_t only = -1;            ///< if not negative: only this row of x is multiplied, and y is [N]
 };

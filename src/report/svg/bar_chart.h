@@ -10,7 +10,7 @@ namespace longhaul {
 
 struct Bar {
   std::string label;
-  double value = 0;     ///< not negative
+  double value = 0;     ///< length of the bar; not negative
   bool chosen = false;  ///< whether the bar is drawn in the highlight colour
   std::string tooltip;
 };

@@ -10,7 +10,7 @@
 namespace longhaul {
 
 struct HeatCell {
-  double score = 0;  ///< from 0 to 1
+  double score = 0;  ///< score from 0 to 1
   std::string tooltip;
 };
 

@@ -14,7 +14,7 @@ namespace longhaul::serve {
 struct ToolChoice {
   enum class Kind : uint8_t { kAuto, kNone, kRequired, kFunction };
   Kind kind = Kind::kAuto;
-  std::string function;  ///< for kFunction
+  std::string function;  ///< name of the function, for kFunction
 
   bool demands_call() const { return kind == Kind::kRequired || kind == Kind::kFunction; }
 };

@@ -11,7 +11,7 @@ enum class Admission { kAdmit, kWait, kNever };
 struct MemoryBudget {
   size_t limit = 0;
   size_t fixed = 0;      ///< weights, activations and the process
-  size_t in_use = 0;     ///< all sequences
+  size_t in_use = 0;     ///< bytes of all sequences
   size_t evictable = 0;  ///< part of in_use: sequences that only wait for the next turn
   size_t reserved = 0;   ///< bytes by which running requests may still grow
 

@@ -18,7 +18,7 @@ struct SessionInfo {
 struct SessionAnswer {
   int64_t tokens = 0;
   size_t bytes = 0;   ///< size of the file in bytes
-  std::string error;  ///< empty: success
+  std::string error;  ///< error message; empty: success
   bool missing = false;
 };
 

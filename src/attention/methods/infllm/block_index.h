@@ -16,7 +16,7 @@ namespace longhaul {
 
 /// Buffers of a search, reused between calls.
 struct BlockSearch {
-  Array<float> scores;  ///< per block
+  Array<float> scores;  ///< per block: its score
   /// Dot products of vectors with the queries of the heads that are processed together.
   Array<float> dots;
   Array<std::byte> candidates;  ///< exact vectors of the blocks that score best with the 4-bit copy

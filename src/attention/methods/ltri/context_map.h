@@ -14,7 +14,7 @@ namespace longhaul {
 /// Buffers that are reused between calls.
 struct MapMemory {
   std::vector<MapTile> tiles;
-  std::vector<std::vector<KeySegment>> keys;  ///< per tile
+  std::vector<std::vector<KeySegment>> keys;  ///< per tile: its keys
   Array<float> map;
 };
 

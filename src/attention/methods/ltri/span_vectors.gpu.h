@@ -17,7 +17,7 @@ void choose_span_tokens(Stream stream, const SpanTasks& tasks);
 struct TokenRecords {
   const int32_t* numbers = nullptr;  ///< [blocks, 1 + spans + most]
   int64_t blocks = 0;
-  int spans = 0, most = 0;  ///< per block
+  int spans = 0, most = 0;  ///< limits per block
 
   LH_BOTH const int32_t* of(int64_t block) const {
     return numbers + block * (1 + int64_t{spans} + most);

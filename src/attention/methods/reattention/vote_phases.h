@@ -86,7 +86,7 @@ LH_PHASES void choose_voted(const Block& block, ChoiceShared& s, const VoteTask&
 }
 
 struct ExpandTask {
-  const int32_t* chosen;        ///< ascending
+  const int32_t* chosen;        ///< chosen rows in ascending order
   const int32_t* chosen_count;  ///< number of chosen rows; null: `most`
   int64_t most;
   int64_t span, end, first;

@@ -49,7 +49,7 @@ class VotedSpans {
   Array<int32_t> votes_;  ///< [rows, heads, k] key numbers below the election's `count`
   /// With several devices, for each election: [ranks, rows of the election, heads, k].
   Array<int32_t> all_votes_;
-  std::vector<Memory> memory_;  ///< per election
+  std::vector<Memory> memory_;  ///< per election: its buffers
   std::vector<Vote> counted_;
   std::vector<Spans> spans_;
 };

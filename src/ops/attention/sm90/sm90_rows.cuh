@@ -50,7 +50,7 @@ struct Sm90Shared {
     for (int s = 0; s < F::kStages; ++s) {
       barrier_init(shared_address(&keys_full[s]), 1);
       barrier_init(shared_address(&values_full[s]), 1);
-      barrier_init(shared_address(&keys_empty[s]), 8);  // computing warps
+      barrier_init(shared_address(&keys_empty[s]), 8);  // number of computing warps
       barrier_init(shared_address(&values_empty[s]), 8);
     }
     barriers_are_made();
