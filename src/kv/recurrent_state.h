@@ -31,8 +31,8 @@ class RecurrentState {
   /// Returns the number of tokens that the state has processed.
   int64_t tokens() const { return tokens_; }
 
-  /// The memory that a layer reads its state from and writes it to. Both have `layer_numbers`
-  /// values.
+  /// The memory that a layer reads its state from and writes it to. Each of the two arrays has
+  /// `layer_numbers` values.
   struct Step {
     View<const float> before;
     View<float> after;

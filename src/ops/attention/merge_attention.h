@@ -12,9 +12,9 @@ namespace longhaul {
 /// Merges two attention results. out [rows, heads, head_dim] and lse [rows, heads], the logs of the
 /// softmax denominators, hold the result over one set of keys and receive the result over both
 /// sets. A vector is one head of one row. If other_lse of a vector is -infinity, the vector saw no
-/// key of the other set. Its result then does not change, and other_out is ignored. If lse of a
-/// vector is -infinity, the vector gets the result of the other set. In this case its `out` must be
-/// finite, which attend() ensures.
+/// key of the other set. The result of the vector then does not change, and other_out is ignored.
+/// If lse of a vector is -infinity, the vector gets the result of the other set. In this case its
+/// `out` must be finite, which attend() ensures.
 void merge_attention(Queue& queue, View<const float> other_out, View<const float> other_lse,
                      int64_t rows, int heads, int head_dim, View<float> out, View<float> lse);
 inline const DeviceOperation<bool(View<const float> other_out, View<const float> other_lse,
