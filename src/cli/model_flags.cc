@@ -27,19 +27,6 @@ std::vector<std::string> isa_names() {
   return names;
 }
 
-/// The part after the last colon is a scale, unless the whole text is a file.
-AdapterSource parse_lora(const std::string& text) {
-  const size_t colon = text.rfind(':');
-  if (text.empty()) user_error("--lora: the name is empty");
-  if (colon == std::string::npos || is_there(text)) return {text, 1};
-  AdapterSource adapter{text.substr(0, colon), 1};
-  const std::string scale = text.substr(colon + 1);
-  if (!parse_number(scale, adapter.weight) || !std::isfinite(adapter.weight)) {
-    user_error("--lora {}: {} is no number", printable(text), printable(scale));
-  }
-  return adapter;
-}
-
 /// Many more threads than logical CPUs only wait for each other.
 int usable_threads(int asked) {
   const int cpus = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
@@ -50,6 +37,18 @@ int usable_threads(int asked) {
 }
 
 }  // namespace
+
+AdapterSource parse_adapter(const char* flag, const std::string& text) {
+  const size_t colon = text.rfind(':');
+  if (text.empty()) user_error("{}: the name is empty", flag);
+  if (colon == std::string::npos || is_there(text)) return {text, 1};
+  AdapterSource adapter{text.substr(0, colon), 1};
+  const std::string scale = text.substr(colon + 1);
+  if (!parse_number(scale, adapter.weight) || !std::isfinite(adapter.weight)) {
+    user_error("{} {}: {} is no number", flag, printable(text), printable(scale));
+  }
+  return adapter;
+}
 
 void ModelFlags::add_model_to(CLI::App& app) {
   add_text(app, "-m,--model", model, "MODEL",
@@ -82,7 +81,7 @@ void ModelFlags::add_to(CLI::App& app) {
 ModelSource ModelFlags::source() const {
   if (threads > 0) set_thread_count(usable_threads(threads));
   ModelSource source = find_or_pull(model);
-  for (const std::string& lora : loras) source.adapters.push_back(parse_lora(lora));
+  for (const std::string& lora : loras) source.adapters.push_back(parse_adapter("--lora", lora));
   if (!profiles.empty()) source.profiles = find_profiles(profiles);
   return source;
 }

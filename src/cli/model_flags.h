@@ -32,6 +32,10 @@ struct ModelFlags {
   std::shared_ptr<const Engine> open(const std::function<void()>& at_hand = [] {}) const;
 };
 
+/// Reads FILE[:SCALE]. The part after the last colon is a scale, unless the whole text is a file.
+/// Throws UserError that names `flag`.
+AdapterSource parse_adapter(const char* flag, const std::string& text);
+
 /// Returns the type of the matrix products in prefill: "bf16", "int16", "int8", "f32" or "fp8".
 const char* products_of(const SessionOptions& session);
 /// Returns the kernels in use, such as "amx, bf16 products, 2 threads".

@@ -100,8 +100,9 @@ std::unique_ptr<http::Server> start_server(std::vector<http::ListeningSocket> so
 
 std::unique_ptr<serve::EnginePort> make_port(const ServeFlags& flags,
                                              const std::shared_ptr<const Engine>& engine,
-                                             const SessionOptions& session) {
-  if (!flags.mock) return std::make_unique<serve::SequenceEngine>(engine, session);
+                                             const SessionOptions& session,
+                                             const AdapterEngines& adapters) {
+  if (!flags.mock) return std::make_unique<serve::SequenceEngine>(engine, session, adapters);
   serve::MockSettings settings;
   settings.virtual_time = false;
   settings.layer_seconds = settings.layer_seconds_depth = 0;
@@ -120,9 +121,8 @@ std::shared_ptr<ServedModel> make_model(const ServeFlags& flags,
   model->session = session;
   model->session.attention = session.attention.for_model(shape);
   model->offers = flags.offers(shape);
-  for (const std::string& lora : flags.model.loras) {
-    model->adapters.push_back(
-        std::filesystem::path(lora.substr(0, lora.find(':'))).stem().string());
+  for (auto& [name, files] : flags.adapters()) {
+    model->adapters[name] = Engine::with_adapters(engine, files);
   }
   try {
     model->use_template(engine->chat_template(flags.chat_template));
@@ -137,7 +137,7 @@ std::shared_ptr<ServedModel> make_model(const ServeFlags& flags,
   model->context = session.context;
   model->parallel = flags.parallel > 0 ? flags.parallel : session.queue.on_host() ? 8 : 64;
   model->memory_limit = memory_limit;
-  model->port = make_port(flags, engine, model->session);
+  model->port = make_port(flags, engine, model->session, model->adapters);
   return model;
 }
 
@@ -184,6 +184,9 @@ void open_cache_folder(const ServeFlags& flags, ServedModel& model) {
   options.fingerprint = cache_fingerprint(model);
   model.cache_folder = options.folder;
   model.cache_fingerprint = options.fingerprint;
+  for (const auto& [name, adapted] : model.adapters) {
+    options.adapters[name] = adapted->fingerprint();
+  }
   options.log = log_line;
   model.scheduler->open_disk(std::move(options));
 }
@@ -223,6 +226,9 @@ void print_start(const ServedModel& model, const std::vector<std::string>& urls,
   for (const std::string& url : urls) fmt::print("listening    {}\n", url);
   fmt::print("model        {} ({} attention, {} keys and values, {})\n", model.name,
              model.session.attention.text(), model.kv_type, model.kernels);
+  for (const auto& [name, engine] : model.adapters) {
+    fmt::print("adapter      {}+{}\n", model.name, name);
+  }
   fmt::print("memory left  {} for keys and values\n", format_bytes(left));
   if (urls.empty() || urls.front().starts_with("unix:")) {
     std::fflush(stdout);

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include "base/error.h"
@@ -29,6 +30,12 @@ void ServeFlags::add_to(CLI::App& app) {
       ->group(server);
   add_text(app, "--offer", offer, "METHOD,...",
            "Further attention methods that clients may name; default: any that needs no file")
+      ->group(server);
+  app.add_option("--offer-adapter", offered_adapters,
+                 "A LoRA adapter that clients may name: they send MODEL+NAME as the model. May be "
+                 "given several times, with one NAME for files that are used together")
+      ->type_name("NAME=FILE[:SCALE]")
+      ->allow_extra_args(false)
       ->group(server);
   add_text(app, "--alias", alias, "NAME", "The model's name for clients")->group(server);
   add_number(app, "--parallel", parallel, 0, 1024,
@@ -94,6 +101,7 @@ void ServeFlags::add_to(CLI::App& app) {
 }
 
 void ServeFlags::check() const {
+  adapters();
   if (tls_certificate.empty() != tls_key.empty()) {
     user_error("--tls-cert and --tls-key: one does not work without the other");
   }
@@ -143,6 +151,25 @@ std::vector<MethodSpec> ServeFlags::offers(const ModelShape& shape) const {
     specs.back().make(shape);  // refuses what this model cannot run
   }
   return specs;
+}
+
+std::map<std::string, std::vector<AdapterSource>> ServeFlags::adapters() const {
+  constexpr const char* kFlag = "--offer-adapter";
+  constexpr size_t kLongestName = 64;
+  std::map<std::string, std::vector<AdapterSource>> all;
+  for (const std::string& text : offered_adapters) {
+    const size_t split = text.find('=');
+    const std::string name = text.substr(0, split);
+    const bool plain = std::ranges::all_of(name, [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+    });
+    if (split == std::string::npos || name.empty() || name.size() > kLongestName || !plain) {
+      user_error("{} {}: not NAME=FILE with a name of letters, digits, '-', '_' and '.'", kFlag,
+                 printable(text));
+    }
+    all[name].push_back(parse_adapter(kFlag, text.substr(split + 1)));
+  }
+  return all;
 }
 
 std::string ServeFlags::model_name() const {

@@ -1,6 +1,7 @@
 #pragma once
 // The flags of `longhaul serve`.
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct ServeFlags {
   std::string chat_template;  ///< a name or a file; empty: the model's own template
   std::vector<std::string> listen;
   std::string offer, alias, metrics;
+  std::vector<std::string> offered_adapters;  ///< NAME=FILE[:SCALE]
   std::string api_key_file, tls_certificate, tls_key;
   std::vector<std::string> origins, hosts;
   bool open = false, quiet = false, no_web = false, keep_billing_header = false;
@@ -45,6 +47,8 @@ struct ServeFlags {
   /// Opens the sockets. Throws UserError if an address can be reached from other machines and there
   /// are neither keys nor --open.
   std::vector<http::ListeningSocket> sockets(bool has_keys) const;
+  /// Returns the files of each offered adapter by its name. Throws UserError.
+  std::map<std::string, std::vector<AdapterSource>> adapters() const;
   std::vector<MethodSpec> offers(const ModelShape& shape) const;
   std::string model_name() const;
   /// Creates the folder of --cache-dir with access for its owner only. Throws UserError.

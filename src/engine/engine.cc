@@ -102,9 +102,16 @@ uint64_t hash_of(const std::vector<WeightedLora>& adapters, uint64_t hash) {
   return hash;
 }
 
-Model load_with(const Checkpoint& checkpoint, const std::vector<WeightedLora>& adapters,
-                const std::filesystem::path& profiles) {
+/// If `base` is not null, it is the same model with other adapters.
+Model load_with(const Checkpoint& checkpoint, const Model* base,
+                const std::vector<WeightedLora>& adapters, const std::filesystem::path& profiles) {
   Model model = load_model(checkpoint);
+  if (base != nullptr && !model.turned.empty()) {  // equal copies: those of the base are used
+    for (size_t layer = 0; layer < model.layers.size(); ++layer) {
+      model.layers[layer].k_up = base->layers[layer].k_up;
+    }
+    model.turned.clear();
+  }
   attach_adapters(adapters, model);
   if (!profiles.empty()) model.shape.profile_prefix = (profiles / "").string();
   return model;
@@ -141,6 +148,14 @@ TokenClass class_of(const Tokenizer& tokenizer, int32_t id) {
   return marks ? TokenClass::kPunctuation : TokenClass::kOther;
 }
 
+std::shared_ptr<std::vector<TokenClass>> classes_of(const Tokenizer& tokenizer) {
+  auto classes = std::make_shared<std::vector<TokenClass>>();
+  for (size_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    classes->push_back(class_of(tokenizer, static_cast<int32_t>(id)));
+  }
+  return classes;
+}
+
 size_t resident_beside_weights(const Checkpoint& checkpoint,
                                const std::vector<WeightedLora>& adapters) {
   std::vector<const void*> weights;
@@ -155,27 +170,34 @@ size_t resident_beside_weights(const Checkpoint& checkpoint,
 }  // namespace
 
 std::shared_ptr<const Engine> Engine::open(const ModelSource& source) {
-  return std::shared_ptr<const Engine>(new Engine(source));
+  return std::shared_ptr<const Engine>(new Engine(source, nullptr));
 }
 
-Engine::Engine(const ModelSource& source)
-    : checkpoint_(open_checkpoint(source.path)),
-      adapters_(open_adapters(source.adapters)),
-      model_(load_with(checkpoint_, adapters_, source.profiles)),
-      tokenizer_(load_tokenizer(checkpoint_)) {
-  std::vector<TokenClass> classes;
-  for (size_t id = 0; id < tokenizer_.vocab_size(); ++id) {
-    classes.push_back(class_of(tokenizer_, static_cast<int32_t>(id)));
-  }
-  model_.shape.token_classes = std::make_shared<std::vector<TokenClass>>(std::move(classes));
-  note_ = source.note.empty() ? note_of(checkpoint_) : source.note;
-  process_bytes_ = resident_beside_weights(checkpoint_, adapters_);
+std::shared_ptr<const Engine> Engine::with_adapters(std::shared_ptr<const Engine> base,
+                                                    std::vector<AdapterSource> adapters) {
+  ModelSource source = base->source_;
+  source.adapters.insert(source.adapters.end(), adapters.begin(), adapters.end());
+  return std::shared_ptr<const Engine>(new Engine(std::move(source), std::move(base)));
+}
+
+Engine::Engine(ModelSource source, std::shared_ptr<const Engine> base)
+    : source_(std::move(source)),
+      base_(std::move(base)),
+      checkpoint_(base_ ? base_->checkpoint_
+                        : std::make_shared<const Checkpoint>(open_checkpoint(source_.path))),
+      adapters_(open_adapters(source_.adapters)),
+      model_(
+          load_with(*checkpoint_, base_ ? &base_->model_ : nullptr, adapters_, source_.profiles)),
+      tokenizer_(base_ ? base_->tokenizer_ : load_tokenizer(*checkpoint_)) {
+  model_.shape.token_classes = base_ ? base_->model_.shape.token_classes : classes_of(tokenizer_);
+  note_ = base_ ? base_->note_ : source_.note.empty() ? note_of(*checkpoint_) : source_.note;
+  process_bytes_ = base_ ? base_->process_bytes_ : resident_beside_weights(*checkpoint_, adapters_);
   load_seconds_ = since_open_.seconds();
 }
 
 uint64_t Engine::fingerprint() const {
   std::call_once(hashed_, [this] {
-    const uint64_t weights = hash_of(adapters_, hash_of(checkpoint_));
+    const uint64_t weights = hash_of(adapters_, hash_of(*checkpoint_));
     fingerprint_ = hash_of(model_.config, weights) ^ tokenizer_fingerprint(tokenizer_);
   });
   return fingerprint_;
@@ -185,6 +207,11 @@ size_t Engine::adapter_bytes() const {
   size_t bytes = 0;
   for (const WeightedLora& a : adapters_) bytes += a.file.bytes();
   return bytes;
+}
+
+size_t Engine::bytes_beside_base(const Queue& queue) const {
+  return queue.on_host() ? adapter_bytes() + converted_bytes(model_)
+                         : on_device(queue)->own_bytes();
 }
 
 ChatTemplate Engine::chat_template(const std::string& name_or_file) const {
@@ -203,7 +230,7 @@ void Engine::check_row(int32_t token) const {
   dequantize_row(matrix.type, matrix.row(token), matrix.cols(), row.data());
   if (std::all_of(row.begin(), row.end(), [](float x) { return std::isfinite(x); })) return;
   user_error("{}: row {} of the embedding holds numbers that are not finite: it is damaged",
-             checkpoint_.path().string(), token);
+             checkpoint_->path().string(), token);
 }
 
 void Engine::check_known(std::span<const int32_t> tokens) const {
@@ -211,7 +238,7 @@ void Engine::check_known(std::span<const int32_t> tokens) const {
   for (const int32_t token : tokens) {
     if (token >= 0 && token < known) continue;
     user_error("{}: its tokenizer gives token {}, its weights know only {}",
-               checkpoint_.path().string(), token, known);
+               checkpoint_->path().string(), token, known);
   }
   const std::lock_guard lock(rows_mutex_);
   sound_rows_.resize(static_cast<size_t>(known));
@@ -234,12 +261,14 @@ std::shared_ptr<const DeviceModel> Engine::on_device(const Queue& queue) const {
   });
   // The copies are as large as these weights, so it is better to refuse them before they are made.
   const size_t room = queue.device().free_bytes();
-  const size_t needed = weight_bytes() / static_cast<size_t>(queue.ranks());
+  const size_t needed =
+      (base_ ? adapter_bytes() : weight_bytes()) / static_cast<size_t>(queue.ranks());
   if (needed > room) {
     user_error("{}: {} of weights do not fit into the GPU's memory, of which {} are free",
-               checkpoint_.path().string(), format_bytes(needed), format_bytes(room));
+               checkpoint_->path().string(), format_bytes(needed), format_bytes(room));
   }
-  return on_device_.emplace_back(std::make_shared<const DeviceModel>(model_, queue));
+  return on_device_.emplace_back(std::make_shared<const DeviceModel>(
+      model_, queue, base_ ? base_->on_device(queue) : nullptr));
 }
 
 void Engine::leave_device() const {

@@ -3,6 +3,7 @@
 // share it.
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -28,13 +29,17 @@ class Engine {
   }
   /// Opens a model, optionally with adapters and with profiles from another folder.
   static std::shared_ptr<const Engine> open(const ModelSource& source);
+  /// Returns `base` with further adapters. Both use the same weights, on the host and on devices.
+  /// Throws UserError if an adapter does not fit the model.
+  static std::shared_ptr<const Engine> with_adapters(std::shared_ptr<const Engine> base,
+                                                     std::vector<AdapterSource> adapters);
 
-  const Checkpoint& checkpoint() const { return checkpoint_; }
+  const Checkpoint& checkpoint() const { return *checkpoint_; }
   const Model& model() const { return model_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
   /// Returns the chat template of the model. Throws UserError if the model has none, or one that
   /// cannot be parsed.
-  ChatTemplate chat_template() const { return ChatTemplate::of(checkpoint_); }
+  ChatTemplate chat_template() const { return ChatTemplate::of(*checkpoint_); }
   /// Returns another chat template with this model's tokens (`--chat-template NAME|FILE`). If the
   /// argument is empty, returns the template of the model.
   ChatTemplate chat_template(const std::string& name_or_file) const;
@@ -47,8 +52,11 @@ class Engine {
   void leave_device() const;
 
   double load_seconds() const { return load_seconds_; }
-  size_t weight_bytes() const { return checkpoint_.total_bytes() + adapter_bytes(); }
+  size_t weight_bytes() const { return checkpoint_->total_bytes() + adapter_bytes(); }
   size_t adapter_bytes() const;
+  /// Returns the most bytes that the process needs for the adapters, at the place of the queue.
+  /// Weights that with_adapters() shares are not included.
+  size_t bytes_beside_base(const Queue& queue) const;
   /// Returns the bytes that this process held when the model was opened, without the weights: the
   /// program and its libraries, the tokenizer, tables, and documents that were read before.
   size_t process_bytes() const { return process_bytes_; }
@@ -65,11 +73,13 @@ class Engine {
  private:
   void check_row(int32_t token) const;
 
-  explicit Engine(const ModelSource& source);
+  Engine(ModelSource source, std::shared_ptr<const Engine> base);
 
   // This is the first member, so that it measures the construction of the members below.
   Stopwatch since_open_;
-  Checkpoint checkpoint_;
+  ModelSource source_;
+  std::shared_ptr<const Engine> base_;  ///< engine whose weights this one uses; null: none
+  std::shared_ptr<const Checkpoint> checkpoint_;
   std::vector<WeightedLora> adapters_;
   Model model_;
   Tokenizer tokenizer_;
@@ -84,5 +94,8 @@ class Engine {
   mutable uint64_t fingerprint_ = 0;
   std::string note_;
 };
+
+/// Engines that differ from another one only in their adapters (Engine::with_adapters), by name.
+using AdapterEngines = std::map<std::string, std::shared_ptr<const Engine>>;
 
 }  // namespace longhaul

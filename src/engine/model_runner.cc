@@ -34,6 +34,12 @@ ModelRunner::State::State(std::shared_ptr<const Engine> e, const Queue& q, Compu
   for (std::optional<Decoder>& decoder : made) decoders.push_back(std::move(*decoder));
 }
 
+Decoder& ModelRunner::State::decoder(const Engine& of, const Queue& member) {
+  Decoder& found = nth(decoders, member.rank());
+  member.on_host() ? found.use(of.model()) : found.use(of.on_device(member));
+  return found;
+}
+
 ModelRunner::ModelRunner(std::shared_ptr<const Engine> engine, const Queue& queue, Compute compute)
     : state_(std::make_unique<State>(std::move(engine), queue, compute)) {}
 ModelRunner::~ModelRunner() = default;
@@ -52,7 +58,7 @@ void ModelRunner::decode(Sequence& sequence, int32_t token) {
   s.check_decode(token);
   s.together([&](Sequence::State& each) {
     each.whole_or_nothing([&] {
-      Decoder& decoder = state_->decoder(each.options.queue);
+      Decoder& decoder = state_->decoder(*each.engine, each.options.queue);
       const ForwardPass one = each.decoded(token);
       each.take_logits(decoder, decoder.forward(each.rows_of({&one, 1})));
       each.finish_pass(one);
@@ -77,9 +83,13 @@ void ModelRunner::decode(std::span<DecodeRow> batch) {
       row.failed = std::current_exception();
     }
   }
-  for (std::span<DecodeRow* const> left = s.running; !left.empty();) {
-    const auto now = left.first(std::min(left.size(), static_cast<size_t>(kMostRows)));
-    s.decode_together(now);
+  for (std::span<DecodeRow*> left = s.running; !left.empty();) {
+    const Engine& engine = left.front()->sequence->engine();
+    const auto others = std::ranges::partition(
+        left, [&](const DecodeRow* row) { return &row->sequence->engine() == &engine; });
+    const size_t alike = left.size() - others.size();
+    const auto now = left.first(std::min(alike, static_cast<size_t>(kMostRows)));
+    s.decode_together(engine, now);
     left = left.subspan(now.size());
   }
 }
@@ -94,7 +104,8 @@ void ModelRunner::State::choose_on_host(DecodeRow& row) {
 }
 
 /// Computes the logits of the rows, whose states begin at `states`.
-void ModelRunner::State::take_logits(std::span<DecodeRow* const> batch, const float* states) {
+void ModelRunner::State::take_logits(Decoder& decoder, std::span<DecodeRow* const> batch,
+                                     const float* states) {
   const auto vocab = static_cast<size_t>(engine->model().config.vocab);
   wanted.clear();
   for (DecodeRow* row : batch) {
@@ -102,10 +113,10 @@ void ModelRunner::State::take_logits(std::span<DecodeRow* const> batch, const fl
     own.resize(row->best.empty() ? vocab : 0);
     wanted.push_back({own.empty() ? nullptr : own.data(), row->best, row->rules, &row->sums});
   }
-  decoders.front().logits(states, wanted);
+  decoder.logits(states, wanted);
 }
 
-void ModelRunner::State::decode_together(std::span<DecodeRow* const> batch) {
+void ModelRunner::State::decode_together(const Engine& of, std::span<DecodeRow* const> batch) {
   passes.clear();
   rows.clear();
   passes.reserve(batch.size());  // rows point to them
@@ -116,10 +127,11 @@ void ModelRunner::State::decode_together(std::span<DecodeRow* const> batch) {
   }
   const int64_t hidden = engine->model().config.hidden;
   try {
-    const float* states = decoders.front().forward(rows);
+    Decoder& decoder = this->decoder(of, queue);
+    const float* states = decoder.forward(rows);
     const size_t at_once = queue.on_host() ? static_cast<size_t>(kMatvecMaxRows) : batch.size();
     for (size_t first = 0; first < batch.size(); first += at_once) {
-      take_logits(batch.subspan(first, std::min(at_once, batch.size() - first)),
+      take_logits(decoder, batch.subspan(first, std::min(at_once, batch.size() - first)),
                   states + static_cast<int64_t>(first) * hidden);
     }
   } catch (...) {  // the error concerns the part that the rows share, so all of them failed

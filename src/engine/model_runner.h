@@ -1,9 +1,10 @@
 #pragma once
 // ModelRunner computes a model: a decoder with buffers for activations. It runs on the host, on one
 // device, or on several devices that share the model's heads. It keeps no state of a sequence
-// between two calls, so sequences with the same engine, queue and compute type can share it. Only
-// one thread may use a runner at a time. While one runner is between two layers of a prompt
-// (`yield` in Prefill::step), other runners may compute other sequences.
+// between two calls, so sequences with the same queue and compute type can share it if their
+// engines are the same or differ only in adapters (Engine::with_adapters). Only one thread may use
+// a runner at a time. While one runner is between two layers of a prompt (`yield` in
+// Prefill::step), other runners may compute other sequences.
 
 #include <cstdint>
 #include <exception>
@@ -54,8 +55,9 @@ class ModelRunner {
 
   /// Processes one generated token of each sequence in the batch. All sequences must be different.
   /// On the host the results are bitwise equal to those of decode() with one sequence. On a device
-  /// they are equal up to rounding. If one sequence fails, the others are not affected. If several
-  /// devices share the model, the sequences are computed one after another.
+  /// they are equal up to rounding. Sequences with the same adapters are computed together, and the
+  /// sets of adapters one after another. If one sequence fails, the others are not affected. If
+  /// several devices share the model, the sequences are computed one after another.
   void decode(std::span<DecodeRow> batch);
 
  private:

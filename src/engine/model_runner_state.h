@@ -14,14 +14,15 @@ namespace longhaul {
 struct ModelRunner::State {
   State(std::shared_ptr<const Engine> e, const Queue& q, Compute compute);
 
-  /// Processes one token of each of at most kMostRows sequences, on the host or on one device.
-  void decode_together(std::span<DecodeRow* const> batch);
+  /// Processes one token of each of at most kMostRows sequences of one engine, on the host or on
+  /// one device.
+  void decode_together(const Engine& of, std::span<DecodeRow* const> batch);
   /// Computes the logits of the rows. `states` holds their hidden states after the last layer.
-  void take_logits(std::span<DecodeRow* const> batch, const float* states);
+  void take_logits(Decoder& decoder, std::span<DecodeRow* const> batch, const float* states);
   /// Writes row.best from the sequence's logits, on the host.
   static void choose_on_host(DecodeRow& row);
-  /// Returns the decoder of the queue's rank.
-  Decoder& decoder(const Queue& of) { return nth(decoders, of.rank()); }
+  /// Returns the decoder of the queue's rank. It uses the weights of `of`.
+  Decoder& decoder(const Engine& of, const Queue& member);
 
   std::shared_ptr<const Engine> engine;
   Queue queue;

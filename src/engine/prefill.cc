@@ -227,7 +227,7 @@ PrefillStep Prefill::step(ModelRunner& runner, const std::function<void()>& yiel
   try {
     s.sequence.together([&](Sequence::State& each) {
       each.whole_or_nothing([&] {
-        Decoder& decoder = runner.state_->decoder(each.options.queue);
+        Decoder& decoder = runner.state_->decoder(*each.engine, each.options.queue);
         const PrefillStep here = s.step(each, decoder, alone ? yield : none);
         if (each.is_root()) outcome = here;
       });

@@ -21,6 +21,19 @@ Decoder::Decoder(std::shared_ptr<const DeviceModel> model, Compute compute)
 Decoder::~Decoder() = default;
 Decoder::Decoder(Decoder&&) noexcept = default;
 
+void Decoder::use(const Model& model) {
+  LH_ASSERT(state_->queue.on_host() && model.config.layers == state_->model().config.layers);
+  state_->used = &model;
+}
+
+void Decoder::use(std::shared_ptr<const DeviceModel> model) {
+  auto& state = static_cast<DeviceState&>(*state_);
+  LH_ASSERT(model->queue() == state.queue &&
+            model->model().config.layers == state.model().config.layers);
+  state.used = &model->model();
+  state.weights = std::move(model);
+}
+
 void set_context_length(const Model& model, int64_t tokens, ModelShape& shape) {
   if (!model.config.rope.depends_on_length()) return;
   shape.rope = make_rope(model.config.rope, tokens);
@@ -92,12 +105,12 @@ const float* Decoder::State::forward(std::span<SequenceRows> batch, const Forwar
   }
   all_tokens = tokens_of(batch);
   embed(all_tokens);
-  for (int layer = 0; layer < model.config.layers; ++layer) {
+  for (int layer = 0; layer < model().config.layers; ++layer) {
     if (layer > 0 && how.go_on && !how.go_on(layer)) return nullptr;
-    const bool last_rows = how.last_state && layer + 1 == model.config.layers;
-    attention(layer, batch, last_rows && !model.config.parallel);
+    const bool last_rows = how.last_state && layer + 1 == model().config.layers;
+    attention(layer, batch, last_rows && !model().config.parallel);
     feed_forward(layer);
-    if (last_rows && model.config.parallel) keep_last_rows(batch, true);
+    if (last_rows && model().config.parallel) keep_last_rows(batch, true);
   }
   return stream.view().address();
 }
@@ -116,7 +129,7 @@ std::span<const int32_t> Decoder::State::tokens_of(std::span<const SequenceRows>
 }
 
 void Decoder::State::attention(int layer, std::span<SequenceRows> batch, bool last_rows) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   const bool attends = c.has_attention(layer), mixes = attends || c.is_recurrent(layer);
   if (mixes) normalise(layer, RowNorm::kAttention);
   if (c.is_recurrent(layer)) recur(layer, batch);
@@ -132,14 +145,14 @@ void Decoder::State::attention(int layer, std::span<SequenceRows> batch, bool la
 
 /// Adds the output of attention, or of a recurrent part, to the residual stream.
 void Decoder::State::add_mixed(int layer, bool recurrent) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   add_part(layer, RowNorm::kAttentionAfter,
            recurrent ? c.recurrent_out_scale : c.attention_out_scale,
            [&](const PartOutput& y) { project_back(layer, recurrent, y); });
 }
 
 void Decoder::State::attend_all(int layer, std::span<SequenceRows> batch) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   const int kv_heads = nth(c.kv_heads, layer);
   project(layer, kv_heads);
   if (c.qk_norm != QkNorm::kNone) normalise_heads(layer, kv_heads);
@@ -147,14 +160,14 @@ void Decoder::State::attend_all(int layer, std::span<SequenceRows> batch) {
   if (!c.kv_layer.empty()) lend_or_borrow(layer);
   yield();
   mixed.resize(queue, q.size());
-  if (model.config.temperature_scale != 0) grow_queries(batch);
+  if (model().config.temperature_scale != 0) grow_queries(batch);
   in_batch ? attend_batch(layer, kv_heads, batch) : attend(layer, kv_heads, batch.front(), 0, 0);
   if (c.output_gate) gate_output();
 }
 
 /// Keeps keys and values that later layers use, or takes those of an earlier layer.
 void Decoder::State::lend_or_borrow(int layer) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   const bool borrows = c.shares_kv(layer);
   if (!borrows && !c.lends_kv(layer)) return;
   lent.resize(static_cast<size_t>(c.layers));
@@ -168,8 +181,8 @@ void Decoder::State::lend_or_borrow(int layer) {
 void Decoder::State::recur(int layer, std::span<SequenceRows> batch) {
   project_recurrent(layer);
   yield();
-  mixed.resize(queue, rows * model.config.recurrent_width());
-  const int number = model.config.recurrent_before(layer);
+  mixed.resize(queue, rows * model().config.recurrent_width());
+  const int number = model().config.recurrent_before(layer);
   int64_t first = 0;
   recurrent_tasks.clear();
   for (SequenceRows& each : batch) {
@@ -190,7 +203,7 @@ void Decoder::State::recur(int layer, std::span<SequenceRows> batch) {
 void Decoder::State::set_common(int layer, int kv_heads, const SequenceRows& all, size_t slot,
                                 LayerStep& step) {
   step.queue = &queue;
-  step.layer = model.config.attention_before(layer);
+  step.layer = model().config.attention_before(layer);
   step.kv_heads = kv_heads;
   step.shape = all.shape;
   step.streams = all.streams;
@@ -239,7 +252,7 @@ void Decoder::State::begin_step(int layer, int kv_heads, SequenceRows& of, int64
   }
   if (!queue.on_host()) {
     own.evictions = &evictions;
-    const int64_t heads = model.config.heads;
+    const int64_t heads = model().config.heads;
     own.appends = &appended;
     own.rotated_q_room = rotated_q.view().part(first * heads * own.head_dim(), own.q.size());
     own.lse = lse.view().part(first * heads, own.rows * heads);
@@ -271,7 +284,7 @@ void Decoder::State::for_each_step(std::span<SequenceRows> batch, Work&& work) {
 void Decoder::State::attend_batch(int layer, int kv_heads, std::span<SequenceRows> batch) {
   if (!queue.on_host()) {
     rotated_q.resize(queue, q.size());
-    lse.resize(queue, rows * model.config.heads);
+    lse.resize(queue, rows * model().config.heads);
   }
   int64_t first = 0;
   for (size_t i = 0; i < batch.size(); first += batch[i].rows(), ++i) {
@@ -322,7 +335,7 @@ void Decoder::State::grow_queries(std::span<const SequenceRows> batch) {
 /// Fills in the values of a pass, or of all passes that are computed together, whose rows begin at
 /// `first`.
 void Decoder::State::set_pass(int64_t first, const ForwardPass& pass, LayerStep& step) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   const int64_t head_dim = step.head_dim();
   const auto part = [&](Array<float>& of, int64_t heads) {
     return of.view().part(first * heads * head_dim, pass.rows() * heads * head_dim);
@@ -351,23 +364,23 @@ void Decoder::State::keep_last_rows(std::span<const SequenceRows> batch, bool mi
       const int64_t width = x.size() / rows;
       copy(queue, x.part((end - 1) * width, width), x.part(to * width, width));
     }
-    if (model.config.layer_input > 0) move_layer_input(model.config.layers - 1, end - 1, to);
+    if (model().config.layer_input > 0) move_layer_input(model().config.layers - 1, end - 1, to);
   }
   rows = std::ssize(batch);
 }
 
 void Decoder::State::feed_forward(int layer) {
-  const LayerWeights& w = nth(model.layers, layer);
-  if (model.config.feed_of(layer) == FeedKind::kNone) return;
+  const LayerWeights& w = nth(model().layers, layer);
+  if (model().config.feed_of(layer) == FeedKind::kNone) return;
   yield();
-  model.config.parallel ? normalise_again() : normalise(layer, RowNorm::kFfn);
-  add_part(layer, RowNorm::kFfnAfter, model.config.ffn_out_scale, [&](const PartOutput& y) {
+  model().config.parallel ? normalise_again() : normalise(layer, RowNorm::kFfn);
+  add_part(layer, RowNorm::kFfnAfter, model().config.ffn_out_scale, [&](const PartOutput& y) {
     const bool mixes = !w.experts.empty();
-    if (mixes && model.config.experts_apart) return feed_apart(layer, y);
+    if (mixes && model().config.experts_apart) return feed_apart(layer, y);
     if (mixes) mix_experts(layer, y);
     if (w.has_network()) feed(layer, {y.y, y.add || mixes});
   });
-  if (model.config.layer_scales) end_layer(layer);
+  if (model().config.layer_scales) end_layer(layer);
 }
 
 /// Adds the output of a sublayer times `scale` to the residual stream. In a team each device has a
@@ -375,9 +388,9 @@ void Decoder::State::feed_forward(int layer) {
 /// others.
 template <class Part>
 void Decoder::State::add_part(int layer, RowNorm after, float scale, Part&& part) {
-  const int64_t written = rows * model.config.hidden;
-  const bool as_it_is = norm_of(nth(model.layers, layer), after).empty();
-  scale *= model.config.residual_scale;
+  const int64_t written = rows * model().config.hidden;
+  const bool as_it_is = norm_of(nth(model().layers, layer), after).empty();
+  scale *= model().config.residual_scale;
   if (as_it_is && scale == 1) {
     part({stream.view(), queue.rank() == 0});
     return all_reduce(queue, stream.view().part(0, written));

@@ -94,6 +94,11 @@ class Decoder {
   ~Decoder();
   Decoder(Decoder&&) noexcept;
 
+  /// Uses another model from the next forward pass on. It must differ from the first one only in
+  /// its adapters. The activations stay where they are, so sets of adapters share them.
+  void use(const Model& model);
+  void use(std::shared_ptr<const DeviceModel> model);
+
   /// Computes the tokens of each pass, at positions position, position + 1, .... The methods store
   /// keys and values. Returns the hidden states after the last layer, [rows, hidden] f32, in the
   /// memory of the weights. With ForwardOptions::last_state, it returns only the states of each

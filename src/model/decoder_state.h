@@ -22,7 +22,7 @@ struct PartOutput {
 };
 
 struct Decoder::State {
-  State(const Model& m, Compute c, Queue on) : model(m), compute(c), queue(std::move(on)) {}
+  State(const Model& m, Compute c, Queue on) : used(&m), compute(c), queue(std::move(on)) {}
   virtual ~State() = default;
 
   /// Returns null if ForwardOptions::go_on stopped the pass.
@@ -74,7 +74,9 @@ struct Decoder::State {
   /// residual stream.
   virtual void add_sublayer(int layer, RowNorm norm, float scale) = 0;
 
-  const Model& model;
+  const Model& model() const { return *used; }
+
+  const Model* used;  ///< the model of the current forward pass
   Compute compute;
   Queue queue;
   std::vector<std::unique_ptr<LayerStep::Workspace>> workspaces;  ///< one per sequence of a batch

@@ -18,7 +18,7 @@ Decoder::DeviceState::DeviceState(std::shared_ptr<const DeviceModel> of, Compute
 }
 
 void Decoder::DeviceState::embed(std::span<const int32_t> tokens) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   for (DeviceInput* each : {input.get(), inner.get(), low_input.get()}) {
     each->set_row_kind(in_batch ? RowKind::kDecode : RowKind::kPrefill);
   }
@@ -29,7 +29,7 @@ void Decoder::DeviceState::embed(std::span<const int32_t> tokens) {
 }
 
 void Decoder::DeviceState::normalise(int layer, RowNorm norm) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   const View<const float> weight = weights->layer(layer).norm(norm).view();
   if (weight.empty()) return ops().take(stream.view(), rows, c.hidden, *input);
   if (!c.mean_norms && !c.parallel) {
@@ -47,7 +47,7 @@ void Decoder::DeviceState::normalise(int layer, RowNorm norm) {
 }
 
 void Decoder::DeviceState::normalise_again() {
-  ops().take(normed.view(), rows, model.config.hidden, *input);
+  ops().take(normed.view(), rows, model().config.hidden, *input);
 }
 
 void Decoder::DeviceState::multiply(const DeviceInput& taken, int64_t count,
@@ -71,7 +71,7 @@ void Decoder::DeviceState::multiply(const DeviceInput& taken, int64_t count,
 }
 
 void Decoder::DeviceState::project(int layer, int kv_heads) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   if (c.output_gate) return project_gated(layer, kv_heads);
   const DeviceLayer& w = weights->layer(layer);
   const int64_t q_width = int64_t{c.heads} * c.dim_of(layer);
@@ -87,7 +87,7 @@ void Decoder::DeviceState::project(int layer, int kv_heads) {
 }
 
 void Decoder::DeviceState::normalise_heads(int layer, int kv_heads) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   const DeviceLayer& w = weights->layer(layer);
   const int head_dim = c.dim_of(layer);
   const auto norm = [&](Array<float>& y, View<const float> weight, int heads) {
@@ -102,12 +102,12 @@ void Decoder::DeviceState::normalise_heads(int layer, int kv_heads) {
 }
 
 void Decoder::DeviceState::grow_queries(View<float> queries, int64_t count, int64_t position) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   ops().grow_queries(queries, count, int64_t{c.heads} * c.head_dim, position, c.query_growth());
 }
 
 void Decoder::DeviceState::project_back(int layer, bool, const PartOutput& y) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   const DeviceWeight& output = weights->layer(layer).output;
   const bool latent_ones = c.latent.used();
   const int64_t width = latent_ones ? int64_t{c.heads} * c.latent.value : output.matrix->cols();
@@ -116,10 +116,10 @@ void Decoder::DeviceState::project_back(int layer, bool, const PartOutput& y) {
 }
 
 void Decoder::DeviceState::feed(int layer, const PartOutput& y) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   const DeviceLayer& w = weights->layer(layer);
   if (c.ungated != Ungated::kNone) return feed_ungated(layer, y);
-  const int64_t ffn = nth(model.layers, layer).gate.rows();
+  const int64_t ffn = nth(model().layers, layer).gate.rows();
   const View<float> gated = gate.resize(queue, rows * ffn);
   const View<float> raised = up.resize(queue, rows * ffn);
   const bool plain = w.gate.is_matrix_alone() && w.up.is_matrix_alone();
@@ -134,11 +134,11 @@ void Decoder::DeviceState::feed(int layer, const PartOutput& y) {
 
 void Decoder::DeviceState::feed_ungated(int layer, const PartOutput& y) {
   const DeviceLayer& w = weights->layer(layer);
-  const LayerWeights& own = nth(model.layers, layer);
+  const LayerWeights& own = nth(model().layers, layer);
   const int64_t ffn = own.up.rows();
   const View<float> raised = up.resize(queue, rows * ffn);
   multiply(*input, rows, {{w.up, raised}});
-  activate(queue, model.config.ungated, own.xielu, raised);
+  activate(queue, model().config.ungated, own.xielu, raised);
   ops().take(raised, rows, ffn, *inner);
   multiply(*inner, rows, {{w.down, y.y, y.add}});
 }
@@ -149,13 +149,13 @@ void Decoder::DeviceState::mix_experts(int layer, const PartOutput& y) {
 }
 
 void Decoder::DeviceState::route(int layer) {
-  const View<float> to = routes.resize(queue, rows * model.config.experts);
+  const View<float> to = routes.resize(queue, rows * model().config.experts);
   multiply(*input, rows, {{weights->layer(layer).router, to, false, true}});
 }
 
 /// The experts that the last route() prefers, for the input's rows.
 void Decoder::DeviceState::mix_routed(int layer, const PartOutput& y) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   const DeviceLayer& w = weights->layer(layer);
   const auto role = [](const DeviceWeight& of) {
     return DeviceExperts::Role{of.matrix.get(), of.bias.view()};
@@ -175,13 +175,13 @@ void Decoder::DeviceState::mix_routed(int layer, const PartOutput& y) {
 }
 
 void Decoder::DeviceState::add_sublayer(int layer, RowNorm norm, float scale) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   ops().add_scaled(sublayer.view(), weights->layer(layer).norm(norm).view(), c.norm_eps, scale,
                    rows, c.hidden, stream.view());
 }
 
 View<float> Decoder::DeviceState::head(const float* hidden, int64_t count, float*) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   LH_ASSERT(queue.rank() == 0);
   const View<const float> x(hidden, count * c.hidden, queue.place());
   const View<const float> norm = weights->final_norm().view();

@@ -32,6 +32,8 @@ struct Decoder::DeviceState final : Decoder::State {
   void add_sublayer(int layer, RowNorm norm, float scale) override;
   View<float> head(const float* hidden, int64_t count, float* out) override;
 
+  std::shared_ptr<const DeviceModel> weights;
+
  private:
   /// One of several matrices that are multiplied by the same rows.
   struct Job {
@@ -52,7 +54,6 @@ struct Decoder::DeviceState final : Decoder::State {
   void project_gated(int layer, int kv_heads);
   void feed_gated(const DeviceLayer& w, const PartOutput& y);
 
-  std::shared_ptr<const DeviceModel> weights;
   Array<float> gate, up;       ///< [rows, ffn]
   Array<float> routes;         ///< [rows, experts]
   Array<float> low;            ///< [rows, rank]: product with an adapter's first matrix

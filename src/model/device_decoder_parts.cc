@@ -12,7 +12,7 @@ namespace longhaul {
 
 /// Queries and keys as LatentLayer::project() defines them.
 void Decoder::DeviceState::project_latent(int layer) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   const LatentShape& l = c.latent;
   const DeviceLayer& w = weights->layer(layer);
   const int64_t heads = rows * c.heads, query = l.query(), key = l.rank + l.rope;
@@ -29,21 +29,21 @@ void Decoder::DeviceState::project_latent(int layer) {
   latent_keys(queue, {rows, l.rank, l.rope, l.eps}, products, w.kv_down_norm.view(), k.view());
   copy(queue, k.view(), v.view());
   copy_row_columns(queue, {of_heads.from(l.plain), query}, {q.view(), key}, heads, l.rope);
-  multiply_heads(queue, rows, w.k_up.view(), {of_heads, query, 0}, {q.view(), key, l.rope});
+  multiply_heads(queue, rows, w.k_up->view(), {of_heads, query, 0}, {q.view(), key, l.rope});
 }
 
 /// The heads' outputs of the output of attention.
 View<const float> Decoder::DeviceState::latent_values(int layer) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   const LatentShape& l = c.latent;
   const View<float> to = latent_outputs.resize(queue, rows * c.heads * l.value);
-  multiply_heads(queue, rows, weights->layer(layer).v_up.view(),
+  multiply_heads(queue, rows, weights->layer(layer).v_up->view(),
                  {mixed.view(), l.rank + l.rope, l.rope}, {to, l.value, 0});
   return to;
 }
 
 void Decoder::DeviceState::feed_apart(int layer, const PartOutput& y) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   const DeviceLayer& w = weights->layer(layer);
   const int64_t all = rows * c.hidden;
   const View<float> x = stream.view().part(0, all), out = y.y.part(0, all);
@@ -61,7 +61,7 @@ void Decoder::DeviceState::feed_apart(int layer, const PartOutput& y) {
 /// Computes the inputs of all layers as LayerInputs::begin() defines them. The norm of x / sqrt(n)
 /// is the norm of x with an epsilon n times as large.
 void Decoder::DeviceState::begin_layer_inputs(std::span<const int32_t> tokens) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   const int64_t all = int64_t{c.layers} * c.layer_input;
   const float half = std::sqrt(0.5f), grow = std::sqrt(static_cast<float>(c.layer_input));
   const View<float> to = layer_inputs.resize(queue, rows * all);
@@ -75,7 +75,7 @@ void Decoder::DeviceState::begin_layer_inputs(std::span<const int32_t> tokens) {
 }
 
 void Decoder::DeviceState::add_layer_input(int layer) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   const DeviceLayer& w = weights->layer(layer);
   const int64_t width = c.layer_input, all = c.layers * width;
   const View<float> own = layer_input.resize(queue, rows * width);
@@ -91,14 +91,14 @@ void Decoder::DeviceState::add_layer_input(int layer) {
 }
 
 void Decoder::DeviceState::end_layer(int layer) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   if (c.layer_input > 0) add_layer_input(layer);
-  const float scale = nth(model.layers, layer).scale;
+  const float scale = nth(model().layers, layer).scale;
   if (scale != 1) ops().scale_and_cap(stream.view().part(0, rows * c.hidden), scale, 0);
 }
 
 void Decoder::DeviceState::move_layer_input(int layer, int64_t from, int64_t to) {
-  const int64_t width = model.config.layer_input, all = model.config.layers * width;
+  const int64_t width = model().config.layer_input, all = model().config.layers * width;
   const View<float> inputs = layer_inputs.view();
   copy(queue, inputs.part(from * all + layer * width, width),
        inputs.part(to * all + layer * width, width));

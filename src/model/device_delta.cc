@@ -75,7 +75,7 @@ void DeviceModel::copy_delta(const LayerWeights& from, const LayerAdapters& adap
 }
 
 void Decoder::DeviceState::project_gated(int layer, int kv_heads) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   const DeviceLayer& w = weights->layer(layer);
   const int64_t q_width = int64_t{c.heads} * c.head_dim, kv_width = int64_t{kv_heads} * c.head_dim;
   multiply(*input, rows,
@@ -90,7 +90,7 @@ void Decoder::DeviceState::gate_output() {
 }
 
 void Decoder::DeviceState::project_recurrent(int layer) {
-  const DeltaShape& d = model.config.delta;
+  const DeltaShape& d = model().config.delta;
   const DeviceDelta& w = weights->layer(layer).delta;
   multiply(*input, rows,
            {{w.in, delta_qkv.resize(queue, rows * d.channels())},
@@ -100,7 +100,7 @@ void Decoder::DeviceState::project_recurrent(int layer) {
 }
 
 void Decoder::DeviceState::mix_recurrent(int layer, std::span<const RecurrentTask> tasks) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   const DeviceDelta& w = weights->layer(layer).delta;
   const DeltaInputs in = {.qkv = delta_qkv.view(),
                           .gates = delta_z.view(),
@@ -117,7 +117,7 @@ void Decoder::DeviceState::mix_recurrent(int layer, std::span<const RecurrentTas
 /// The network beside experts, whose rows have a gate.
 void Decoder::DeviceState::feed_gated(const DeviceLayer& w, const PartOutput& y) {
   LH_ASSERT(y.add);
-  const int64_t hidden = model.config.hidden;
+  const int64_t hidden = model().config.hidden;
   multiply(*inner, rows, {{w.down, shared.resize(queue, rows * hidden)}});
   multiply(*input, rows, {{w.shared_gate, share.resize(queue, rows), false, true}});
   add_gated(queue, y.y.part(0, rows * hidden), shared.view(), share.view());

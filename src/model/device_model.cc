@@ -26,6 +26,17 @@ void refuse_host_parts(const Model& model) {
 
 }  // namespace
 
+std::shared_ptr<const DeviceMatrix> DeviceModel::once(const Source& source, const Copy& copy) {
+  if (base_ != nullptr) {
+    if (const auto found = base_->copies_.find(source); found != base_->copies_.end()) {
+      bytes_ += found->second->bytes();
+      shared_bytes_ += found->second->bytes();
+      return found->second;
+    }
+  }
+  return copies_[source] = copy();
+}
+
 std::shared_ptr<const DeviceMatrix> DeviceModel::matrix(std::span<const TensorView> weights) {
   const DType type = weights.front().type;
   for (const TensorView& other : weights) {
@@ -97,12 +108,20 @@ DeviceAdapter DeviceModel::adapter(const LowRank& adapter, const RowOrder& order
 
 DeviceWeight DeviceModel::weight(const TensorView& weight, const LowRank& beside,
                                  const std::vector<float>& bias, const RowOrder& order) {
-  return {matrix(weight, order), numbers(bias, order), adapter(beside, order)};
+  const Source source = order.empty() ? Source{weight.data, weight.rows(), 0}
+                                      : Source{weight.data, std::ssize(order), order.front()};
+  return {once(source, [&] { return matrix(weight, order); }), numbers(bias, order),
+          adapter(beside, order)};
 }
 
 DeviceWeight DeviceModel::weight(const TensorView& weight, const LowRank& beside,
                                  const std::vector<float>& bias, const Columns& columns) {
-  return {matrix({&weight, 1}, columns), numbers(bias), adapter(beside, {}, columns)};
+  const Source source = {weight.data, weight.rows(), columns.begin};
+  return {once(source,
+               [&] {
+                 return matrix({&weight, 1}, columns);
+               }),
+          numbers(bias), adapter(beside, {}, columns)};
 }
 
 DeviceWeight DeviceModel::experts(const std::vector<ExpertWeights>& all,
@@ -114,7 +133,9 @@ DeviceWeight DeviceModel::experts(const std::vector<ExpertWeights>& all,
     matrices.push_back(expert.*role);
     biases.insert(biases.end(), (expert.*bias).begin(), (expert.*bias).end());
   }
-  return {matrix(matrices, columns), numbers(biases), {}};
+  const TensorView& first = matrices.front();
+  const Source source = {first.data, std::ssize(matrices) * first.rows(), columns.begin};
+  return {once(source, [&] { return matrix(matrices, columns); }), numbers(biases), {}};
 }
 
 void DeviceModel::copy_attention(const LayerWeights& from, const LayerAdapters& adapters,
@@ -160,8 +181,10 @@ void DeviceModel::copy_feed_forward(const LayerWeights& from, const LayerAdapter
   to.experts_down = experts(from.experts, &ExpertWeights::down, &ExpertWeights::down_bias, of_down);
 }
 
-DeviceModel::DeviceModel(const Model& whole, const Queue& queue)
-    : part_((refuse_host_parts(whole), queue.ranks() == 1)
+DeviceModel::DeviceModel(const Model& whole, const Queue& queue,
+                         std::shared_ptr<const DeviceModel> base)
+    : base_(std::move(base)),
+      part_((refuse_host_parts(whole), queue.ranks() == 1)
                 ? nullptr
                 : std::make_unique<const ModelPart>(part_of(whole, queue.rank(), queue.ranks()))),
       model_(part_ == nullptr ? whole : part_->model),
@@ -180,11 +203,11 @@ DeviceModel::DeviceModel(const Model& whole, const Queue& queue)
     copy_apart(from, layer);
   }
   copy_layer_inputs();
-  embedding_ = matrix(model.embedding);
+  embedding_ = weight(model.embedding, {}).matrix;
   if (queue.rank() > 0) return;  // only the first device computes logits
   final_norm_ = numbers(model.final_norm);
   const bool tied = model.head.data == model.embedding.data;
-  head_.matrix = tied ? embedding_ : matrix(model.head);
+  head_.matrix = tied ? embedding_ : weight(model.head, {}).matrix;
   head_.adapter = adapter(model.head_adapter);
 }
 

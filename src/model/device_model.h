@@ -3,6 +3,9 @@
 // holds the part of this device.
 
 #include <array>
+#include <compare>
+#include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -69,7 +72,7 @@ struct DeviceLayer {
   // Weights of multi-head latent attention. If queries have a latent vector, `q` multiplies it.
   DeviceWeight q_down, kv_down;
   Array<float> q_down_norm, kv_down_norm;
-  DeviceHeads k_up, v_up;
+  std::shared_ptr<const DeviceHeads> k_up, v_up;
   // The embedding that the layer adds (ModelConfig::layer_input).
   DeviceWeight input_gate, input_output;
   Array<float> input_norm;
@@ -80,8 +83,10 @@ struct DeviceLayer {
 class DeviceModel {
  public:
   /// Copies the weights to the device. Throws UserError if the device has too little memory or does
-  /// not support a type. `model` must outlive this object.
-  DeviceModel(const Model& model, const Queue& queue);
+  /// not support a type. `model` must outlive this object. If `base` is not null, it is the same
+  /// model with other adapters on the same device, and the matrices of both are stored once.
+  DeviceModel(const Model& model, const Queue& queue,
+              std::shared_ptr<const DeviceModel> base = nullptr);
 
   /// Returns the model that this device computes. It contains only the heads of this device.
   const Model& model() const { return model_; }
@@ -89,6 +94,8 @@ class DeviceModel {
   /// Returns the shape of model(). The sink logits are in device memory.
   ModelShape shape() const;
   size_t bytes() const { return bytes_; }
+  /// Returns the part of bytes() that is not shared with the base.
+  size_t own_bytes() const { return bytes_ - shared_bytes_; }
 
   const DeviceMatrix& embedding() const { return *embedding_; }
   /// Returns the output matrix; valid only in rank 0.
@@ -111,7 +118,18 @@ class DeviceModel {
   void copy_latent(const LayerWeights& from, const LayerAdapters& adapters, DeviceLayer& to);
   void copy_apart(const LayerWeights& from, DeviceLayer& to);
   void copy_layer_inputs();
-  DeviceHeads heads(const TensorView& rows, int64_t first, int64_t stride, int64_t outputs);
+  std::shared_ptr<const DeviceHeads> heads(const TensorView& rows, int64_t first, int64_t stride,
+                                           int64_t outputs);
+  /// A part of the model's matrices in host memory: the first one, the number of rows of the copy,
+  /// and the row or column at which it begins.
+  struct Source {
+    const void* data = nullptr;
+    int64_t rows = 0, begin = 0;
+    auto operator<=>(const Source&) const = default;
+  };
+  using Copy = std::function<std::shared_ptr<const DeviceMatrix>()>;
+  /// Returns the base's copy of the weights, or else the result of copy().
+  std::shared_ptr<const DeviceMatrix> once(const Source& source, const Copy& copy);
   /// Copies matrices that are concatenated by rows.
   std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView> weights);
   /// Copies a matrix with its rows in another order. An empty `order` keeps the order of the file.
@@ -129,6 +147,8 @@ class DeviceModel {
   DeviceWeight experts(const std::vector<ExpertWeights>& all, TensorView ExpertWeights::*matrix,
                        std::vector<float> ExpertWeights::*bias, const Columns& columns = {});
 
+  std::shared_ptr<const DeviceModel> base_;  ///< null: all weights are copied
+  std::map<Source, std::shared_ptr<const DeviceMatrix>> copies_;
   std::unique_ptr<const ModelPart> part_;  ///< null: this device computes the whole model
   const Model& model_;
   Queue queue_;
@@ -139,7 +159,7 @@ class DeviceModel {
   std::shared_ptr<const DeviceMatrix> layer_embedding_;
   DeviceWeight layer_projection_;
   Array<float> layer_projection_norm_, ones_;
-  size_t bytes_ = 0;
+  size_t bytes_ = 0, shared_bytes_ = 0;
 };
 
 }  // namespace longhaul

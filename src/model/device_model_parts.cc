@@ -24,8 +24,8 @@ RowOrder halves_of_last(int64_t rows, int64_t group, int64_t rope) {
 }  // namespace
 
 /// Rows [first + h * stride, + outputs) of `rows` for each head h.
-DeviceHeads DeviceModel::heads(const TensorView& rows, int64_t first, int64_t stride,
-                               int64_t outputs) {
+std::shared_ptr<const DeviceHeads> DeviceModel::heads(const TensorView& rows, int64_t first,
+                                                      int64_t stride, int64_t outputs) {
   const int64_t heads = model_.config.heads, inputs = rows.cols();
   // A device without the operation multiplies on the host, in f32.
   const bool exact = rows.type == DType::F32 || !has(kMultiplyHeads, queue_);
@@ -50,7 +50,7 @@ DeviceHeads DeviceModel::heads(const TensorView& rows, int64_t first, int64_t st
   all.numbers.resize(queue_, std::ssize(copy));
   queue_.device().upload(copy.data(), all.numbers.view().address(), copy.size());
   bytes_ += copy.size();
-  return all;
+  return std::make_shared<const DeviceHeads>(std::move(all));
 }
 
 void DeviceModel::copy_latent(const LayerWeights& from, const LayerAdapters& adapters,
@@ -67,8 +67,11 @@ void DeviceModel::copy_latent(const LayerWeights& from, const LayerAdapters& ada
   to.q = weight(from.q, {}, {}, order(from.q.rows(), l.query()));
   to.kv_down = weight(from.kv_down, {}, {}, order(from.kv_down.rows(), l.rank + l.rope));
   to.kv_down_norm = numbers(from.kv_down_norm);
-  to.k_up = heads(from.k_up, 0, l.rank, l.rank);
-  to.v_up = heads(from.v_up, from.v_first, from.v_stride, l.value);
+  const DeviceLayer* const shared =
+      base_ == nullptr ? nullptr : &base_->layer(static_cast<int>(layers_.size()) - 1);
+  to.k_up = shared != nullptr ? shared->k_up : heads(from.k_up, 0, l.rank, l.rank);
+  to.v_up =
+      shared != nullptr ? shared->v_up : heads(from.v_up, from.v_first, from.v_stride, l.value);
   to.output = weight(from.output, adapters.output);
 }
 
@@ -85,7 +88,7 @@ void DeviceModel::copy_layer_inputs() {
   const ModelConfig& c = model_.config;
   if (c.value_norm) ones_ = numbers(std::vector<float>(static_cast<size_t>(c.head_dim), 1));
   if (c.layer_input == 0) return;
-  layer_embedding_ = matrix(model_.layer_embedding);
+  layer_embedding_ = weight(model_.layer_embedding, {}).matrix;
   layer_projection_ = weight(model_.layer_projection, {});
   layer_projection_norm_ = numbers(model_.layer_projection_norm);
   for (size_t i = 0; i < layers_.size(); ++i) {

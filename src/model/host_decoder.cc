@@ -50,36 +50,36 @@ float* numbers(Array<float>& array) { return array.view().address(); }
 
 void Decoder::HostState::embed(std::span<const int32_t> tokens) {
   input.set_row_kind(in_batch ? RowKind::kDecode : RowKind::kPrefill);
-  const int64_t hidden = model.config.hidden;
+  const int64_t hidden = model().config.hidden;
   float* const x = stream.resize(queue, rows * hidden).address();
   parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const int32_t token = nth(tokens, r);
-      LH_ASSERT(token >= 0 && token < model.config.vocab);
+      LH_ASSERT(token >= 0 && token < model().config.vocab);
       float* row = x + r * hidden;
-      dequantize_row(model.embedding.type, model.embedding.row(token), hidden, row);
-      if (model.config.embedding_scale == 1) continue;
-      for (int64_t i = 0; i < hidden; ++i) row[i] *= model.config.embedding_scale;
+      dequantize_row(model().embedding.type, model().embedding.row(token), hidden, row);
+      if (model().config.embedding_scale == 1) continue;
+      for (int64_t i = 0; i < hidden; ++i) row[i] *= model().config.embedding_scale;
     }
   });
-  if (model.config.layer_input > 0) inputs.begin(model, tokens, x, input.row_kind(), compute);
+  if (model().config.layer_input > 0) inputs.begin(model(), tokens, x, input.row_kind(), compute);
 }
 
 /// The adapters of a matrix; null: none.
 const LowRank* Decoder::HostState::beside(int layer, LowRank LayerAdapters::*matrix) const {
-  if (model.adapters.empty()) return nullptr;
-  const LowRank& adapter = nth(model.adapters, layer).*matrix;
+  if (model().adapters.empty()) return nullptr;
+  const LowRank& adapter = nth(model().adapters, layer).*matrix;
   return adapter.empty() ? nullptr : &adapter;
 }
 
 void Decoder::HostState::normalise(int layer, RowNorm norm) {
-  const int64_t hidden = model.config.hidden;
-  const std::vector<float>& weight = norm_of(nth(model.layers, layer), norm);
+  const int64_t hidden = model().config.hidden;
+  const std::vector<float>& weight = norm_of(nth(model().layers, layer), norm);
   const float* const x = numbers(stream);
   if (weight.empty()) return input.assign(x, rows, hidden);
-  const bool gathers = model.config.experts > 0 && norm == RowNorm::kFfn;
+  const bool gathers = model().config.experts > 0 && norm == RowNorm::kFfn;
   const bool again =
-      model.config.parallel || (norm == RowNorm::kAttention && model.config.has_both(layer));
+      model().config.parallel || (norm == RowNorm::kAttention && model().config.has_both(layer));
   if (gathers || again) {  // kept in f32
     normed.resize(static_cast<size_t>(rows * hidden));
     normalise_rows(x, weight, rows, normed.data());
@@ -92,7 +92,7 @@ void Decoder::HostState::normalise(int layer, RowNorm norm) {
 
 void Decoder::HostState::normalise_rows(const float* x, const std::vector<float>& weight,
                                         int64_t count, float* out) const {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   if (!c.mean_norms) return rms_norm(x, weight.data(), c.norm_eps, count, c.hidden, out);
   parallel_ranges(count, 16, [&](int64_t begin, int64_t end) {
     layer_norm(x + begin * c.hidden, weight.data(), c.norm_eps, end - begin, c.hidden,
@@ -101,12 +101,12 @@ void Decoder::HostState::normalise_rows(const float* x, const std::vector<float>
 }
 
 void Decoder::HostState::normalise_again() {
-  input.assign(normed.data(), rows, model.config.hidden);
+  input.assign(normed.data(), rows, model().config.hidden);
 }
 
 void Decoder::HostState::project(int layer, int kv_heads) {
-  const ModelConfig& c = model.config;
-  const LayerWeights& w = nth(model.layers, layer);
+  const ModelConfig& c = model().config;
+  const LayerWeights& w = nth(model().layers, layer);
   const int head_dim = c.dim_of(layer);
   const int64_t q_width = int64_t{c.heads} * head_dim, kv_width = int64_t{kv_heads} * head_dim;
   float* const queries = q.resize(queue, rows * q_width).address();
@@ -137,25 +137,25 @@ void Decoder::HostState::gate_output() {
 }
 
 void Decoder::HostState::project_recurrent(int layer) {
-  if (model.config.delta.empty()) {
+  if (model().config.delta.empty()) {
     const LowRank* const adapter = beside(layer, &LayerAdapters::recurrent_in);
-    return recurrent_layer.project(input, nth(model.layers, layer), adapter, compute);
+    return recurrent_layer.project(input, nth(model().layers, layer), adapter, compute);
   }
   const LayerAdapters* const adapters =
-      model.adapters.empty() ? nullptr : &nth(model.adapters, layer);
-  delta.project(input, nth(model.layers, layer), adapters, model.config.delta, compute);
+      model().adapters.empty() ? nullptr : &nth(model().adapters, layer);
+  delta.project(input, nth(model().layers, layer), adapters, model().config.delta, compute);
 }
 
 void Decoder::HostState::mix_recurrent(int layer, std::span<const RecurrentTask> tasks) {
-  const LayerWeights& w = nth(model.layers, layer);
-  if (model.config.delta.empty())
-    return recurrent_layer.mix(w, model.config, tasks, numbers(mixed));
-  delta.mix(w, model.config, rows, tasks, mixed.view());
+  const LayerWeights& w = nth(model().layers, layer);
+  if (model().config.delta.empty())
+    return recurrent_layer.mix(w, model().config, tasks, numbers(mixed));
+  delta.mix(w, model().config, rows, tasks, mixed.view());
 }
 
 void Decoder::HostState::normalise_heads(int layer, int kv_heads) {
-  const ModelConfig& c = model.config;
-  const LayerWeights& w = nth(model.layers, layer);
+  const ModelConfig& c = model().config;
+  const LayerWeights& w = nth(model().layers, layer);
   const int head_dim = c.dim_of(layer);
   const auto norm = [&](float* y, const std::vector<float>& weight, int64_t heads) {
     const int64_t width = heads * head_dim;
@@ -174,20 +174,20 @@ void Decoder::HostState::normalise_heads(int layer, int kv_heads) {
 }
 
 void Decoder::HostState::split_pairs(int kv_heads) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   split_pairs_of(numbers(q), rows, c.heads, c.head_dim, c.rope.rotary_dim);
   split_pairs_of(numbers(k), rows, kv_heads, c.head_dim, c.rope.rotary_dim);
 }
 
 void Decoder::HostState::grow_queries(View<float> queries, int64_t count, int64_t position) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   longhaul::grow_queries(queries.address(), count, int64_t{c.heads} * c.head_dim, position,
                          c.query_growth());
 }
 
 void Decoder::HostState::project_back(int layer, bool recurrent, const PartOutput& y) {
-  const LayerWeights& w = nth(model.layers, layer);
-  if (recurrent && model.config.delta.empty()) {
+  const LayerWeights& w = nth(model().layers, layer);
+  if (recurrent && model().config.delta.empty()) {
     const LowRank* const adapter = beside(layer, &LayerAdapters::recurrent_output);
     input.assign(numbers(mixed), rows, w.recurrent_output.cols());
     return linear(
@@ -197,8 +197,8 @@ void Decoder::HostState::project_back(int layer, bool recurrent, const PartOutpu
         compute);
   }
   const float* attended = numbers(mixed);
-  if (model.config.latent.used()) {
-    attended = latent.values(w, model.config, rows, input.row_kind(), compute, attended);
+  if (model().config.latent.used()) {
+    attended = latent.values(w, model().config, rows, input.row_kind(), compute, attended);
   }
   input.assign(attended, rows, w.output.cols());
   linear(input,
@@ -211,28 +211,28 @@ void Decoder::HostState::project_back(int layer, bool recurrent, const PartOutpu
 }
 
 void Decoder::HostState::feed(int layer, const PartOutput& y) {
-  const LayerWeights& w = nth(model.layers, layer);
-  if (model.config.ungated != Ungated::kNone) return feed_ungated(layer, y);
+  const LayerWeights& w = nth(model().layers, layer);
+  if (model().config.ungated != Ungated::kNone) return feed_ungated(layer, y);
   linear_swiglu(input,
                 {.gate = w.gate,
                  .up = w.up,
                  .gate_low_rank = beside(layer, &LayerAdapters::gate),
                  .up_low_rank = beside(layer, &LayerAdapters::up),
-                 .gating = model.config.gating},
+                 .gating = model().config.gating},
                 inner, compute);
   if (w.shared_gate.data != nullptr) return feed_gated(w, y, beside(layer, &LayerAdapters::down));
   feed_down(layer, y);
 }
 
 void Decoder::HostState::feed_ungated(int layer, const PartOutput& y) {
-  const LayerWeights& w = nth(model.layers, layer);
+  const LayerWeights& w = nth(model().layers, layer);
   const int64_t ffn = w.up.rows();
   product.resize(static_cast<size_t>(rows * ffn));
   linear(
       input,
       LinearJob{.weight = w.up, .y = product.data(), .low_rank = beside(layer, &LayerAdapters::up)},
       compute);
-  activate(model.config.ungated, w.xielu, product.data(), rows * ffn);
+  activate(model().config.ungated, w.xielu, product.data(), rows * ffn);
   inner.set_row_kind(input.row_kind());
   inner.assign(product.data(), rows, ffn);
   feed_down(layer, y);
@@ -240,7 +240,7 @@ void Decoder::HostState::feed_ungated(int layer, const PartOutput& y) {
 
 void Decoder::HostState::feed_down(int layer, const PartOutput& y) {
   linear(inner,
-         LinearJob{.weight = nth(model.layers, layer).down,
+         LinearJob{.weight = nth(model().layers, layer).down,
                    .y = y.y.address(),
                    .add = y.add,
                    .low_rank = beside(layer, &LayerAdapters::down)},
@@ -250,7 +250,7 @@ void Decoder::HostState::feed_down(int layer, const PartOutput& y) {
 /// The network beside experts, whose rows have a gate.
 void Decoder::HostState::feed_gated(const LayerWeights& w, const PartOutput& y,
                                     const LowRank* adapter) {
-  const int64_t hidden = model.config.hidden;
+  const int64_t hidden = model().config.hidden;
   LH_ASSERT(y.add);
   shared.resize(static_cast<size_t>(rows * hidden));
   share.resize(static_cast<size_t>(rows));
@@ -260,8 +260,8 @@ void Decoder::HostState::feed_gated(const LayerWeights& w, const PartOutput& y,
 }
 
 void Decoder::HostState::choose_experts_of_rows(int layer) {
-  const ModelConfig& c = model.config;
-  const LayerWeights& w = nth(model.layers, layer);
+  const ModelConfig& c = model().config;
+  const LayerWeights& w = nth(model().layers, layer);
   routes.resize(static_cast<size_t>(rows * c.experts));
   chosen.resize(static_cast<size_t>(rows * c.experts_used));
   linear(input, LinearJob{.weight = w.router, .y = routes.data(), .bias = or_null(w.router_bias)},
@@ -271,16 +271,16 @@ void Decoder::HostState::choose_experts_of_rows(int layer) {
 }
 
 void Decoder::HostState::mix_experts(int layer, const PartOutput& y) {
-  const ModelConfig& c = model.config;
-  const LayerWeights& w = nth(model.layers, layer);
+  const ModelConfig& c = model().config;
+  const LayerWeights& w = nth(model().layers, layer);
   choose_experts_of_rows(layer);
   mix.run(normed.data(), rows, w.experts, chosen, {c.gating, c.ungated}, compute, y.y.address(),
           y.add, input.row_kind());
 }
 
 void Decoder::HostState::feed_apart(int layer, const PartOutput& y) {
-  const ModelConfig& c = model.config;
-  const LayerWeights& w = nth(model.layers, layer);
+  const ModelConfig& c = model().config;
+  const LayerWeights& w = nth(model().layers, layer);
   const int64_t all = rows * c.hidden;
   float *const out = y.y.address(), *const x = numbers(stream);
   LH_ASSERT(!y.add);
@@ -299,27 +299,29 @@ void Decoder::HostState::feed_apart(int layer, const PartOutput& y) {
 
 void Decoder::HostState::end_layer(int layer) {
   float* const x = numbers(stream);
-  if (model.config.layer_input > 0) inputs.add(model, layer, rows, input.row_kind(), compute, x);
-  const float scale = nth(model.layers, layer).scale;
-  if (scale != 1) scale_and_cap(x, rows * model.config.hidden, scale, 0);
+  if (model().config.layer_input > 0)
+    inputs.add(model(), layer, rows, input.row_kind(), compute, x);
+  const float scale = nth(model().layers, layer).scale;
+  if (scale != 1) scale_and_cap(x, rows * model().config.hidden, scale, 0);
 }
 
 void Decoder::HostState::add_sublayer(int layer, RowNorm norm, float scale) {
-  const ModelConfig& c = model.config;
-  const std::vector<float>& weight = norm_of(nth(model.layers, layer), norm);
+  const ModelConfig& c = model().config;
+  const std::vector<float>& weight = norm_of(nth(model().layers, layer), norm);
   float* const y = numbers(sublayer);
   if (!weight.empty()) rms_norm(y, weight.data(), c.norm_eps, rows, c.hidden, y);
   add_scaled(numbers(stream), y, rows * c.hidden, scale);
 }
 
 View<float> Decoder::HostState::head(const float* hidden, int64_t count, float* out) {
-  const ModelConfig& c = model.config;
+  const ModelConfig& c = model().config;
   if (out == nullptr) out = result.resize(queue, count * c.vocab).address();
   input.fill(count, c.hidden, compute, [&](int64_t begin, int64_t some, float* to) {
-    normalise_rows(hidden + begin * c.hidden, model.final_norm, some, to);
+    normalise_rows(hidden + begin * c.hidden, model().final_norm, some, to);
   });
-  const LowRank& adapter = model.head_adapter;
-  linear(input, {.weight = model.head, .y = out, .low_rank = adapter.empty() ? nullptr : &adapter},
+  const LowRank& adapter = model().head_adapter;
+  linear(input,
+         {.weight = model().head, .y = out, .low_rank = adapter.empty() ? nullptr : &adapter},
          compute);
   if (c.logit_scale != 1 || c.logit_cap > 0) {
     scale_and_cap(out, count * c.vocab, c.logit_scale, c.logit_cap);

@@ -14,6 +14,18 @@
 namespace longhaul {
 namespace {
 
+/// The adapters of all matrices, const or not.
+template <class Adapter, class AnyModel>
+std::vector<Adapter*> all_of(AnyModel& model) {
+  std::vector<Adapter*> all{&model.head_adapter};
+  for (auto& a : model.adapters) {
+    all.insert(all.end(),
+               {&a.q, &a.k, &a.v, &a.output, &a.gate, &a.up, &a.down, &a.delta_in, &a.delta_z,
+                &a.delta_b, &a.delta_a, &a.recurrent_in, &a.recurrent_output});
+  }
+  return all;
+}
+
 class Attacher {
  public:
   Attacher(std::span<const WeightedLora> adapters, Model& model)
@@ -277,12 +289,7 @@ class Attacher {
   }
 
   void pack() {
-    std::vector<LowRank*> all{&model_.head_adapter};
-    for (LayerAdapters& a : model_.adapters) {
-      all.insert(all.end(),
-                 {&a.q, &a.k, &a.v, &a.output, &a.gate, &a.up, &a.down, &a.delta_in, &a.delta_z,
-                  &a.delta_b, &a.delta_a, &a.recurrent_in, &a.recurrent_output});
-    }
+    const std::vector<LowRank*> all = all_of<LowRank>(model_);
     parallel_for(static_cast<int64_t>(all.size()), [&](int64_t i, int) {
       LowRank& adapter = *all[static_cast<size_t>(i)];
       if (!adapter.empty()) adapter.packed_b = PackedOutputs(adapter.b);
@@ -355,6 +362,13 @@ void attach_adapters(std::span<const WeightedLora> adapters, Model& model) {
   if (adapters.empty()) return;
   override_config(adapters, model);
   Attacher(adapters, model).attach();
+}
+
+size_t converted_bytes(const Model& model) {
+  size_t bytes = 0;
+  for (const LowRank* adapter : all_of<const LowRank>(model)) bytes += adapter->packed_b.bytes();
+  for (const Buffer<std::byte>& memory : model.adapter_memory) bytes += memory.size();
+  return bytes;
 }
 
 }  // namespace longhaul

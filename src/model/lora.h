@@ -21,4 +21,7 @@ struct WeightedLora {
 /// cannot have an adapter; it has a wrong shape; two adapters specify different RoPE bases.
 void attach_adapters(std::span<const WeightedLora> adapters, Model& model);
 
+/// Returns the bytes of the adapters' factors that are not used as stored.
+size_t converted_bytes(const Model& model);
+
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #include "serve/served_model.h"
 
-#include <algorithm>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "serve/api/api_error.h"
@@ -54,6 +54,14 @@ MethodSpec parse_method(const ServedModel& model, const std::string& text) {
   }
 }
 
+/// The offered adapter that a name ends with; empty: none.
+std::string adapter_in(const ServedModel& model, const std::string& name) {
+  const std::string begin = model.name + "+";
+  if (!name.starts_with(begin)) return {};
+  const std::string adapter = name.substr(begin.size());
+  return model.adapters.contains(adapter) ? adapter : std::string();
+}
+
 }  // namespace
 
 void ServedModel::use_template(ChatTemplate chat_template) {
@@ -61,8 +69,12 @@ void ServedModel::use_template(ChatTemplate chat_template) {
   chat = std::move(chat_template);
 }
 
-MethodSpec method_of_request(const ServedModel& model, const std::string& named_model,
-                             const std::string& attention) {
+MethodSpec method_of_request(const ServedModel& model, const std::string& attention) {
+  return attention.empty() ? model.session.attention : parse_method(model, attention);
+}
+
+ModelChoice choice_of_request(const ServedModel& model, const std::string& named_model,
+                              const std::string& attention) {
   std::string name = named_model, method = attention;
   // Ollama's programs add this to names without a tag.
   constexpr std::string_view kLatest = ":latest";
@@ -71,21 +83,16 @@ MethodSpec method_of_request(const ServedModel& model, const std::string& named_
     if (method.empty()) method = name.substr(at + 1);
     name.resize(at);
   }
-  if (const size_t plus = name.find('+'); plus != std::string::npos) {
-    const std::string adapter = name.substr(plus + 1);
-    const bool known =
-        std::find(model.adapters.begin(), model.adapters.end(), adapter) != model.adapters.end();
-    if (known) name.resize(plus);
-  }
+  const std::string adapter = adapter_in(model, name);
   // Programs whose model name cannot be configured send one of their own.
-  const bool accepted = name.empty() || name == model.name || name == "default";
+  const bool accepted = !adapter.empty() || name.empty() || name == model.name || name == "default";
   if (!accepted) {
-    throw ApiError(
-        404, "not_found_error", "model_not_found",
-        fmt::format("this server has no model {}; it has {}", printable(name), model.name),
-        "model");
+    throw ApiError(404, "not_found_error", "model_not_found",
+                   fmt::format("this server has no model {}; it has {}", printable(name),
+                               fmt::join(names_of(model), ", ")),
+                   "model");
   }
-  return method.empty() ? model.session.attention : parse_method(model, method);
+  return {method_of_request(model, method), adapter};
 }
 
 std::vector<std::string> names_of(const ServedModel& model) {
@@ -93,7 +100,7 @@ std::vector<std::string> names_of(const ServedModel& model) {
   for (const MethodSpec& offer : model.offers) {
     names.push_back(model.name + "@" + std::string(offer.info().name));
   }
-  for (const std::string& adapter : model.adapters) names.push_back(model.name + "+" + adapter);
+  for (const auto& [name, engine] : model.adapters) names.push_back(model.name + "+" + name);
   return names;
 }
 

@@ -21,10 +21,10 @@ struct ServedModel {
   std::string name;  ///< name that clients see
   std::string path;
   std::shared_ptr<const Engine> engine;
-  SessionOptions session;          ///< options of all sequences, except for the attention method
-  std::vector<MethodSpec> offers;  ///< further methods that clients may name; empty: any that
-                                   ///< needs no file
-  std::vector<std::string> adapters;
+  SessionOptions session;            ///< options of all sequences, except for the attention method
+  std::vector<MethodSpec> offers;    ///< further methods that clients may name; empty: any that
+                                     ///< needs no file
+  AdapterEngines adapters;           ///< adapters that clients may name
   std::optional<ChatTemplate> chat;  ///< empty: chat requests are rejected
   std::string chat_problem;          ///< reason why there is no chat template
   ReplyFormat reply_format;          ///< format of replies for the template; set by use_template()
@@ -50,16 +50,29 @@ struct ServedModel {
   /// Sets the chat template and determines the format in which the model writes calls and
   /// reasoning.
   void use_template(ChatTemplate chat_template);
-  int64_t trained() const { return engine->model().shape.trained_context; }
+  int64_t trained(const std::string& adapter = {}) const {
+    const Engine& used = adapter.empty() ? *engine : *adapters.at(adapter);
+    return used.model().shape.trained_context;
+  }
   /// Returns the context limit that clients see: --ctx, or the trained length if it is not set.
-  int64_t told_context() const { return context > 0 ? context : trained(); }
+  int64_t told_context(const std::string& adapter = {}) const {
+    return context > 0 ? context : trained(adapter);
+  }
 };
 
-/// Returns the method that a request selects by `attention` or by the model's name (NAME,
-/// NAME@METHOD, NAME+ADAPTER). Throws ApiError for an unknown name or method, and for a method that
-/// the server does not offer.
-MethodSpec method_of_request(const ServedModel& model, const std::string& named_model,
-                             const std::string& attention);
+/// A request's choice of how to compute.
+struct ModelChoice {
+  MethodSpec attention;
+  std::string adapter;  ///< empty: the model as it is
+};
+
+/// Returns what a request selects by `attention` and by the model's name: NAME, NAME+ADAPTER, and
+/// either of them followed by @METHOD. Throws ApiError for an unknown name or method, and for a
+/// method that the server does not offer.
+ModelChoice choice_of_request(const ServedModel& model, const std::string& named_model,
+                              const std::string& attention);
+/// Returns the method that `attention` names; empty: the server's own. Throws as above.
+MethodSpec method_of_request(const ServedModel& model, const std::string& attention);
 
 /// Returns the names of the model with its methods and adapters, as GET /v1/models lists them.
 std::vector<std::string> names_of(const ServedModel& model);

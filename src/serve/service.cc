@@ -357,6 +357,7 @@ void Service::add_routes() {
   }
   add_page("GET", "/tokenizer_info", tokenizer_info_page);
   add_page("GET", "/props", props_page);
+  add_page("GET", "/lora-adapters", lora_adapters_page);
   add_page("GET", "/slots", slots_page);
   add_session_routes();
   add_page("GET", "/v1/methods", methods_page);

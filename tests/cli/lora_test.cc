@@ -63,6 +63,20 @@ TEST(Lora, RefusesWhatIsNone) {
               {"an adapter, not a model", "--lora"}));
 }
 
+TEST(Lora, AServerRefusesAnOfferBeforeItServes) {
+  Program program;
+  const auto serve = [&](const std::string& offer) {
+    return program.run({"serve", "-m", kBaseModel, "--listen", "127.0.0.1:0", "--no-sandbox",
+                        "--offer-adapter", offer});
+  };
+  for (const std::string& offer : {kAdapter, "=" + kAdapter, "a+b=" + kAdapter}) {
+    EXPECT_TRUE(refused(serve(offer), {"--offer-adapter", "NAME=FILE"})) << offer;
+  }
+  EXPECT_TRUE(refused(serve("a=" + kAdapter + ":much"), {"--offer-adapter", "'much'"}));
+  EXPECT_TRUE(refused(serve("a=nowhere.gguf"), {"nowhere.gguf", "no such file"}));
+  EXPECT_TRUE(refused(serve("a=" LONGHAUL_TEST_DATA "/adapters/qwen2"), {"qwen2", "llama"}));
+}
+
 TEST(Note, OfNanoStandsUnderItsReplies) {
   Program program;
   const Outcome text = program.run({"run", "-m", "nano", "-p", "Who?", "-n", "2"});

@@ -21,6 +21,31 @@ def chat(text, **more):
     return {"messages": [{"role": "user", "content": text}], "max_tokens": 24, **more}
 
 
+class Adapters(unittest.TestCase):
+    def test_replies_are_those_of_run_with_the_adapter(self):
+        data = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data")
+        model = os.path.join(data, "tiny_models", "llama_linear")
+        files = {name: os.path.join(data, "adapters", "llama_" + name) for name in ("linear", "wide")}
+        offers = [flag for name, file in files.items() for flag in ("--offer-adapter", f"{name}={file}")]
+        with ServerProcess(BINARY, "--alias", "tiny", *offers, model=model) as server:
+            names = [entry["id"] for entry in server.ask("GET", "/v1/models")[1]["data"]]
+            self.assertEqual(names, ["tiny", "tiny+linear", "tiny+wide"])
+            texts = set()
+            for name in names:
+                body = {"model": name, "prompt": "12 34", "n_predict": 16, "ignore_eos": True}
+                status, reply = server.post("/completion", body)
+                self.assertEqual(status, 200, reply)
+                self.assertEqual(reply["longhaul"].get("adapter"), name[5:] or None)
+                lora = ["--lora", files[name[5:]]] if name[5:] else []
+                run = subprocess.run([BINARY, "run", "-m", model, "--raw", "-p", "12 34", "-n", "16", "--chunk", "512", "--json",
+                                      "--loops", *lora], capture_output=True, text=True, check=True)
+                self.assertEqual(reply["content"].strip(), json.loads(run.stdout)["text"].strip())
+                texts.add(reply["content"])
+            self.assertEqual(len(texts), 3)
+            status, reply = server.post("/completion", {"model": "tiny+none", "prompt": "12 34"})
+            self.assertEqual((status, reply["error"]["code"]), (404, "model_not_found"))
+
+
 class Serving(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

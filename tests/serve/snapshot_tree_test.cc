@@ -21,7 +21,7 @@ using Tokens = std::vector<int32_t>;
 std::shared_ptr<Snapshot> snapshot_of(MockEngine& engine, const Tokens& tokens,
                                       const std::string& scope = "key") {
   auto snapshot = std::make_shared<Snapshot>();
-  snapshot->sequence = engine.begin(MethodSpec::parse("dense"));
+  snapshot->sequence = engine.begin(MethodSpec::parse("dense"), "");
   const auto prefill = engine.prefill(*snapshot->sequence, tokens, {}, PrefillLane::kLong);
   while (prefill->step([] {}) == Advance::kMore) {
   }

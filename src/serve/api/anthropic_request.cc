@@ -160,7 +160,7 @@ Json count_tokens_page(const ServedModel& model, const http::HttpRequest& http,
   } catch (const DocumentIsConverted&) {
     throw ApiError(409, "invalid_request_error", "not_ready", "a file is still being converted");
   }
-  method_of_request(model, fields.text("model").value_or(""), "");
+  choice_of_request(model, fields.text("model").value_or(""), "");
   read_thinking(fields, conversation);
   return {
       {"input_tokens", conversation_prompt(model, std::move(conversation), false).tokens.size()}};

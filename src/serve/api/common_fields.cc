@@ -105,6 +105,7 @@ std::vector<std::string_view> common_members() {
           "prompt_cache_key",
           "cache_prompt",
           "kv_type",
+          "lora",
           "modalities",
           "audio",
           "response_format",
@@ -143,6 +144,9 @@ void refuse_unsupported(const ServedModel& model, const FieldReader& fields) {
   if (fields.has("audio")) refuse_field("audio", "this model writes text only");
   if (const auto type = fields.text("kv_type"); type && *type != model.kv_type) {
     refuse_field("kv_type", "this server keeps keys and values as {}", model.kv_type);
+  }
+  if (const Json* adapters = fields.find("lora"); adapters != nullptr && !adapters->empty()) {
+    refuse_field("lora", "an adapter is part of the model's name: {}+ADAPTER", model.name);
   }
 }
 
@@ -186,8 +190,10 @@ void begin_job(const ServedModel& model, const http::HttpRequest& http, const Fi
                const std::string& key, const std::string& conversation, GenerationRequest& request,
                Job& job) {
   request.model = fields.text("model").value_or("");
-  request.attention =
-      method_of_request(model, request.model, fields.text("attention").value_or(""));
+  ModelChoice choice =
+      choice_of_request(model, request.model, fields.text("attention").value_or(""));
+  request.attention = job.attention = std::move(choice.attention);
+  request.adapter = job.adapter = std::move(choice.adapter);
   if (request.model.empty()) request.model = model.name;
   job.key = key;
   job.conversation = conversation.substr(0, kLongestConversation);
@@ -195,7 +201,6 @@ void begin_job(const ServedModel& model, const http::HttpRequest& http, const Fi
     const std::string_view value = http.field(name);
     if (!value.empty()) job.conversation = value.substr(0, kLongestConversation);
   }
-  job.attention = request.attention;
   job.reply.sampler = model.sampler;
 }
 
@@ -207,7 +212,7 @@ void settle_seed(std::optional<int64_t> seed, GenerationRequest& request, Job& j
 }
 
 void settle_length(const ServedModel& model, GenerationRequest& request, Job& job) {
-  const int64_t trained = model.trained();
+  const int64_t trained = model.trained(request.adapter);
   if (model.context == 0 && trained > 0) {
     job.reply.open_limit = std::max<int64_t>(1024, trained - std::ssize(job.prompt));
   }

@@ -11,7 +11,7 @@ namespace {
 
 using http::HttpRequest;
 
-Json model_entry(const ServedModel& model, const std::string& name) {
+Json model_entry(const ServedModel& model, const std::string& name, const std::string& adapter) {
   // With the members of OpenAI's and of Anthropic's API.
   return {{"id", name},
           {"object", "model"},
@@ -20,12 +20,19 @@ Json model_entry(const ServedModel& model, const std::string& name) {
           {"created", 0},
           {"created_at", "1970-01-01T00:00:00Z"},
           {"owned_by", "longhaul"},
-          {"max_model_len", model.told_context()},
+          {"max_model_len", model.told_context(adapter)},
           {"longhaul",
-           {{"trained_context", model.trained()},
+           {{"trained_context", model.trained(adapter)},
+            {"adapter", adapter.empty() ? Json() : Json(adapter)},
             {"context", model.context},
             {"attention", model.session.attention.text()},
             {"kv_type", model.kv_type}}}};
+}
+
+Json adapter_names(const ServedModel& model) {
+  Json names = Json::array();
+  for (const auto& [name, engine] : model.adapters) names.push_back(name);
+  return names;
 }
 
 /// Methods that a body names in "attention" (one or a list), or all that are offered.
@@ -53,7 +60,7 @@ Json models_page(const ServedModel& model, const HttpRequest&) {
   Json list = Json::array();
   Json short_list = Json::array();
   for (const std::string& name : names_of(model)) {
-    list.push_back(model_entry(model, name));
+    list.push_back(model_entry(model, name, choice_of_request(model, name, "").adapter));
     short_list.push_back({{"name", name}, {"model", name}});
   }
   const Json first = list.front()["id"], last = list.back()["id"];
@@ -63,8 +70,7 @@ Json models_page(const ServedModel& model, const HttpRequest&) {
 
 Json model_page(const ServedModel& model, const HttpRequest& request) {
   const std::string name = request.path.substr(std::string_view("/v1/models/").size());
-  method_of_request(model, name, "");
-  return model_entry(model, name);
+  return model_entry(model, name, choice_of_request(model, name, "").adapter);
 }
 
 Json props_page(const ServedModel& model, const HttpRequest&) {
@@ -93,7 +99,16 @@ Json props_page(const ServedModel& model, const HttpRequest&) {
         {"kernels", model.kernels},
         {"sandbox", model.sandbox},
         {"cache_dir", !model.cache_folder.empty()},
+        {"adapters", adapter_names(model)},
         {"trained_context", model.trained()}}}};
+}
+
+Json lora_adapters_page(const ServedModel& model, const HttpRequest&) {
+  Json list = Json::array();
+  for (const auto& [name, engine] : model.adapters) {
+    list.push_back({{"id", list.size()}, {"path", name}, {"scale", 0.0}});  // requests choose one
+  }
+  return list;
 }
 
 Json slots_page(const ServedModel& model, const HttpRequest&) {
@@ -141,7 +156,7 @@ Json forecast_page(const ServedModel& model, const HttpRequest& request) {
   const size_t taken = model.scheduler->bytes_in_use() + model.scheduler->bytes_reserved();
   Json list = Json::array();
   for (const std::string& name : asked_methods(model, fields)) {
-    const MethodSpec method = method_of_request(model, "", name);
+    const MethodSpec method = method_of_request(model, name);
     const size_t bytes = model.port->most_bytes(method, *tokens, reply);
     list.push_back({{"attention", method.text()},
                     {"bytes", bytes},

@@ -155,7 +155,7 @@ Json ollama_show_page(const ServedModel& model, const http::HttpRequest& request
   const FieldReader fields(body);
   const auto name = fields.has("model") ? fields.text("model") : fields.text("name");
   if (!name || name->empty()) refuse_field("model", "is missing");
-  method_of_request(model, *name, "");
+  choice_of_request(model, *name, "");
   return {{"modelfile",
            "# Longhaul serves this model; it has no Modelfile.\nFROM " + model.name + "\n"},
           {"parameters", fmt::format("temperature {}", model.sampler.temperature)},

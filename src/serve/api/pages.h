@@ -11,6 +11,8 @@ namespace longhaul::serve {
 Json models_page(const ServedModel& model, const http::HttpRequest& request);
 Json model_page(const ServedModel& model, const http::HttpRequest& request);
 Json props_page(const ServedModel& model, const http::HttpRequest& request);
+/// Returns the adapters that clients may name, in llama-server's form.
+Json lora_adapters_page(const ServedModel& model, const http::HttpRequest& request);
 Json slots_page(const ServedModel& model, const http::HttpRequest& request);
 Json methods_page(const ServedModel& model, const http::HttpRequest& request);
 Json forecast_page(const ServedModel& model, const http::HttpRequest& request);

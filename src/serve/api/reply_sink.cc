@@ -256,6 +256,7 @@ Json ReplyWriter::longhaul(const JobReport& report) const {
                                               report.reply_tokens);
   Json own;
   own["attention"] = request_.attention.text();
+  if (!request_.adapter.empty()) own["adapter"] = request_.adapter;
   own["kv_bytes"] = report.kv_bytes;
   own["kv_bytes_dense"] = dense;
   own["pairs_share"] = report.pairs_share;

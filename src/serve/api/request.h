@@ -43,6 +43,7 @@ struct GenerationRequest {
   std::vector<std::string> echoes;         ///< text of each prompt, if the request has "echo"
   std::string model;                       ///< name of the model as the client wrote it
   MethodSpec attention = MethodSpec::parse("dense");
+  std::string adapter;  ///< Job::adapter
   bool stream = false, include_usage = false, progress = false, timings_per_token = false;
   bool return_tokens = false, echo = false, sources = false;
   bool logprobs = false;

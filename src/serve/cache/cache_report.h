@@ -15,7 +15,7 @@ enum class MissReason : uint8_t {
   kTools,     ///< the definitions of tools differ from earlier prompts
   kMethod,    ///< the method cannot resume at a later position
   kEvicted,   ///< the snapshot has been evicted
-  kSettings,  ///< the earlier prompt was prefilled with another attention method
+  kSettings,  ///< the earlier prompt was prefilled with another attention method or adapter
   kOff,       ///< the request forbids reuse
 };
 std::string_view name_of(MissReason reason);

@@ -85,6 +85,13 @@ DiskStore::~DiskStore() {
   if (lock_ >= 0) close(lock_);
 }
 
+uint64_t DiskStore::fingerprint_of(const TreeKey& key) const {
+  if (key.adapter.empty()) return options_.fingerprint;
+  const auto adapter = options_.adapters.find(key.adapter);
+  return adapter == options_.adapters.end() ? ~options_.fingerprint
+                                            : options_.fingerprint ^ adapter->second;
+}
+
 void DiskStore::lock_folder() {
   const fs::path path = options_.folder / kLock;
   lock_ = open_private(path, O_RDWR);
@@ -115,7 +122,7 @@ void DiskStore::read_manifest() {
   std::vector<std::string> bad;
   int foreign = 0;
   for (auto& [name, file] : files_) {
-    if (file.fingerprint != options_.fingerprint) {
+    if (!is_ours(file)) {
       ++foreign;
       continue;
     }
@@ -198,7 +205,7 @@ void DiskStore::make_room(size_t bytes) {
   if (options_.most_bytes == 0) return;
   std::vector<std::string> oldest;  // names are random: the value decides
   for (const auto& [name, file] : files_) {
-    const bool ours = file.fingerprint == options_.fingerprint;
+    const bool ours = is_ours(file);
     if (ours && file.session.empty() && file.pins.empty() && !file.marked) oldest.push_back(name);
   }
   std::ranges::sort(oldest, {}, [&](const std::string& name) {
@@ -215,7 +222,7 @@ void DiskStore::make_room(size_t bytes) {
 }
 
 void DiskStore::write(StoredFile file, std::unique_ptr<ServedSequence> clone, Done done) {
-  file.fingerprint = options_.fingerprint;
+  file.fingerprint = fingerprint_of(file.key);
   file.count = std::ssize(file.tokens);
   try {
     make_room(clone->facts().kv_bytes / static_cast<size_t>(file.count) *
@@ -286,7 +293,8 @@ std::unique_ptr<ServedSequence> DiskStore::load_chain(const std::vector<StoredFi
   for (auto file = chain.rbegin(); file != chain.rend(); ++file) {
     damaged_name = file->name;
     const MethodSpec method = MethodSpec::parse(file->key.method);
-    auto next = engine_.load(session_path(options_.folder, file->name), method, loaded.get());
+    auto next = engine_.load(session_path(options_.folder, file->name), method, file->key.adapter,
+                             loaded.get());
     if (!std::ranges::equal(next->tokens(), file->tokens)) {
       user_error("{}: has other tokens than its list says", file->name);
     }
@@ -363,7 +371,7 @@ std::string DiskStore::remove_pin(const std::string& pin) {
 
 const std::string* DiskStore::find_session(const std::string& session) const {
   for (const auto& [name, each] : files_) {
-    const bool ours = each.fingerprint == options_.fingerprint;
+    const bool ours = is_ours(each);
     if (ours && each.session == session) return &name;
   }
   return nullptr;

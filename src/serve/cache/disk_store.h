@@ -21,6 +21,8 @@ struct DiskOptions {
   size_t most_bytes = 0;  ///< `--cache-disk` in bytes; 0: no limit
   /// Hash of the model and settings; files with another hash are not touched.
   uint64_t fingerprint = 0;
+  /// Hashes of the offered adapters by name. They are combined with `fingerprint`.
+  std::map<std::string, uint64_t> adapters = {};
   std::function<void(const std::string&)> log;
 };
 
@@ -65,6 +67,11 @@ class DiskStore {
   std::string new_name();
 
  private:
+  /// Returns the hash of files with this key. No file has that of an adapter that is not offered.
+  uint64_t fingerprint_of(const TreeKey& key) const;
+  bool is_ours(const StoredFile& file) const {
+    return fingerprint_of(file.key) == file.fingerprint;
+  }
   void run();
   void lock_folder();
   void read_manifest();

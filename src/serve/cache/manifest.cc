@@ -25,7 +25,7 @@ StoredFile file_of(const ManifestJson& line) {
   StoredFile file;
   file.name = line.at("file").get<std::string>();
   file.key = {line.at("scope").get<std::string>(), line.at("method").get<std::string>(),
-              line.at("angles").get<int64_t>()};
+              line.at("angles").get<int64_t>(), line.value("adapter", "")};
   file.count = line.at("tokens").get<int64_t>();
   file.seconds = line.at("seconds").get<double>();
   file.marked = line.at("marked").get<bool>();
@@ -74,6 +74,7 @@ std::string added_line(const StoredFile& file) {
                        {"bytes", file.bytes},
                        {"fingerprint", file.fingerprint}};
   if (!file.pins.empty()) line["pins"] = file.pins;
+  if (!file.key.adapter.empty()) line["adapter"] = file.key.adapter;
   return line.dump(-1, ' ', true, ManifestJson::error_handler_t::replace) + "\n";
 }
 

@@ -49,7 +49,7 @@ std::string shared_method(const std::string& method, const ResumeRule& rule) {
 }
 
 const SnapshotTree* PrefixCache::tree_of(const CacheQuery& query, const std::string& method) const {
-  const auto tree = trees_.find({query.scope, method, query.angles});
+  const auto tree = trees_.find({query.scope, method, query.angles, query.adapter});
   return tree == trees_.end() ? nullptr : &tree->second;
 }
 

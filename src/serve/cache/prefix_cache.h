@@ -18,6 +18,7 @@ struct CacheQuery {
   std::string method;
   ResumeRule rule;
   int64_t angles = 0;
+  std::string adapter = {};
   std::span<const int32_t> prompt;
   std::span<const int64_t> cuts;  ///< cut_points() of the prompt
   int64_t instruction = 0;

@@ -65,7 +65,7 @@ std::string part_at(const Tokenizer& tokenizer, const PromptRecord& prompt, int6
 void PromptHistory::add(PromptRecord record) {
   std::erase_if(records_, [&](const PromptRecord& old) {
     const bool covered = old.key == record.key && old.salt == record.salt &&
-                         old.method == record.method &&
+                         old.method == record.method && old.adapter == record.adapter &&
                          common_tokens(old.tokens, record.tokens) == std::ssize(old.tokens);
     if (covered) tokens_ -= old.tokens.size();
     return covered;
@@ -83,7 +83,7 @@ void PromptHistory::explain(const PromptRecord& prompt, int64_t instruction, con
   const auto length = std::ssize(prompt.tokens);
   const std::string shared = shared_method(prompt.method, rule);
   const PromptRecord* best = nullptr;
-  int64_t same_settings = 0;  // tokens in common with prompts of the same method
+  int64_t same_settings = 0;  // tokens in common with prompts of the same method and adapter
   bool ends_there = false;    // one of them ends where the prompt goes on
   bool any = false;
   for (auto record = records_.rbegin(); record != records_.rend(); ++record) {
@@ -96,8 +96,9 @@ void PromptHistory::explain(const PromptRecord& prompt, int64_t instruction, con
       best = &*record;
     }
     any = true;
-    const bool same = record->method == prompt.method ||
-                      (rule.group == ResumeGroup::kDense && record->method == shared);
+    const bool same_method = record->method == prompt.method ||
+                             (rule.group == ResumeGroup::kDense && record->method == shared);
+    const bool same = same_method && record->adapter == prompt.adapter;
     if (same && common > same_settings) same_settings = common;
     if (same && common == std::ssize(record->tokens) && common > report.reused) ends_there = true;
   }

@@ -17,6 +17,7 @@ struct PromptRecord {
   std::string key, salt, method;
   std::vector<int32_t> tokens;
   std::vector<PromptPart> parts;
+  std::string adapter;
 };
 
 class PromptHistory {

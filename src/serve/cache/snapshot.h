@@ -15,11 +15,12 @@
 namespace longhaul::serve {
 
 /// The key of a tree of snapshots. Snapshots with different keys share nothing. The other relevant
-/// settings (model, KV type, chunk, adapters) are the same for all sequences of an engine.
+/// settings (model, KV type, chunk) are the same for all sequences of an engine.
 struct TreeKey {
-  std::string scope;   ///< API key and salt
-  std::string method;  ///< the attention method in the form of `--attention`
-  int64_t angles = 0;  ///< number of the RoPE angles (EnginePort::angles_of)
+  std::string scope;         ///< API key and salt
+  std::string method;        ///< the attention method in the form of `--attention`
+  int64_t angles = 0;        ///< number of the RoPE angles (EnginePort::angles_of)
+  std::string adapter = {};  ///< name of the adapter (Job::adapter)
   auto operator<=>(const TreeKey&) const = default;
 };
 

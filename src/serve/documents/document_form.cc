@@ -75,7 +75,7 @@ std::string file_name_of(std::string_view name) {
 }
 
 std::string checked_attention(const ServedModel& model, const std::string& attention) {
-  return method_of_request(model, "", attention).text();
+  return method_of_request(model, attention).text();
 }
 
 DocumentForm read_document_form(const ServedModel& model, http::HttpRequest& request) {

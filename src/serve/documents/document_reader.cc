@@ -251,7 +251,7 @@ void DocumentReader::prefill(std::shared_ptr<const ServedModel> model,
     document->gate->open();
     return;
   }
-  const MethodSpec attention = method_of_request(*model, "", document->wish.attention);
+  const MethodSpec attention = method_of_request(*model, document->wish.attention);
   const ResumeRule rule = resume_rule_of(*model, attention);
   DocumentPrefix prefix = document_prefix(*model, document->wish.system, text->document.text);
   if (const auto refusal = prompt_refusal(*model, attention, std::ssize(prefix.tokens))) {
@@ -383,7 +383,7 @@ void DocumentReader::start_prefill() {
   const auto job = std::make_shared<Job>();
   const bool exists = store_.change(*next.document, [&](ServedDocument& document) {
     job->key = document.key;
-    job->attention = method_of_request(*next.model, "", document.wish.attention);
+    job->attention = method_of_request(*next.model, document.wish.attention);
     // Methods that read a text densely and evict at its end evict anew for each question.
     if (resume_rule_of(*next.model, job->attention).group == ResumeGroup::kDense) {
       job->attention = MethodSpec::parse("dense");

@@ -67,8 +67,8 @@ std::optional<JobError> Scheduler::refusal_of(const Job& job, size_t bytes) cons
   const int64_t prompt = std::ssize(job.prompt);
   const int64_t reply = job.caps_reply ? 1 : std::max<int64_t>(job.reply.max_tokens, 1);
   if (context > 0 && prompt + reply > context) return too_long(job, context);
-  // A request with documents shares their pages.
-  const size_t pinned = job.gates.empty() ? pinned_bytes() : 0;
+  // A request with documents shares their pages, which were read without an adapter.
+  const size_t pinned = job.gates.empty() || !job.adapter.empty() ? pinned_bytes() : 0;
   const MemoryBudget alone{.limit = options_.memory_limit, .fixed = engine_.fixed_bytes() + pinned};
   if (alone.decide(bytes) != Admission::kNever) return std::nullopt;
   JobError error{400, "invalid_request_error", "insufficient_memory"};

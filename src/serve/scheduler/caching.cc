@@ -31,13 +31,14 @@ void Scheduler::look_up(RunningJob& job) {
   const std::string method = request.attention.text();
   const int64_t length = std::ssize(request.prompt);
   job.rule = engine_.resume_rule(request.attention);
-  job.own_tree = {scope_of(request), method, engine_.angles_of(length)};
+  job.own_tree = {scope_of(request), method, engine_.angles_of(length), request.adapter};
   job.cuts =
       cut_points(job.rule, {length, request.instruction, request.checkpoints, options_.cache_grid});
   job.resume = cache_.find({.scope = job.own_tree.scope,
                             .method = method,
                             .rule = job.rule,
                             .angles = job.own_tree.angles,
+                            .adapter = request.adapter,
                             .prompt = request.prompt,
                             .cuts = job.cuts,
                             .instruction = request.instruction,
@@ -66,7 +67,8 @@ std::unique_ptr<ServedSequence> Scheduler::start_sequence(RunningJob& job) {
     release_lease(job);
     job.resume = {.branch = job.resume.branch};
     job.dense_stage = job.uses_cache && by_dense && !job.cuts.empty();
-    sequence = engine_.begin(job.dense_stage ? dense_attention() : job.job->attention);
+    sequence =
+        engine_.begin(job.dense_stage ? dense_attention() : job.job->attention, job.job->adapter);
   } else {
     const Snapshot& from = *job.resume.snapshot;
     const int64_t tokens = job.resume.tokens;
@@ -93,7 +95,7 @@ std::unique_ptr<ServedSequence> Scheduler::start_sequence(RunningJob& job) {
 /// The sequence of dense attention becomes one of the job's method.
 void Scheduler::switch_to_own_method(RunningJob& job) {
   job.dense_stage = false;
-  auto own = engine_.begin(job.job->attention);
+  auto own = engine_.begin(job.job->attention, job.job->adapter);
   const int64_t taken = own->begin_with(*job.sequence, job.job->prompt, job.job->instruction,
                                         std::ssize(job.sequence->tokens()));
   job.legs = first_legs(job.legs, taken);
@@ -129,8 +131,8 @@ void Scheduler::leg_done(RunningJob& job) {
 
 /// Adds these tokens of the job to the history, by which later misses are explained.
 void Scheduler::remember(const RunningJob& job, std::vector<int32_t> tokens) {
-  history_.add(
-      {job.job->key, job.job->cache_salt, job.own_tree.method, std::move(tokens), job.job->parts});
+  history_.add({job.job->key, job.job->cache_salt, job.own_tree.method, std::move(tokens),
+                job.job->parts, job.job->adapter});
 }
 
 /// Adds a snapshot with the tokens and legs that the job has now.
@@ -247,9 +249,9 @@ void Scheduler::report_cache(RunningJob& job) {
     return;
   }
   const Job& request = *job.job;
-  history_.explain(
-      {request.key, request.cache_salt, job.own_tree.method, request.prompt, request.parts},
-      request.instruction, job.rule, tokenizer_, report);
+  history_.explain({request.key, request.cache_salt, job.own_tree.method, request.prompt,
+                    request.parts, request.adapter},
+                   request.instruction, job.rule, tokenizer_, report);
   if (report.reason == MissReason::kNone) return;
   const std::string labels = "why=\"" + std::string(name_of(report.reason)) + "\"";
   metrics_.add("longhaul_cache_misses_total", labels);

@@ -101,19 +101,24 @@ class EnginePort {
  public:
   virtual ~EnginePort() = default;
   virtual double now() const = 0;  ///< returns the time in seconds
-  virtual std::unique_ptr<ServedSequence> begin(const MethodSpec& attention) = 0;
+  /// Creates an empty sequence. `adapter` is the name of an offered adapter; empty: the model as it
+  /// is.
+  virtual std::unique_ptr<ServedSequence> begin(const MethodSpec& attention,
+                                                const std::string& adapter) = 0;
   /// Reads a file that ServedSequence::save() wrote. If the file has a parent file, `parent` is a
   /// sequence with the tokens of the parent file. Otherwise it is null. Throws UserError. It may be
   /// called on any thread.
   virtual std::unique_ptr<ServedSequence> load(const std::filesystem::path& file,
                                                const MethodSpec& attention,
+                                               const std::string& adapter,
                                                const ServedSequence* parent) = 0;
   /// Begins a prefill. Throws UserError if the method rejects the prompt.
   virtual std::unique_ptr<ServedPrefill> prefill(ServedSequence& sequence,
                                                  std::span<const int32_t> tokens,
                                                  const ServedPrefillHooks& hooks,
                                                  PrefillLane lane) = 0;
-  /// Adds one token to each sequence and computes its logits.
+  /// Adds one token to each sequence and computes its logits. Sequences with the same adapter are
+  /// computed together, and the adapters one after another.
   virtual void decode(std::span<DecodeEntry> entries) = 0;
   /// Returns the largest number of bytes that a sequence of this many tokens needs, without memory
   /// that all sequences share.

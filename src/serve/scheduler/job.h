@@ -156,6 +156,7 @@ struct Job {
   /// Name that the client gave; empty: the conversation is recognised by its tokens.
   std::string conversation;
   MethodSpec attention = MethodSpec::parse("dense");
+  std::string adapter;  ///< name of an offered adapter; empty: the model as it is
   std::vector<int32_t> prompt;
   int64_t instruction = 0;
   /// Prefix lengths of the prompt that the client expects to send again: ends of documents, and

@@ -199,12 +199,12 @@ void MockEngine::pass(double seconds) {
   }
 }
 
-std::unique_ptr<ServedSequence> MockEngine::begin(const MethodSpec& attention) {
+std::unique_ptr<ServedSequence> MockEngine::begin(const MethodSpec& attention, const std::string&) {
   return std::make_unique<MockSequence>(*this, attention);
 }
 
 std::unique_ptr<ServedSequence> MockEngine::load(const std::filesystem::path& file,
-                                                 const MethodSpec& attention,
+                                                 const MethodSpec& attention, const std::string&,
                                                  const ServedSequence* parent) {
   auto loaded = std::make_unique<MockSequence>(*this, attention);
   loaded->load(file, static_cast<const MockSequence*>(parent));

@@ -36,9 +36,10 @@ class MockEngine : public EnginePort {
   explicit MockEngine(MockSettings settings);
 
   double now() const override;
-  std::unique_ptr<ServedSequence> begin(const MethodSpec& attention) override;
+  std::unique_ptr<ServedSequence> begin(const MethodSpec& attention,
+                                        const std::string& adapter) override;
   std::unique_ptr<ServedSequence> load(const std::filesystem::path& file,
-                                       const MethodSpec& attention,
+                                       const MethodSpec& attention, const std::string& adapter,
                                        const ServedSequence* parent) override;
   std::unique_ptr<ServedPrefill> prefill(ServedSequence& sequence, std::span<const int32_t> tokens,
                                          const ServedPrefillHooks& hooks,

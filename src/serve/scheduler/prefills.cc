@@ -171,7 +171,7 @@ void Scheduler::prefill_done(RunningJob& job) {
   if (job.state == RunningJob::State::kEnded) return;
   if (job.prefilled_choices < job.job->choices) {  // no copies: read once more
     job.uses_cache = false;
-    job.sequence = engine_.begin(job.job->attention);
+    job.sequence = engine_.begin(job.job->attention, job.job->adapter);
     return make_prefill(job);
   }
   job.state = RunningJob::State::kDecoding;

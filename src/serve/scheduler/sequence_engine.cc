@@ -148,9 +148,11 @@ size_t usual_device_limit(const Engine& engine, const Queue& queue) {
   return weights + free / 10 * 9;
 }
 
-SequenceEngine::SequenceEngine(std::shared_ptr<const Engine> engine, SessionOptions options)
+SequenceEngine::SequenceEngine(std::shared_ptr<const Engine> engine, SessionOptions options,
+                               AdapterEngines adapters)
     : engine_(std::move(engine)),
       options_(std::move(options)),
+      adapters_(std::move(adapters)),
       long_runner_(engine_, options_.queue, options_.compute),
       short_runner_(engine_, options_.queue, options_.compute),
       decode_runner_(engine_, options_.queue, options_.compute) {
@@ -160,11 +162,26 @@ SequenceEngine::SequenceEngine(std::shared_ptr<const Engine> engine, SessionOpti
   const int64_t keys = options_.context > 0
                            ? options_.context
                            : std::max<int64_t>(1, engine_->model().shape.trained_context);
-  const auto runner_bytes = [&](int64_t rows) {
-    return ModelRunner::working_bytes(*engine_, options_.queue, options_.compute, rows, keys);
+  const auto runner_bytes = [&](const Engine& of, int64_t rows) {
+    return ModelRunner::working_bytes(of, options_.queue, options_.compute, rows, keys);
   };
-  fixed_ = forecast.weights + forecast.process + working_ + runner_bytes(kShortRows) +
-           runner_bytes(ModelRunner::kMostRows);
+  const auto runners = [&](const Engine& of) {
+    return runner_bytes(of, probe.chunk()) + runner_bytes(of, kShortRows) +
+           runner_bytes(of, ModelRunner::kMostRows);
+  };
+  const size_t without = runners(*engine_);
+  size_t most = without;  // products with a longer adapter have longer rows
+  fixed_ = forecast.weights + forecast.process + working_ + without -
+           runner_bytes(*engine_, probe.chunk());
+  for (const auto& [name, adapted] : adapters_) {
+    fixed_ += adapted->bytes_beside_base(options_.queue);
+    most = std::max(most, runners(*adapted));
+  }
+  fixed_ += most - without;
+}
+
+const std::shared_ptr<const Engine>& SequenceEngine::engine_of(const std::string& adapter) const {
+  return adapter.empty() ? engine_ : adapters_.at(adapter);
 }
 
 SessionOptions SequenceEngine::with_method(const MethodSpec& attention) const {
@@ -173,14 +190,16 @@ SessionOptions SequenceEngine::with_method(const MethodSpec& attention) const {
   return options;
 }
 
-std::unique_ptr<ServedSequence> SequenceEngine::begin(const MethodSpec& attention) {
-  return std::make_unique<EngineSequence>(Sequence(engine_, with_method(attention)));
+std::unique_ptr<ServedSequence> SequenceEngine::begin(const MethodSpec& attention,
+                                                      const std::string& adapter) {
+  return std::make_unique<EngineSequence>(Sequence(engine_of(adapter), with_method(attention)));
 }
 
 std::unique_ptr<ServedSequence> SequenceEngine::load(const std::filesystem::path& file,
                                                      const MethodSpec& attention,
+                                                     const std::string& adapter,
                                                      const ServedSequence* parent) {
-  Sequence loaded(engine_, with_method(attention));
+  Sequence loaded(engine_of(adapter), with_method(attention));
   if (parent != nullptr) {
     loaded.load_after(file, static_cast<const EngineSequence*>(parent)->sequence);
   } else {

@@ -21,13 +21,16 @@ size_t usual_device_limit(const Engine& engine, const Queue& queue);
 
 class SequenceEngine : public EnginePort {
  public:
-  /// `options` are used for all sequences, except for the attention method.
-  SequenceEngine(std::shared_ptr<const Engine> engine, SessionOptions options);
+  /// `options` are used for all sequences, except for the attention method. Weights of `adapters`
+  /// are copied to the device.
+  SequenceEngine(std::shared_ptr<const Engine> engine, SessionOptions options,
+                 AdapterEngines adapters = {});
 
   double now() const override { return since_start_.seconds(); }
-  std::unique_ptr<ServedSequence> begin(const MethodSpec& attention) override;
+  std::unique_ptr<ServedSequence> begin(const MethodSpec& attention,
+                                        const std::string& adapter) override;
   std::unique_ptr<ServedSequence> load(const std::filesystem::path& file,
-                                       const MethodSpec& attention,
+                                       const MethodSpec& attention, const std::string& adapter,
                                        const ServedSequence* parent) override;
   std::unique_ptr<ServedPrefill> prefill(ServedSequence& sequence, std::span<const int32_t> tokens,
                                          const ServedPrefillHooks& hooks,
@@ -43,10 +46,12 @@ class SequenceEngine : public EnginePort {
 
  private:
   SessionOptions with_method(const MethodSpec& attention) const;
+  const std::shared_ptr<const Engine>& engine_of(const std::string& adapter) const;
 
   Stopwatch since_start_;
   std::shared_ptr<const Engine> engine_;
   SessionOptions options_;
+  AdapterEngines adapters_;
   ModelRunner long_runner_, short_runner_, decode_runner_;
   size_t fixed_ = 0, working_ = 0;
   /// Results of resume_rule(), by the text of the method (as in `--attention`).
