@@ -159,7 +159,9 @@ void add_scheduler(const ServeFlags& flags, const serve::ApiKeys& keys, ServedMo
   options.context = model.context;
   options.running = model.parallel;
   options.queued = flags.queued;
-  options.token_interval = flags.token_interval / 1000.0;
+  const bool adapts = flags.token_interval < 0 && model.session.queue.on_host();
+  const double interval = (flags.token_interval < 0 ? 20 : flags.token_interval) / 1000.0;
+  options.pause = {.least = interval, .most = adapts ? 5 * interval : interval};
   for (const serve::ApiKey& key : keys.keys()) options.keys[key.name] = {key.running, key.queued};
   options.offers = model.offers;
   options.cache_memory = flags.cache_memory;

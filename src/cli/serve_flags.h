@@ -28,7 +28,7 @@ struct ServeFlags {
   bool open = false, quiet = false, no_web = false, keep_billing_header = false;
   int parallel = 0;  ///< largest number of running requests; 0: 8 on a CPU, 64 on a GPU
   int queued = 64;
-  int token_interval = 20;  ///< milliseconds between two decode steps while a prefill is running
+  int token_interval = -1;  ///< pause in milliseconds; negative: as DecodePause says
   float temperature = 0;
   /// Size of the prefix cache in bytes; 0: half of the memory without weights.
   size_t cache_memory = 0;

@@ -138,6 +138,73 @@ TEST_F(SchedulerTest, RepliesGoOnBesideALongPrompt) {
   EXPECT_LE(longest_gap(reply.log->times), 0.08);
 }
 
+/// How much longer a prompt takes beside four replies than alone, and their longest gap.
+struct Shared {
+  double slower = 0, gap = 0;
+};
+
+class PauseTest : public SchedulerTest {
+ protected:
+  Shared shared(double layer, double step, const DecodePause& pause = {}) {
+    MockSettings settings;
+    settings.layer_seconds = layer;
+    settings.layer_seconds_depth = 0;
+    settings.decode_seconds = step;
+    settings.decode_seconds_row = 0;
+    SchedulerOptions options;
+    options.pause = pause;
+    const auto time = [&](int replies, double* gap) {
+      start(settings, options);
+      std::vector<Sent> all;
+      for (int i = 0; i < replies; ++i) all.push_back(send(20, 100'000));
+      for (int i = 0; i < 20; ++i) scheduler_->turn();
+      const size_t before = all.empty() ? 0 : all[0].log->times.size() - 1;
+      const Sent prompt = send(20'000, 1);
+      const double began = engine_->now();
+      while (prompt.log->ended < 0) scheduler_->turn();
+      for (const Sent& reply : all) {
+        const std::vector<double>& times = reply.log->times;
+        *gap = std::max(*gap,
+                        longest_gap({times.begin() + static_cast<ptrdiff_t>(before), times.end()}));
+      }
+      return prompt.log->ended - began;
+    };
+    Shared result;
+    const double alone = time(0, nullptr);
+    result.slower = time(4, &result.gap) / alone - 1;
+    return result;
+  }
+};
+
+TEST_F(PauseTest, RepliesTakeATenthOfTheTime) {
+  for (const double step : {0.0005, 0.002, 0.004, 0.010}) {
+    for (const double layer : {0.001, 0.007, 0.030, 0.300}) {
+      const Shared both = shared(layer, step);
+      EXPECT_LE(both.slower, 0.102) << "layer " << layer << ", step " << step;
+      const double pause = std::max(0.020, 10 * step);
+      EXPECT_LE(both.gap, pause + layer + step + 1e-6) << "layer " << layer << ", step " << step;
+    }
+  }
+}
+
+/// Longer steps take more of the time, so that gaps stay short: at most half of it.
+TEST_F(PauseTest, SlowRepliesWaitATenthOfASecondOrAStep) {
+  for (const double layer : {0.002, 0.150}) {
+    const Shared slow = shared(layer, 0.030);
+    EXPECT_LE(slow.gap, 0.100 + layer + 0.030 + 1e-6);
+    EXPECT_LE(slow.slower, 0.31);
+    const Shared slower = shared(layer, 0.500);
+    EXPECT_LE(slower.gap, 0.500 + layer + 0.500 + 1e-6);
+    EXPECT_LE(slower.slower, 1.02);
+  }
+}
+
+TEST_F(PauseTest, AGivenIntervalDoesNotDependOnTheStep) {
+  const Shared fixed = shared(0.001, 0.004, {.least = 0.020, .most = 0.020});
+  EXPECT_LE(fixed.gap, 0.020 + 0.001 + 0.004 + 1e-6);
+  EXPECT_GT(fixed.slower, 0.15);
+}
+
 TEST_F(SchedulerTest, AShortPromptRunsBetweenTheLayersOfALongOne) {
   MockSettings settings;
   settings.layer_seconds = 0.030;

@@ -17,11 +17,12 @@ struct DecodedChoice {
 }  // namespace
 
 void Scheduler::decode_if_due() {
-  if (engine_.now() - last_decode_ >= options_.token_interval) decode();
+  if (engine_.now() - decode_ended_ >= options_.pause.after(decode_seconds_)) decode();
 }
 
 /// Returns false if no reply can continue.
 bool Scheduler::decode() {
+  const double began = engine_.now();
   std::vector<DecodedChoice> who;
   std::vector<DecodeEntry> entries;
   for (RunningJob& job : jobs_) {
@@ -52,7 +53,7 @@ bool Scheduler::decode() {
   for (size_t at = 0; at < entries.size(); at += kDecodeRows) {
     engine_.decode(std::span(entries).subspan(at, std::min(kDecodeRows, entries.size() - at)));
   }
-  last_decode_ = engine_.now();
+  const double now = engine_.now();
   for (size_t i = 0; i < entries.size(); ++i) {
     RunningJob& job = *who[i].job;
     if (job.state == RunningJob::State::kEnded) continue;
@@ -60,8 +61,8 @@ bool Scheduler::decode() {
     RunningJob::Choice& choice = job.choices[who[i].choice];
     if (problem.empty()) {
       try {
-        metrics_.observe("longhaul_between_tokens_seconds", last_decode_ - choice.last_token);
-        choice.last_token = last_decode_;
+        metrics_.observe("longhaul_between_tokens_seconds", now - choice.last_token);
+        choice.last_token = now;
         give_piece(job, choice,
                    choice.maker->take(choice.sequence->logits(), choice.sequence->tokens()));
       } catch (const std::exception& error) {
@@ -74,6 +75,9 @@ bool Scheduler::decode() {
       end_if_done(job);
     }
   }
+  decode_ended_ = engine_.now();
+  const double seconds = decode_ended_ - began;
+  decode_seconds_ += (seconds - decode_seconds_) / (decode_seconds_ == 0 ? 1 : 4);
   return true;
 }
 

@@ -16,6 +16,7 @@
 #include "serve/cache/prefix_cache.h"
 #include "serve/cache/prompt_history.h"
 #include "serve/metrics.h"
+#include "serve/scheduler/decode_pause.h"
 #include "serve/scheduler/engine_port.h"
 #include "serve/scheduler/job.h"
 #include "serve/scheduler/memory_budget.h"
@@ -30,9 +31,9 @@ struct SchedulerOptions {
   int64_t context = 0;  ///< largest number of tokens of prompt and reply; 0: no limit
   int running = 8;
   int queued = 64;
-  double token_interval = 0.020;  ///< seconds between two decode steps while a prefill is running
-  int64_t short_prompt = 256;     ///< largest number of tokens of a prompt in the short lane
-  int64_t open_reply = 1024;      ///< tokens that are reserved for a reply without a limit
+  DecodePause pause;           ///< between two decode steps while a prefill is running
+  int64_t short_prompt = 256;  ///< largest number of tokens of a prompt in the short lane
+  int64_t open_reply = 1024;   ///< tokens that are reserved for a reply without a limit
   /// Largest size of the prefix cache in bytes; 0: half of the memory without weights.
   size_t cache_memory = 0;
   bool share_cache = false;  ///< whether all API keys share one prefix cache
@@ -220,7 +221,8 @@ class Scheduler {
   std::atomic<double> last_turn_ = 0;
   std::vector<Slot> slots_;
 
-  double last_decode_ = -1;
+  double decode_ended_ = -1;   ///< end of the last decode step
+  double decode_seconds_ = 0;  ///< duration of a step; later steps weigh more
   /// While a long prefill runs: own_seconds_ is the time of this prefill, and side_seconds_ is the
   /// time of other work between its layers. Both are halved from time to time, so that older
   /// seconds count less. side_ended_ is the time at which the other work last ended.
