@@ -214,8 +214,8 @@ class CudaExpertMix : public OnQueue {
     EXPECT_EQ(waits, ExpertMix::reads_stored(rows, of) ? 0 : 1);
 
     const std::vector<ExpertChoice> chosen = host_choices(logits, rows, kExperts, kUsed, true);
-    longhaul::ExpertMix().run(x.data(), rows, experts, chosen, gating, Compute::kF32, y.data(),
-                              add);
+    longhaul::ExpertMix().run(x.data(), rows, experts, chosen, {.gating = gating}, Compute::kF32,
+                              y.data(), add);
     const std::vector<float> got = here(result);
     double apart = 0, size = 0;
     for (size_t i = 0; i < y.size(); ++i) {
