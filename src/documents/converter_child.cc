@@ -126,6 +126,7 @@ ConverterAnswer answer_of(const ReceivedRequest& received, const ConverterLimits
     answer.problem = error.problem;
   } catch (const std::bad_alloc&) {
     answer.error = received.request.name + ": its conversion needs too much memory";
+    answer.problem = DocumentError::Problem::kTooLarge;
   } catch (const std::exception& error) {
     answer.error = error.what();
   }

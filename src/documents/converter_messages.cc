@@ -99,9 +99,10 @@ bool ConverterAnswer::decode(std::string_view bytes) {
   bytes.remove_prefix(length);
   error = short_line(text_member(json, "error"));
   const auto kind = json.find("problem");
-  const bool known = kind != json.end() && kind->is_number_unsigned() && kind->get<size_t>() <= 2;
-  problem = known ? static_cast<DocumentError::Problem>(kind->get<size_t>())
-                  : DocumentError::Problem::kUnreadable;
+  constexpr auto kLast = static_cast<size_t>(DocumentError::Problem::kUnreadable);
+  const bool known = kind != json.end() && kind->is_number_unsigned();
+  problem =
+      static_cast<DocumentError::Problem>(known ? std::min(kind->get<size_t>(), kLast) : kLast);
   document.made = short_line(text_member(json, "made"));
   const auto paragraphs = json.find("in_paragraphs");
   document.in_paragraphs =

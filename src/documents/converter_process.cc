@@ -28,6 +28,10 @@ constexpr size_t kMostHeader = size_t{64} << 20;  // bytes of an answer beside i
   throw DocumentError(DocumentError::Problem::kUnreadable, message);
 }
 
+[[noreturn]] void refuse_slow(const std::string& message) {
+  throw DocumentError(DocumentError::Problem::kTooSlow, message);
+}
+
 struct ConverterPipe {
   Descriptor out, in;
 
@@ -87,8 +91,8 @@ std::string read_answer(int from, size_t most) {
 void check_end(const ConverterTrailer& trailer, const std::string& name) {
   if (trailer.too_slow != 0 ||
       (WIFSIGNALED(trailer.status) && WTERMSIG(trailer.status) == SIGXCPU)) {
-    refuse_unreadable(fmt::format("{}: its conversion took more than {} (LONGHAUL_CONVERT_SECONDS)",
-                                  name, format_seconds(conversion_seconds())));
+    refuse_slow(fmt::format("{}: its conversion took more than {} (LONGHAUL_CONVERT_SECONDS)", name,
+                            format_seconds(conversion_seconds())));
   }
   if (WIFSIGNALED(trailer.status)) {
     refuse_unreadable(fmt::format("{}: the process that converted it was ended by signal {}", name,

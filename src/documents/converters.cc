@@ -22,6 +22,8 @@
 namespace longhaul {
 namespace {
 
+using Problem = DocumentError::Problem;
+
 constexpr DocumentFormat kPdf = {"PDF", "pdftotext", "poppler-utils", ""};
 constexpr DocumentFormat kDocx = {"DOCX", "pandoc", "pandoc", "docx"};
 constexpr DocumentFormat kOdt = {"ODT", "pandoc", "pandoc", "odt"};
@@ -116,7 +118,10 @@ bool is_blank_text(std::string_view text) {
 }
 
 [[noreturn]] void refuse_password(const std::string& name, std::string_view format) {
-  user_error("{}: this {} needs a password; save a copy without one and give that", name, format);
+  throw DocumentError(
+      Problem::kEncrypted,
+      fmt::format("{}: this {} needs a password; save a copy without one and give that", name,
+                  format));
 }
 
 bool complains_of(const Filtered& result, std::initializer_list<std::string_view> words) {
@@ -133,19 +138,21 @@ bool complains_of(const Filtered& result, std::initializer_list<std::string_view
                format.program, format.package);
   }
   if (result.end == End::kTooSlow) {
-    user_error("{}: {} took more than {} (LONGHAUL_CONVERT_SECONDS)", name, format.program,
-               format_seconds(limits.seconds));
+    throw DocumentError(Problem::kTooSlow,
+                        fmt::format("{}: {} took more than {} (LONGHAUL_CONVERT_SECONDS)", name,
+                                    format.program, format_seconds(limits.seconds)));
   }
   if (result.end == End::kTooMuch) {
-    user_error("{}: {} makes more than {} of text", name, format.program,
-               format_bytes(limits.bytes));
+    throw DocumentError(Problem::kTooLong, fmt::format("{}: {} makes more than {} of text", name,
+                                                       format.program, format_bytes(limits.bytes)));
   }
   constexpr int kHaskellHeap = 251;  // exit status of pandoc when it is out of memory
   if (result.status == kHaskellHeap ||
       complains_of(result, {"out of memory", "bad_alloc", "heap exhausted", "cannot allocate",
                             "unable to commit"})) {
-    user_error("{}: {} needs more than {} of memory for it (--memory-limit)", name, format.program,
-               format_bytes(limits.memory));
+    throw DocumentError(Problem::kTooLarge,
+                        fmt::format("{}: {} needs more than {} of memory for it (--memory-limit)",
+                                    name, format.program, format_bytes(limits.memory)));
   }
   if (complains_of(result, {"incorrect password", "encrypted", "password"})) {
     refuse_password(name, format.name);
@@ -242,7 +249,7 @@ void convert_document(const DocumentFormat& format, std::string_view bytes,
   }
   if (is_blank_text(document.text)) {
     throw DocumentError(
-        DocumentError::Problem::kNoText,
+        Problem::kNoText,
         fmt::format(
             "{}: {}{} no text in it{}", document.name, format.program,
             format.program.empty() ? "there is" : " finds",

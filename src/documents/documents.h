@@ -29,7 +29,11 @@ class DocumentError : public UserError {
   enum class Problem : uint8_t {
     kUnsupported,  ///< a format that is not read
     kNoText,       ///< the document can be read, but contains no text
-    kUnreadable    ///< any other reason: damaged, encrypted, too large, or the program is missing
+    kEncrypted,    ///< it needs a password
+    kTooLong,      ///< its text exceeds a limit
+    kTooSlow,      ///< its conversion exceeds the limit of time
+    kTooLarge,     ///< its conversion exceeds the limit of memory
+    kUnreadable    ///< any other reason: damaged, or the program is missing
   };
   DocumentError(Problem of, const std::string& message) : UserError(message), problem(of) {}
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/system_info.h"
 #include "base/units.h"
+#include "documents/documents.h"
 
 namespace longhaul {
 namespace {
@@ -33,7 +34,9 @@ TextLimit text_limit(int64_t context, size_t memory) {
 }
 
 void refuse_longer_text(const std::string& name, const TextLimit& limit) {
-  user_error("{}: more than {} of text, {}", name, format_bytes(limit.bytes), limit.reason);
+  throw DocumentError(
+      DocumentError::Problem::kTooLong,
+      fmt::format("{}: more than {} of text, {}", name, format_bytes(limit.bytes), limit.reason));
 }
 
 }  // namespace longhaul

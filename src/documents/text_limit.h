@@ -18,7 +18,7 @@ struct TextLimit {
 /// bytes (0: the free memory).
 TextLimit text_limit(int64_t context = 0, size_t memory = 0);
 
-/// Throws UserError with the message "NAME: more than 5.0 MiB of text, REASON".
+/// Throws DocumentError (kTooLong) with the message "NAME: more than 5.0 MiB of text, REASON".
 [[noreturn]] void refuse_longer_text(const std::string& name, const TextLimit& limit);
 
 }  // namespace longhaul

@@ -48,7 +48,8 @@ class Converter : public ::testing::Test {
     try {
       return "text: " + convert(bytes, name, most_text).document.text;
     } catch (const DocumentError& error) {
-      const char* kinds[] = {"unsupported: ", "no text: ", "unreadable: "};
+      const char* kinds[] = {"unsupported: ", "no text: ",   "encrypted: ", "too long: ",
+                             "too slow: ",    "too large: ", "unreadable: "};
       return kinds[static_cast<size_t>(error.problem)] + std::string(error.what());
     } catch (const ConverterGone&) {
       return "gone";
@@ -90,8 +91,18 @@ TEST_F(Converter, RefusesWithTheKindOfTheProblem) {
             std::string::npos)
       << refusal(kPdf, "s.pdf");
   EXPECT_NE(
-      refusal(std::string(5000, 'a'), "a.txt", 4096).find("unreadable: a.txt: more than 4.0 KiB"),
+      refusal(std::string(5000, 'a'), "a.txt", 4096).find("too long: a.txt: more than 4.0 KiB"),
       std::string::npos);
+}
+
+TEST_F(Converter, KnowsEncryptedAndTooLargeDocuments) {
+  tool("pdftotext", "cat >/dev/null; echo 'Incorrect password' >&2; exit 1");
+  start();
+  EXPECT_EQ(refusal(kPdf, "a.pdf").substr(0, 18), "encrypted: a.pdf: ");
+  tool("pdftotext", "cat >/dev/null; echo 'Out of memory' >&2; exit 1");
+  EXPECT_EQ(refusal(kPdf, "a.pdf").substr(0, 18), "too large: a.pdf: ");
+  tool("pdftotext", "cat >/dev/null; echo 'xref 7 not found' >&2; exit 1");
+  EXPECT_EQ(refusal(kPdf, "a.pdf").substr(0, 19), "unreadable: a.pdf: ");
 }
 
 TEST_F(Converter, ToolsWriteNothingReadNoSecretsAndHaveNoSockets) {
@@ -130,11 +141,11 @@ TEST_F(Converter, EndlessToolsEndInTime) {
   setenv("LONGHAUL_CONVERT_SECONDS", "0.5", 1);
   tool("pdftotext", "sleep 600");
   start();
-  EXPECT_NE(refusal(kPdf, "a.pdf").find("took more than"), std::string::npos);
-  tool("pdftotext", "yes 'an endless text'");
-  EXPECT_NE(refusal(kPdf, "a.pdf").find("unreadable: a.pdf: "), std::string::npos);
+  EXPECT_NE(refusal(kPdf, "a.pdf").find("too slow: a.pdf: "), std::string::npos);
+  tool("pdftotext", "yes 'an endless text'");  // whichever limit comes first
+  EXPECT_EQ(refusal(kPdf, "a.pdf").substr(0, 4), "too ");
   tool("pdftotext", "sleep 600 & sleep 600 & exit 1");
-  EXPECT_NE(refusal(kPdf, "a.pdf").find("unreadable: a.pdf: "), std::string::npos);
+  EXPECT_NE(refusal(kPdf, "a.pdf").find(": a.pdf: "), std::string::npos);
   tool("pdftotext", "cat >/dev/null; echo Text.");
   EXPECT_NE(convert(kPdf).document.text.find("Text."), std::string::npos);
 }

@@ -376,7 +376,18 @@ TEST_F(Uploads, ProblemsHaveTheirOwnStatus) {
   tool("pdftotext", "cat >/dev/null; echo 'Incorrect password' >&2; exit 1");
   const Answer locked = upload("/v1/documents", "a.pdf", "%PDF-1.7\nx");
   EXPECT_EQ(locked.status, 422);
-  EXPECT_EQ(locked.json()["error"]["code"], "conversion_failed");
+  EXPECT_EQ(locked.json()["error"]["code"], "encrypted");
+  EXPECT_NE(locked.body.find("needs a password"), std::string::npos);
+  const std::pair<const char*, const char*> others[] = {
+      {"echo 'xref 7 not found' >&2; exit 1", "conversion_failed"},
+      {"echo 'out of memory' >&2; exit 1", "conversion_memory"},
+      {"head -c 300000000 /dev/zero | tr '\\0' x", "text_too_long"}};
+  for (const auto& [script, code] : others) {
+    tool("pdftotext", std::string("cat >/dev/null; ") + script);
+    const Answer refused = upload("/v1/documents", "a.pdf", "%PDF-1.7\nx");
+    EXPECT_EQ(refused.status, 422) << script;
+    EXPECT_EQ(refused.json()["error"]["code"], code) << refused.body;
+  }
   EXPECT_EQ(server_->get("/v1/documents").json()["data"].size(), 0u);
   const Answer two = upload("/v1/documents", "a.txt", "x",
                             "--B\r\nContent-Disposition: form-data; name=\"file\"; "

@@ -39,15 +39,33 @@ http::HttpResponse accepted(Json json) {
   return response;
 }
 
+const char* code_of(DocumentError::Problem problem) {
+  using Problem = DocumentError::Problem;
+  switch (problem) {
+    case Problem::kUnsupported:
+      return "unsupported_format";
+    case Problem::kNoText:
+      return "no_text";
+    case Problem::kEncrypted:
+      return "encrypted";
+    case Problem::kTooLong:
+      return "text_too_long";
+    case Problem::kTooSlow:
+      return "conversion_timeout";
+    case Problem::kTooLarge:
+      return "conversion_memory";
+    case Problem::kUnreadable:
+      break;
+  }
+  return "conversion_failed";
+}
+
 }  // namespace
 
 JobError error_of_document(const DocumentError& error) {
-  using Problem = DocumentError::Problem;
-  JobError made{422, "invalid_request_error", "conversion_failed", error.what()};
-  if (error.problem == Problem::kNoText) made.code = "no_text";
-  if (error.problem == Problem::kUnsupported) {
+  JobError made{422, "invalid_request_error", code_of(error.problem), error.what()};
+  if (error.problem == DocumentError::Problem::kUnsupported) {
     made.status = 415;
-    made.code = "unsupported_format";
     made.formats = document_formats();
   }
   return made;
