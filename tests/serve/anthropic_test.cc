@@ -179,7 +179,7 @@ TEST(Messages, ChoicesOfTools) {
 }
 
 /// The conversation of a body in the internal form.
-Conversation read_blocks(const Json& body, AnthropicOptions options = {}) {
+Conversation read_blocks(Json body, AnthropicOptions options = {}) {
   AnthropicNotes notes;
   Conversation made = read_anthropic_conversation(body, options, notes);
   return made;

@@ -190,7 +190,7 @@ void read_system(const Json& system, const AnthropicOptions& options, MessageRea
   reader.add("system", text);
 }
 
-void read_tool(const Json& tool, const std::string& where, Conversation& conversation,
+void read_tool(Json& tool, const std::string& where, Conversation& conversation,
                AnthropicNotes& notes) {
   if (!tool.is_object()) refuse_field(where, "is no object");
   const Json type = tool.value("type", Json("custom"));
@@ -202,15 +202,16 @@ void read_tool(const Json& tool, const std::string& where, Conversation& convers
   }
   Json function = {{"name", text_member(tool, "name", where)}};
   if (tool.contains("description") && tool["description"].is_string()) {
-    function["description"] = tool["description"];
+    function["description"] = std::move(tool["description"]);
   }
   if (!tool.contains("input_schema")) refuse_field(where + ".input_schema", "is missing");
-  function["parameters"] = tool["input_schema"];
-  conversation.tools.push_back({{"type", "function"}, {"function", std::move(function)}});
+  function["parameters"] = std::move(tool["input_schema"]);
+  Json& made = conversation.tools.emplace_back(Json{{"type", "function"}});
+  made["function"] = std::move(function);
 }
 
 /// Returns whether a cache mark follows the tools.
-bool read_tools(const Json& tools, Conversation& conversation, AnthropicNotes& notes) {
+bool read_tools(Json& tools, Conversation& conversation, AnthropicNotes& notes) {
   if (!tools.is_array()) refuse_field("tools", "is no list of tools");
   conversation.tools = Json::array();
   bool marked = false;
@@ -250,7 +251,7 @@ std::vector<std::string_view> anthropic_conversation_members() {
   return {"system", "messages", "tools", "tool_choice"};
 }
 
-Conversation read_anthropic_conversation(const Json& body, const AnthropicOptions& options,
+Conversation read_anthropic_conversation(Json& body, const AnthropicOptions& options,
                                          AnthropicNotes& notes) {
   Conversation conversation;
   MessageReader reader(conversation, options, notes);
@@ -259,7 +260,7 @@ Conversation read_anthropic_conversation(const Json& body, const AnthropicOption
     return found == body.end() || found->is_null() ? nullptr : &*found;
   };
   if (const Json* system = given("system")) read_system(*system, options, reader, notes);
-  const Json* tools = given("tools");
+  Json* const tools = given("tools");
   if (tools != nullptr && read_tools(*tools, conversation, notes)) {
     conversation.marks.push_back({conversation.messages.size(), 0});
   }

@@ -23,8 +23,9 @@ struct AnthropicNotes {
 };
 
 /// Returns the conversation of a request body. Reads the members system, messages, tools and
-/// tool_choice. Throws ApiError that names the wrong member.
-Conversation read_anthropic_conversation(const Json& body, const AnthropicOptions& options,
+/// tool_choice. The members of tools are moved out of `body`. Throws ApiError that names the wrong
+/// member.
+Conversation read_anthropic_conversation(Json& body, const AnthropicOptions& options,
                                          AnthropicNotes& notes);
 /// Returns the names of the members that read_anthropic_conversation() reads.
 std::vector<std::string_view> anthropic_conversation_members();
