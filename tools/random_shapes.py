@@ -40,6 +40,8 @@ SHAPES = {
                                 attention=(5, 15, 25, 35), ssm=dict(heads=64, dim=64, state=128, groups=1),
                                 keys={"embedding_scale": 12.0, "residual_scale": 0.22, "attention_scale": 0.015625,
                                       "logit_scale": 8.0}),
+    "hunyuan-7b": dict(arch="hunyuan-dense", layers=32, width=4096, ffn=14336, heads=32, kv=8, dim=128, base=11158840.0,
+                       also=("head_norms",)),
     "gpt-oss-20b": dict(arch="gpt-oss", layers=24, width=2880, ffn=2880, heads=64, kv=8, dim=64, base=150000.0,
                         tied=False, window=128, experts=32, used=4, also=("gpt_oss", "qkv_bias")),
 }

@@ -142,7 +142,8 @@ void AttentionDriver::begin_attend(LayerStep& step) {
   all_.reset();
   if (!step.pass.discard) {  // dense attention reads every token once
     step.record->dense_pairs +=
-        step.shape->heads * causal_pairs(step.begin, step.rows, step.own_window());
+        step.shape->heads *
+        causal_pairs(step.begin, step.rows, step.own_window(), step.shape->chunked);
   }
 }
 

@@ -252,12 +252,24 @@ std::unique_ptr<Method> MethodSpec::make_method(const ModelShape& shape) const {
         "with logits without a cap",
         info_->name, shape.cap);
   }
+  if (info_->uncapped && !shape.query_weights.empty()) {
+    user_error(
+        "--attention {}: this model weighs its queries after their rotation; the method reckons "
+        "with queries without weights",
+        info_->name);
+  }
   OptionValues used = spec.values_;  // options without effect stay at their defaults
   for (const Option& option : set.list.options()) {
     if (option.idle(spec.values_)) used[std::string(option.key)] = option.fallback;
   }
   set.list.set(used);
   auto method = info_->make(set, shape);
+  if (shape.chunked && !method->whole.stays_in_text()) {
+    user_error(
+        "--attention {}: this model attends within chunks of its text; the method gives keys "
+        "other positions or drops them while it reads",
+        info_->name);
+  }
   const Keep keep = method->plan(0, 0, kNoBound).keep;
   expect_room(info_->name, keep.budget, keep.sink, keep.recent,
               set.list.find("budget") != nullptr ? "budget" : "capacity");

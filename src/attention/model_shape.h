@@ -1,6 +1,7 @@
 #pragma once
 // ModelShape holds the properties of a model on which attention methods may depend.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -28,6 +29,9 @@ struct ModelShape {
   int64_t trained_context = 0;  ///< context length for which the model was trained
   /// Per layer: the sliding window of the model itself, in tokens; 0: none.
   std::vector<int64_t> window;
+  /// Whether windows are chunks: a row at position p of a layer with window w sees the rows from
+  /// p - p % w on.
+  bool chunked = false;
   RopeTable rope;  ///< RoPE frequencies
   /// Second RoPE table, for layers whose rotation differs; may describe no rotation.
   RopeTable other_rope;
@@ -36,6 +40,8 @@ struct ModelShape {
   float cap = 0;  ///< soft cap of the logits (AttendCall::cap)
   /// Per layer: attention sink logits, [heads] (AttendCall::sinks); empty: none.
   std::vector<View<const float>> sinks;
+  /// Per layer: factors [head_dim] of the elements of each query after its rotation; empty: none.
+  std::vector<View<const float>> query_weights;
   /// Common prefix of the names of this model's method profiles (attention/profile.h); empty: no
   /// profiles.
   std::string profile_prefix;
@@ -46,6 +52,12 @@ struct ModelShape {
   int rank = 0, ranks = 1;
 
   int64_t own_window(int layer) const { return nth(window, layer); }
+  /// Returns the first position that a row at `position` sees in a layer.
+  int64_t first_visible(int layer, int64_t position) const {
+    const int64_t own = own_window(layer);
+    if (own == 0) return 0;
+    return chunked ? position - position % own : std::max<int64_t>(0, position - own + 1);
+  }
   /// Returns the number of lists in a layer if each KV head has one (attention/plan.h).
   int lists(int layer) const { return nth(kv_heads, layer); }
   int dim_of(int layer) const { return head_dims.empty() ? head_dim : nth(head_dims, layer); }

@@ -88,6 +88,10 @@ struct MethodPlan {
   bool observes_last_rows() const {
     return observation_window > 0 && observation_window < kNoBound;
   }
+  /// Returns whether row i of each list is token i while the context is read, at its own position.
+  bool stays_in_text() const {
+    return place == KeyPlace::kAbsolute && when != When::kEveryPass && when != When::kOwn;
+  }
 };
 
 /// The rows of one list that evictions keep.

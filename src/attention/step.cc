@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "base/host_stopwatch.h"
 #include "ops/attention/decode_rotations.h"
+#include "ops/core/columns.h"
 #include "ops/core/pair_count.h"
 
 namespace longhaul {
@@ -49,10 +50,22 @@ const Rotations& LayerStep::list_rotations(int64_t end) const {
   return buffer->up_to(*queue, table, end);
 }
 
+void LayerStep::weigh(View<float> queries) const {
+  if (shape->query_weights.empty()) return;
+  multiply_columns(*queue, nth(shape->query_weights, layer), queries);
+}
+
+void LayerStep::turn_queries(const Rotations& rotations, int64_t position, View<const float> from,
+                             View<float> to) const {
+  const int64_t count = from.size() / (int64_t{shape->heads} * head_dim());
+  apply_rope(*queue, rotations, position, from, count, shape->heads, head_dim(), to);
+  weigh(to);
+}
+
 View<const float> LayerStep::rotated_q() {
   if (!has_rotated_q_) {
     const Rotations& turned = rotations(begin, rows);
-    apply_rope(*queue, turned, begin, q, rows, shape->heads, head_dim(), take_rotated_q());
+    turn_queries(turned, begin, q, take_rotated_q());
   }
   return rotated_q_room.empty() ? workspace->rotated_q.view() : rotated_q_room;
 }
@@ -65,7 +78,7 @@ View<float> LayerStep::take_rotated_q() {
 View<const float> LayerStep::queries_from(const Rotations& rotations, int64_t position,
                                           Array<float>& into) const {
   const View<float> y = into.resize(*queue, q.size());
-  apply_rope(*queue, rotations, position, q, rows, shape->heads, head_dim(), y);
+  turn_queries(rotations, position, q, y);
   return y;
 }
 
@@ -73,6 +86,7 @@ View<const float> LayerStep::queries_at(const Rotations& rotations, int64_t posi
                                         Array<float>& into) const {
   const View<float> y = into.resize(*queue, q.size());
   apply_rope_constant(*queue, rotations, position, q, rows, shape->heads, head_dim(), y);
+  weigh(y);
   return y;
 }
 
@@ -93,11 +107,8 @@ KeySegment LayerStep::all_keys(int list) const {
   const int64_t window = own_window();
   KeySegment keys;
   keys.rows = rows_of(list);
-  if (window > 0) {
-    keys.visible = Visibility::kWindow;
-    keys.window = window;
-    keys.begin = keys.position = std::max<int64_t>(0, begin - window + 1);
-  }
+  keys.see_within(window, shape->chunked);
+  keys.begin = keys.position = shape->first_visible(layer, begin);
   keys.count = store->length(layer, list) - keys.begin;
   return keys;
 }

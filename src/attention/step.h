@@ -173,6 +173,10 @@ class LayerStep {
   /// end). The result of each function is valid until its next call.
   const Rotations& rotations(int64_t first, int64_t count) const;
   const Rotations& list_rotations(int64_t end) const;
+  /// Writes queries `from` (a part of q) to `to`, rotated to the positions from `position` on, and
+  /// multiplied by the layer's factors (ModelShape::query_weights).
+  void turn_queries(const Rotations& rotations, int64_t position, View<const float> from,
+                    View<float> to) const;
   /// Returns q rotated to its absolute positions. The rotation runs at most once per step.
   View<const float> rotated_q();
   /// Returns the memory of the rotated queries. The caller must write all rotated queries there.
@@ -268,6 +272,7 @@ class LayerStep {
   const std::function<void()>* between_heads = nullptr;
 
  private:
+  void weigh(View<float> queries) const;
   void attend_by_heads(const AttendCall& call, std::span<const AttendTask> tasks) const;
 
   bool has_rotated_q_ = false;

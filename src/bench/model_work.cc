@@ -33,8 +33,9 @@ double prefill_flops(const Model& model, int64_t begin, int64_t rows) {
   const ModelWork work = work_of(model);
   const double weights = 2.0 * static_cast<double>(work.layer_weights) * static_cast<double>(rows) +
                          2.0 * static_cast<double>(work.head_weights);
-  const double attention = 4.0 * model.shape.head_dim * model.shape.heads *
-                           static_cast<double>(dense_pairs(model.shape.window, begin, rows));
+  const double attention =
+      4.0 * model.shape.head_dim * model.shape.heads *
+      static_cast<double>(dense_pairs(model.shape.window, begin, rows, model.shape.chunked));
   return weights + attention;
 }
 

@@ -38,8 +38,8 @@ int64_t Sequence::State::take_over(const ContextCopy& copy, std::span<const int3
   recurrent = std::move(state);
   set_angles(length);
   tokens.assign(prompt.begin(), prompt.begin() + taken);
-  const int64_t pairs = dense_pairs(shape.window, 0, taken);
-  const int64_t of_copy = dense_pairs(shape.window, 0, std::ssize(copy.tokens));
+  const int64_t pairs = dense_pairs(shape.window, 0, taken, shape.chunked);
+  const int64_t of_copy = dense_pairs(shape.window, 0, std::ssize(copy.tokens), shape.chunked);
   taken_pairs = shape.heads * pairs;
   taken_seconds =
       copy.attention_seconds * static_cast<double>(pairs) / static_cast<double>(of_copy);

@@ -44,7 +44,6 @@ void StrongestKeys::observe(const LayerStep& step) {
       std::span(keys_).last(static_cast<size_t>((layers_ - step.layer) * heads_));
   call.keys = keys.first(static_cast<size_t>(heads_));
   std::vector<TopKeysTask> tasks;
-  const int64_t window = step.shape->own_window(step.layer);
   for (int head = 0; head < step.kv_heads; ++head) {
     const KeySegment all = step.all_keys(head);
     TopKeysTask& task = tasks.emplace_back();
@@ -52,7 +51,7 @@ void StrongestKeys::observe(const LayerStep& step) {
     task.head_count = step.group();
     task.row_count = 1;
     task.keys = all.rows;
-    task.begin = window > 0 ? std::max<int64_t>(0, all.count - window) : 0;
+    task.begin = step.shape->first_visible(step.layer, all.count - 1);
     task.count = all.count - task.begin;
   }
   top_keys(call, tasks);

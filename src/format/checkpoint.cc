@@ -23,6 +23,13 @@ const TensorView* Checkpoint::find(std::string_view name) const {
   user_error("{}: tensor {} {}", tensor.file, printable(name), tensor.reason);
 }
 
+const UnreadableTensor* Checkpoint::find_bytes(std::string_view name) const {
+  const auto found = index_.find(name);
+  if (found == index_.end() || found->second < tensors_.size()) return nullptr;
+  const UnreadableTensor& tensor = unreadable_[found->second - tensors_.size()];
+  return tensor.shape.empty() ? nullptr : &tensor;
+}
+
 const TensorView& Checkpoint::get(std::string_view name) const {
   if (const TensorView* tensor = find(name)) return *tensor;
   user_error("{}: tensor {} is missing", path_.string(), printable(name));
@@ -63,7 +70,10 @@ void Checkpoint::build_index() {
     insert(tensor.name);
     total_bytes_ += tensor.bytes();
   }
-  for (const UnreadableTensor& tensor : unreadable_) insert(tensor.name);
+  for (const UnreadableTensor& tensor : unreadable_) {
+    insert(tensor.name);
+    total_bytes_ += tensor.bytes.size();
+  }
 }
 
 int64_t Checkpoint::parameters() const {

@@ -35,7 +35,7 @@ class Checkpoint {
   /// Returns the tensors in the order of the files.
   const std::vector<TensorView>& tensors() const { return tensors_; }
   const std::vector<UnreadableTensor>& unreadable() const { return unreadable_; }
-  /// Returns the number of bytes of all tensors(), without the unreadable ones.
+  /// Returns the number of bytes of all tensors(), and of the unreadable ones of type U8.
   size_t total_bytes() const { return total_bytes_; }
   /// Returns the number of elements of all tensors().
   int64_t parameters() const;
@@ -46,6 +46,8 @@ class Checkpoint {
   /// Returns a tensor, or null if it is absent. Throws UserError if the tensor is present but
   /// unreadable. An unreadable optional tensor is therefore not mistaken for a missing one.
   const TensorView* find(std::string_view name) const;
+  /// Returns a tensor of type U8 with its shape and bytes, or null if there is none.
+  const UnreadableTensor* find_bytes(std::string_view name) const;
   /// Returns a tensor. Throws UserError with file and tensor if it is absent or unreadable.
   const TensorView& get(std::string_view name) const;
 

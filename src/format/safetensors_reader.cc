@@ -123,7 +123,13 @@ TensorList read_safetensors(std::span<const std::byte> bytes, const std::string&
     if (type != nullptr) check_size(e, *type, file);
     const std::byte* begin = data.data() + e.begin;
     if (std::string reason = unreadable_reason(e, type, begin); !reason.empty()) {
-      list.unreadable.push_back({std::move(e.name), file, std::move(reason)});
+      UnreadableTensor& tensor = list.unreadable.emplace_back();
+      tensor.name = std::move(e.name);
+      tensor.file = file;
+      tensor.reason = std::move(reason);
+      if (e.dtype != "U8") continue;
+      tensor.shape.assign(e.shape.begin(), e.shape.end());
+      tensor.bytes = data.subspan(e.begin, e.end - e.begin);
       continue;
     }
     TensorView view{begin, *type->dtype, static_cast<int>(e.shape.size()), {1, 1, 1, 1}, {}};

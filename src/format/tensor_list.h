@@ -17,6 +17,9 @@ struct UnreadableTensor {
   std::string name;
   std::string file;
   std::string reason;  ///< such as "has type I64; F32, F16 and BF16 can be read"
+  /// The shape and the contents, if the type is U8; otherwise both are empty.
+  std::vector<int64_t> shape = {};
+  std::span<const std::byte> bytes = {};
 };
 
 struct TensorList {

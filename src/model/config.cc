@@ -92,6 +92,7 @@ void check(const ModelConfig& c, const ConfigKeys& keys) {
       in_range(keys.dense_ffn, c.dense_ffn, 1 << 22);
     }
     check_expert_groups(c, keys);
+    if (c.weighs_inputs) in_range(keys.experts_used, c.experts_used, 1);
     if (c.shared_ffn != 0) in_range(keys.shared_ffn, c.shared_ffn, 1 << 22);
     if (!(c.expert_scale > 0) || !std::isfinite(c.expert_scale)) {
       user_error("{}: {} is {}, expected a positive number", keys.file, keys.expert_scale,
@@ -123,6 +124,7 @@ ModelShape ModelConfig::shape(int64_t length) const {
   s.values_in_keys = latent.used();
   s.trained_context = trained_context;
   s.window = of_attention_layers(*this, window);
+  s.chunked = chunked;
   s.rope = make_rope(rope, length);
   s.other_angles = of_attention_layers(*this, other_angles);
   if (!other_angles.empty()) s.other_rope = make_rope(other_rope, length);
@@ -140,7 +142,8 @@ ModelConfig config_of(const Family& family, CheckpointFormat format) {
   c.biases = family.biases;
   c.fused_gate_up = family.fused_gate_up;
   c.expert_sigmoid = family.expert_sigmoid;
-  c.choice_bias = family.expert_sigmoid || family.choice_bias;
+  c.choice_bias = (family.expert_sigmoid && !family.weighs_inputs) || family.choice_bias;
+  c.weighs_inputs = family.weighs_inputs;
   c.mean_norms = family.mean_norms;
   c.parallel = family.parallel;
   c.ungated = family.ungated;
@@ -151,6 +154,7 @@ ModelConfig config_of(const Family& family, CheckpointFormat format) {
   c.experts_apart = family.experts_apart;
   c.output_gate = family.output_gate;
   c.shared_gate = family.shared_gate;
+  c.expert_order = gguf ? ExpertOrder::kRows : family.hf_experts;
   c.delta.tiled = gguf && family.gguf_tiled;
   return c;
 }
@@ -206,10 +210,12 @@ std::string ModelConfig::beyond_plain() const {
   if (norms.attention == nullptr || norms.attention_after != nullptr)
     return "norms after sublayers";
   if (qk_norm == QkNorm::kWhole) return "norms over all heads";
+  if (qk_norm == QkNorm::kFollowing) return "norms of rotated queries and keys";
   if (!(gating == Gating{})) return "another activation than SiLU";
   if (biases) return "biases of output matrices";
   if (!other_angles.empty()) return "layers that rotate differently";
   if (temperature_scale != 0) return "queries that grow with their position";
+  if (chunked) return "attention in chunks";
   if (attention_scale != 0) return "a scale of attention";
   if (embedding_scale != 1 || scales_sublayers() || logit_scale != 1) return "multipliers";
   return "";

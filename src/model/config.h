@@ -70,6 +70,7 @@ struct ModelConfig {
   float norm_eps = 1e-5f;
   int64_t trained_context = 0;
   std::vector<int64_t> window;  ///< per layer: sliding window in tokens; 0: none
+  bool chunked = false;         ///< whether windows are chunks (ModelShape::chunked)
   RopeSpec rope;
   RopeSpec other_rope;  ///< RoPE of the layers that other_angles selects
   /// Per layer: 1 if the layer uses other_rope; empty: no layer does.
@@ -96,8 +97,10 @@ struct ModelConfig {
   bool interleaved_rope = false;
 
   // The following settings have these values in most families.
-  LayerNorms norms;                  ///< which norms have weights in the file
-  QkNorm qk_norm = QkNorm::kNone;    ///< norms of queries and keys
+  LayerNorms norms;                ///< which norms have weights in the file
+  QkNorm qk_norm = QkNorm::kNone;  ///< norms of queries and keys
+  /// Whether norms of queries and keys have no weights, and only layers that rotate have them.
+  bool plain_qk_norm = false;
   bool norm_offset = false;          ///< whether the file stores the weights of norms minus 1
   Gating gating;                     ///< activation of the feed-forward part
   Ungated ungated = Ungated::kNone;  ///< activation of a feed-forward network without a gate
@@ -123,6 +126,9 @@ struct ModelConfig {
   /// Queries at position p are multiplied by 1 + temperature_scale * ln(1 + floor(p /
   /// rope.original_context)). 0 leaves them unchanged.
   float temperature_scale = 0;
+  /// Growth of queries of layers without rotation, where position p counts as p + 1. A rate of 0
+  /// leaves them unchanged.
+  QueryGrowth still_growth = {};
   float logit_scale = 1;    ///< factor of the logits
   float attention_cap = 0;  ///< soft cap c tanh(x / c) of attention logits; 0: none
   float logit_cap = 0;      ///< soft cap of the model's logits; 0: none
@@ -132,6 +138,9 @@ struct ModelConfig {
   /// Number of further layers in the file after the model's last layer. These layers predict
   /// several tokens ahead and are not used.
   int left_out_layers = 0;
+  int expert_step = 1;         ///< every n-th layer may have experts, others have none
+  bool weighs_inputs = false;  ///< whether an expert's weight multiplies its input
+  ExpertOrder expert_order = ExpertOrder::kRows;  ///< in Hugging Face folders
   bool norm_topk_prob = true;   ///< whether the weights of a row's experts are normalised to sum 1
   bool expert_sigmoid = false;  ///< whether the scores of experts are sigmoids
   bool choice_bias = false;     ///< whether a bias is added to the scores when experts are selected
@@ -140,6 +149,11 @@ struct ModelConfig {
   int groups_used = 1;          ///< number of groups from which a row may use experts
   /// Whether the score of a group is that of its best expert; false: the sum of its two best.
   bool best_of_group = false;
+
+  /// Returns whether the layer has experts.
+  bool has_experts(int layer) const {
+    return experts > 0 && layer >= dense_layers && (layer + 1) % expert_step == 0;
+  }
 
   /// Returns the width of the widest feed-forward network of any layer.
   int widest_ffn() const {
@@ -177,7 +191,7 @@ struct ModelConfig {
   bool has_both(int layer) const { return is_recurrent(layer) && has_attention(layer); }
   FeedKind feed_of(int layer) const {
     if (!feeds.empty()) return nth(feeds, layer);
-    return experts > 0 && layer >= dense_layers ? FeedKind::kExperts : FeedKind::kNetwork;
+    return has_experts(layer) ? FeedKind::kExperts : FeedKind::kNetwork;
   }
   int recurrent_layers() const { return recurrent_before(layers); }
   int attention_layers() const { return attention_before(layers); }
@@ -210,7 +224,12 @@ struct ModelConfig {
            ffn_out_scale != 1;
   }
 
-  QueryGrowth query_growth() const { return {rope.original_context, temperature_scale}; }
+  /// Returns the growth of the queries of a layer; rate 0: none.
+  QueryGrowth query_growth(int layer) const {
+    const bool still = !other_angles.empty() && nth(other_angles, layer) != 0;
+    if (still_growth.rate != 0) return still ? still_growth : QueryGrowth{};
+    return {rope.original_context, temperature_scale};
+  }
 
   /// Returns the names of the operations that the model needs but llama, qwen and phi3 do not. The
   /// result is empty if there are none. Gradients (training/) support only the operations of these

@@ -53,6 +53,7 @@ class Reader {
     read_experts(c);
     read_scales(c);
     read_window(c);
+    if (family_.chunks) set_chunks(c);
     if (family_.layer_kinds) read_layer_kinds(keys_, checkpoint_, c);
     read_gguf_rope(checkpoint_, keys_, c);
     c.rope.whole_pairs = family_.whole_yarn_pairs;
@@ -152,12 +153,16 @@ class Reader {
 
   std::vector<uint8_t> flags(std::string_view name, const GgufEntry& list, int layers) const {
     const GgufArray& values = list.array;
+    // Layers that predict further tokens may be missing in the list.
+    const int listed = layers - std::min(keys_.size_or("nextn_predict_layers", 0), layers);
     if (list.type != GgufType::kArray || values.element != GgufType::kBool ||
-        values.count != static_cast<uint64_t>(layers)) {
+        (values.count != static_cast<uint64_t>(layers) &&
+         values.count != static_cast<uint64_t>(listed))) {
       user_error("{}: {} is not a flag for each of {} layers", data_.file(), key(name), layers);
     }
     std::vector<uint8_t> flags;
     for (const std::byte flag : values.bytes) flags.push_back(flag == std::byte{0} ? 0 : 1);
+    flags.resize(static_cast<size_t>(layers), 0);
     return flags;
   }
 
@@ -166,16 +171,53 @@ class Reader {
       c.shared_ffn = keys_.size_or("expert_shared_feed_forward_length", c.ffn);
       return;
     }
-    c.dense_layers = keys_.size_or("leading_dense_block_count", 0);
+    c.dense_layers = keys_.size_or("leading_dense_block_count", first_layer_with_experts(c.layers));
     c.shared_ffn =
-        std::min(c.ffn, 1 << 20) * std::min(keys_.size_or("expert_shared_count", 0), 1024);
+        std::min(c.ffn, 1 << 20) *
+        std::min(keys_.size_or("expert_shared_count", family_.gguf_shared_experts), 1024);
     c.shared_ffn = keys_.size_or("expert_shared_feed_forward_length", c.shared_ffn);
     c.expert_scale = keys_.positive_or("expert_weights_scale", 1);
+    if (family_.expert_steps) read_expert_step(c);
     c.norm_topk_prob =
         data_.find_bool(key("expert_weights_norm")).value_or(family_.gguf_norm_topk_prob);
     if (family_.qk_norm_flag && checkpoint_.find("blk.0.attn_q_norm.weight") == nullptr) {
       c.qk_norm = QkNorm::kNone;
     }
+  }
+
+  void read_expert_step(ModelConfig& c) const {
+    constexpr const char* kStep = "interleave_moe_layer_step";
+    c.dense_layers = 0;
+    c.expert_step = keys_.size(kStep);
+    if (c.expert_step >= 1 && c.expert_step <= c.layers) return;
+    user_error("{}: {} is {}, expected 1 to {} layers", data_.file(), key(kStep), c.expert_step,
+               c.layers);
+  }
+
+  /// Files of Llama 4 do not contain these numbers, which are the same in all models.
+  void set_chunks(ModelConfig& c) const {
+    constexpr int kMaverick = 128;  // experts of the model without norms of queries and keys
+    constexpr int64_t kChunk = 8192;
+    constexpr const char* kWindow = "attention.sliding_window";
+    if (keys_.has(kWindow) && keys_.size(kWindow) == 0) {
+      user_error("{}: {} is 0: attention without chunks is not supported", data_.file(),
+                 key(kWindow));
+    }
+    c.plain_qk_norm = c.experts != kMaverick;
+    if (!c.plain_qk_norm) c.qk_norm = QkNorm::kNone;
+    c.chunked = true;
+    c.window = windows_but_every(family_.still_every, kChunk, c.layers);
+    c.still_growth = {kChunk, 0.1f};
+  }
+
+  int first_layer_with_experts(int layers) const {
+    if (family_.hybrid != Hybrid::kNone) return 0;
+    int first = 0;
+    while (first < layers &&
+           checkpoint_.find(fmt::format("blk.{}.ffn_gate_inp.weight", first)) == nullptr) {
+      ++first;
+    }
+    return first == layers ? 0 : first;
   }
 
   /// block_count includes layers that predict further tokens, which are the last ones.

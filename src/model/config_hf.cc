@@ -49,6 +49,13 @@ class HfReader {
     for (const auto& [other, usual] : kOther) {
       if (family_.choice_bias && config_.contains(other)) config_[usual] = config_[other];
     }
+    for (const char* key : {"moe_topk", "moe_intermediate_size", "num_shared_expert"}) {
+      take_equal_values(key);
+    }
+    const json names = json::parse(family_.hf_names);
+    for (const auto& [name, usual] : names.items()) {
+      if (config_.contains(name)) config_[usual.get<std::string>()] = config_[name];
+    }
     if (family_.hybrid != Hybrid::kNone) use_usual_keys(config_);
   }
 
@@ -58,7 +65,7 @@ class HfReader {
     c.architecture = fields_.text("model_type", "");
     c.layers = fields_.integer("num_hidden_layers");
     c.hidden = fields_.integer("hidden_size");
-    const bool of_experts = family_.shared_gate && !fields_.has("intermediate_size");
+    const bool of_experts = all_have_experts() && !fields_.has("intermediate_size");
     c.ffn = fields_.integer(of_experts ? "moe_intermediate_size" : "intermediate_size");
     c.vocab = fields_.integer("vocab_size");
     c.heads = fields_.integer("num_attention_heads");
@@ -85,7 +92,7 @@ class HfReader {
     if (family_.recurrent_but_every > 0) read_recurrent(c);
     if (family_.hybrid != Hybrid::kNone) read_hybrid(fields_, family_.hybrid, c);
     if (family_.still_every > 0) c.other_angles = still_layers(c.layers);
-    c.window = windows(c);
+    c.window = family_.chunks ? chunks(c) : windows(c);
     if (family_.layer_kinds) {
       c.window.back() = 0;  // whatever layer_types says, as in transformers
       read_layer_kinds(fields_, c);
@@ -105,10 +112,32 @@ class HfReader {
       user_error("{}: model_type is {}; supported: {}", fields.file(), printable(name),
                  family_names(CheckpointFormat::kHuggingFace));
     }
-    if (family->hf_refusal != nullptr) {
-      user_error("{}: model_type {} {}", fields.file(), name, family->hf_refusal);
-    }
     return *family;
+  }
+
+  /// Replaces a list with a number for each layer, all of them equal, by this number.
+  void take_equal_values(const char* key) {
+    const auto found = config_.find(key);
+    if (found == config_.end() || !found->is_array() || found->empty()) return;
+    const json list = *found;
+    for (const json& value : list) {
+      if (value == list.front()) continue;
+      user_error("{}: {} differs between layers ({} and {}), which is not supported", file_, key,
+                 printable(list.front().dump()), printable(value.dump()));
+    }
+    config_[key] = list.front();
+  }
+
+  /// Whether the width of networks without experts is not needed.
+  bool all_have_experts() const {
+    return family_.shared_gate ||
+           (family_.shared_experts && integer_or("first_k_dense_replace", 0) == 0);
+  }
+
+  bool has_mxfp4_experts() const {
+    const json& how = fields_.object().at("quantization_config");
+    return family_.hf_experts == ExpertOrder::kWovenColumns && how.is_object() &&
+           how.value("quant_method", json()) == "mxfp4";
   }
 
   void refuse_other_models() const {
@@ -122,9 +151,10 @@ class HfReader {
     if (activation != usual) {
       user_error("{}: {} is {}; supported: {}", file_, key, printable(activation), usual);
     }
-    if (fields_.flag("use_bias")) user_error("{}: use_bias is true, which is not supported", file_);
-    if (fields_.flag("mlp_bias")) user_error("{}: mlp_bias is true, which is not supported", file_);
-    if (fields_.has("quantization_config")) {
+    for (const char* bias : {"use_bias", "mlp_bias", "bias"}) {
+      if (fields_.flag(bias)) user_error("{}: {} is true, which is not supported", file_, bias);
+    }
+    if (fields_.has("quantization_config") && !has_mxfp4_experts()) {
       user_error(
           "{}: quantization_config: quantized safetensors are not supported; use a GGUF file",
           file_);
@@ -142,12 +172,16 @@ class HfReader {
     if (c.experts == 0 && family_.experts_apart) {
       user_error("{}: {} is 0, but enable_moe_block is true", file_, count);
     }
+    if (c.experts == 0 && family_.shared_experts && family_.hybrid == Hybrid::kNone) {
+      user_error("{}: '{}' is 0, expected at least 1", file_, count);
+    }
     c.experts_used =
         fields_.integer(family_.experts_apart ? "top_k_experts" : "num_experts_per_tok");
     c.dense_ffn = c.ffn;
     if (fields_.has("moe_intermediate_size")) c.ffn = fields_.integer("moe_intermediate_size");
     if (family_.shared_experts) read_shared_experts(c);
     c.norm_topk_prob = fields_.flag("norm_topk_prob", family_.hf_norm_topk_prob);
+    if (family_.expert_steps) read_expert_steps(c);
     if (integer_or("moe_layer_interval", 1) != 1) refuse_uneven("moe_layer_interval");
     const double end = fields_.real("moe_layer_end_index", -1);
     if (end >= 0 && end < c.layers - 1) refuse_uneven("moe_layer_end_index");
@@ -155,6 +189,20 @@ class HfReader {
     const bool some =
         fields_.has("mlp_only_layers") && !fields_.object().at("mlp_only_layers").empty();
     if (!every || some) refuse_uneven(every ? "mlp_only_layers" : "decoder_sparse_step");
+  }
+
+  /// `moe_layers` lists the layers with experts, which must be every n-th layer.
+  void read_expert_steps(ModelConfig& c) const {
+    constexpr const char* kStep = "interleave_moe_layer_step";
+    constexpr const char* kList = "moe_layers";
+    c.expert_step = integer_or(kStep, 1);
+    if (c.expert_step < 1 || c.expert_step > c.layers) {
+      user_error("{}: '{}' is {}, expected 1 to {} layers", file_, kStep, c.expert_step, c.layers);
+    }
+    if (!fields_.has(kList)) return;
+    json expected = json::array();
+    for (int l = c.expert_step - 1; l < c.layers; l += c.expert_step) expected.push_back(l);
+    if (fields_.object().at(kList) != expected) refuse_uneven(kList);
   }
 
   [[noreturn]] void refuse_uneven(const char* key) const {
@@ -271,7 +319,7 @@ class HfReader {
   }
 
   void read_angles(ModelConfig& c) const {
-    const HfRope rope(fields_, family_.window_rope_base > 0);
+    const HfRope rope(fields_, family_.window_rope_base > 0, family_.rope_alpha);
     int head_dim = c.head_dim;  // for layers without a window
     for (int l = 0; l < c.layers; ++l) {
       if (c.window[static_cast<size_t>(l)] == 0) head_dim = c.dim_of(l);
@@ -297,6 +345,7 @@ class HfReader {
   std::vector<uint8_t> still_layers(int layers) const {
     if (!fields_.has("no_rope_layers")) return every_so_many(layers);
     const json& flags = fields_.object().at("no_rope_layers");
+    if (family_.chunks && flags.empty()) return every_so_many(layers);
     std::vector<uint8_t> still;
     if (flags.is_array() && flags.size() == static_cast<size_t>(layers)) {
       for (const json& flag : flags) {
@@ -353,6 +402,44 @@ class HfReader {
       if (!family_.still_windows || c.other_angles[l] == 1) windows[l] = width;
     }
     return windows;
+  }
+
+  /// Llama 4: layers that rotate see their own chunk of the text. The others see all of it, with
+  /// queries that grow with their position.
+  std::vector<int64_t> chunks(ModelConfig& c) const {
+    constexpr const char* kSize = "attention_chunk_size";
+    c.plain_qk_norm = fields_.flag("use_qk_norm", true);
+    if (!c.plain_qk_norm) c.qk_norm = QkNorm::kNone;
+    if (is_true("attn_temperature_tuning")) {
+      c.still_growth = {fields_.integer("floor_scale"),
+                        static_cast<float>(positive("attn_scale", 0.1))};
+      if (c.still_growth.length < 1) user_error("{}: 'floor_scale' is 0", file_);
+    }
+    std::vector<int64_t> chunks(static_cast<size_t>(c.layers), 0);
+    c.chunked = fields_.has(kSize);
+    if (!c.chunked) return chunks;
+    const int64_t size = fields_.integer(kSize);
+    if (size < 1) user_error("{}: '{}' is {}, expected at least 1", file_, kSize, size);
+    const bool listed = fields_.has("layer_types");
+    for (size_t l = 0; l < chunks.size(); ++l) {
+      const json type = listed ? layer_types(c.layers)[l] : json();
+      const bool chunk = listed ? type == "chunked_attention" : c.other_angles[l] == 0;
+      if (listed && !chunk && type != "full_attention") {
+        user_error(
+            "{}: layer_types[{}]: {} is not supported, only full_attention and "
+            "chunked_attention are",
+            file_, l, printable(type.dump()));
+      }
+      if (chunk) chunks[l] = size;
+    }
+    return chunks;
+  }
+
+  /// Older files hold a number.
+  bool is_true(const char* key) const {
+    const json& object = fields_.object();
+    return object.contains(key) &&
+           (object.at(key) == true || (object.at(key).is_number() && object.at(key) != 0));
   }
 
   const Family& family_;

@@ -38,8 +38,8 @@ constexpr std::string_view kKnown[] = {"rope_type",
 class RopeFields {
  public:
   RopeFields(const ConfigFields& config, const ConfigFields& rope, int64_t trained_context,
-             bool nested)
-      : config_(config), rope_(rope), trained_(trained_context), nested_(nested) {}
+             bool nested, bool alpha)
+      : config_(config), rope_(rope), trained_(trained_context), nested_(nested), alpha_(alpha) {}
 
   RopeSpec read(int head_dim) const {
     check_keys();
@@ -55,6 +55,11 @@ class RopeFields {
     const std::string type = rope_.text("rope_type", rope_.text("type", "default").c_str());
     if (type == "default" || type == "mrope") return r;
     if (type == "proportional") return proportional(r, head_dim, partial);
+    if (type == "dynamic" && alpha_ && rope_.has("alpha")) {
+      // Hunyuan's NTK-aware scaling: a factor of the base that does not depend on the length.
+      r.base *= std::pow(positive("alpha", 1), head_dim / (head_dim - 2.0));
+      return r;
+    }
     set_scaling(type, r);
     return r;
   }
@@ -76,7 +81,7 @@ class RopeFields {
 
   void check_keys() const {
     for (const auto& [key, value] : rope_.object().items()) {
-      if (value.is_null() ||
+      if (value.is_null() || (alpha_ && key == "alpha") ||
           std::find(std::begin(kKnown), std::end(kKnown), key) != std::end(kKnown))
         continue;
       user_error("{}: rope scaling: {} is not supported", config_.file(), printable(key));
@@ -179,7 +184,7 @@ class RopeFields {
   const ConfigFields& config_;
   const ConfigFields& rope_;
   int64_t trained_;
-  bool nested_;
+  bool nested_, alpha_;
 };
 
 constexpr const char* kFull = "full_attention";
@@ -203,7 +208,8 @@ const char* key_of_rope(const json& config, const std::string& file) {
 
 }  // namespace
 
-HfRope::HfRope(const ConfigFields& config, bool by_kind) : config_(config) {
+HfRope::HfRope(const ConfigFields& config, bool by_kind, bool alpha)
+    : config_(config), alpha_(alpha) {
   const json& all = config.object();
   if (!by_kind) {
     const char* key = key_of_rope(all, config.file());
@@ -225,7 +231,7 @@ HfRope::HfRope(const ConfigFields& config, bool by_kind) : config_(config) {
 
 RopeSpec HfRope::read(int head_dim, int64_t trained_context) const {
   const ConfigFields rope(config_.file(), rope_);
-  return RopeFields(config_, rope, trained_context, nested_).read(head_dim);
+  return RopeFields(config_, rope, trained_context, nested_, alpha_).read(head_dim);
 }
 
 double HfRope::temperature() const {

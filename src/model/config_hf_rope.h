@@ -16,8 +16,9 @@ class HfRope {
  public:
   /// `by_kind` says that layers with a sliding window have RoPE angles of their own (Gemma 3).
   /// `rope_parameters` then holds one object for each kind of layer, and `rope_scaling` adds to the
-  /// object of the layers without a window. `config` must outlive this object.
-  HfRope(const ConfigFields& config, bool by_kind);
+  /// object of the layers without a window. `alpha` says that a dynamic scaling may have a key
+  /// `alpha`, a fixed factor of the base (Hunyuan). `config` must outlive this object.
+  HfRope(const ConfigFields& config, bool by_kind, bool alpha = false);
 
   /// Returns the RoPE of the layers without a window, or of all layers if `by_kind` is false.
   /// Supported kinds of scaling are default, linear, llama3, yarn, dynamic and longrope.
@@ -37,6 +38,7 @@ class HfRope {
   /// Values for layers with a window, if they are different.
   nlohmann::json window_ = nlohmann::json::object();
   bool nested_ = false;  ///< whether rope_ is one of several objects in the file
+  bool alpha_ = false;
 };
 
 /// Returns the object of a config.json that contains the RoPE base which HfRope reads. It is

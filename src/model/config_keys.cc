@@ -2,6 +2,7 @@
 
 #include "format/checkpoint.h"
 #include "model/config_fields.h"
+#include "model/families.h"
 
 namespace longhaul {
 namespace {
@@ -96,6 +97,16 @@ ConfigKeys hugging_face_keys(const ConfigFields& fields) {
   for (const char* list : {"attn_layer_indices", "full_attn_idxs", "hybrid_override_pattern",
                            "layers_block_type", "layer_types"}) {
     if (fields.has(list)) k.recurrent = list;
+  }
+  const Family* family = find_family(CheckpointFormat::kHuggingFace, fields.text("model_type", ""));
+  const auto names = nlohmann::json::parse(family == nullptr ? "{}" : family->hf_names);
+  for (std::string* key :
+       {&k.dense_ffn, &k.experts, &k.experts_used, &k.dense_layers, &k.expert_scale}) {
+    for (const auto& [name, usual] : names.items()) {
+      if (usual != *key || !fields.has(name.c_str())) continue;
+      *key = name;
+      break;
+    }
   }
   k.norm_eps = "rms_norm_eps";
   for (const char* other : {"norm_eps", "layer_norm_epsilon", "layer_norm_eps"}) {

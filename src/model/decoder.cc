@@ -160,7 +160,7 @@ void Decoder::State::attend_all(int layer, std::span<SequenceRows> batch) {
   if (!c.kv_layer.empty()) lend_or_borrow(layer);
   yield();
   mixed.resize(queue, q.size());
-  if (model().config.temperature_scale != 0) grow_queries(batch);
+  grow_queries(layer, batch);
   in_batch ? attend_batch(layer, kv_heads, batch) : attend(layer, kv_heads, batch.front(), 0, 0);
   if (c.output_gate) gate_output();
 }
@@ -321,12 +321,16 @@ void Decoder::State::attend_batch(int layer, int kv_heads, std::span<SequenceRow
   evictions.run(queue);
 }
 
-void Decoder::State::grow_queries(std::span<const SequenceRows> batch) {
+void Decoder::State::grow_queries(int layer, std::span<const SequenceRows> batch) {
+  const QueryGrowth growth = model().config.query_growth(layer);
+  if (growth.rate == 0) return;
+  const int64_t from = model().config.still_growth.rate != 0 ? 1 : 0;
   const int64_t width = q.size() / rows;
   int64_t first = 0;
   for (const SequenceRows& each : batch) {
     for (const ForwardPass& pass : each.passes) {
-      grow_queries(q.view().part(first * width, pass.rows() * width), pass.rows(), pass.position);
+      grow_queries(q.view().part(first * width, pass.rows() * width), pass.rows(),
+                   pass.position + from, growth);
       first += pass.rows();
     }
   }

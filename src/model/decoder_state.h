@@ -49,9 +49,9 @@ struct Decoder::State {
   /// the file's order, the two elements of a rotary pair are adjacent. In the order of RoPE, they
   /// are half the rotary width apart.
   virtual void split_pairs(int kv_heads) = 0;
-  /// Scales the queries of `count` rows by their positions (ModelConfig::temperature_scale). The
-  /// first row is at `position`.
-  virtual void grow_queries(View<float> queries, int64_t count, int64_t position) = 0;
+  /// Scales the queries of `count` rows by their positions. The first row is at `position`.
+  virtual void grow_queries(View<float> queries, int64_t count, int64_t position,
+                            const QueryGrowth& growth) = 0;
   virtual void gate_output() = 0;  ///< multiplies `mixed` by the gates that project() has computed
   /// Computes the matrix products of a recurrent part's input.
   virtual void project_recurrent(int layer) = 0;
@@ -119,7 +119,7 @@ struct Decoder::State {
   void begin_step(int layer, int kv_heads, SequenceRows& of, int64_t first, size_t slot);
   template <class Work>
   void for_each_step(std::span<SequenceRows> batch, Work&& work);
-  void grow_queries(std::span<const SequenceRows> batch);
+  void grow_queries(int layer, std::span<const SequenceRows> batch);
   void set_pass(int64_t first, const ForwardPass& pass, LayerStep& step);
   void yield() const {
     if (inside != nullptr && inside->active) inside->yield();

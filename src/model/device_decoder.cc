@@ -101,9 +101,10 @@ void Decoder::DeviceState::normalise_heads(int layer, int kv_heads) {
   if (c.value_norm) norm(v, weights->ones().view().part(0, head_dim), kv_heads);
 }
 
-void Decoder::DeviceState::grow_queries(View<float> queries, int64_t count, int64_t position) {
+void Decoder::DeviceState::grow_queries(View<float> queries, int64_t count, int64_t position,
+                                        const QueryGrowth& growth) {
   const ModelConfig& c = model().config;
-  ops().grow_queries(queries, count, int64_t{c.heads} * c.head_dim, position, c.query_growth());
+  ops().grow_queries(queries, count, int64_t{c.heads} * c.head_dim, position, growth);
 }
 
 void Decoder::DeviceState::project_back(int layer, bool, const PartOutput& y) {

@@ -18,7 +18,8 @@ struct Decoder::DeviceState final : Decoder::State {
   void normalise_heads(int layer, int kv_heads) override;
   // The rows of the weights already have the order of RoPE (DeviceModel).
   void split_pairs(int) override {}
-  void grow_queries(View<float> queries, int64_t count, int64_t position) override;
+  void grow_queries(View<float> queries, int64_t count, int64_t position,
+                    const QueryGrowth& growth) override;
   void normalise_again() override;
   void feed_apart(int layer, const PartOutput& y) override;
   void end_layer(int layer) override;

@@ -11,6 +11,8 @@ void refuse_host_parts(const Model& model) {
   const ModelConfig& c = model.config;
   const char* const on_host_only = !c.ssm.empty()           ? "Mamba-2 layers"
                                    : !c.convolution.empty() ? "gated short convolutions"
+                                   : c.chunked              ? "attention layers with chunks"
+                                   : c.weighs_inputs        ? "experts with weighted inputs"
                                                             : nullptr;
   if (on_host_only != nullptr) {
     user_error("{} models have {}, which run on the CPU only; use --device cpu", c.architecture,
@@ -148,6 +150,7 @@ void DeviceModel::copy_attention(const LayerWeights& from, const LayerAdapters& 
   };
   to.q_norm = numbers(from.q_norm, in_halves(std::ssize(from.q_norm)));
   to.k_norm = numbers(from.k_norm, in_halves(std::ssize(from.k_norm)));
+  to.query_weight = numbers(from.query_weight);
   to.sinks = numbers(from.sinks);
   if (c.output_gate) {
     copy_gated_queries(from, adapters, to);
@@ -215,6 +218,9 @@ ModelShape DeviceModel::shape() const {
   ModelShape shape = model_.shape;
   for (int layer = 0; layer < static_cast<int>(shape.sinks.size()); ++layer) {
     nth(shape.sinks, layer) = nth(layers_, layer).sinks.view();
+  }
+  for (int layer = 0; layer < static_cast<int>(shape.query_weights.size()); ++layer) {
+    nth(shape.query_weights, layer) = nth(layers_, layer).query_weight.view();
   }
   return shape;
 }

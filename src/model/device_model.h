@@ -56,6 +56,7 @@ struct DeviceHeads {
 struct DeviceLayer {
   std::array<Array<float>, std::size(kRowNorms)> norms;  ///< [hidden] each, indexed by RowNorm
   Array<float> q_norm, k_norm;  ///< [head_dim], or for all heads together (QkNorm)
+  Array<float> query_weight;    ///< [head_dim]
   Array<float> sinks;           ///< [heads]
   DeviceWeight q, k, v, output;
   DeviceWeight gate, up, down;

@@ -20,11 +20,19 @@ struct LayerNorms {
   const char *ffn, *ffn_after;  ///< for the input and the output of the feed-forward part
 };
 
-/// Norms of queries and keys before rotation.
+/// Norms of queries and keys, which precede the rotation except for kFollowing.
 enum class QkNorm : uint8_t {
   kNone,
-  kHead,  ///< each head by itself
-  kWhole  ///< all heads together
+  kHead,      ///< each head by itself
+  kWhole,     ///< all heads together
+  kFollowing  ///< each head by itself, after rotation
+};
+
+/// Form of the experts in Hugging Face folders that hold gate and up of all experts in one tensor.
+enum class ExpertOrder : uint8_t {
+  kRows,         ///< [experts, gate then up, inputs]
+  kColumns,      ///< [experts, inputs, gate then up]
+  kWovenColumns  ///< [experts, inputs, gate and up in turn], or blocks of MXFP4
 };
 
 /// Which layers of a family have recurrent parts other than gated delta nets
@@ -44,9 +52,9 @@ struct Family {
   LayerNorms gguf_norms = {"blk.{}.attn_norm", nullptr, "blk.{}.ffn_norm", nullptr};
   LayerNorms hf_norms = {"model.layers.{}.input_layernorm", nullptr,
                          "model.layers.{}.post_attention_layernorm", nullptr};
-  /// Reason why Hugging Face folders of the family cannot be read; null: they can be read.
-  const char* hf_refusal = nullptr;
   const char* hf_usual = "{}";  ///< JSON object: default values of keys that config.json may omit
+  /// JSON object: names that config.json may use, and the usual names of these keys.
+  const char* hf_names = "{}";
   QkNorm qk_norm = QkNorm::kNone;
   /// Whether rows 2t and 2t + 1 of a head of Q and K form a rotary pair.
   bool gguf_pairs = false, hf_pairs = false;
@@ -83,6 +91,7 @@ struct Family {
   bool caps = false;  ///< whether logits have soft caps; the defaults follow
   float attention_cap = 0, logit_cap = 0;
   bool experts = false;
+  ExpertOrder hf_experts = ExpertOrder::kRows;
   /// Default value: whether the weights of a row's experts have sum 1.
   bool hf_norm_topk_prob = true;
   bool expert_sigmoid = false;  ///< whether the scores of experts are sigmoids
@@ -94,6 +103,19 @@ struct Family {
   bool shared_gate = false;  ///< whether the shared expert has a gate
   /// Whether qk_norm applies only if the file has the key or the tensors.
   bool qk_norm_flag = false;
+
+  /// Number of shared experts of GGUF files that do not contain it.
+  int gguf_shared_experts = 0;
+  /// Whether an expert's weight multiplies its input, not its output.
+  bool weighs_inputs = false;
+  /// Whether only every n-th layer may have experts (interleave_moe_layer_step).
+  bool expert_steps = false;
+  /// Whether layers that rotate have attention in chunks (attention_chunk_size), norms of queries
+  /// and keys without weights (use_qk_norm), and the others have queries that grow with their
+  /// position (attn_temperature_tuning).
+  bool chunks = false;
+  /// Whether `alpha` of a dynamic RoPE scaling in config.json is a fixed factor of the base.
+  bool rope_alpha = false;
 
   // Settings of Gemma 4 (model/layer_kinds.h):
   /// Whether layers without a window have another size and number of heads. The last layers may use

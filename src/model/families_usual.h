@@ -207,4 +207,68 @@ inline constexpr const char* kApertus =
 
 inline constexpr const char* kArcee = R"({"max_position_embeddings": 4096, "rms_norm_eps": 1e-5})";
 
+inline constexpr const char* kInternLm3 =
+    R"({"num_key_value_heads": 2, "head_dim": 128, "max_position_embeddings": 32768,
+        "rms_norm_eps": 1e-5})";
+
+inline constexpr const char* kExaoneMoe =
+    R"({"num_key_value_heads": 32, "max_position_embeddings": 2048, "rms_norm_eps": 1e-5,
+        "sliding_window": 4096, "moe_intermediate_size": 1024, "num_experts": 64,
+        "num_experts_per_tok": 8, "n_shared_experts": 1, "first_k_dense_replace": 1,
+        "routed_scaling_factor": 2.5})";
+
+inline constexpr const char* kSolarOpen =
+    R"({"num_key_value_heads": 8, "head_dim": 128, "max_position_embeddings": 131072,
+        "rms_norm_eps": 1e-5, "rope_theta": 1e6, "moe_intermediate_size": 1280,
+        "num_experts_per_tok": 8, "n_shared_experts": 1, "n_routed_experts": 128})";
+
+inline constexpr const char* kHyV3 =
+    R"({"num_key_value_heads": 8, "head_dim": 128, "max_position_embeddings": 131072,
+        "rms_norm_eps": 1e-5, "rope_theta": 11158840, "moe_intermediate_size": 1536,
+        "num_experts": 192, "num_experts_per_tok": 8, "n_shared_experts": 1,
+        "first_k_dense_replace": 1, "routed_scaling_factor": 2.826})";
+
+inline constexpr const char* kHunyuan =
+    R"({"max_position_embeddings": 2048, "rms_norm_eps": 1e-5})";
+
+inline constexpr const char* kHunyuanMoe =
+    R"({"max_position_embeddings": 2048, "rms_norm_eps": 1e-5, "num_experts": 1,
+        "num_experts_per_tok": 1, "n_shared_experts": 1})";
+
+inline constexpr const char* kGptOss =
+    R"({"num_key_value_heads": 8, "head_dim": 64, "max_position_embeddings": 131072,
+        "rms_norm_eps": 1e-5, "sliding_window": 128, "attention_bias": true,
+        "num_local_experts": 128, "num_experts_per_tok": 4, "rope_theta": 150000,
+        "rope_parameters": {"rope_type": "yarn", "rope_theta": 150000, "factor": 32,
+                            "original_max_position_embeddings": 4096, "beta_fast": 32,
+                            "beta_slow": 1, "truncate": false}})";
+
+inline constexpr const char* kLlama4 =
+    R"({"num_key_value_heads": 8, "head_dim": 128, "max_position_embeddings": 131072,
+        "rms_norm_eps": 1e-5, "rope_theta": 500000, "num_local_experts": 16,
+        "num_experts_per_tok": 1, "n_shared_experts": 1, "no_rope_layer_interval": 4,
+        "attention_chunk_size": 8192, "attn_temperature_tuning": true, "floor_scale": 8192})";
+
+// Names of keys that few families use, and the usual ones.
+
+inline constexpr const char* kErnieNames =
+    R"({"moe_num_experts": "num_experts", "moe_k": "num_experts_per_tok",
+        "moe_num_shared_experts": "n_shared_experts",
+        "moe_layer_start_index": "first_k_dense_replace"})";
+
+inline constexpr const char* kInternLm3Names = R"({"qkv_bias": "attention_bias"})";
+
+inline constexpr const char* kExaoneMoeNames = R"({"num_shared_experts": "n_shared_experts"})";
+
+inline constexpr const char* kHyV3Names =
+    R"({"num_shared_experts": "n_shared_experts",
+        "router_scaling_factor": "routed_scaling_factor"})";
+
+inline constexpr const char* kLlama4Names =
+    R"({"intermediate_size": "moe_intermediate_size",
+        "intermediate_size_mlp": "intermediate_size"})";
+
+inline constexpr const char* kHunyuanMoeNames =
+    R"({"moe_topk": "num_experts_per_tok", "num_shared_expert": "n_shared_experts"})";
+
 }  // namespace longhaul::usual

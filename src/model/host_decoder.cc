@@ -157,6 +157,7 @@ void Decoder::HostState::normalise_heads(int layer, int kv_heads) {
   const ModelConfig& c = model().config;
   const LayerWeights& w = nth(model().layers, layer);
   const int head_dim = c.dim_of(layer);
+  if (w.q_norm.empty()) return;
   const auto norm = [&](float* y, const std::vector<float>& weight, int64_t heads) {
     const int64_t width = heads * head_dim;
     if (c.qk_norm == QkNorm::kWhole) {
@@ -179,10 +180,10 @@ void Decoder::HostState::split_pairs(int kv_heads) {
   split_pairs_of(numbers(k), rows, kv_heads, c.head_dim, c.rope.rotary_dim);
 }
 
-void Decoder::HostState::grow_queries(View<float> queries, int64_t count, int64_t position) {
+void Decoder::HostState::grow_queries(View<float> queries, int64_t count, int64_t position,
+                                      const QueryGrowth& growth) {
   const ModelConfig& c = model().config;
-  longhaul::grow_queries(queries.address(), count, int64_t{c.heads} * c.head_dim, position,
-                         c.query_growth());
+  longhaul::grow_queries(queries.address(), count, int64_t{c.heads} * c.head_dim, position, growth);
 }
 
 void Decoder::HostState::project_back(int layer, bool recurrent, const PartOutput& y) {
@@ -274,8 +275,23 @@ void Decoder::HostState::mix_experts(int layer, const PartOutput& y) {
   const ModelConfig& c = model().config;
   const LayerWeights& w = nth(model().layers, layer);
   choose_experts_of_rows(layer);
-  mix.run(normed.data(), rows, w.experts, chosen, {c.gating, c.ungated}, compute, y.y.address(),
-          y.add, input.row_kind());
+  const float* x = normed.data();
+  if (c.weighs_inputs) x = weigh_inputs();
+  mix.run(x, rows, w.experts, chosen, {c.gating, c.ungated}, compute, y.y.address(), y.add,
+          input.row_kind());
+}
+
+/// Multiplies the rows by the weights of their only experts, which are 1 from then on.
+const float* Decoder::HostState::weigh_inputs() {
+  const int64_t hidden = model().config.hidden;
+  shared.resize(static_cast<size_t>(rows * hidden));
+  for (int64_t r = 0; r < rows; ++r) {
+    const float weight = std::exchange(chosen[static_cast<size_t>(r)].weight, 1.0f);
+    for (int64_t i = r * hidden; i < (r + 1) * hidden; ++i) {
+      shared[static_cast<size_t>(i)] = weight * normed[static_cast<size_t>(i)];
+    }
+  }
+  return shared.data();
 }
 
 void Decoder::HostState::feed_apart(int layer, const PartOutput& y) {

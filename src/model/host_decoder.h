@@ -22,7 +22,9 @@ struct Decoder::HostState final : Decoder::State {
   void project(int layer, int kv_heads) override;
   void normalise_heads(int layer, int kv_heads) override;
   void split_pairs(int kv_heads) override;
-  void grow_queries(View<float> queries, int64_t count, int64_t position) override;
+  const float* weigh_inputs();
+  void grow_queries(View<float> queries, int64_t count, int64_t position,
+                    const QueryGrowth& growth) override;
   void gate_output() override;
   void project_recurrent(int layer) override;
   void mix_recurrent(int layer, std::span<const RecurrentTask> tasks) override;

@@ -353,6 +353,7 @@ void override_config(std::span<const WeightedLora> adapters, Model& model) {
   ModelShape shape = config.shape();
   shape.profile_prefix = model.shape.profile_prefix;
   shape.sinks = model.shape.sinks;
+  shape.query_weights = model.shape.query_weights;
   model.shape = std::move(shape);
 }
 

@@ -12,6 +12,7 @@
 #include "model/recurrent_weights.h"
 #include "model/tensor_finder.h"
 #include "model/tensor_names.h"
+#include "model/turned_experts.h"
 
 namespace longhaul {
 namespace {
@@ -41,16 +42,17 @@ class Loader {
     if (m.config.layer_input > 0) load_layer_inputs(m);
     for (int l = 0; l < m.config.layers; ++l) m.layers.push_back(layer(l));
     m.turned = std::move(turned_);
-    if (m.config.sinks) {
-      for (const LayerWeights& w : m.layers) {
-        m.shape.sinks.emplace_back(w.sinks.data(), std::ssize(w.sinks));
+    for (const LayerWeights& w : m.layers) {
+      if (m.config.sinks) m.shape.sinks.emplace_back(w.sinks.data(), std::ssize(w.sinks));
+      if (m.config.qk_norm == QkNorm::kFollowing) {
+        m.shape.query_weights.emplace_back(w.query_weight.data(), std::ssize(w.query_weight));
       }
     }
     for (int l = 0; l < m.config.left_out_layers; ++l) {
       tensors_.leave_out(of_layer(names_.layer, m.config.layers + l));
     }
     // Parts that predict further tokens.
-    if (!m.config.recurrent.empty()) tensors_.leave_out("mtp.");
+    if (!m.config.recurrent.empty() || m.config.left_out_layers > 0) tensors_.leave_out("mtp.");
     if (m.config.architecture == "ernie4_5_moe") tensors_.leave_out("model.mtp_");
     tensors_.refuse_unused(fmt::format("a {} model of {} layer{}", m.config.architecture,
                                        m.config.layers, m.config.layers == 1 ? "" : "s"));
@@ -127,11 +129,16 @@ class Loader {
     const int64_t q_rows = int64_t{c.heads} * head_dim;
     const int64_t kv_rows = int64_t{c.kv_heads[static_cast<size_t>(l)]} * head_dim;
     load_projections(l, c.output_gate ? 2 * q_rows : q_rows, kv_rows, w);
-    if (c.qk_norm != QkNorm::kNone) {
+    if (c.plain_qk_norm) {
+      const bool turns = c.other_angles.empty() || nth(c.other_angles, l) == 0;
+      if (turns) w.q_norm.assign(static_cast<size_t>(head_dim), 1);
+      w.k_norm = w.q_norm;
+    } else if (c.qk_norm != QkNorm::kNone) {
       const bool whole = c.qk_norm == QkNorm::kWhole;
       w.q_norm = norm(of_layer(names_.q_norm, l), whole ? q_rows : head_dim);
       if (!c.shares_kv(l)) w.k_norm = norm(of_layer(names_.k_norm, l), whole ? kv_rows : head_dim);
     }
+    if (c.qk_norm == QkNorm::kFollowing) join_norms(w);
     if (c.sinks) w.sinks = tensors_.vector(of_layer(names_.sinks, l), c.heads);
     const std::string output = of_layer(names_.output, l);
     w.output = matrix(output, c.hidden, q_rows);
@@ -140,6 +147,17 @@ class Loader {
     } else {
       refuse_bias(output);
     }
+  }
+
+  /// With rotations R and weights a and b of the norms n that follow them, the product of a query
+  /// and a key is (a R n(q)) . (b R' n(k)) = (a b R n(q)) . (R' n(k)), because a rotation does not
+  /// change the length of a vector. So norms without weights precede the rotation, and rotated
+  /// queries are multiplied by a b. Stored keys can then be rotated to any position.
+  static void join_norms(LayerWeights& w) {
+    w.query_weight = std::move(w.q_norm);
+    for (size_t t = 0; t < w.query_weight.size(); ++t) w.query_weight[t] *= w.k_norm[t];
+    w.q_norm.assign(w.query_weight.size(), 1);
+    w.k_norm = w.q_norm;
   }
 
   void load_delta(int l, LayerWeights& w) {
@@ -252,7 +270,9 @@ class Loader {
     const ExpertNames gate{names_.expert_gate, names_.experts_gate};
     const ExpertNames up{names_.expert_up, names_.experts_up};
     const ExpertNames down{names_.expert_down, names_.experts_down};
-    if (tensors_.has(of_layer(names_.experts_gate_up, l))) {
+    if (c.expert_order != ExpertOrder::kRows) {
+      load_turned_experts(names_, c, l, tensors_, turned_, w);
+    } else if (tensors_.has(of_layer(names_.experts_gate_up, l))) {
       load_joined_experts(l, w);
     } else {
       if (c.ungated == Ungated::kNone)
@@ -354,6 +374,7 @@ class Loader {
   void load_expert_biases(int l, LayerWeights& w) {
     const ModelConfig& c = *config_;
     w.router_bias = tensors_.vector(of_layer(names_.router, l) + ".bias", c.experts);
+    if (c.expert_order != ExpertOrder::kRows) return;  // loaded with the matrices
     const auto load = [&](const char* name, int64_t size, std::vector<float> ExpertWeights::*bias) {
       const auto all = tensors_.vectors(of_layer(name, l) + ".bias", c.experts, size);
       for (size_t e = 0; e < w.experts.size(); ++e) {

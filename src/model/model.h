@@ -30,9 +30,12 @@ struct LayerWeights {
   TensorView q, k, v;
   std::vector<float> q_bias, k_bias, v_bias;
   std::vector<float> q_norm, k_norm;  ///< [head_dim], or for all heads together (QkNorm)
-  std::vector<float> sinks;           ///< sink logits, [heads]; ModelShape::sinks refers to them
-  TensorView output;                  ///< [hidden, heads * head_dim]
-  std::vector<float> output_bias;     ///< [hidden]
+  /// [head_dim], product of the weights of norms that follow the rotation;
+  /// ModelShape::query_weights refers to it.
+  std::vector<float> query_weight;
+  std::vector<float> sinks;        ///< sink logits, [heads]; ModelShape::sinks refers to them
+  TensorView output;               ///< [hidden, heads * head_dim]
+  std::vector<float> output_bias;  ///< [hidden]
   /// The feed-forward network that all rows use: the only one, or the shared expert.
   TensorView gate, up;     ///< [ffn, hidden]
   TensorView down;         ///< [hidden, ffn]

@@ -101,6 +101,9 @@ class Dealer {
     for (size_t layer = 0; layer < m.shape.sinks.size(); ++layer) {
       m.shape.sinks[layer] = std::span<const float>(m.layers[layer].sinks);
     }
+    for (size_t layer = 0; layer < m.shape.query_weights.size(); ++layer) {
+      m.shape.query_weights[layer] = std::span<const float>(m.layers[layer].query_weight);
+    }
     return std::move(part_);
   }
 
@@ -145,6 +148,7 @@ class Dealer {
     to.k_bias = own(from.k_bias);
     to.v_bias = own(from.v_bias);
     to.sinks = own(from.sinks);
+    to.query_weight = from.query_weight;
     to.output_bias = once(from.output_bias);
     if (from.output.cols() / ranks_ % block_of(from.output) != 0) {
       user_error("{}: {} columns in blocks of {} cannot be dealt to {} devices", from.output.name,

@@ -44,7 +44,7 @@ void check_gguf(const GgufMetadata& data, const ModelConfig& config) {
     must_be(1, {"expert_weights_scale"});
   }
   if (!family.expert_groups) must_be(1, {"expert_group_count"});
-  must_be(1, {"interleave_moe_layer_step"});
+  if (!family.expert_steps) must_be(1, {"interleave_moe_layer_step"});
   const std::string causal = config.architecture + ".attention.causal";
   if (!data.find_bool(causal).value_or(true))
     user_error("{}: {} is false, which is not supported", data.file(), causal);
@@ -71,8 +71,11 @@ void check_hugging_face(const ConfigFields& fields, const ModelConfig& config) {
     must_be(static_cast<double>(config.gating.slope), {"swiglu_alpha"});
     must_be(static_cast<double>(config.gating.limit), {"swiglu_limit"});
   }
-  if (fields.flag("alibi")) {
-    user_error("{}: alibi is true, which is not supported", fields.file());
+  for (const char* key : {"alibi", "use_cla"}) {
+    if (fields.flag(key)) user_error("{}: {} is true, which is not supported", fields.file(), key);
+  }
+  if (!fields.flag("route_norm", true)) {
+    user_error("{}: route_norm is false, which is not supported", fields.file());
   }
   // Gemma 4 has a text: rows of images may see each other, which texts do not have.
   constexpr const char* kBoth = "use_bidirectional_attention";

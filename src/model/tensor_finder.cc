@@ -99,6 +99,22 @@ std::vector<float> TensorFinder::numbers(const TensorView& t) {
   return values;
 }
 
+bool TensorFinder::has_bytes(const std::string& tensor) const {
+  return checkpoint_.find_bytes(tensor) != nullptr;
+}
+
+std::span<const std::byte> TensorFinder::bytes(const std::string& tensor,
+                                               const std::vector<int64_t>& shape) {
+  const UnreadableTensor* t = checkpoint_.find_bytes(tensor);
+  if (t == nullptr) user_error("{}: tensor {} of type U8 is missing", file_, printable(tensor));
+  if (t->shape != shape) {
+    user_error("{}: tensor {} has shape [{}], expected [{}]", file_, t->name,
+               fmt::join(t->shape, ", "), fmt::join(shape, ", "));
+  }
+  used_.insert(t->name);
+  return t->bytes;
+}
+
 void TensorFinder::mark_used(std::string_view tensor) {
   used_.insert(checkpoint_.get(tensor).name);
 }

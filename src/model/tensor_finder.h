@@ -4,6 +4,7 @@
 // model.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -37,6 +38,11 @@ class TensorFinder {
   std::vector<float> numbers(const std::string& tensor, int64_t size);
   /// Returns a view [1, cols] of a vector, or of a matrix with one row.
   TensorView row(const std::string& tensor, int64_t cols);
+
+  /// Returns whether there is a tensor of type U8 with this name.
+  bool has_bytes(const std::string& tensor) const;
+  /// Returns the contents of a tensor of type U8.
+  std::span<const std::byte> bytes(const std::string& tensor, const std::vector<int64_t>& shape);
 
   /// Marks a tensor as used. Call it for tensors that are read without the functions above.
   void mark_used(std::string_view tensor);

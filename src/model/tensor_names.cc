@@ -209,6 +209,12 @@ void name_nemotron(TensorNames& names) {
   names.delta_norm = "backbone.layers.{}.mixer.norm";
 }
 
+void use_shared_mlp(TensorNames& names) {
+  names.shared_gate = "model.layers.{}.mlp.shared_mlp.gate_proj";
+  names.shared_up = "model.layers.{}.mlp.shared_mlp.up_proj";
+  names.shared_down = "model.layers.{}.mlp.shared_mlp.down_proj";
+}
+
 }  // namespace
 
 const TensorNames& tensor_names(CheckpointFormat format) {
@@ -245,6 +251,29 @@ TensorNames tensor_names(CheckpointFormat format, const std::string& architectur
     names.experts_down_beside = "model.layers.{}.experts.down_proj";
   } else if (architecture == "gpt_oss") {
     names.router = "model.layers.{}.mlp.router";
+  } else if (architecture == "llama4_text") {
+    names.gate = "model.layers.{}.feed_forward.gate_proj";
+    names.up = "model.layers.{}.feed_forward.up_proj";
+    names.down = "model.layers.{}.feed_forward.down_proj";
+    names.shared_gate = "model.layers.{}.feed_forward.shared_expert.gate_proj";
+    names.shared_up = "model.layers.{}.feed_forward.shared_expert.up_proj";
+    names.shared_down = "model.layers.{}.feed_forward.shared_expert.down_proj";
+    names.router = "model.layers.{}.feed_forward.router";
+    names.experts_gate_up = "model.layers.{}.feed_forward.experts.gate_up_proj";
+    names.experts_down_beside = "model.layers.{}.feed_forward.experts.down_proj";
+  } else if (architecture == "exaone_moe") {
+    names.choice_bias = "model.layers.{}.mlp.e_score_correction_bias";
+  } else if (architecture == "hy_v3") {
+    const bool gguf = format == CheckpointFormat::kGguf;
+    names.choice_bias = gguf ? "blk.{}.exp_probs_b" : "model.layers.{}.mlp.expert_bias";
+    if (gguf) return names;
+    names.router = "model.layers.{}.mlp.router.gate";
+    use_shared_mlp(names);
+  } else if (architecture.starts_with("hunyuan_v1")) {
+    names.q_norm = "model.layers.{}.self_attn.query_layernorm";
+    names.k_norm = "model.layers.{}.self_attn.key_layernorm";
+    names.router = "model.layers.{}.mlp.gate.wg";
+    use_shared_mlp(names);
   }
   return names;
 }

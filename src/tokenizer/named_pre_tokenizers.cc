@@ -26,6 +26,12 @@ constexpr std::string_view kTekken =
 constexpr std::string_view kO200k =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
+constexpr std::string_view kDeepSeek3 =
+    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+/// Words that follow each other are one piece.
+constexpr std::string_view kExaoneMoe =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+)";
+
 const std::vector<NamedPreTokenizer>& table() {
   static const std::vector<NamedPreTokenizer> entries = {
       {"llama-bpe llama3 llama-v3 falcon3 smaug-bpe falcon-h1 lfm2 pixtral",
@@ -33,9 +39,13 @@ const std::vector<NamedPreTokenizer>& table() {
        true,
        true,
        false},
-      {"dbrx glm4 chatglm-bpe", {kLlama3}},  // also OLMo 2, Phi-4 and GLM-4
-      {"gpt-4o minimax-m2", {kO200k}},       // also gpt-oss and Phi-4-mini
+      {"dbrx glm4 chatglm-bpe", {kLlama3}},    // also OLMo 2, Phi-4 and GLM-4
+      {"gpt-4o minimax-m2 llama4", {kO200k}},  // also gpt-oss and Phi-4-mini
       {"qwen2 deepseek-r1-qwen", {kQwen2}, false, false, true},
+      {"hunyuan solar-open", {kQwen2}},
+      {"deepseek-v3 hunyuan-dense",
+       {R"(\p{N}{1,3})", R"([\x{4e00}-\x{9fa5}\x{3040}-\x{309f}\x{30a0}-\x{30ff}]+)", kDeepSeek3}},
+      {"exaone-moe", {kExaoneMoe}},
       {"qwen35", {kQwen35}, false, false, true},
       {"seed-coder", {kSeed}},
       {"smollm starcoder refact command-r codeshell", {R"(\p{N})", kGpt2Pattern}},

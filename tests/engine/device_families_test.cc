@@ -91,7 +91,8 @@ TEST_P(MethodsOnADevice, ReadAsOnTheHost) {
 
 INSTANTIATE_TEST_SUITE_P(Tiny, MethodsOnADevice,
                          testing::Values("gemma2", "gemma3", "smollm3", "ministral3",
-                                         "gguf/gpt_oss.gguf", "cohere2", "gemma4", "deepseek_v3"),
+                                         "gguf/gpt_oss.gguf", "cohere2", "gemma4", "deepseek_v3",
+                                         "hunyuan"),
                          [](const auto& test) {
                            return testing_support::test_name(
                                std::filesystem::path(test.param).stem().string());

@@ -55,7 +55,14 @@ constexpr const char* kFamilies[] = {"gemma2",
                                      "nemotron_h",
                                      "nemotron_h_dense",
                                      "falcon_h1",
-                                     "bamba"};
+                                     "bamba",
+                                     "exaone_moe",
+                                     "solar_open",
+                                     "gguf/hy_v3.gguf",
+                                     "hunyuan",
+                                     "gguf/hunyuan_moe.gguf",
+                                     "llama4",
+                                     "gpt_oss_mxfp4"};
 
 std::vector<int32_t> prompt() { return testing_support::scattered_tokens(120); }
 
@@ -97,7 +104,9 @@ class Families : public testing::TestWithParam<const char*> {
     const ModelShape& shape = engine_->model().shape;
     const auto says = [&](const char* text) { return refusal.find(text) != std::string::npos; };
     return (shape.cap > 0 && says("caps its attention logits")) ||
-           (shape.values_in_keys && says("one latent vector"));
+           (shape.values_in_keys && says("one latent vector")) ||
+           (!shape.query_weights.empty() && says("weighs its queries after their rotation")) ||
+           (shape.chunked && says("attends within chunks of its text"));
   }
   /// Whether a model with plain arithmetic is also refused the setting.
   static bool refused_to_others(const std::string& method) {

@@ -55,7 +55,7 @@ inline std::vector<TinyModel> tiny_models(const std::filesystem::path& data) {
 /// Whether the model has layers that devices do not compute.
 inline bool on_cpu_only(const Engine& engine) {
   const ModelConfig& c = engine.model().config;
-  return !c.ssm.empty() || !c.convolution.empty();
+  return !c.ssm.empty() || !c.convolution.empty() || c.chunked;
 }
 
 /// The refusal of a session with these options; empty: there is none.

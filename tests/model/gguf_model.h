@@ -49,6 +49,10 @@ class GgufModel : public testing::Test {
   void numbers(const std::string& key, const std::vector<uint32_t>& values) {
     file_.array(prefix_ + key, GgufType::kU32, values);
   }
+  void flags(const std::string& key, const std::vector<bool>& values) {
+    std::vector<uint8_t> bytes(values.begin(), values.end());
+    file_.array(prefix_ + key, GgufType::kBool, bytes);
+  }
   void kv_heads(const std::vector<uint32_t>& counts) {
     file_.array(prefix_ + "attention.head_count_kv", GgufType::kU32, counts);
   }

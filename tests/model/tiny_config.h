@@ -31,6 +31,8 @@ class TinyConfig : public testing::Test {
     }
     return read_config(open_checkpoint(folder_.path()));
   }
+  /// The folder that with() has written.
+  const std::filesystem::path& folder() const { return folder_.path(); }
 
  private:
   TempFolder folder_;

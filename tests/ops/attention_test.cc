@@ -280,6 +280,22 @@ TEST_F(AttentionTest, SeveralSegmentsShareOneSoftmax) {
                    });
 }
 
+TEST_F(AttentionTest, RowsSeeTheirOwnChunk) {
+  for (const int64_t size : {1, 32, 50, 500}) {
+    check_everywhere({{DType::BF16, 64, 3, 70, 90},
+                      {DType::F32, 64, 2, 2, 158},
+                      {DType::F32, 64, 1, 1, 150},
+                      {DType::Q8_0, 64, 2, 40, 120}},
+                     [&](const PagedRows& rows, int64_t total) {
+                       KeySegment s;
+                       s.rows = rows;
+                       s.count = total;
+                       s.see_within(size, true);
+                       return std::vector<KeySegment>{s};
+                     });
+  }
+}
+
 TEST_F(AttentionTest, RawKeysAreRotatedAtListOrAbsolutePositions) {
   static std::vector<int32_t> index;
   index.clear();

@@ -21,6 +21,19 @@ TEST(CausalPairs, AreWhatALoopCounts) {
   }
 }
 
+TEST(CausalPairs, OfChunksAreWhatALoopCounts) {
+  for (const int64_t size : {1, 5, 11, 100}) {
+    for (int64_t begin = 0; begin < 14; ++begin) {
+      int64_t pairs = 0;
+      for (int64_t rows = 0; rows < 30; ++rows) {
+        ASSERT_EQ(causal_pairs(begin, rows, size, true), pairs)
+            << rows << " rows from " << begin << ", chunks of " << size;
+        pairs += (begin + rows) % size + 1;
+      }
+    }
+  }
+}
+
 TEST(CausalPairs, PassesAddUpToThePrompt) {
   for (const int64_t window : {0, 4096, 100'000}) {
     int64_t pairs = 0;

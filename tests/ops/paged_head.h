@@ -115,6 +115,7 @@ inline std::vector<SeenKey> seen_keys(const AttendCall& call, const AttendTask& 
       bool sees = true;
       if (s.visible == Visibility::kCausal) sees = p <= at;
       if (s.visible == Visibility::kWindow) sees = p <= at && at - p < s.window;
+      if (s.visible == Visibility::kChunk) sees = p <= at && p / s.window == at / s.window;
       if (s.visible == Visibility::kBeyond) sees = at - p >= s.window;
       if (!sees) continue;
       const auto& raw = kv.k[static_cast<size_t>(stored)];

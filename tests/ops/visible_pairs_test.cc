@@ -13,6 +13,8 @@ TEST(VisiblePairs, CountsTriangleBandAndComplement) {
   s.visible = Visibility::kWindow;
   s.window = 3;
   EXPECT_EQ(visible_pairs({&task, 1}), 2 * (1 + 2 + 3 * 6));
+  s.visible = Visibility::kChunk;
+  EXPECT_EQ(visible_pairs({&task, 1}), 2 * (6 + 6 + 3));
   s.visible = Visibility::kBeyond;
   EXPECT_EQ(visible_pairs({&task, 1}), 2 * (36 - 21));
 }

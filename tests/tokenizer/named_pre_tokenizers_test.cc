@@ -19,6 +19,22 @@ TEST(NamedPreTokenizers, GptOssCutsAsTiktoken) {
             (Pieces{"a", "B", "2", "c", "  \t\r\n", "///...\n", " ", "3", ".", "14"}));
 }
 
+/// Pieces that Python's regex module finds with the patterns of the models' tokenizer.json.
+TEST(NamedPreTokenizers, KExaoneAndHunyuanCutAsTheirTokenizers) {
+  const std::string text = "HelloWorld it's 12345 x//\n\n  y  ",
+                    mixed = "cafe\u0301s 你好,世界! 3.14";
+  const PreTokenizer exaone = make_pre_tokenizer(named_pre_tokenizer("exaone-moe", "test"));
+  EXPECT_EQ(exaone.split(text), (Pieces{"HelloWorld it", "'s", " ", "1", "2", "3", "4", "5", " x",
+                                        "//\n", "\n", " ", " y", "  "}));
+  EXPECT_EQ(exaone.split(mixed),
+            (Pieces{"cafe\u0301s 你好", ",世界", "!", " ", "3", ".", "1", "4"}));
+  const PreTokenizer hunyuan = make_pre_tokenizer(named_pre_tokenizer("hunyuan-dense", "test"));
+  EXPECT_EQ(hunyuan.split(text),
+            (Pieces{"HelloWorld", " it", "'s", " ", "123", "45", " x", "//\n\n", " ", " y", "  "}));
+  EXPECT_EQ(hunyuan.split(mixed),
+            (Pieces{"cafe\u0301s", " ", "你好", ",", "世界", "!", " ", "3", ".", "14"}));
+}
+
 /// Qwen3.5's pattern keeps combining marks with their letters, Qwen2's does not.
 TEST(NamedPreTokenizers, Qwen35KeepsMarksWithLetters) {
   const PreTokenizer cut = make_pre_tokenizer(named_pre_tokenizer("qwen35", "test"));

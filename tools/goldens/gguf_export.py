@@ -17,10 +17,12 @@ ARCHITECTURES = {"llama": "LLAMA", "qwen2": "QWEN2", "qwen3": "QWEN3", "phi3": "
                  "qwen3_next": "QWEN3NEXT", "qwen3_5_text": "QWEN35", "qwen3_5_moe_text": "QWEN35MOE",
                  "ernie4_5_moe": "ERNIE4_5_MOE", "cohere2": "COHERE2", "apertus": "APERTUS", "arcee": "ARCEE",
                  "gemma4_text": "GEMMA4", "deepseek_v3": "DEEPSEEK2", "deepseek_v2": "DEEPSEEK2",
-                 "glm4_moe_lite": "DEEPSEEK2", "youtu": "DEEPSEEK2", "mistral4": "MISTRAL4"}
+                 "glm4_moe_lite": "DEEPSEEK2", "youtu": "DEEPSEEK2", "mistral4": "MISTRAL4", "internlm3": "LLAMA",
+                 "exaone_moe": "EXAONE_MOE", "solar_open": "GLM4_MOE", "hy_v3": "HY_V3", "hunyuan_v1_dense": "HUNYUAN_DENSE",
+                 "hunyuan_v1_moe": "HUNYUAN_MOE", "llama4_text": "LLAMA4"}
 # Model types whose rows of q and k llama.cpp rotates in pairs of neighbours. Hugging Face rotates
 # them in halves.
-PAIRED = {"llama", "mistral", "mixtral", "ministral3", "smollm3", "granite", "arcee"}
+PAIRED = {"llama", "mistral", "mixtral", "ministral3", "smollm3", "granite", "arcee", "internlm3"}
 
 
 def architecture_of(config):
@@ -143,7 +145,7 @@ def add_hyperparameters(writer, config, rope):
     writer.add_context_length(config["max_position_embeddings"])
     writer.add_embedding_length(config["hidden_size"])
     writer.add_block_count(config["num_hidden_layers"])
-    writer.add_feed_forward_length(config["intermediate_size"])
+    writer.add_feed_forward_length(config.get("intermediate_size", config.get("moe_intermediate_size")))
     writer.add_head_count(config["num_attention_heads"])
     writer.add_head_count_kv(config["num_key_value_heads"])
     writer.add_key_length(head_dim(config))
@@ -154,7 +156,7 @@ def add_hyperparameters(writer, config, rope):
         writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
     writer.add_vocab_size(config["vocab_size"])
     writer.add_rope_dimension_count(rotary)
-    writer.add_rope_freq_base(rope["rope_theta"])
+    writer.add_rope_freq_base(scaled_base(config, rope))
     if rope["rope_type"] in ("linear", "yarn"):
         writer.add_rope_scaling_type(gguf.RopeScalingType(rope["rope_type"]))
         writer.add_rope_scaling_factor(rope["factor"])
@@ -162,6 +164,12 @@ def add_hyperparameters(writer, config, rope):
         writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
         if "attention_factor" in rope:  # as llama.cpp's converter writes it
             writer.add_rope_scaling_attn_factors(rope["attention_factor"])
+
+
+def scaled_base(config, rope):
+    """Hunyuan's scaling is a factor of the base, which llama.cpp's converter multiplies."""
+    dim = head_dim(config)
+    return rope["rope_theta"] * rope.get("alpha", 1.0) ** (dim / (dim - 2))
 
 
 def add_family(writer, config):
@@ -176,7 +184,8 @@ def add_family(writer, config):
             "attention_multiplier": writer.add_attention_scale,
             "logits_scaling": writer.add_logit_scale,
             "logit_scale": writer.add_logit_scale,
-            "moe_k": writer.add_expert_used_count}
+            "moe_k": writer.add_expert_used_count,
+            "moe_topk": writer.add_expert_used_count}
     for key, add in keys.items():
         if config.get(key):
             add(config[key])
@@ -186,10 +195,24 @@ def add_family(writer, config):
         writer.add_expert_count(experts)
     if config.get("kv_lora_rank"):
         return add_latent(writer, config)
-    if config["model_type"] in ("gpt_oss", "minimax_m2"):
+    if config["model_type"] in ("gpt_oss", "minimax_m2", "hunyuan_v1_moe"):
         writer.add_expert_feed_forward_length(config["intermediate_size"])
-    if config.get("n_routed_experts"):
+    if config["model_type"] == "llama4_text":
+        writer.add_interleave_moe_layer_step(config["interleave_moe_layer_step"])
+        writer.add_expert_feed_forward_length(config["intermediate_size"])
+    if config["model_type"] == "hunyuan_v1_moe":
+        writer.add_expert_shared_feed_forward_length(config["intermediate_size"])
+        writer.add_expert_shared_count(1)
+    if config.get("num_shared_experts"):  # exaone_moe, hy_v3
+        writer.add_expert_shared_feed_forward_length(config["num_shared_experts"] * config["moe_intermediate_size"])
+        writer.add_expert_weights_scale(config.get("router_scaling_factor", config.get("routed_scaling_factor")))
+        writer.add_expert_weights_norm(config.get("norm_topk_prob", True))
+        writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+    if config["model_type"] == "exaone_moe":  # of hy_v3 tensors show it
         writer.add_leading_dense_block_count(config["first_k_dense_replace"])
+        writer.add_expert_shared_count(config["num_shared_experts"])
+    if config.get("n_routed_experts"):
+        writer.add_leading_dense_block_count(config.get("first_k_dense_replace", 0))
         writer.add_expert_shared_count(config["n_shared_experts"])
         writer.add_expert_weights_scale(config["routed_scaling_factor"])
         writer.add_expert_weights_norm(config["norm_topk_prob"])
@@ -208,7 +231,7 @@ def add_family(writer, config):
         writer.add_rope_scaling_yarn_log_mul(rope["mscale_all_dim"])
     if config["model_type"] == "gemma3_text" and config.get("sliding_window_pattern", 6) != 6:
         writer.add_sliding_window_pattern(config["sliding_window_pattern"])
-    if config["model_type"] in ("olmo3", "exaone4", "cohere2") and config["sliding_window"]:
+    if config["model_type"] in ("olmo3", "exaone4", "exaone_moe", "cohere2") and config["sliding_window"]:
         writer.add_sliding_window_pattern([kind == "sliding_attention" for kind in config["layer_types"]])
 
 
@@ -238,6 +261,11 @@ def add_latent(writer, config):
     if (config.get("n_group") or 1) > 1:
         writer.add_expert_group_count(config["n_group"])
         writer.add_expert_group_used_count(config["topk_group"])
+
+
+def llama4_sizes(config):
+    """What the usual keys hold for Llama 4: the width of networks without experts."""
+    return {**config, "intermediate_size": config["intermediate_size_mlp"]}
 
 
 def latent_sizes(config):
@@ -400,7 +428,39 @@ def join_qwen3_next(config, split):
     return joined
 
 
+def split_llama4(weights):
+    """Llama 4's experts are [experts, inputs, outputs], gate before up: as others have them."""
+    split = {}
+    for name, values in weights.items():
+        stem, _, last = name.rpartition(".")
+        if last == "gate_up_proj":
+            gates, ups = numpy.split(values.swapaxes(1, 2), 2, axis=1)
+            split[f"{stem}.gate_proj.weight"], split[f"{stem}.up_proj.weight"] = gates, ups
+        elif last == "down_proj":
+            split[name + ".weight"] = values.swapaxes(1, 2)
+        else:
+            split[name] = values
+    return split
+
+
+def join_llama4(split):
+    """The inverse of split_llama4."""
+    joined = {}
+    for name, values in split.items():
+        stem, _, last = name.removesuffix(".weight").rpartition(".")
+        if ".experts." not in name:
+            joined[name] = values
+        elif last == "gate_proj":
+            both = numpy.concatenate([values, split[f"{stem}.up_proj.weight"]], axis=1)
+            joined[f"{stem}.gate_up_proj"] = both.swapaxes(1, 2)
+        elif last == "down_proj":
+            joined[f"{stem}.down_proj"] = values.swapaxes(1, 2)
+    return joined
+
+
 def split_for(config, weights):
+    if config["model_type"] == "llama4_text":
+        return split_llama4(weights)
     if config["model_type"] == "qwen3_next":
         return split_qwen3_next(config, weights)
     if config.get("kv_lora_rank"):
@@ -409,6 +469,8 @@ def split_for(config, weights):
 
 
 def join_for(config, weights):
+    if config["model_type"] == "llama4_text":
+        return join_llama4(weights)
     if config["model_type"] == "qwen3_next":
         return join_qwen3_next(config, weights)
     if config.get("kv_lora_rank"):
@@ -465,14 +527,15 @@ def add_tokenizer(writer, folder, config):
     writer.add_add_bos_token(False)
 
 
-def export(folder, path, types):
-    """Writes the GGUF file; returns the weights as a reader of it sees them, in Hugging Face's layout."""
-    config = read_config(folder)
+def export(folder, path, types, other=None):
+    """Writes the GGUF file, with `other` values of config.json; returns the weights as a reader of it sees them, in Hugging Face's layout."""
+    config = {**read_config(folder), **(other or {})}
     rope = rope_settings(config)
     writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[architecture_of(config)])
     writer.add_name("tiny random model")  # llama.cpp expects special tokens of models named phi-3
     of_gemma4 = config["model_type"] == "gemma4_text"
-    sizes = gemma4_sizes if of_gemma4 else latent_sizes if config.get("kv_lora_rank") else dict
+    of_llama4 = config["model_type"] == "llama4_text"
+    sizes = (gemma4_sizes if of_gemma4 else llama4_sizes if of_llama4 else latent_sizes if config.get("kv_lora_rank") else dict)
     add_hyperparameters(writer, sizes(config),
                         {**rope, "partial_rotary_factor": 1.0} if of_gemma4 else rope)
     add_family(writer, config)

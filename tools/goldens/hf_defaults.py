@@ -12,10 +12,10 @@ YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 
 THETA = {"rope_theta": 700000.0, "rope_type": "default"}
 
 # Families whose layers have windows by layer_types, and those whose layers all have the window.
-BY_TYPE = {"olmo3", "dots1", "exaone4", "ministral", "qwen2", "qwen3", "qwen2_vl_text", "qwen2_5_vl_text", "cohere2", "gemma2", "gemma3_text", "smollm3"}
+BY_TYPE = {"olmo3", "dots1", "exaone4", "exaone_moe", "ministral", "qwen2", "qwen3", "qwen2_vl_text", "qwen2_5_vl_text", "cohere2", "gemma2", "gemma3_text", "smollm3"}
 ALL = {"mistral", "ministral3", "mixtral", "phi3", "qwen3_moe"}
 FAMILIES = ["llama", "qwen3_vl_text", "granite", "olmo2", "glm4", "seed_oss", "ernie4_5", "glm4_moe", "minimax_m2",
-            "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text", "ernie4_5_moe", "arcee", "apertus",
+            "internlm3", "solar_open", "hy_v3", "hunyuan_v1_dense", "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text", "ernie4_5_moe", "arcee", "apertus",
             *sorted(BY_TYPE | ALL)]
 
 # What files say beside SIZES and model_type; the first is every family's.
@@ -58,12 +58,12 @@ OTHERS = {"smollm3": [{"no_rope_layer_interval": 3}, {"no_rope_layers": [1, 0, 1
 def variants(family):
     if family in ("gemma3_text", "olmo3"):
         return [{}, *KINDS, *OTHERS.get(family, [])]
-    if family == "exaone4":  # whose class needs a list of layers where there is no window
-        return [{}, *ROPE, {"sliding_window": 24}, {"sliding_window_pattern": 3},
-                {"sliding_window": None, "layer_types": ["full_attention"] * 8}]
+    if family in ("exaone4", "exaone_moe"):  # whose class needs a list of layers where there is no window
+        none = [{"sliding_window": None, "layer_types": ["full_attention"] * 8}] if family == "exaone4" else []
+        return [{}, *ROPE, {"sliding_window": 24}, {"sliding_window_pattern": 3}, *none]
     # In these the keys mean something else: a list of sections, or a rule of their own.
     rope = [] if family in ("ministral3", "phi3") or "_vl" in family else ROPE
-    if family in ("ministral", "mixtral"):  # where the head's size is missing, only rules without it are read
+    if family in ("ministral", "mixtral", "hunyuan_v1_dense"):  # where the head's size is missing, only rules without it are read
         rope = [{**fields, "head_dim": 16} for fields in rope]
     windows = [w for w in WINDOWS if family in BY_TYPE or "use_sliding_window" not in w or family == "qwen3_moe"]
     return [{}, *rope, *(windows if family in BY_TYPE | ALL else []), *OTHERS.get(family, [])]
@@ -78,7 +78,7 @@ def windows_of(family, config):
 
 
 def still_layers(family, config):
-    if family in ("exaone4", "cohere2"):
+    if family in ("exaone4", "exaone_moe", "cohere2"):
         return [int(config.sliding_window is not None and kind == "full_attention") for kind in config.layer_types]
     return [1 - rotates for rotates in getattr(config, "no_rope_layers", None) or []]
 

@@ -10,7 +10,7 @@ import numpy
 import torch
 
 from . import common, gguf_export, hybrid_specs, llama_cpp_convert, llama_cpp_server
-from .tiny_specs import GGUF_ONLY, OF_GGUF, SPECS
+from .tiny_specs import OF_GGUF, SPECS
 
 MERGES = [("t", "h"), ("th", "e"), ("i", "n"), ("a", "n"), ("Ġ", "the")]
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
@@ -91,6 +91,44 @@ def write_folder(folder, config, seed):
     with tempfile.TemporaryDirectory() as scratch:
         model.save_pretrained(scratch)
         shutil.copyfile(pathlib.Path(scratch) / "model.safetensors", folder / "model.safetensors")
+    if config.get("quantization_config"):
+        pack_experts(folder)
+
+
+def pack_experts(folder):
+    """Stores gpt-oss's experts as published: [experts, outputs, blocks of inputs, 16 bytes of two weights] and scales."""
+    from gguf import GGMLQuantizationType
+    from gguf.quants import quantize
+    from safetensors.torch import load_file, save_file
+
+    packed = {}
+    for name, values in load_file(folder / "model.safetensors").items():
+        if ".experts." not in name or name.endswith("_bias"):
+            packed[name] = values
+            continue
+        rows = numpy.ascontiguousarray(values.float().numpy().swapaxes(1, 2))
+        blocks = quantize(rows, GGMLQuantizationType.MXFP4).reshape(*rows.shape[:2], -1, 17)
+        weights = numpy.concatenate([blocks[..., 1:] & 15, blocks[..., 1:] >> 4], axis=-1)  # in their order
+        packed[name + "_blocks"] = torch.from_numpy(weights[..., ::2] | weights[..., 1::2] << 4)
+        packed[name + "_scales"] = torch.from_numpy(numpy.ascontiguousarray(blocks[..., 0]))
+    save_file(packed, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def unpacked_logits(folder, ids):
+    """Logits of a folder whose experts transformers unpacks, in f32."""
+    from safetensors.torch import load_file
+    from transformers.integrations.mxfp4 import convert_moe_packed_tensors
+
+    weights, stored = {}, load_file(folder / "model.safetensors")
+    for name, values in stored.items():
+        if name.endswith("_blocks"):
+            name = name.removesuffix("_blocks")
+            values = convert_moe_packed_tensors(values, stored[name + "_scales"], dtype=torch.float32)
+        if not name.endswith("_scales"):
+            weights[name] = values.float().numpy()
+    config = gguf_export.read_config(folder)
+    del config["quantization_config"]
+    return logits_of(config, weights, ids)
 
 
 def hf_logits(folder, ids, dtype="float32"):
@@ -137,8 +175,9 @@ def make_gguf(name, folder, what, types, ids):
         llama_cpp_convert.convert(folder, path, types)
         logits = hf_logits(folder, ids)
     else:
-        config = {**gguf_export.read_config(folder), **OF_GGUF.get(name, {})}
-        logits = logits_of(config, gguf_export.export(folder, path, types), ids)
+        other = OF_GGUF.get(name, {})
+        config = {**gguf_export.read_config(folder), **other}
+        logits = logits_of(config, gguf_export.export(folder, path, types, other), ids)
     apart = llama_cpp_server.largest_difference(path, None, ids, logits)
     common.write_json(path.with_suffix(".json"), {
         "what": what, "tensor_types": types,
@@ -157,26 +196,21 @@ def make(names):
     for seed, (name, (what, config, length, switched_off, types)) in numbered:
         if names and name not in names:
             continue
-        if name in GGUF_ONLY:
-            with tempfile.TemporaryDirectory() as scratch:
-                folder = pathlib.Path(scratch) / name
-                write_folder(folder, config, 1000 + seed)
-                print(name, make_gguf(name, folder, what, types, prompt_of(seed, length)))
-            continue
         folder = common.TINY_MODELS / name
         write_folder(folder, config, 1000 + seed)
         ids = prompt_of(seed, length)
-        logits = hf_logits(folder, ids)
+        packed = "quantization_config" in config
+        logits = unpacked_logits(folder, ids) if packed else hf_logits(folder, ids)
         facts = {"what": what, "computed": "transformers, f32, eager attention, whole prompt at once",
                  "made_with": common.versions()}
-        in_bf16 = numpy.abs(hf_logits(folder, ids, dtype="bfloat16") - logits)[golden_positions(ids)]
-        facts["largest_difference_in_bf16"] = round(float(in_bf16.max()), 3)
+        if not packed:
+            in_bf16 = numpy.abs(hf_logits(folder, ids, dtype="bfloat16") - logits)[golden_positions(ids)]
+            facts["largest_difference_in_bf16"] = round(float(in_bf16.max()), 3)
         if switched_off:
             facts["largest_difference_without_it"] = check_feature(folder, config, switched_off, ids,
                                                                    logits)
         common.write_json(folder / "logits.json", {**facts, **expected(ids, logits)})
         gguf_facts = make_gguf(name, folder, what, types, ids) if types else None
         print(name, (folder / "model.safetensors").stat().st_size, "logits std", logits.std(),
-              
-              facts["largest_difference_in_bf16"], facts.get("largest_difference_without_it"),
+              facts.get("largest_difference_in_bf16"), facts.get("largest_difference_without_it"),
               gguf_facts)

@@ -89,8 +89,17 @@ def delta_net35(architecture, model_type, **fields):
                          "mrope_section": [2, 1, 1], "mrope_interleaved": True}, **fields))
 
 
+def gpt_oss(**fields):
+    return without_theta(family(
+        "GptOssForCausalLM", "gpt_oss", num_local_experts=4, num_experts_per_tok=2, intermediate_size=64, sliding_window=24,
+        attention_bias=True, swiglu_limit=7.0, max_position_embeddings=256, tie_word_embeddings=False, dtype="bfloat16",
+        rope_parameters={"rope_type": "yarn", "rope_theta": 150000.0, "factor": 4.0, "original_max_position_embeddings": 64,
+                         "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False}, **fields))
+
+
 # Fields for which a GGUF file has no key. llama.cpp computes them from other fields.
-OF_GGUF = {"gemma2": {"query_pre_attn_scalar": 16}, "gemma3": {"query_pre_attn_scalar": 16}}
+OF_GGUF = {"gemma2": {"query_pre_attn_scalar": 16}, "gemma3": {"query_pre_attn_scalar": 16}, "internlm3": {"rope_scaling": None, "max_position_embeddings": 512},
+           "llama4": {"attention_chunk_size": 8192, "floor_scale": 8192, "attn_scale": 0.1}}
 
 # name: (what, config, prompt length, config fields that switch the shown feature off, GGUF types or None)
 SPECS = {
@@ -212,16 +221,9 @@ SPECS = {
                              "llama_4_scaling_beta": 0.3, "max_position_embeddings": 128})),
         96, None, {"": "Q8_0"}),
     "gpt_oss": (
-        "4 experts in MXFP4, 2 of them for each row, with biases and a clamped activation; sink logits; "
-        "every second layer a window of 24; yarn whose ramp is not rounded",
-        without_theta(family(
-            "GptOssForCausalLM", "gpt_oss", num_local_experts=4, num_experts_per_tok=2,
-            intermediate_size=64, sliding_window=24, attention_bias=True, swiglu_limit=7.0,
-            max_position_embeddings=256, tie_word_embeddings=False, dtype="bfloat16",
-            rope_parameters={"rope_type": "yarn", "rope_theta": 150000.0, "factor": 4.0,
-                             "original_max_position_embeddings": 64, "beta_fast": 32.0,
-                             "beta_slow": 1.0, "truncate": False})),
-        96, None, {"": "F16", "exps": "MXFP4"}),
+        "4 experts, 2 of them for each row, with biases and a clamped activation, stored transposed with gate and up in turn (GGUF: "
+        "in MXFP4); sink logits; every second layer a window of 24; yarn whose ramp is not rounded",
+        gpt_oss(), 96, None, {"": "F16", "exps": "MXFP4"}),
     "gemma3_images": (
         "a text model within one that sees images: its settings under text_config, its tensors under a prefix",
         with_images("Gemma3ForConditionalGeneration", "gemma3", gemma3_text(), image_token_index=262,
@@ -422,7 +424,61 @@ SPECS = {
                                    "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 2,
                                    "head_dim": 8, "patch_size": 14, "position_embedding_size": 16}),
         96, None, None),
+    "internlm3": (
+        "as llama, with the names qkv_bias and bias and the scaling dynamic of the released model; GGUF calls it llama and has "
+        "no scaling",
+        {key: value for key, value in llama(
+            architectures=["InternLM3ForCausalLM"], model_type="internlm3", qkv_bias=False, bias=False,
+            max_position_embeddings=32, rope_scaling={"rope_type": "dynamic", "factor": 6.0}, tie_word_embeddings=False,
+            intermediate_size=32).items() if key not in ("attention_bias", "mlp_bias")},
+        80, {"rope_scaling": None}, {"": "Q8_0"}),
+    "exaone_moe": (
+        "a first layer without experts, then 8, 3 for each row, chosen by sigmoids with a bias, beside a network of all rows; "
+        "weights times 2.5; norms on heads; a window of 24 in three of four layers, which alone rotate",
+        family("ExaoneMoeForCausalLM", "exaone_moe", num_hidden_layers=4, sliding_window=24, sliding_window_pattern=4,
+               layer_types=["sliding_attention"] * 3 + ["full_attention"], tie_word_embeddings=False, rope_theta=1e6,
+               intermediate_size=96, moe_intermediate_size=32, num_experts=8, num_shared_experts=1, num_experts_per_tok=3,
+               n_group=1, topk_group=1, routed_scaling_factor=2.5, norm_topk_prob=True, first_k_dense_replace=1),
+        96, {"routed_scaling_factor": 0.5}, {"": "Q8_0", "ffn_down": "F16"}),
+    "solar_open": (
+        "as glm4_moe with experts in all layers, without norms on heads and biases; whole heads rotate; YaRN; no width of networks "
+        "without experts; GGUF calls it glm4moe",
+        without_theta({key: value for key, value in family(
+            "SolarOpenForCausalLM", "solar_open", moe_intermediate_size=32, n_routed_experts=8, n_shared_experts=1,
+            num_experts_per_tok=3, n_group=1, topk_group=1, routed_scaling_factor=1.5, norm_topk_prob=True,
+            max_position_embeddings=128, tie_word_embeddings=False, dtype="bfloat16",
+            rope_parameters={"rope_type": "yarn", "rope_theta": 1e6, "factor": 2.0,
+                             "original_max_position_embeddings": 64}).items() if key != "intermediate_size"}),
+        96, {"norm_topk_prob": False}, {"": "Q8_0", "ffn_down": "F16"}),
+    "hy_v3": (
+        "as exaone_moe without windows, under other names of tensors and keys",
+        family("HYV3ForCausalLM", "hy_v3", num_hidden_layers=3, intermediate_size=96, moe_intermediate_size=32, num_experts=8,
+               num_shared_experts=1, num_experts_per_tok=3, router_scaling_factor=2.826, rope_theta=11158840.0,
+               tie_word_embeddings=False),
+        64, {"router_scaling_factor": 0.5}, {"": "Q8_0", "ffn_down": "F16"}),
+    "hunyuan": (
+        "norms on heads of q and k that follow the rotation; NTK scaling with a fixed alpha",
+        family("HunYuanDenseV1ForCausalLM", "hunyuan_v1_dense",
+               rope_scaling={"alpha": 50.0, "beta_fast": 32, "beta_slow": 1, "factor": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0,
+                             "type": "dynamic"}),
+        96, {"rope_scaling": None}, {"": "Q8_0"}),
+    "hunyuan_moe": (
+        "the same with 8 experts, 2 for each row, chosen by a softmax, beside a network of all rows",
+        family("HunYuanMoEV1ForCausalLM", "hunyuan_v1_moe", num_experts=8, moe_topk=2, tie_word_embeddings=False,
+               rope_scaling={"alpha": 1000.0, "factor": 1.0, "type": "dynamic"}),
+        96, {"moe_topk": 1}, {"": "Q8_0", "ffn_down": "F16"}),
+    "gpt_oss_mxfp4": (
+        "as gpt_oss with the experts in blocks of MXFP4, whose scales are apart",
+        gpt_oss(quantization_config={"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]}), 96, None, None),
+    "llama4": (
+        "chunks of 24 in three of four layers, which alone rotate, in pairs, and have norms on heads without weights; queries of the "
+        "others grow with their position; a router whose weight multiplies the input of the only expert, beside a network, in every "
+        "second layer; experts stored transposed. llama.cpp has chunks of 8,192 in all models",
+        family("Llama4ForCausalLM", "llama4_text", num_hidden_layers=4, intermediate_size=32, intermediate_size_mlp=96,
+               interleave_moe_layer_step=2, num_local_experts=4, num_experts_per_tok=1, attention_chunk_size=24, floor_scale=32,
+               attn_scale=0.3, attn_temperature_tuning=True, use_qk_norm=True, no_rope_layer_interval=4, rope_theta=500000.0,
+               rope_scaling={"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                             "original_max_position_embeddings": 64}, tie_word_embeddings=False),
+        100, {"attention_chunk_size": 8192}, {"": "Q8_0", "ffn_down": "F16"}),
 }
 
-# Models whose Hugging Face form is not read. Only their GGUF files are kept.
-GGUF_ONLY = {"gpt_oss"}

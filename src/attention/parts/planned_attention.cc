@@ -40,7 +40,7 @@ void set_whole_list(const LayerStep& step, int list, int64_t position, KeySegmen
   const int64_t before = length - step.rows;
   const int64_t first = window > 0 ? std::max<int64_t>(0, before - window + 1) : 0;
   set_stretch(step, list, first, length, position - before, keys);
-  keys.see_within(window);
+  keys.see_within(window, step.shape->chunked);
 }
 
 /// Number of the step's first rows that see only sinks and a window. The remaining rows see all
@@ -119,7 +119,11 @@ void append_keys(LayerStep& step) {
     return step.store->append(step.layer, step.rows, step.k, step.v);
   }
   const Rotations& rotations = step.rotations(step.begin, step.rows);
-  const NewRows added{step.rows, step.kv_heads, step.k, step.v, step.q, step.take_rotated_q()};
+  NewRows added{step.rows, step.kv_heads, step.k, step.v, {}, {}};
+  if (step.shape->query_weights.empty()) {  // else rotated_q() rotates them later
+    added.q = step.q;
+    added.rotated_q = step.take_rotated_q();
+  }
   if (step.appends != nullptr &&
       step.appends->add(*step.store, step.layer, added, &rotations, step.begin)) {
     return;

@@ -46,6 +46,7 @@ enum class Visibility : uint8_t {
   kAll,     ///< every row sees every key
   kCausal,  ///< key position <= row position
   kWindow,  ///< causal, and row position - key position < window
+  kChunk,   ///< causal, and in the same chunk: positions [n * window, (n + 1) * window)
   kBeyond,  ///< row position - key position >= window (InfLLM's aged keys)
 };
 
@@ -87,9 +88,11 @@ struct KeySegment {
   View<const int32_t> count_after;
 
   /// Sets `visible` to kCausal. If the layer has its own sliding window (ModelShape::own_window is
-  /// not 0), limits visibility to that window instead.
-  void see_within(int64_t own_window) {
-    visible = own_window > 0 ? Visibility::kWindow : Visibility::kCausal;
+  /// not 0), limits visibility to that window instead, or to chunks of this length.
+  void see_within(int64_t own_window, bool chunked = false) {
+    visible = own_window <= 0 ? Visibility::kCausal
+              : chunked       ? Visibility::kChunk
+                              : Visibility::kWindow;
     window = own_window;
   }
 };

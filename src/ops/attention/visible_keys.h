@@ -43,6 +43,8 @@ static inline KeyRange visible_keys(const KeySegment& s, int64_t position) {
       return {0, keys_before(s, position + 1)};
     case Visibility::kWindow:
       return {keys_before(s, position - s.window + 1), keys_before(s, position + 1)};
+    case Visibility::kChunk:
+      return {keys_before(s, position - position % s.window), keys_before(s, position + 1)};
     case Visibility::kBeyond:
       return {0, keys_before(s, position - s.window + 1)};
     default:

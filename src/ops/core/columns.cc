@@ -22,4 +22,18 @@ void copy_row_columns(Queue& queue, const RowColumns<const float>& from,
   });
 }
 
+void multiply_columns(Queue& queue, View<const float> factors, View<float> x) {
+  const int64_t width = factors.size();
+  LH_ASSERT(width > 0 && x.size() % width == 0);
+  if (on_device(kMultiplyColumns, queue, factors, x)) return;
+  HostStage on(queue);
+  float* const y = on(x).address();
+  const float* const by = on(factors).address();
+  parallel_ranges(x.size() / width, 1024, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      for (int64_t i = 0; i < width; ++i) y[r * width + i] *= by[i];
+    }
+  });
+}
+
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Copies columns of rows to columns of other rows.
+// Copies and multiplies columns of rows.
 
 #include <cstdint>
 
@@ -21,5 +21,9 @@ void copy_row_columns(Queue& queue, const RowColumns<const float>& from,
 inline const DeviceOperation<bool(const RowColumns<const float>&, const RowColumns<float>&, int64_t,
                                   int64_t)>
     kCopyRowColumns;
+
+/// Multiplies each row of x [rows, factors] by `factors`, element by element.
+void multiply_columns(Queue& queue, View<const float> factors, View<float> x);
+inline const DeviceOperation<bool(View<const float> factors, View<float> x)> kMultiplyColumns;
 
 }  // namespace longhaul

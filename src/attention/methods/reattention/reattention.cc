@@ -198,8 +198,8 @@ class Reattention final : public Method {
     attend_tasks_.clear();
     for (const Chunk& c : chunks_) {
       const int64_t position = local_at(c) + c.recent() - c.rows;
-      apply_rope(*step.queue, rotations, position, step.q.part(c.row * row, c.rows * row), c.rows,
-                 step.shape->heads, step.head_dim(), rotated.part(c.row * row, c.rows * row));
+      step.turn_queries(rotations, position, step.q.part(c.row * row, c.rows * row),
+                        rotated.part(c.row * row, c.rows * row));
       for (int head = 0; head < step.kv_heads; ++head) {
         if (!step.attends(head)) continue;
         const std::span<const KeySegment> keys = add_keys(step, c, head);
