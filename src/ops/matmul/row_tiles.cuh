@@ -19,8 +19,6 @@ namespace longhaul::cuda {
 
 inline constexpr int kTileOutputs = 256, kTileThreads = 512;
 inline constexpr int kTileStages = 3;  ///< chunks of x in shared memory
-/// Number of chunks by which weights are prefetched into the L2 cache before they are multiplied.
-inline constexpr int kTilePrefetch = 3;
 
 struct TileArgs {
   struct Job {
@@ -126,24 +124,6 @@ class RowTileBase {
     for (int r = 0; r < kRowsOfLane; ++r) {
       to[r] = Units::load(planes_, first_block_[r] + block, u % Units::kUnits);
     }
-  }
-
-  /// Prefetches the weights of a chunk into the L2 cache. Lanes 0 and 1 of four prefetch the quants
-  /// of the two rows, and lanes 2 and 3 the next plane (block_layout.h). A third plane is
-  /// prefetched by the lanes of the first one.
-  template <int plane = 0>
-  __device__ __forceinline__ void prefetch(int chunk, int end) const {
-    constexpr int kPlanes = sizeof(Units::kFields) / sizeof(Units::kFields[0]);
-    constexpr int kBlockBytes = Units::kFields[plane].bytes;
-    const int unit = chunk * kSteps * kStepUnits;
-    const int64_t row = lane() % 2 == 0 ? first_block_[0] : first_block_[1];
-    const uint8_t* const at = planes_.at[plane] + (row + unit / Units::kUnits) * kBlockBytes +
-                              (plane == 0 ? unit % Units::kUnits * 16 : 0);
-    const int chosen = chunk < end && lane() / 2 % 2 == plane % 2;
-    asm volatile(
-        "{\n.reg .pred p;\nsetp.ne.b32 p, %1, 0;\n@p prefetch.global.L2 [%0];\n}\n" ::"l"(at),
-        "r"(chosen));
-    if constexpr (plane + 1 < kPlanes) prefetch<plane + 1>(chunk, end);
   }
 
   /// Step and offset of a group of a unit, each as a pair of equal bf16 values.
@@ -266,7 +246,6 @@ class RowTile : RowTileBase<Units, N> {
     int stage = 0, free = kTileStages - 1;
     for (int chunk = first; chunk < end; ++chunk) {
       this->load(min(chunk + 1, end - 1), next);
-      this->prefetch(chunk + kTilePrefetch, end);
       wait_copies<kTileStages - 2>();
       __syncthreads();  // the chunk has arrived, and no warp reads the previous one any more
       copy_x(chunk + kTileStages - 1, end, free);
