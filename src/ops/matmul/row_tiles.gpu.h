@@ -17,7 +17,7 @@ namespace longhaul::cuda {
 inline constexpr int64_t kLeastTileRows = 5;
 inline constexpr int64_t kMostTileRows = 64;
 /// On Hopper, so many rows use the kernel of row_tiles_sm90.cuh, which computes the same bits.
-inline constexpr int64_t kLeastRowsSm90 = 33;
+inline constexpr int64_t kLeastRowsSm90 = 17;
 
 /// Returns whether the type has such a product and the current device has enough shared memory for
 /// it. The K types, and types with a scale for every 32 weights, have such a product.
