@@ -13,9 +13,6 @@
 
 namespace longhaul::cuda {
 
-/// Number of chunks by which weights are prefetched into the L2 cache before they are multiplied.
-inline constexpr int kTilePrefetch = 3;
-
 /// Returns the dynamic shared memory of a block. Stages must be aligned to 1024 bytes.
 inline size_t tile_bytes_sm90(int64_t rows, int chunk_cols) {
   return static_cast<size_t>(kTileStages * 8 * row_groups_of(rows) * 2 * chunk_cols + 1024);
@@ -25,7 +22,7 @@ template <class Units, int N>
 class RowTileSm90 : RowTileBase<Units, N> {
   using Base = RowTileBase<Units, N>;
   using Base::a, Base::kChunkCols, Base::kRowsOfLane, Base::kSteps, Base::kStepUnits, Base::lane,
-      Base::sums_, Base::first_block_, Base::planes_;
+      Base::sums_;
   using typename Base::Factors, typename Base::Unit;
   static constexpr int kProducts = kSteps * Units::kGroups;  ///< products of a chunk
   static constexpr int kProductBytes = 8 * N * 128;          ///< 64 columns of all rows of x
@@ -79,7 +76,6 @@ class RowTileSm90 : RowTileBase<Units, N> {
                                                  Unit (&units)[kSteps][kRowsOfLane]) {
     const int following = min(chunk + 1, end - 1);
     const uint64_t rows = matrix_at(stage, 16, 1024);
-    prefetch(chunk + kTilePrefetch, end);
     uint4 x[kPartPieces];
     uint32_t q[kSets][16];
 #pragma unroll
@@ -92,24 +88,6 @@ class RowTileSm90 : RowTileBase<Units, N> {
       multiply(q[product % kSets], matrix_behind(rows, product * kProductBytes));
       if ((product + 1) % kPartProducts == 0) store_x(x, product / kPartProducts, next);
     }
-  }
-
-  /// Prefetches the weights of a chunk into the L2 cache. Lanes 0 and 1 of four prefetch the quants
-  /// of the two rows, and lanes 2 and 3 the next plane (block_layout.h). A third plane is
-  /// prefetched by the lanes of the first one.
-  template <int plane = 0>
-  __device__ __forceinline__ void prefetch(int chunk, int end) const {
-    constexpr int kPlanes = sizeof(Units::kFields) / sizeof(Units::kFields[0]);
-    constexpr int kBlockBytes = Units::kFields[plane].bytes;
-    const int unit = chunk * kSteps * kStepUnits;
-    const int64_t row = lane() % 2 == 0 ? first_block_[0] : first_block_[1];
-    const uint8_t* const at = planes_.at[plane] + (row + unit / Units::kUnits) * kBlockBytes +
-                              (plane == 0 ? unit % Units::kUnits * 16 : 0);
-    const int chosen = chunk < end && lane() / 2 % 2 == plane % 2;
-    asm volatile(
-        "{\n.reg .pred p;\nsetp.ne.b32 p, %1, 0;\n@p prefetch.global.L2 [%0];\n}\n" ::"l"(at),
-        "r"(chosen));
-    if constexpr (plane + 1 < kPlanes) prefetch<plane + 1>(chunk, end);
   }
 
   /// Loads this thread's pieces of a part of a chunk of x. Rows and columns past the end are zeros.
