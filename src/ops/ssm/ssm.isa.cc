@@ -36,9 +36,9 @@ void see_rows(const SsmHead& h, const float* sum, float* seen) {
     for (int j = i + 1; j < g.rows; ++j) row[j] = 0;
   }
   for (int first = 0; first < g.rows; first += kSeenTogether) {
-    const int end = first + kSeenTogether < g.rows ? first + kSeenTogether : g.rows;
-    GemmF32::run(end - first, h.head_dim, end, seen + first * kSsmRows, kSsmRows, h.x, g.stride,
-                 h.out + first * h.out_stride, h.out_stride, true);
+    const int behind = first + kSeenTogether < g.rows ? first + kSeenTogether : g.rows;
+    GemmF32::run(behind - first, h.head_dim, behind, seen + first * kSsmRows, kSsmRows, h.x,
+                 g.stride, h.out + first * h.out_stride, h.out_stride, true);
   }
 }
 
