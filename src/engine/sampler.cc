@@ -11,6 +11,17 @@ namespace {
 
 constexpr float kImpossible = -std::numeric_limits<float>::infinity();
 
+constexpr size_t kBlock = 256;  // logits that are compared together
+
+float largest_of(std::span<const float> logits) {
+  float largest = kImpossible;
+#pragma omp simd reduction(max : largest)
+  for (size_t i = 0; i < logits.size(); ++i) {
+    largest = logits[i] > largest ? logits[i] : largest;
+  }
+  return largest;
+}
+
 float penalised(float logit, float penalty) {
   return logit > 0 ? logit / penalty : logit * penalty;
 }
@@ -31,7 +42,7 @@ int32_t Sampler::sample(std::span<const float> logits, std::span<const int32_t> 
   collect(logits, history, mask);
   int32_t chosen = -1;
   if (!candidates_.empty() && options_.temperature <= 0) {
-    chosen = std::min_element(candidates_.begin(), candidates_.end(), better)->id;
+    chosen = candidates_.front().id;
   } else if (!candidates_.empty()) {
     keep_top_k();
     keep_top_p();
@@ -43,34 +54,59 @@ int32_t Sampler::sample(std::span<const float> logits, std::span<const int32_t> 
   return chosen;
 }
 
+/// The tokens to which the repeat penalty applies, in ascending order.
+std::vector<int32_t> Sampler::repeated(std::span<const int32_t> history) const {
+  if (options_.repeat_penalty == 1) return {};
+  const size_t recent = std::min(history.size(), static_cast<size_t>(options_.repeat_last));
+  std::vector<int32_t> ids(history.end() - static_cast<ptrdiff_t>(recent), history.end());
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  std::erase_if(ids, [](int32_t id) { return id < 0; });
+  return ids;
+}
+
+/// Collects the best candidates: one for temperature 0, else top_k, as a heap with the worst in
+/// front. Without a top_k it collects all.
 void Sampler::collect(std::span<const float> logits, std::span<const int32_t> history,
                       std::span<const uint64_t> mask) {
   candidates_.clear();
-  candidates_.reserve(logits.size());
-  for (size_t i = 0; i < logits.size(); ++i) {
-    candidates_.push_back(
-        {std::isnan(logits[i]) ? kImpossible : logits[i], static_cast<int32_t>(i)});
-  }
-  if (options_.repeat_penalty != 1) {
-    const size_t recent = std::min(history.size(), static_cast<size_t>(options_.repeat_last));
-    std::vector<int32_t> ids(history.end() - static_cast<ptrdiff_t>(recent), history.end());
-    std::sort(ids.begin(), ids.end());
-    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-    for (const int32_t id : ids) {
-      if (id < 0 || static_cast<size_t>(id) >= logits.size()) continue;
-      float& logit = candidates_[static_cast<size_t>(id)].logit;
-      logit = penalised(logit, options_.repeat_penalty);
+  const size_t most =
+      options_.temperature <= 0 ? 1 : static_cast<size_t>(std::max(options_.top_k, 0));
+  const std::vector<int32_t> penalties = repeated(history);
+  auto penalty = penalties.begin();
+  for (size_t block = 0; block < logits.size(); block += kBlock) {
+    const size_t end = std::min(block + kBlock, logits.size());
+    const bool punishes = penalty != penalties.end() && static_cast<size_t>(*penalty) < end;
+    if (!punishes && most > 0 && candidates_.size() == most &&
+        !(largest_of(logits.subspan(block, end - block)) > candidates_.front().logit)) {
+      continue;  // no logit of the block is among the best
+    }
+    for (size_t i = block; i < end; ++i) {
+      float logit = logits[i];
+      if (penalty != penalties.end() && static_cast<size_t>(*penalty) == i) {
+        logit = penalised(logit, options_.repeat_penalty);
+        ++penalty;
+      }
+      const bool allowed = mask.empty() || (i / 64 < mask.size() && (mask[i / 64] >> i % 64 & 1));
+      // One +inf would turn every probability into NaN. With the largest number in its place the
+      // token simply has probability 1. A comparison with NaN is false.
+      if (allowed && logit > kImpossible) {
+        keep({std::min(logit, std::numeric_limits<float>::max()), static_cast<int32_t>(i)}, most);
+      }
     }
   }
-  std::erase_if(candidates_, [mask](const Candidate& c) {
-    const size_t id = static_cast<size_t>(c.id);
-    const bool allowed =
-        mask.empty() || (id / 64 < mask.size() && (mask[id / 64] >> (id % 64) & 1) != 0);
-    return !allowed || c.logit == kImpossible;
-  });
-  // One +inf would turn every probability into NaN. With the largest number in its place the token
-  // simply has probability 1.
-  for (Candidate& c : candidates_) c.logit = std::min(c.logit, std::numeric_limits<float>::max());
+}
+
+/// Adds a candidate if it is among the best `most`; 0: adds it in any case, and sorts nothing.
+void Sampler::keep(const Candidate& candidate, size_t most) {
+  if (most == 0 || candidates_.size() < most) {
+    candidates_.push_back(candidate);
+    if (most > 0) std::push_heap(candidates_.begin(), candidates_.end(), better);
+  } else if (better(candidate, candidates_.front())) {
+    std::pop_heap(candidates_.begin(), candidates_.end(), better);
+    candidates_.back() = candidate;
+    std::push_heap(candidates_.begin(), candidates_.end(), better);
+  }
 }
 
 void Sampler::keep_top_k() {

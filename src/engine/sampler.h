@@ -42,8 +42,10 @@ class Sampler {
     int32_t id;
   };
   static bool better(const Candidate& a, const Candidate& b);
+  std::vector<int32_t> repeated(std::span<const int32_t> history) const;
   void collect(std::span<const float> logits, std::span<const int32_t> history,
                std::span<const uint64_t> mask);
+  void keep(const Candidate& candidate, size_t most);
   void keep_top_k();
   void keep_top_p();
   void keep_min_p();

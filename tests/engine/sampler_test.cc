@@ -152,5 +152,41 @@ TEST(Sampler, NaNAndInfinityDoNoHarm) {
   EXPECT_THROW(greedy.sample(std::vector<float>{kNaN, -kInfinity}, {}), UserError);
 }
 
+/// Logits are compared in blocks, and most blocks are skipped.
+TEST(Sampler, LargeVocabulariesGiveTheTokenOfAPlainSearch) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 40; ++round) {
+    const size_t vocab = 700 + random() % 3000;
+    std::vector<float> logits = random_logits(vocab, static_cast<uint32_t>(round));
+    for (int i = 0; i < 30; ++i) logits[random() % vocab] = i % 3 == 0 ? kNaN : -kInfinity;
+    for (int i = 0; i < 3; ++i) logits[random() % vocab] = round % 4 == 0 ? kInfinity : 9.5f;
+    std::vector<int32_t> history;
+    for (int i = 0; i < 80; ++i) history.push_back(static_cast<int32_t>(random() % vocab));
+    history.push_back(-1);
+    history.push_back(static_cast<int32_t>(vocab));
+    std::vector<uint64_t> mask((vocab + 63) / 64);
+    for (uint64_t& word : mask) word = random() | uint64_t{random()} << 32;
+    SamplerOptions options;
+    options.repeat_penalty = round % 2 == 0 ? 1.0f : round % 3 == 0 ? 0.5f : 1.7f;
+    const std::set<int32_t> recent(history.end() - options.repeat_last, history.end());
+    int32_t want = -1;
+    float best = -kInfinity;
+    for (size_t i = 0; i < vocab; ++i) {
+      float logit = logits[i];
+      if (options.repeat_penalty != 1 && recent.contains(static_cast<int32_t>(i))) {
+        logit = logit > 0 ? logit / options.repeat_penalty : logit * options.repeat_penalty;
+      }
+      logit = std::min(logit, std::numeric_limits<float>::max());
+      if (round % 5 != 0 && (mask[i / 64] >> (i % 64) & 1) == 0) continue;
+      if (logit > best) best = logit, want = static_cast<int32_t>(i);
+    }
+    const std::span<const uint64_t> allowed = round % 5 == 0 ? std::span<const uint64_t>() : mask;
+    EXPECT_EQ(Sampler(options).sample(logits, history, allowed), want) << "round " << round;
+    options.temperature = 1;
+    options.top_k = 1;  // draws from the best one
+    EXPECT_EQ(Sampler(options).sample(logits, history, allowed), want) << "round " << round;
+  }
+}
+
 }  // namespace
 }  // namespace longhaul
