@@ -11,7 +11,7 @@
 namespace longhaul::serve {
 namespace {
 
-constexpr int kTools = 60, kTurns = 40;
+constexpr int kTranslatedTools = 60, kTurns = 40;
 
 std::string words(size_t bytes, size_t seed) {
   std::string text;
@@ -35,7 +35,7 @@ Json schema_of(int tool) {
 /// A request of POST /v1/messages.
 std::string agent_messages() {
   Json tools = Json::array(), messages = Json::array();
-  for (int i = 0; i < kTools; ++i) {
+  for (int i = 0; i < kTranslatedTools; ++i) {
     tools.push_back({{"name", "tool_" + std::to_string(i)},
                      {"description", words(800, static_cast<size_t>(i))},
                      {"input_schema", schema_of(i)}});
@@ -89,7 +89,7 @@ TEST(Translation, OfALargeRequestOfAnAgent) {
     AnthropicNotes notes;
     conversation = read_anthropic_conversation(body, {}, notes);
   });
-  EXPECT_EQ(conversation.tools.size(), size_t{kTools});
+  EXPECT_EQ(conversation.tools.size(), size_t{kTranslatedTools});
   EXPECT_EQ(conversation.messages.size(), size_t{2 * kTurns});
   RecordProperty("parse_us", static_cast<int>(parse * 1000));
   RecordProperty("translate_us", static_cast<int>(all * 1000));

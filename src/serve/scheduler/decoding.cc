@@ -50,6 +50,13 @@ bool Scheduler::decode() {
   }
   if (entries.empty()) return false;
   metrics_.observe("longhaul_batch_rows", static_cast<double>(entries.size()));
+  std::vector<BestLogit> highest(entries.size());
+  for (size_t i = 0; i < entries.size() && engine_.chooses_highest(); ++i) {
+    const ReplyMaker& maker = *who[i].job->choices[who[i].choice].maker;
+    if (!maker.takes_highest()) continue;
+    entries[i].highest = &highest[i];
+    entries[i].biases = maker.biases();
+  }
   for (size_t at = 0; at < entries.size(); at += kDecodeRows) {
     engine_.decode(std::span(entries).subspan(at, std::min(kDecodeRows, entries.size() - at)));
   }
@@ -64,7 +71,9 @@ bool Scheduler::decode() {
         metrics_.observe("longhaul_between_tokens_seconds", now - choice.last_token);
         choice.last_token = now;
         give_piece(job, choice,
-                   choice.maker->take(choice.sequence->logits(), choice.sequence->tokens()));
+                   entries[i].highest != nullptr
+                       ? choice.maker->take(highest[i])
+                       : choice.maker->take(choice.sequence->logits(), choice.sequence->tokens()));
       } catch (const std::exception& error) {
         problem = error.what();
       }

@@ -12,6 +12,7 @@
 #include "attention/method_spec.h"
 #include "attention/resume_rule.h"
 #include "base/cancel.h"
+#include "ops/core/best_logits.h"
 #include "serve/scheduler/retention_map.h"
 
 namespace longhaul {
@@ -91,6 +92,10 @@ struct DecodeEntry {
   ServedSequence* sequence = nullptr;
   int32_t token = 0;
   std::string error;  ///< set if this sequence failed; the other sequences are not affected
+  /// If this is not null, the token with the highest logit after `biases` is written here, and the
+  /// sequence gets no logits. Only engines with chooses_highest() support it.
+  BestLogit* highest = nullptr;
+  std::span<const LogitBias> biases = {};
 };
 
 /// Selects the buffers that a prefill uses. Two sets allow a short prefill to run between the
@@ -117,6 +122,8 @@ class EnginePort {
                                                  std::span<const int32_t> tokens,
                                                  const ServedPrefillHooks& hooks,
                                                  PrefillLane lane) = 0;
+  /// Returns whether decode() finds the highest logit faster than it copies all logits.
+  virtual bool chooses_highest() const { return false; }
   /// Adds one token to each sequence and computes its logits. Sequences with the same adapter are
   /// computed together, and the adapters one after another.
   virtual void decode(std::span<DecodeEntry> entries) = 0;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/damaged_weights.h"
+
 namespace longhaul::serve {
 namespace {
 
@@ -57,31 +59,40 @@ ReplyMaker::ReplyMaker(const Tokenizer& tokenizer, const ReplyOptions& options)
                    {.skip_special = !options.control_texts, .starts_text = options.starts_text}),
       stops_(options.stop),
       reasoning_(tokenizer_, options_.reasoning) {
-  if (!options.ignore_eos) return;
-  for (size_t id = 0; id < tokenizer.vocab_size(); ++id) {
-    if (tokenizer.end_of_generation(static_cast<int32_t>(id))) {
-      ends_.push_back(static_cast<int32_t>(id));
-    }
+  const auto forbidden = [&](int32_t id) {
+    return options_.ignore_eos && tokenizer.end_of_generation(id);
+  };
+  for (const auto& [id, bias] : options_.logit_bias) {
+    if (id >= 0 && !forbidden(id)) biases_.push_back({id, bias});
   }
+  for (size_t i = 0; options_.ignore_eos && i < tokenizer.vocab_size(); ++i) {
+    const auto id = static_cast<int32_t>(i);
+    if (forbidden(id)) biases_.push_back({id, kNever});
+  }
+}
+
+bool ReplyMaker::takes_highest() const {
+  return options_.sampler.temperature <= 0 && options_.sampler.repeat_penalty == 1 &&
+         options_.presence_penalty == 0 && options_.frequency_penalty == 0 &&
+         options_.logprobs < 0 && !options_.constraint && options_.reasoning.tokens < 0;
 }
 
 std::span<const float> ReplyMaker::biased(std::span<const float> logits) {
   const bool penalised = options_.presence_penalty != 0 || options_.frequency_penalty != 0;
-  if (options_.logit_bias.empty() && !options_.ignore_eos && !penalised) return logits;
+  if (biases_.empty() && !penalised) return logits;
   // The replies of a thread share this memory, which has 4 bytes for each token of the vocabulary.
   thread_local std::vector<float> work;
   work.assign(logits.begin(), logits.end());
-  for (const auto& [id, bias] : options_.logit_bias) {
-    if (id >= 0 && static_cast<size_t>(id) < work.size()) work[static_cast<size_t>(id)] += bias;
+  for (const LogitBias& bias : biases_) {
+    if (static_cast<size_t>(bias.token) < work.size()) {
+      work[static_cast<size_t>(bias.token)] += bias.add;
+    }
   }
   if (penalised) {
     for (const auto& [id, count] : counts_) {
       work[static_cast<size_t>(id)] -=
           options_.presence_penalty + options_.frequency_penalty * static_cast<float>(count);
     }
-  }
-  for (const int32_t id : ends_) {
-    if (static_cast<size_t>(id) < work.size()) work[static_cast<size_t>(id)] = kNever;
   }
   return work;
 }
@@ -123,11 +134,21 @@ void ReplyMaker::push_text(const std::string& text, ReplyPiece& piece) {
 }
 
 ReplyPiece ReplyMaker::take(std::span<const float> raw, std::span<const int32_t> history) {
-  ReplyPiece piece;
   const std::span<const float> logits = biased(raw);
   const bool formed = options_.constraint && options_.constraint->active();
   const std::optional<int32_t> forced = formed ? std::nullopt : reasoning_.forced();
-  last_ = forced ? *forced : sampler_.sample(logits, history, allowed());
+  return add(forced ? *forced : sampler_.sample(logits, history, allowed()), logits);
+}
+
+ReplyPiece ReplyMaker::take(const BestLogit& highest) {
+  if (highest.token < 0) refuse_damaged_weights();
+  return add(highest.token, {});
+}
+
+/// Adds a token to the reply. `logits` are only used for logprobs.
+ReplyPiece ReplyMaker::add(int32_t token, std::span<const float> logits) {
+  ReplyPiece piece;
+  last_ = token;
   constrain_after(last_);
   ++made_;
   tokens_.push_back(last_);

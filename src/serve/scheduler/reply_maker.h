@@ -8,6 +8,7 @@
 
 #include "engine/loop_detector.h"
 #include "engine/stop_matcher.h"
+#include "ops/core/best_logits.h"
 #include "serve/scheduler/job.h"
 #include "serve/scheduler/reasoning_budget.h"
 #include "tokenizer/detokenizer.h"
@@ -22,6 +23,12 @@ class ReplyMaker {
   /// Samples the next token from logits [vocab]. `history` has the tokens of the sequence. The
   /// returned piece may end the reply. Throws UserError if no logit is finite.
   ReplyPiece take(std::span<const float> logits, std::span<const int32_t> history);
+  /// Takes the token of the highest logit after biases(), if takes_highest().
+  ReplyPiece take(const BestLogit& highest);
+  /// Returns whether every token of the reply is the one with the highest logit.
+  bool takes_highest() const;
+  /// Returns the values that are added to the logits of some tokens.
+  std::span<const LogitBias> biases() const { return biases_; }
   /// Ends the reply for a reason of the caller.
   ReplyPiece end(Finish reason);
 
@@ -31,6 +38,7 @@ class ReplyMaker {
   int64_t made() const { return made_; }
 
  private:
+  ReplyPiece add(int32_t token, std::span<const float> logits);
   std::span<const float> biased(std::span<const float> logits);
   std::span<const uint64_t> allowed();
   void constrain_after(int32_t token);
@@ -53,8 +61,8 @@ class ReplyMaker {
   ReasoningBudget reasoning_;
   /// Number of occurrences of each token in the reply, for the penalties.
   std::map<int32_t, int> counts_;
-  std::vector<int32_t> ends_;  ///< end tokens that ignore_eos forbids
-  std::deque<Held> held_;      ///< tokens whose text has not been returned yet
+  std::vector<LogitBias> biases_;  ///< those of the request; end tokens that ignore_eos forbids
+  std::deque<Held> held_;          ///< tokens whose text has not been returned yet
   size_t made_text_ = 0, shown_text_ = 0;
   int64_t made_ = 0;
   std::vector<int32_t> tokens_;

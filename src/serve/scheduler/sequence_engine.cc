@@ -221,7 +221,10 @@ void SequenceEngine::decode(std::span<DecodeEntry> entries) {
   std::vector<DecodeRow> rows;
   rows.reserve(entries.size());
   for (const DecodeEntry& entry : entries) {
-    rows.push_back({&sequence_of(*entry.sequence), entry.token});
+    DecodeRow row{&sequence_of(*entry.sequence), entry.token};
+    if (entry.highest != nullptr) row.best = {entry.highest, 1};
+    row.rules.biases = entry.biases;
+    rows.push_back(row);
   }
   decode_runner_.decode(rows);
   for (size_t i = 0; i < rows.size(); ++i) {

@@ -35,6 +35,7 @@ class SequenceEngine : public EnginePort {
   std::unique_ptr<ServedPrefill> prefill(ServedSequence& sequence, std::span<const int32_t> tokens,
                                          const ServedPrefillHooks& hooks,
                                          PrefillLane lane) override;
+  bool chooses_highest() const override { return !options_.queue.on_host(); }
   void decode(std::span<DecodeEntry> entries) override;
   size_t most_bytes(const MethodSpec& attention, int64_t prompt, int64_t reply) const override;
   size_t fixed_bytes() const override { return fixed_; }
