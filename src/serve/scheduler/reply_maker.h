@@ -61,8 +61,9 @@ class ReplyMaker {
   ReasoningBudget reasoning_;
   /// Number of occurrences of each token in the reply, for the penalties.
   std::map<int32_t, int> counts_;
-  std::vector<LogitBias> biases_;  ///< those of the request; end tokens that ignore_eos forbids
-  std::deque<Held> held_;          ///< tokens whose text has not been returned yet
+  std::vector<LogitBias>
+      biases_;             ///< biases of the request, and -infinity for forbidden end tokens
+  std::deque<Held> held_;  ///< tokens whose text has not been returned yet
   size_t made_text_ = 0, shown_text_ = 0;
   int64_t made_ = 0;
   std::vector<int32_t> tokens_;
