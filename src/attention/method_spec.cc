@@ -264,6 +264,12 @@ std::unique_ptr<Method> MethodSpec::make_method(const ModelShape& shape) const {
   }
   set.list.set(used);
   auto method = info_->make(set, shape);
+  if (method->whole.begins_together && !shape.query_weights.empty()) {
+    user_error(
+        "--attention {}: this model weighs its queries after their rotation, which the method does "
+        "not support",
+        info_->name);
+  }
   if (shape.chunked && !method->whole.stays_in_text()) {
     user_error(
         "--attention {}: this model attends within chunks of its text; the method gives keys "

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "attention/method_spec.h"
 #include "attention/parts/passes.h"
 #include "attention/settings.h"
 #include "attention/test_name.h"
+#include "base/error.h"
 #include "engine/short_nano.h"
 #include "engine/tiny_models.h"
 #include "model/decoder.h"
@@ -178,8 +180,13 @@ class LookUpsPassesTogether : public testing::TestWithParam<TinyModel> {};
 TEST_P(LookUpsPassesTogether, LeaveWhatEachLeavesAlone) {
   const auto engine = Engine::open(GetParam().model);
   const std::vector<int32_t> text = testing_support::scattered_tokens(90, 3, 250);
+  const ModelShape& shape = engine->model().shape;
   for (const char* const spec : kBeginTogether) {
     SCOPED_TRACE(spec);
+    if (shape.chunked || !shape.query_weights.empty()) {
+      EXPECT_THROW(MethodSpec::parse(spec).make(shape), UserError);
+      continue;
+    }
     MethodReading alone(engine->model(), spec), all(engine->model(), spec);
     for (const auto part : {std::span(text).first(70), std::span(text).subspan(70)}) {
       alone.read(part, 1);

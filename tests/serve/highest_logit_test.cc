@@ -29,7 +29,7 @@ class HighestLogit : public ::testing::Test {
   std::vector<std::vector<int32_t>> replies(const std::function<void(ReplyOptions&)>& change) {
     SequenceEngine port(engine_, options_);
     EXPECT_TRUE(port.chooses_highest());
-    Scheduler scheduler(port, engine_->tokenizer(), {.memory_limit = size_t{1} << 30}, metrics_);
+    Scheduler scheduler(port, engine_->tokenizer(), {.memory_limit = size_t{64} << 30}, metrics_);
     std::vector<std::shared_ptr<TokenIds>> sinks;
     for (unsigned i = 0; i < 3; ++i) {
       const auto job = std::make_shared<Job>();

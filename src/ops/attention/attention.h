@@ -46,8 +46,8 @@ enum class Visibility : uint8_t {
   kAll,     ///< every row sees every key
   kCausal,  ///< key position <= row position
   kWindow,  ///< causal, and row position - key position < window
-  kChunk,   ///< causal, and in the same chunk: positions [n * window, (n + 1) * window)
   kBeyond,  ///< row position - key position >= window (InfLLM's aged keys)
+  kChunk,   ///< causal, and in the same chunk: positions [n * window, (n + 1) * window)
 };
 
 /// Masks of visible rows in listed pages, on a device. There is one mask per page and tile of 64
