@@ -1,8 +1,8 @@
 #pragma once
 // The interface of an attention method. A method must override plan(). Most eviction methods also
-// override choose(). These functions never read elements of arrays. They pass views from one
-// operation to the next and decide by lengths and positions, so that the same source runs on the
-// host and on devices. attention/plan.h and attention/step.h define list, pass and step.
+// override choose(). Methods pass views from one operation to the next and never read elements of
+// arrays, so that the same source runs on the host and on devices. attention/plan.h and
+// attention/step.h define list, pass and step.
 
 #include <functional>
 #include <memory>
@@ -27,19 +27,15 @@ struct Eviction {
   int layer = 0;
   int lists = 0;       ///< number of lists in the layer
   int64_t tokens = 0;  ///< length of the context
-  int64_t kept = 0;    ///< number of rows that each list keeps
-  /// Number of most recent rows that are kept regardless of their scores; `kept` includes them.
-  int64_t recent = 0;
-  bool last = true;  ///< whether this is the last layer of the eviction
-  /// The stored rows of each list. The span is empty with MethodPlan::own_rule if the lists have no
-  /// budget.
+  int64_t kept = 0;    ///< number of rows that each list keeps, with the recent ones
+  int64_t recent = 0;  ///< number of most recent rows that are kept regardless of their scores
+  bool last = true;    ///< whether this is the last layer of the eviction
+  /// The stored rows of each list. Empty if the lists have no budget (MethodPlan::own_rule).
   std::span<const PagedRows> keys;
-  /// The attention probability that each row received from the query rows of the observation
-  /// window, summed over these rows: [rows] for each list. The span is empty without
-  /// MethodPlan::observation_window.
+  /// The attention probability that each row received, summed over the query rows of the
+  /// observation window: [rows] for each list. Empty without MethodPlan::observation_window.
   std::span<const View<const float>> received;
-  /// Output of choose(): one score per row, for each list. The rows with the highest scores are
-  /// kept.
+  /// Output of choose(): one score per row, for each list. The highest scores are kept.
   std::span<const View<float>> scores;
 
   int64_t rows(int list) const { return store.length(layer, list); }
@@ -48,7 +44,7 @@ struct Eviction {
   }
 };
 
-/// Memory in bytes that a method needs in addition to the KV rows.
+/// Bytes that a method needs in addition to the KV rows.
 struct ExtraMemory {
   size_t index = 0;       ///< current size of the index of the context's keys
   size_t most_index = 0;  ///< size of the index after all prompts have been appended to the context
@@ -57,8 +53,7 @@ struct ExtraMemory {
 
 class Method {
  public:
-  /// The rules for the whole method. The method sets them, usually in fit() (method_info() in
-  /// attention/registry.h).
+  /// The rules for the whole method. The method sets them, usually in fit() (attention/registry.h).
   MethodPlan whole;
 
   virtual ~Method() = default;
@@ -75,29 +70,27 @@ class Method {
   /// writes it to step.out. The default computes what the plan describes (attend_by_plan()).
   virtual void attend(LayerStep& step);
 
-  /// Updates the columns (MethodPlan::columns) with the attention of the step's rows. It is called
-  /// after attend() if a later eviction will score rows. If there is one column, the default adds
-  /// the attention probability that each stored row received. Otherwise it does nothing.
+  /// Updates the columns (MethodPlan::columns) with the attention of the step's rows. Called after
+  /// attend() if a later eviction scores rows. The default adds the attention probability that each
+  /// stored row received to a single column, and does nothing with several columns.
   virtual void observe(LayerStep& step);
 
   /// Decides which rows are evicted. It is called for each layer of an eviction. It writes
   /// due.scores. The default copies due.received, or the first column if due.received is empty.
-  /// With MethodPlan::own_rule, it removes rows from the store instead of writing scores. It may do
-  /// so in each call, or remove the rows of all layers in the call in which due.last is true. With
-  /// When::kOwn it is called after the attention of every layer, in each pass and for each
-  /// generated token, once for each stream.
+  /// With MethodPlan::own_rule, it removes rows from the store instead, in each call or those of
+  /// all layers when due.last is true. With When::kOwn it is called after the attention of every
+  /// layer, in each pass and for each generated token, once for each stream.
   virtual void choose(const Eviction& due);
 
   /// Writes the state that the method keeps outside the KV stores to a session file, or reads it
-  /// from one. It checks each value that it reads, because the file may be malicious. It returns a
+  /// from one. Checks each value that it reads, because the file may be malicious. Returns a
   /// function that compares the values with the KV store of the same file, or an empty function.
-  /// `tokens` is the length of the context. archive() and the returned function throw UserError.
-  /// The message does not include the name of the file.
+  /// `tokens` is the length of the context. Both throw UserError without the name of the file.
   using StoreCheck = std::function<void(const KvStore&, int64_t tokens)>;
   virtual StoreCheck archive(Archive& /*archive*/) { return {}; }
 
-  /// Returns the memory that the method needs in addition to the KV rows. `tokens` is the length of
-  /// the context, `chunk` is the number of rows of a pass, and `layout` describes the stored rows.
+  /// Returns the memory that the method needs in addition to the KV rows, for a context of `tokens`
+  /// and passes of `chunk` rows.
   virtual ExtraMemory extra_memory(const KvLayout& /*layout*/, int64_t /*tokens*/,
                                    int /*chunk*/) const {
     return {};

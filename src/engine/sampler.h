@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "ops/core/best_logits.h"
+
 namespace longhaul {
 
 struct SamplerOptions {
@@ -37,24 +39,18 @@ class Sampler {
                  std::span<const uint64_t> mask = {});
 
  private:
-  struct Candidate {
-    float logit;
-    int32_t id;
-  };
-  static bool better(const Candidate& a, const Candidate& b);
   std::vector<int32_t> repeated(std::span<const int32_t> history) const;
   void collect(std::span<const float> logits, std::span<const int32_t> history,
                std::span<const uint64_t> mask);
-  void keep(const Candidate& candidate, size_t most);
-  void keep_top_k();
+  void sort_top_k();
   void keep_top_p();
   void keep_min_p();
   int32_t draw();
 
   SamplerOptions options_;
   std::mt19937_64 random_;
-  // The memory is reused from call to call. keep_top_k() sorts the candidates, the best first.
-  std::vector<Candidate> candidates_;
+  // The memory is reused from call to call. sort_top_k() sorts the candidates, the best first.
+  std::vector<BestLogit> candidates_;
 };
 
 }  // namespace longhaul

@@ -39,16 +39,6 @@ class HfReader {
     if (config_.contains("rope_parameters") && config_["rope_parameters"].is_null()) {
       config_["rope_parameters"] = usual_rope;
     }
-    // Names of numbers of experts that ERNIE and LFM2 have.
-    constexpr std::pair<const char*, const char*> kOther[] = {
-        {"moe_num_experts", "num_experts"},
-        {"moe_k", "num_experts_per_tok"},
-        {"moe_num_shared_experts", "n_shared_experts"},
-        {"moe_layer_start_index", "first_k_dense_replace"},
-        {"num_dense_layers", "first_k_dense_replace"}};
-    for (const auto& [other, usual] : kOther) {
-      if (family_.choice_bias && config_.contains(other)) config_[usual] = config_[other];
-    }
     for (const char* key : {"moe_topk", "moe_intermediate_size", "num_shared_expert"}) {
       take_equal_values(key);
     }

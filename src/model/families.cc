@@ -407,6 +407,7 @@ constexpr Family kFamilies[] = {
      .hugging_face = "lfm2_moe",
      .hf_norms = kHfLfm2,
      .hf_usual = usual::kLfm2Moe,
+     .hf_names = usual::kLfm2MoeNames,
      .qk_norm = QkNorm::kHead,
      .hybrid = Hybrid::kConvolution,
      .experts = true,

@@ -256,6 +256,8 @@ inline constexpr const char* kErnieNames =
         "moe_num_shared_experts": "n_shared_experts",
         "moe_layer_start_index": "first_k_dense_replace"})";
 
+inline constexpr const char* kLfm2MoeNames = R"({"num_dense_layers": "first_k_dense_replace"})";
+
 inline constexpr const char* kInternLm3Names = R"({"qkv_bias": "attention_bias"})";
 
 inline constexpr const char* kExaoneMoeNames = R"({"num_shared_experts": "n_shared_experts"})";

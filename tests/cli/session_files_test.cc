@@ -37,6 +37,14 @@ TEST(SessionFiles, SavedSessionsAreNotReadAgain) {
   EXPECT_TRUE(refused(o, {"text.session"}));
 }
 
+/// /proc has no room for files.
+TEST(SessionFiles, ADiskThatCannotHoldTheFileIsNamedBeforeThePrefill) {
+  Program program;
+  const auto file = program.folder().write("text.txt", long_text());
+  const Outcome o = program.run({"run", "-f", file, "-n", "0", "--save", "/proc/a.session"});
+  EXPECT_TRUE(refused(o, {"--save", "a.session", "are needed for", "0 B are free there"}));
+}
+
 /// Includes methods that cannot rewind: the saved context stays for any question.
 TEST(SessionFiles, ATextThatWasReadIsNotReadAgainWithAnyMethod) {
   Program program;

@@ -15,6 +15,7 @@ namespace {
 using testing_support::has;
 using testing_support::kPassKeyQuestion;
 using testing_support::Program;
+using testing_support::TempFolder;
 using testing_support::Terminal;
 
 constexpr const char* kEnter = "\r";
@@ -44,6 +45,20 @@ TEST(Terminal, AnswersAndEndsAtControlD) {
   ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
   chat.type(kControlD);
   EXPECT_EQ(chat.finish(), 0) << chat.seen();
+}
+
+TEST(Terminal, ATextBeyondTheTrainedLengthIsOfferedTheAdvisedMethod) {
+  const TempFolder folder;
+  std::string text;
+  for (int i = 0; i < 9000; ++i) text += "grass ";
+  const std::string file = folder.write("long.txt", text);
+  Terminal run({"run", "-m", "nano", "-f", file, "-p", "Who?", "-n", "1"});
+  ASSERT_TRUE(run.wait_for("are more than the 8,192 that this model was trained for"))
+      << run.seen();
+  ASSERT_TRUE(run.wait_for_prompt("--attention reattention? [Y/n] ")) << run.seen();
+  run.type(kControlD);
+  EXPECT_EQ(run.finish(), 2) << run.seen();
+  EXPECT_TRUE(has(run.seen(), {"error: cancelled"}));
 }
 
 TEST(Terminal, LinesAreEditedAndRecalled) {

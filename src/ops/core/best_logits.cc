@@ -12,13 +12,52 @@ namespace longhaul {
 namespace {
 
 constexpr float kNoCandidate = -std::numeric_limits<float>::infinity();
+constexpr size_t kLogitsOfBlock = 256;  // logits that are compared together
+
+/// Whether token `i` is a candidate. A comparison with NaN is false.
+bool is_candidate(std::span<const float> row, std::span<const uint64_t> mask, size_t i) {
+  const bool allowed = mask.empty() || (i / 64 < mask.size() && (mask[i / 64] >> (i % 64) & 1));
+  return allowed && row[i] > kNoCandidate;
+}
+
+float finite(float logit) { return std::min(logit, std::numeric_limits<float>::max()); }
+
+float largest_of(std::span<const float> logits) {
+  float largest = kNoCandidate;
+#pragma omp simd reduction(max : largest)
+  for (size_t i = 0; i < logits.size(); ++i) {
+    largest = logits[i] > largest ? logits[i] : largest;
+  }
+  return largest;
+}
+
+LogitSums best_of_row(std::span<const float> logits, const LogitRules& rules,
+                      std::span<BestLogit> best, std::vector<float>& row,
+                      std::vector<BestLogit>& candidates) {
+  LogitSums sums;
+  sums.not_finite = static_cast<int32_t>(
+      std::ranges::count_if(logits, [](float logit) { return !std::isfinite(logit); }));
+  row.assign(logits.begin(), logits.end());
+  change_logits(rules, row);
+  collect_candidates(row, rules.mask, best.size(), candidates);
+  std::ranges::sort(candidates, better);
+  std::ranges::fill(best, BestLogit{});
+  std::ranges::copy(candidates, best.begin());
+  sums.log_sum_exp = kNoCandidate;
+  if (candidates.empty()) return sums;
+  const double top = candidates.front().logit;
+  double sum = 0;
+  for (size_t i = 0; i < row.size(); ++i) {
+    if (is_candidate(row, rules.mask, i)) sum += std::exp(finite(row[i]) - top);
+  }
+  sums.log_sum_exp = static_cast<float>(top + std::log(sum));
+  return sums;
+}
+
+}  // namespace
 
 bool better(const BestLogit& a, const BestLogit& b) {
   return a.logit > b.logit || (a.logit == b.logit && a.token < b.token);
-}
-
-bool allowed(std::span<const uint64_t> mask, size_t token) {
-  return mask.empty() || (token / 64 < mask.size() && (mask[token / 64] >> (token % 64) & 1) != 0);
 }
 
 void change_logits(const LogitRules& rules, std::span<float> row) {
@@ -35,35 +74,29 @@ void change_logits(const LogitRules& rules, std::span<float> row) {
   }
 }
 
-LogitSums best_of_row(std::span<const float> logits, const LogitRules& rules,
-                      std::span<BestLogit> best, std::vector<float>& row,
-                      std::vector<BestLogit>& candidates) {
-  LogitSums sums;
-  sums.not_finite = static_cast<int32_t>(
-      std::ranges::count_if(logits, [](float logit) { return !std::isfinite(logit); }));
-  row.assign(logits.begin(), logits.end());
-  change_logits(rules, row);
+/// The candidates are a heap with the worst in front.
+void collect_candidates(std::span<const float> row, std::span<const uint64_t> mask, size_t most,
+                        std::vector<BestLogit>& candidates) {
   candidates.clear();
-  for (size_t i = 0; i < row.size(); ++i) {
-    if (std::isnan(row[i]) || row[i] == kNoCandidate || !allowed(rules.mask, i)) continue;
-    candidates.push_back(
-        {static_cast<int32_t>(i), std::min(row[i], std::numeric_limits<float>::max())});
+  for (size_t block = 0; block < row.size(); block += kLogitsOfBlock) {
+    const size_t end = std::min(block + kLogitsOfBlock, row.size());
+    const bool full = most > 0 && candidates.size() == most;
+    if (full && !(largest_of(row.subspan(block, end - block)) > candidates.front().logit)) {
+      continue;  // no logit of the block is among the best
+    }
+    for (size_t i = block; i < end; ++i) {
+      if (!is_candidate(row, mask, i)) continue;
+      const BestLogit candidate{static_cast<int32_t>(i), finite(row[i])};
+      if (most > 0 && candidates.size() == most) {
+        if (!better(candidate, candidates.front())) continue;
+        std::ranges::pop_heap(candidates, better);
+        candidates.pop_back();
+      }
+      candidates.push_back(candidate);
+      if (most > 0) std::ranges::push_heap(candidates, better);
+    }
   }
-  const size_t some = std::min(best.size(), candidates.size());
-  std::partial_sort(candidates.begin(), candidates.begin() + static_cast<ptrdiff_t>(some),
-                    candidates.end(), better);
-  std::copy_n(candidates.begin(), some, best.begin());
-  std::fill(best.begin() + static_cast<ptrdiff_t>(some), best.end(), BestLogit{});
-  sums.log_sum_exp = kNoCandidate;
-  if (candidates.empty()) return sums;
-  const double top = candidates.front().logit;
-  double sum = 0;
-  for (const BestLogit& each : candidates) sum += std::exp(each.logit - top);
-  sums.log_sum_exp = static_cast<float>(top + std::log(sum));
-  return sums;
 }
-
-}  // namespace
 
 void best_logits(Queue& queue, View<float> logits, std::span<const LogitRules> rules, int k,
                  std::span<BestLogit> best, std::span<LogitSums> sums) {
@@ -72,8 +105,6 @@ void best_logits(Queue& queue, View<float> logits, std::span<const LogitRules> r
   if (rules.empty()) return;
   LH_ASSERT(logits.size() % std::ssize(rules) == 0);
   if (on_device(kBestLogits, queue, logits, rules, k, best, sums)) return;
-  if (!queue.on_host()) {
-  }
   HostStage on(queue);
   const std::span<const float> all = host(on(View<const float>(logits)));
   const size_t n = all.size() / rules.size();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "base/array.h"
 
@@ -39,6 +40,16 @@ struct LogitSums {
 };
 
 inline constexpr int kMostBestOfRow = 64;
+
+/// Applies the penalty and the biases of `rules` to one row of logits.
+void change_logits(const LogitRules& rules, std::span<float> row);
+
+/// Writes the `most` largest candidates of a row to `candidates`, in any order; 0: all, in the
+/// order of their tokens. best_logits() says which logits are candidates. Runs on the host.
+void collect_candidates(std::span<const float> row, std::span<const uint64_t> mask, size_t most,
+                        std::vector<BestLogit>& candidates);
+/// Returns whether `a` comes before `b` in descending order.
+bool better(const BestLogit& a, const BestLogit& b);
 
 /// Writes the `k` largest logits (1 to kMostBestOfRow) of each row to best [rows, k], in descending
 /// order. `logits` is [rows, n], and `rules` has one element per row. If two logits are equal, the
