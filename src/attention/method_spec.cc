@@ -264,10 +264,12 @@ std::unique_ptr<Method> MethodSpec::make_method(const ModelShape& shape) const {
   }
   set.list.set(used);
   auto method = info_->make(set, shape);
+  // With such weights, attention depends on positions and not only on distances. These methods
+  // count positions from the first window of the passes that are computed together.
   if (method->whole.begins_together && !shape.query_weights.empty()) {
     user_error(
-        "--attention {}: this model weighs its queries after their rotation, which the method does "
-        "not support",
+        "--attention {}: this model weighs its queries after their rotation, so that attention "
+        "depends on positions; the method keeps distances only",
         info_->name);
   }
   if (shape.chunked && !method->whole.stays_in_text()) {
