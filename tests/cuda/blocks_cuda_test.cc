@@ -89,6 +89,36 @@ TEST_F(CudaBlocks, AnIndexFindsTheBest) {
   }
 }
 
+/// Blocks of the first layer are equal where their representatives are the same words. Of equal
+/// blocks the lowest are found, as on the host.
+TEST_F(CudaBlocks, OfEqualBlocksTheLowestAreFound) {
+  for (const IndexCase& c : {IndexCase{32, 1, 128, DType::BF16}, IndexCase{9, 4, 64, DType::BF16},
+                             IndexCase{3, 2, 96, DType::F32}}) {
+    constexpr int64_t kBlocks = 300, kKinds = 3;
+    const int64_t width = c.heads * c.vectors * c.head_dim;
+    const std::vector<float> kinds = exact_floats(static_cast<size_t>(kKinds * width), 2);
+    const std::vector<float> query = random_floats(static_cast<size_t>(c.heads * c.head_dim), 3);
+    const View<float> from = there(kinds), by = there(query);
+    BlockIndex index(c.heads, c.vectors, c.head_dim);
+    std::vector<double> scores;
+    for (int64_t kind = 0; kind < kKinds; ++kind) {
+      scores.push_back(score(c, kinds.data() + kind * width, query));
+    }
+    for (int64_t b = 0; b < kBlocks; ++b) {
+      index.append(queue(), from.part(b % kKinds * width, width), c.type);
+    }
+    const int64_t best = std::max_element(scores.begin(), scores.end()) - scores.begin();
+    BlockSearch memory;
+    for (const int64_t k : {1, 5, 16, 99}) {
+      const std::vector<int32_t> chosen = here(index.top(queue(), by, k, memory).rows);
+      ASSERT_EQ(std::ssize(chosen), k);
+      for (int64_t i = 0; i < k; ++i) {
+        ASSERT_EQ(chosen[static_cast<size_t>(i)], best + kKinds * i) << c.heads << " k " << k;
+      }
+    }
+  }
+}
+
 TEST_F(CudaBlocks, RepresentativesAreTheHosts) {
   constexpr int64_t kTokens = 128, kFirst = 77, kBlocks = 3;
   constexpr int kHeads = 6, kLists = 2;
