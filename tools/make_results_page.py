@@ -12,11 +12,15 @@ A table stands between a line that names it and `<!-- end -->`:
     <!-- lengths FOLDER -->        one task: per cent right by method and length (cases of their own length: "right"), and
                                    KV bytes at the longest
     <!-- positions FOLDER -->      a perplexity: nats a token by method and stretch of the text
+    <!-- later FOLDER -->          questions after the prefill: right replies by method, length and task, without and with opening
+                                   words; the most first. Options are left out, except a form
 
-Tables have only methods with answers, and KV bytes are medians after the prompt. Records are counted and means rounded as
+Tables have only methods with answers, and KV bytes are medians after the prompt. A cell of `means` has a mark where the method
+kept all keys and attended to almost all pairs. Records are counted and means rounded as
 `longhaul report` does (src/report/results.cc, text.cc). --check writes nothing and fails if the page is out of date.
 """
 
+import re
 import statistics
 import sys
 
@@ -27,6 +31,7 @@ RESULTS = pages.ROOT / "docs/results"
 PAGE = RESULTS / "README.md"
 SOURCE = pages.ROOT / "src/serve/api/measured_table.cc"
 BLOCKS = "block=64,n_init=64,n_local=512"  # with topk=16, which is the default
+MARK = " †"
 CONTROLS = {"control:no-context": "no context", "control:middle-cut": "middle cut out (a quarter is left)"}
 
 
@@ -50,7 +55,7 @@ def pairs(method, rows, dense):
         return ""
     selects = method not in CONTROLS and method.partition(":")[0] not in ("dense", "ntk")
     keeps_all = median_of("kv_bytes", rows) > 0.8 * median_of("kv_bytes", dense)
-    return f"{share:.0f}{' †' if selects and keeps_all and share > 90 else ''}"
+    return f"{share:.0f}{MARK if selects and keeps_all and share > 90 else ''}"
 
 
 def methods(run, rows):
@@ -97,6 +102,7 @@ def means(run, records):
             cells.append("" if not shares or None in shares else percent(mean(shares)))
             if cells[-1]:
                 last, last_dense = own, dense
+                cells[-1] += MARK if pairs(method, own, dense).endswith(MARK) else ""
         if len(list(filter(None, cells))) > 1:
             lines.append(f"| {label(method)} | " + " | ".join(cells) + f" | {kv(last)} | {pairs(method, last, last_dense)} |")
     return "\n".join(lines)
@@ -122,6 +128,30 @@ def by_position(run, records):
         if found:
             lines.append(f"| {label(method)} | " + " | ".join(f"{found[at]:.3f}" for at in starts) + " |")
     return "\n".join(lines)
+
+
+def without_sizes(method):
+    """The method's name, and its form where it is another than the profile's."""
+    form = re.search(r"form=paper", method)
+    return method.partition(":")[0] + (f":{form[0]}" if form else "")
+
+
+def later(run, records):
+    lengths = sorted({r["length"] for r in records})
+    tasks = sorted({r["task"] for r in records}, reverse=True)  # one before chat
+    names = [f"{length:,}: {task.partition('/')[2]}" for length in lengths for task in tasks]
+    rows = []
+    for method in dict.fromkeys(without_sizes(m) for m in methods(run, records)):
+        own = [r for r in records if without_sizes(r["method"]) == method]
+        cells = []
+        for length in lengths:
+            for task in tasks:
+                right = [sum(r.get("score") or 0 for r in own if (r["length"], r["task"], r["opening"]) == (length, task, opening))
+                         for opening in (False, True)]
+                cells.append(", ".join(f"{n:.0f}" for n in right))
+        rows.append((-sum(r.get("score") or 0 for r in own), [method, *cells]))
+    rows.sort(key=lambda row: row[0])
+    return "\n".join([*head(["method", *names]), *("| " + " | ".join(cells) + " |" for _, cells in rows)])
 
 
 def means_of(model, run, records):
@@ -152,6 +182,7 @@ def main():
                       lambda m: table(int(m[2]), *runs[m[3] or "nano"]))
     text = pages.fill(text, r"means (\S+)", lambda m: means(*runs[m[2]]))
     text = pages.fill(text, r"lengths (\S+)", lambda m: by_length(*pages.read_run(RESULTS / m[2])))
+    text = pages.fill(text, r"later (\S+)", lambda m: later(*pages.read_run(RESULTS / m[2])))
     text = pages.fill(text, r"positions (\S+)", lambda m: by_position(*pages.read_run(RESULTS / m[2])))
     pages.write_or_check(PAGE, text, "tools/make_results_page.py")
     pages.write_or_check(SOURCE, source_of_means(runs), "tools/make_results_page.py")

@@ -21,18 +21,21 @@
 #include "eval/data.h"
 #include "eval/score_text.h"
 #include "text/printable.h"
+#include "text/shell_word.h"
 
 namespace longhaul {
 namespace {
 
 struct ReproduceFlags {
-  std::string paper, table, model, data;
+  std::string paper, table, model, data, profiles;
 };
 
 /// A claim of docs/claims.md that needs a large model, and the command that measures it.
 struct LargeClaim {
   std::string paper, item, claim;
   std::vector<std::string> command;  ///< without the program's name, with MODEL and DIR
+  std::vector<std::string>
+      profile;  ///< the command that finds a method's settings, if one needs it
 };
 
 /// The tables and figures of "figure 7, tables 3 to 6": "figure 7", "table 3", ...
@@ -60,7 +63,7 @@ std::set<std::string> places_of(const std::string& item) {
   return places;
 }
 
-/// The command between the backticks of a claim's needs.
+/// The command between backticks.
 std::vector<std::string> command_in(const std::string& needs) {
   constexpr std::string_view kBegin = "`longhaul ";
   const size_t begin = needs.find(kBegin);
@@ -73,8 +76,9 @@ std::vector<LargeClaim> large_claims() {
   const auto rows = nlohmann::json::parse(EvalData().text("claims.json")).at("rows");
   std::vector<LargeClaim> claims;
   for (const auto& row : rows) {
-    LargeClaim claim{row.at("paper"), row.at("item"), row.at("claim"), {}};
+    LargeClaim claim{row.at("paper"), row.at("item"), row.at("claim"), {}, {}};
     claim.command = command_in(row.value("needs", ""));
+    claim.profile = command_in(row.value("profile", ""));
     if (!claim.command.empty()) claims.push_back(std::move(claim));
   }
   return claims;
@@ -82,7 +86,7 @@ std::vector<LargeClaim> large_claims() {
 
 std::string words_of(const std::vector<std::string>& command) {
   std::string words = "longhaul";
-  for (const std::string& word : command) words += " " + word;
+  for (const std::string& word : command) words += " " + shell_word(word);
   return words;
 }
 
@@ -108,6 +112,20 @@ bool is_asked(const LargeClaim& claim, const ReproduceFlags& flags) {
   return paper && (table.empty() || places_of(claim.item).count(table) > 0);
 }
 
+/// Puts the model and the data into the commands. Given profiles take the place of the search for
+/// settings.
+void fill_in(const ReproduceFlags& flags, LargeClaim& claim) {
+  for (std::vector<std::string>* command : {&claim.profile, &claim.command}) {
+    for (std::string& word : *command) {
+      if (word == "MODEL" && !flags.model.empty()) word = flags.model;
+      if (word == "DIR" && !flags.data.empty()) word = flags.data;
+    }
+  }
+  if (flags.profiles.empty()) return;
+  claim.profile.clear();
+  claim.command.insert(claim.command.end(), {"--profiles", flags.profiles});
+}
+
 int reproduce(const ReproduceFlags& flags) {
   std::vector<LargeClaim> claims = large_claims();
   std::erase_if(claims, [&](const LargeClaim& claim) { return !is_asked(claim, flags); });
@@ -118,11 +136,10 @@ int reproduce(const ReproduceFlags& flags) {
         printable(flags.table), printable(flags.paper));
   }
   for (LargeClaim& claim : claims) {
-    for (std::string& word : claim.command) {
-      if (word == "MODEL" && !flags.model.empty()) word = flags.model;
-      if (word == "DIR" && !flags.data.empty()) word = flags.data;
-    }
-    fmt::print("{}, {}: {}\n  {}\n", claim.paper, claim.item, claim.claim, words_of(claim.command));
+    fill_in(flags, claim);
+    fmt::print("{}, {}: {}\n", claim.paper, claim.item, claim.claim);
+    if (!claim.profile.empty()) fmt::print("  {}\n", words_of(claim.profile));
+    fmt::print("  {}\n", words_of(claim.command));
     std::fflush(stdout);
     if (flags.table.empty() || flags.model.empty() || flags.data.empty()) continue;
     if (const int status = run_itself(claim.command); status != kExitOk) return status;
@@ -142,6 +159,9 @@ Command add_reproduce_command(CLI::App& program) {
   app->add_option("table", flags->table, "Such as 'table 2' or 'figure 7'; none: all");
   add_text(*app, "-m,--model", flags->model, "MODEL", "The model; with --data the command is run");
   add_text(*app, "--data", flags->data, "DIR", "Folder with the benchmark's files");
+  add_text(*app, "--profiles", flags->profiles, "FOLDER|NAME",
+           "Settings of methods, as for 'longhaul eval'; none: those beside the model, which the "
+           "first of two printed commands finds");
   app->footer(
       "Example:\n  longhaul reproduce duoattention 'table 7' -m llama-3-8b.gguf --data benchmarks");
   return {app, [flags] { return reproduce(*flags); }};
