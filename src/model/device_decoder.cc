@@ -7,6 +7,8 @@
 #include "ops/core/device_room.h"
 #include "ops/core/fill.h"
 #include "ops/core/layer_norm.h"
+#include "ops/matmul/weigh_rows.h"
+#include "ops/ssm/ssm_mix.h"
 
 namespace longhaul {
 
@@ -28,11 +30,18 @@ void Decoder::DeviceState::embed(std::span<const int32_t> tokens) {
   if (c.layer_input > 0) begin_layer_inputs(tokens);
 }
 
+/// Whether another sublayer, or the experts, read the normalised rows too.
+bool Decoder::DeviceState::keeps_normed(int layer, RowNorm norm) const {
+  const ModelConfig& c = model().config;
+  if (norm == RowNorm::kAttention) return c.parallel || c.has_both(layer);
+  return c.parallel || (norm == RowNorm::kFfn && c.weighs_inputs && c.has_experts(layer));
+}
+
 void Decoder::DeviceState::normalise(int layer, RowNorm norm) {
   const ModelConfig& c = model().config;
   const View<const float> weight = weights->layer(layer).norm(norm).view();
   if (weight.empty()) return ops().take(stream.view(), rows, c.hidden, *input);
-  if (!c.mean_norms && !c.parallel) {
+  if (!c.mean_norms && !keeps_normed(layer, norm)) {
     return ops().rms_norm(stream.view(), weight, c.norm_eps, rows, c.hidden, *input);
   }
   const View<float> y = normed.resize(queue, rows * c.hidden);
@@ -90,6 +99,7 @@ void Decoder::DeviceState::normalise_heads(int layer, int kv_heads) {
   const ModelConfig& c = model().config;
   const DeviceLayer& w = weights->layer(layer);
   const int head_dim = c.dim_of(layer);
+  if (w.q_norm.size() == 0) return;
   const auto norm = [&](Array<float>& y, View<const float> weight, int heads) {
     const bool whole = c.qk_norm == QkNorm::kWhole;
     ops().rms_norm_heads(y.view(), weight, c.norm_eps, rows, whole ? 1 : heads,
@@ -107,8 +117,13 @@ void Decoder::DeviceState::grow_queries(View<float> queries, int64_t count, int6
   ops().grow_queries(queries, count, int64_t{c.heads} * c.head_dim, position, growth);
 }
 
-void Decoder::DeviceState::project_back(int layer, bool, const PartOutput& y) {
+void Decoder::DeviceState::project_back(int layer, bool recurrent, const PartOutput& y) {
   const ModelConfig& c = model().config;
+  if (recurrent && c.delta.empty()) {
+    const DeviceWeight& back = weights->layer(layer).recurrent.output;
+    ops().take(mixed.view(), rows, back.matrix->cols(), *input);
+    return multiply(*input, rows, {{back, y.y, y.add}});
+  }
   const DeviceWeight& output = weights->layer(layer).output;
   const bool latent_ones = c.latent.used();
   const int64_t width = latent_ones ? int64_t{c.heads} * c.latent.value : output.matrix->cols();
@@ -146,7 +161,11 @@ void Decoder::DeviceState::feed_ungated(int layer, const PartOutput& y) {
 
 void Decoder::DeviceState::mix_experts(int layer, const PartOutput& y) {
   route(layer);
-  mix_routed(layer, y);
+  if (!model().config.weighs_inputs) return mix_routed(layer, *input, y);
+  const int64_t hidden = model().config.hidden;
+  weigh_rows(queue, routes.view(), normed.view(), rows, weighed.resize(queue, rows * hidden));
+  ops().take(weighed.view(), rows, hidden, *inner);
+  mix_routed(layer, *inner, y);
 }
 
 void Decoder::DeviceState::route(int layer) {
@@ -154,8 +173,9 @@ void Decoder::DeviceState::route(int layer) {
   multiply(*input, rows, {{weights->layer(layer).router, to, false, true}});
 }
 
-/// The experts that the last route() prefers, for the input's rows.
-void Decoder::DeviceState::mix_routed(int layer, const PartOutput& y) {
+/// The experts that the last route() prefers, for the rows of `taken`. If the rows already include
+/// the weights of their only experts, the weights are 1 (a softmax over the chosen expert alone).
+void Decoder::DeviceState::mix_routed(int layer, const DeviceInput& taken, const PartOutput& y) {
   const ModelConfig& c = model().config;
   const DeviceLayer& w = weights->layer(layer);
   const auto role = [](const DeviceWeight& of) {
@@ -164,11 +184,13 @@ void Decoder::DeviceState::mix_routed(int layer, const PartOutput& y) {
   const auto or_null = [](const Array<float>& numbers) {
     return numbers.size() == 0 ? nullptr : numbers.view().address();
   };
-  ops().mix_experts(*input, routes.view(),
+  ExpertRule rule = c.expert_rule(or_null(w.choice_bias), or_null(w.expert_scales));
+  if (c.weighs_inputs) rule = {};
+  ops().mix_experts(taken, routes.view(),
                     {.count = c.experts,
                      .used = c.experts_used,
-                     .rule = c.expert_rule(or_null(w.choice_bias), or_null(w.expert_scales)),
-                     .gating = c.gating,
+                     .rule = rule,
+                     .gating = c.ungated == Ungated::kNone ? c.gating : kSquaredReluGating,
                      .gate = role(w.experts_gate),
                      .up = role(w.experts_up),
                      .down = role(w.experts_down)},
@@ -220,14 +242,16 @@ size_t expert_bytes(const ModelConfig& c, int64_t rows) {
   return lists + std::max(expanded, stored) + kGroupedWorkspace;
 }
 
-/// Bytes of delta nets and gates.
+/// Bytes of recurrent layers and gates.
 size_t gated_bytes(const ModelConfig& c, int64_t rows) {
   const DeltaShape& d = c.delta;
   int64_t numbers = 0;  // a row's
   if (!d.empty()) numbers += d.channels() + 2 * d.values() + 2 * int64_t{d.value_heads};
+  numbers += c.ssm.empty() ? 3 * int64_t{c.convolution.width} : c.ssm.projected();
   if (c.output_gate) numbers += int64_t{c.heads} * c.head_dim;
   if (c.shared_gate) numbers += c.hidden + 1;
-  return static_cast<size_t>(rows * numbers) * sizeof(float) + delta_device_bytes(d, rows);
+  return static_cast<size_t>(rows * numbers) * sizeof(float) + delta_device_bytes(d, rows) +
+         ssm_device_bytes(c.ssm, rows);
 }
 
 /// Numbers of a row that only some families need.
@@ -235,7 +259,9 @@ int64_t numbers_of_few_families(const ModelConfig& c, int64_t kv_width) {
   const int64_t hidden = c.hidden, heads = c.heads;
   const LatentShape& l = c.latent;
   int64_t numbers = 0;
-  if (c.mean_norms || c.parallel) numbers += hidden;
+  const bool both = !c.recurrent.empty() && !c.attentive.empty();
+  if (c.mean_norms || c.parallel || both || c.weighs_inputs) numbers += hidden;
+  if (c.weighs_inputs) numbers += hidden;
   if (c.experts_apart) numbers += hidden;
   if (!c.kv_layer.empty()) numbers += 4 * kv_width;  // lent keys and values of two layers
   if (c.layer_input > 0) numbers += (2 * int64_t{c.layers} + 2) * c.layer_input + hidden;
@@ -257,7 +283,7 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t k
   // Rows of the output matrix's input, and of the widest product.
   const int64_t output = latent.used() ? heads * latent.value : q_width;
   const int64_t widest =
-      std::max<int64_t>({c.hidden, c.delta.values(),
+      std::max<int64_t>({c.hidden, c.recurrent.empty() ? 0 : c.recurrent_width(),
                          latent.used() ? std::max(output, heads * latent.query()) : q_width});
   // f32: the stream, sublayer outputs, queries raw and rotated, attention outputs, keys and values,
   // gate and up.
@@ -269,7 +295,9 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t k
   // Few rows are also kept in int8: runs of 16 with two factors.
   const size_t int8 = n(DeviceInput::kMostDecodeRows) * n(widest + ffn) * 24 / 16;
   // The largest matrix in bf16, and operands in 8-bit floats with one scale per row.
-  const int64_t largest = std::max<int64_t>(ffn, widest);
+  const int64_t recurrent_in =
+      c.ssm.empty() ? 3 * int64_t{c.convolution.width} : c.ssm.inner() + c.ssm.channels();
+  const int64_t largest = std::max<int64_t>({ffn, widest, recurrent_in});
   const size_t expanded = n(largest * c.hidden) * sizeof(bf16_t);
   const size_t fp8 = compute != Compute::kFp8
                          ? 0

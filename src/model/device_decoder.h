@@ -51,8 +51,10 @@ struct Decoder::DeviceState final : Decoder::State {
   View<const float> latent_values(int layer);
   void feed_ungated(int layer, const PartOutput& y);
   void route(int layer);
-  void mix_routed(int layer, const PartOutput& y);
+  void mix_routed(int layer, const DeviceInput& taken, const PartOutput& y);
   void project_gated(int layer, int kv_heads);
+  void project_delta(int layer);
+  void mix_delta(int layer, std::span<const RecurrentTask> tasks);
   void feed_gated(const DeviceLayer& w, const PartOutput& y);
 
   Array<float> gate, up;       ///< [rows, ffn]
@@ -62,10 +64,15 @@ struct Decoder::DeviceState final : Decoder::State {
   Array<float> shared, share;  ///< [rows, hidden] and [rows], for the shared expert
   // For a gated delta net: [rows, channels], [rows, values], and twice [rows, value_heads].
   Array<float> delta_qkv, delta_z, delta_b, delta_a;
-  Buffer<float> convolved;  ///< scratch memory of delta_mix() on the host
-  /// [rows, hidden]; used if sublayers read the same rows, or if norms subtract the mean.
+  // For a Mamba-2 layer: [rows, inner + channels], [rows, heads]. For a gated short convolution:
+  // [rows, 3 * width].
+  Array<float> recurrent_rows, time_steps;
+  Buffer<float> convolved;  ///< scratch memory of recurrent layers on the host
+  bool keeps_normed(int layer, RowNorm norm) const;
+  /// [rows, hidden]; normalised rows that are kept in f32.
   Array<float> normed;
-  Array<float> apart;  ///< [rows, hidden]: output of experts that have norms of their own
+  Array<float> weighed;  ///< [rows, hidden]: inputs of experts, times the experts' weights
+  Array<float> apart;    ///< [rows, hidden]: output of experts that have norms of their own
   // For latent attention: queries [rows, heads, query], latent vectors of queries [rows,
   // query_rank], products with kv_down [rows, rank + rope], and values [rows, heads, value].
   Array<float> latent_queries, low_queries, latent_products, latent_outputs;

@@ -54,7 +54,7 @@ void Decoder::DeviceState::feed_apart(int layer, const PartOutput& y) {
   route(layer);
   ops().rms_norm(x, w.experts_norm.view(), c.norm_eps, rows, c.hidden, *input);
   const View<float> of_experts = apart.resize(queue, all);
-  mix_routed(layer, {of_experts, false});
+  mix_routed(layer, *input, {of_experts, false});
   ops().add_scaled(of_experts, w.experts_after_norm.view(), c.norm_eps, 1, rows, c.hidden, out);
 }
 

@@ -89,7 +89,7 @@ void Decoder::DeviceState::gate_output() {
   multiply_by_sigmoid(queue, mixed.view(), output_gates.view());
 }
 
-void Decoder::DeviceState::project_recurrent(int layer) {
+void Decoder::DeviceState::project_delta(int layer) {
   const DeltaShape& d = model().config.delta;
   const DeviceDelta& w = weights->layer(layer).delta;
   multiply(*input, rows,
@@ -99,7 +99,7 @@ void Decoder::DeviceState::project_recurrent(int layer) {
             {w.a, delta_a.resize(queue, rows * d.value_heads), false, true}});
 }
 
-void Decoder::DeviceState::mix_recurrent(int layer, std::span<const RecurrentTask> tasks) {
+void Decoder::DeviceState::mix_delta(int layer, std::span<const RecurrentTask> tasks) {
   const ModelConfig& c = model().config;
   const DeviceDelta& w = weights->layer(layer).delta;
   const DeltaInputs in = {.qkv = delta_qkv.view(),

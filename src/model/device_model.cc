@@ -6,18 +6,9 @@
 namespace longhaul {
 namespace {
 
-/// Throws UserError if the model has a part that only the host computes.
+/// Throws UserError if only the host can choose experts as the model does.
 void refuse_host_parts(const Model& model) {
   const ModelConfig& c = model.config;
-  const char* const on_host_only = !c.ssm.empty()           ? "Mamba-2 layers"
-                                   : !c.convolution.empty() ? "gated short convolutions"
-                                   : c.chunked              ? "attention layers with chunks"
-                                   : c.weighs_inputs        ? "experts with weighted inputs"
-                                                            : nullptr;
-  if (on_host_only != nullptr) {
-    user_error("{} models have {}, which run on the CPU only; use --device cpu", c.architecture,
-               on_host_only);
-  }
   constexpr int kMostGroups = 64;  // ops/matmul/experts.gpu.h
   if (c.expert_groups > kMostGroups) {
     user_error(
@@ -144,6 +135,8 @@ void DeviceModel::copy_attention(const LayerWeights& from, const LayerAdapters& 
                                  DeviceLayer& to) {
   const ModelConfig& c = model_.config;
   if (from.delta_in.data != nullptr) return copy_delta(from, adapters, to);
+  if (from.recurrent_in.data != nullptr) copy_recurrent(from, adapters, to);
+  if (from.output.data == nullptr) return;  // the layer has no attention
   if (c.latent.used()) return copy_latent(from, adapters, to);
   const auto in_halves = [&](int64_t rows) {
     return c.interleaved_rope ? halves_from_pairs(rows, c.head_dim, c.rope.rotary_dim) : RowOrder();
@@ -179,7 +172,9 @@ void DeviceModel::copy_feed_forward(const LayerWeights& from, const LayerAdapter
   const Columns of_down = part_ == nullptr ? Columns{} : part_->of_down;
   to.router = weight(from.router, {}, from.router_bias);
   to.choice_bias = numbers(from.choice_bias);
-  to.experts_gate = experts(from.experts, &ExpertWeights::gate, &ExpertWeights::gate_bias);
+  if (from.experts.front().gate.data != nullptr) {
+    to.experts_gate = experts(from.experts, &ExpertWeights::gate, &ExpertWeights::gate_bias);
+  }
   to.experts_up = experts(from.experts, &ExpertWeights::up, &ExpertWeights::up_bias);
   to.experts_down = experts(from.experts, &ExpertWeights::down, &ExpertWeights::down_bias, of_down);
 }

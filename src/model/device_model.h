@@ -39,6 +39,14 @@ struct DeviceDelta {
   Array<float> convolution, dt_bias, rate, norm;
 };
 
+/// The weights of a Mamba-2 layer or of a gated short convolution.
+struct DeviceRecurrent {
+  DeviceWeight in;     ///< recurrent_in of LayerWeights, without the rows of time steps
+  DeviceWeight steps;  ///< the rows of time steps
+  DeviceWeight output;
+  Array<float> convolution, convolution_bias, dt_bias, rate, skip, norm;
+};
+
 /// One matrix per head, [heads, outputs, inputs], in F32 or BF16 (ops/matmul/head_products.h).
 struct DeviceHeads {
   Array<std::byte> numbers;
@@ -66,6 +74,7 @@ struct DeviceLayer {
   DeviceWeight q_gate;       ///< rows of Q that compute the gates of attention's output
   DeviceWeight shared_gate;  ///< gate of the shared expert
   DeviceDelta delta;
+  DeviceRecurrent recurrent;
   Array<float> choice_bias;  ///< bias of the experts' scores
   // These weights are empty unless the experts and the shared expert have norms of their own
   // (ModelConfig::experts_apart).
@@ -115,6 +124,7 @@ class DeviceModel {
   void copy_attention(const LayerWeights& from, const LayerAdapters& adapters, DeviceLayer& to);
   void copy_gated_queries(const LayerWeights& from, const LayerAdapters& adapters, DeviceLayer& to);
   void copy_delta(const LayerWeights& from, const LayerAdapters& adapters, DeviceLayer& to);
+  void copy_recurrent(const LayerWeights& from, const LayerAdapters& adapters, DeviceLayer& to);
   void copy_feed_forward(const LayerWeights& from, const LayerAdapters& adapters, DeviceLayer& to);
   void copy_latent(const LayerWeights& from, const LayerAdapters& adapters, DeviceLayer& to);
   void copy_apart(const LayerWeights& from, DeviceLayer& to);

@@ -149,7 +149,7 @@ void Decoder::HostState::project_recurrent(int layer) {
 void Decoder::HostState::mix_recurrent(int layer, std::span<const RecurrentTask> tasks) {
   const LayerWeights& w = nth(model().layers, layer);
   if (model().config.delta.empty())
-    return recurrent_layer.mix(w, model().config, tasks, numbers(mixed));
+    return recurrent_layer.mix(w, model().config, tasks, mixed.view());
   delta.mix(w, model().config, rows, tasks, mixed.view());
 }
 

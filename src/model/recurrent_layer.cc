@@ -4,14 +4,6 @@
 #include "ops/ssm/ssm_mix.h"
 
 namespace longhaul {
-namespace {
-
-const float* numbers_or_null(const std::vector<float>& numbers) {
-  return numbers.empty() ? nullptr : numbers.data();
-}
-
-}  // namespace
-
 void RecurrentLayer::project(LinearInput& input, const LayerWeights& w, const LowRank* adapter,
                              Compute compute) {
   projected_.resize(static_cast<size_t>(input.rows() * w.recurrent_in.rows()));
@@ -19,25 +11,25 @@ void RecurrentLayer::project(LinearInput& input, const LayerWeights& w, const Lo
 }
 
 void RecurrentLayer::mix(const LayerWeights& w, const ModelConfig& c,
-                         std::span<const RecurrentTask> tasks, float* out) {
-  if (!c.ssm.empty()) {
-    const SsmInputs in = {.projected = projected_.data(),
-                          .convolution = w.convolution.data(),
-                          .convolution_bias = numbers_or_null(w.convolution_bias),
-                          .dt_bias = w.dt_bias.data(),
-                          .rate = w.rate.data(),
-                          .skip = w.skip.data(),
-                          .norm = numbers_or_null(w.recurrent_norm),
-                          .eps = c.norm_eps};
-    return ssm_mix(c.ssm, in, tasks, out, scratch_);
+                         std::span<const RecurrentTask> tasks, View<float> out) {
+  const View<const float> projected = std::span<const float>(projected_.data(), projected_.size());
+  if (c.ssm.empty()) {
+    return gated_convolution(host_queue(), c.convolution, projected, std::span(w.convolution),
+                             tasks, out, scratch_);
   }
-  const int64_t width = c.convolution.width;
-  for (const RecurrentTask& task : tasks) {
-    scratch_.resize(static_cast<size_t>(2 * task.rows * width));
-    gated_convolution(c.convolution, projected_.data() + 3 * task.first * width,
-                      w.convolution.data(), task.rows, task.before.address(), task.after.address(),
-                      out + task.first * width, scratch_.data());
-  }
+  const SsmShape& s = c.ssm;
+  const SsmInputs in = {.projected = projected,
+                        .stride = s.projected(),
+                        .steps = projected.from(s.inner() + s.channels()),
+                        .step_stride = s.projected(),
+                        .convolution = std::span(w.convolution),
+                        .convolution_bias = std::span(w.convolution_bias),
+                        .dt_bias = std::span(w.dt_bias),
+                        .rate = std::span(w.rate),
+                        .skip = std::span(w.skip),
+                        .norm = std::span(w.recurrent_norm),
+                        .eps = c.norm_eps};
+  ssm_mix(host_queue(), s, in, tasks, out, scratch_);
 }
 
 size_t RecurrentLayer::row_bytes(const ModelConfig& c) {

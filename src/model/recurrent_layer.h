@@ -18,7 +18,7 @@ class RecurrentLayer {
   /// Computes the rows of all tasks. Writes out [rows, recurrent_width()], the input of the output
   /// matrix.
   void mix(const LayerWeights& w, const ModelConfig& c, std::span<const RecurrentTask> tasks,
-           float* out);
+           View<float> out);
 
   /// Returns the bytes of memory per row, with the output.
   static size_t row_bytes(const ModelConfig& c);

@@ -184,12 +184,14 @@ class CudaExpertMix : public OnQueue {
     }
   }
 
-  /// Relative distance between the amounts that the device and the host add.
+  /// Relative distance between the amounts that the device and the host add. With
+  /// kSquaredReluGating, experts have no gate.
   double difference(DType type, int64_t rows, bool biases, const Gating& gating, bool add) {
     const Role gate(type, kFfn, kHidden, 1, biases), up(type, kFfn, kHidden, 3, biases),
         down(type, kHidden, kFfn, 5, biases);
     std::vector<ExpertWeights> experts(kExperts);
-    give(gate, &ExpertWeights::gate, &ExpertWeights::gate_bias, experts);
+    const bool gated = gating != kSquaredReluGating;
+    if (gated) give(gate, &ExpertWeights::gate, &ExpertWeights::gate_bias, experts);
     give(up, &ExpertWeights::up, &ExpertWeights::up_bias, experts);
     give(down, &ExpertWeights::down, &ExpertWeights::down_bias, experts);
     const std::vector<float> x = random_floats(size_of(rows * kHidden), 11, 0.3f);
@@ -205,7 +207,7 @@ class CudaExpertMix : public OnQueue {
       return DeviceExperts::Role{held.back().get(), there(of.bias)};
     };
     DeviceExperts of{.count = kExperts, .used = kUsed, .gating = gating};
-    of.gate = role(gate);
+    if (gated) of.gate = role(gate);
     of.up = role(up);
     of.down = role(down);
     const View<float> result = there(y);
@@ -214,8 +216,10 @@ class CudaExpertMix : public OnQueue {
     EXPECT_EQ(waits, ExpertMix::reads_stored(rows, of) ? 0 : 1);
 
     const std::vector<ExpertChoice> chosen = host_choices(logits, rows, kExperts, kUsed, true);
-    longhaul::ExpertMix().run(x.data(), rows, experts, chosen, {.gating = gating}, Compute::kF32,
-                              y.data(), add);
+    ExpertActivation activation{.gating = gating};
+    if (!gated) activation.ungated = Ungated::kSquaredRelu;
+    longhaul::ExpertMix().run(x.data(), rows, experts, chosen, activation, Compute::kF32, y.data(),
+                              add);
     const std::vector<float> got = here(result);
     double apart = 0, size = 0;
     for (size_t i = 0; i < y.size(); ++i) {
@@ -234,6 +238,17 @@ TEST_F(CudaExpertMix, EqualsTheHost) {
         const Gating gating = biases ? kClampedGating : Gating{};
         const double apart = difference(type, rows, biases, gating, rows % 2 == 1);
         EXPECT_LT(apart, 0.02) << name_of(type) << ' ' << rows << " rows, biases " << biases;
+      }
+    }
+  }
+}
+
+TEST_F(CudaExpertMix, ExpertsWithoutAGateEqualTheHost) {
+  for (const DType type : {DType::BF16, DType::Q4_K}) {
+    for (const int64_t rows : {1, 9, 17, 200, 5000}) {
+      for (const bool biases : {false, true}) {
+        EXPECT_LT(difference(type, rows, biases, kSquaredReluGating, rows % 2 == 1), 0.03)
+            << name_of(type) << ' ' << rows << " rows, biases " << biases;
       }
     }
   }

@@ -81,7 +81,10 @@ std::vector<double> differences(const std::vector<float>& got, const std::vector
 
 /// Operands are rounded to bf16, and to int8 for decode rows with block types. The worst rows of
 /// any family differed by 0.06 and 0.11 on an H100. With experts, rounding decides for some rows
-/// between two nearly equal experts: for at most 5 of 64. Gemma 4 normalises the experts' output,
+/// between two nearly equal experts: for at most 5 of 64. If the weights of a row's experts do not
+/// sum to 1, another expert changes more. The host's arithmetic with operands rounded to bf16 then
+/// differs by more than 0.09 in 12 of 96 rows, by at most 0.540 (gguf_solar_open); an H200 differs
+/// in 13 or 14 rows, by at most 0.540. Gemma 4 normalises the experts' output,
 /// so that another choice changes the whole row: the host's arithmetic with operands rounded to
 /// bf16 differs by 0.077 in the median, and by more than 0.09 in 38 of 96 rows. Recurrent layers
 /// carry another choice on to all later rows: that arithmetic differs by up to 0.035 in the median,
@@ -89,12 +92,6 @@ std::vector<double> differences(const std::vector<float>& got, const std::vector
 /// 0.082, on an H200 by 0.092.
 TEST_P(FamilyOnTheGpu, LogitsAreNearTheHosts) {
   const auto engine = Engine::open(GetParam().model);
-  if (testing_support::on_cpu_only(*engine)) {
-    SessionOptions there = exact_options(7);
-    there.queue = places().front().queue;
-    EXPECT_NE(testing_support::refusal_of(engine, there), "");
-    return;
-  }
   const auto vocab = static_cast<size_t>(engine->model().config.vocab);
   const std::vector<int32_t> ids = GetParam().prompt();
   const std::vector<float> want = all_logits(engine, exact_options(1024), ids);
@@ -118,11 +115,11 @@ TEST_P(FamilyOnTheGpu, LogitsAreNearTheHosts) {
       const bool carried = experts && recurrent;
       EXPECT_LT(middle, config.experts_apart ? 0.12 : carried ? 0.06 : chunk > 8 ? 0.02 : 0.05);
       const size_t none = shares.size() + 1;
-      const size_t most = config.experts_apart ? 2
-                          : carried            ? 3
-                          : experts            ? 8
-                          : recurrent          ? 50
-                                               : none;
+      const size_t most = config.experts_apart    ? 2
+                          : carried               ? 3
+                          : !experts              ? (recurrent ? 50 : none)
+                          : config.norm_topk_prob ? 8
+                                                  : 6;
       EXPECT_LE(far, shares.size() / most) << "worst " << worst;
     }
   }
@@ -171,7 +168,8 @@ TEST_P(CoveringOnTheGpu, ReadsAsDenseAttention) {
 
 INSTANTIATE_TEST_SUITE_P(Tiny, CoveringOnTheGpu,
                          testing::Values("gemma2", "gemma3", "smollm3", "qwen3", "cohere2",
-                                         "gemma4", "deepseek_v3"));
+                                         "gemma4", "deepseek_v3", "hunyuan", "llama4", "lfm2",
+                                         "granite_hybrid"));
 
 }  // namespace
 }  // namespace longhaul

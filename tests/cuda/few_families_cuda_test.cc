@@ -1,6 +1,8 @@
 // Operations of few families on a GPU compared with those of the host: norms that subtract the
-// mean, activations without a gate, columns of rows, and the keys and products of latent attention.
+// mean, activations without a gate, columns of rows, factors of rows, and the keys and products of
+// latent attention.
 
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -10,6 +12,7 @@
 #include "ops/core/layer_norm.h"
 #include "ops/core/ungated.h"
 #include "ops/matmul/head_products.h"
+#include "ops/matmul/weigh_rows.h"
 #include "queued.h"
 
 namespace longhaul::cuda {
@@ -73,6 +76,31 @@ TEST_F(FewFamilies, ColumnsOfRows) {
         }),
         0);
     EXPECT_EQ(here(y), want);
+  }
+}
+
+TEST_F(FewFamilies, RowsTimesFactors) {
+  for (const auto& [rows, width] : {std::pair<int64_t, int64_t>{1, 64}, {37, 128}, {300, 33}}) {
+    const std::vector<float> factors = normal_numbers(width, 9);
+    std::vector<float> want = normal_numbers(rows * width, 10);
+    const View<float> x = there(want), there_factors = there(factors);
+    multiply_columns(host_queue(), of(factors), of(want));
+    EXPECT_EQ(waits_in([&] { multiply_columns(queue(), there_factors, x); }), 0);
+    expect_close(here(x), want, 1e-6f);
+  }
+}
+
+TEST_F(FewFamilies, RowsTimesWeightsOfTheirExperts) {
+  for (const auto& [rows, experts, n] :
+       {std::array<int64_t, 3>{1, 16, 5120}, {17, 128, 64}, {100, 3, 33}, {5, 600, 1001}}) {
+    const std::vector<float> logits = normal_numbers(rows * experts, 11),
+                             x = normal_numbers(rows * n, 12);
+    std::vector<float> want(x.size());
+    weigh_rows(host_queue(), of(logits), of(x), rows, of(want));
+    const View<float> there_logits = there(logits), there_x = there(x),
+                      y = empty_there<float>(rows * n);
+    EXPECT_EQ(waits_in([&] { weigh_rows(queue(), there_logits, there_x, rows, y); }), 0);
+    expect_close(here(y), want, 1e-5f);
   }
 }
 

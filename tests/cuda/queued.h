@@ -17,12 +17,16 @@ class OnQueue : public ::testing::Test {
     return gpu;
   }
 
-  /// Copies the values to device memory until the test ends.
+  /// Copies the values to device memory until the test ends. The values have arrived when the
+  /// function returns. A kernel copies short arrays, and kernels may read weights before earlier
+  /// kernels have ended (ops/core/device_ops.h), so that a weight that is still being copied would
+  /// be read too early.
   template <class T>
   View<T> there(const std::vector<T>& numbers) {
     const View<T> view = empty_there<T>(std::ssize(numbers));
     if (!numbers.empty()) {
       queue().device().upload(numbers.data(), view.address(), numbers.size() * sizeof(T));
+      queue().device().wait();
     }
     return view;
   }

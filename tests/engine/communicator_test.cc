@@ -68,7 +68,7 @@ TEST_P(FamilyOnSeveralDevices, LogitsEqualTheHosts) {
   const LayerWeights& layer = engine->model().layers.back();
   const TensorView& down = config.experts > 0 ? layer.experts.front().down : layer.down;
   const bool whole = config.qk_norm == QkNorm::kWhole || config.latent.used() ||
-                     !config.head_dims.empty() || !config.recurrent.empty() || config.chunked;
+                     !config.head_dims.empty() || !config.recurrent.empty();
   if (ranks == 1 || whole || config.ffn / traits(down.type).block_size < ranks) {
     EXPECT_THROW(Session(engine, on(FakeCommunicator(std::max(2, ranks)))), UserError);
     return;

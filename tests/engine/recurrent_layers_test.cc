@@ -223,7 +223,6 @@ TEST_P(RecurrentLayers, SessionsMoveBetweenPlaces) {
   SessionOptions options = testing_support::exact_options(20);
   options.state_every = 40;
   if (!GetParam().on_device) options.queue = testing_support::fake_queue();
-  if (testing_support::on_cpu_only(*engine_)) options.queue = {};
   Session moved(engine_, options);
   moved.load(folder.path() / "session");
   saved.decode(6);
@@ -234,7 +233,8 @@ TEST_P(RecurrentLayers, SessionsMoveBetweenPlaces) {
 TEST_P(RecurrentLayers, AStateLiesInTheMemoryOfItsPlace) {
   if (!GetParam().on_device) return;
   const Session one = session();
-  RecurrentState state(engine_->model().config.layer_state(), 4, 40, queue_);
+  const ModelConfig& c = engine_->model().config;
+  RecurrentState state(c.layer_state(), c.recurrent_layers(), 40, queue_);
   EXPECT_EQ(state.advance(0, 0, 1, false).after.place(), queue_.place());
   const size_t states = state.bytes();
   EXPECT_GE(one.forecast(100).kv, states);
@@ -254,25 +254,17 @@ TEST_P(RecurrentLayers, SeveralDevicesRefuseThemInOneLine) {
     Session refused(engine_, options);
     FAIL() << "not refused";
   } catch (const UserError& error) {
-    const bool cpu = testing_support::on_cpu_only(*engine_);
-    const std::string reason = cpu ? engine_->model().config.ssm.empty()
-                                         ? " models have gated short convolutions, which run on "
-                                           "the CPU only; use --device cpu"
-                                         : " models have Mamba-2 layers, which run on the CPU "
-                                           "only; use --device cpu"
-                                   : " models have recurrent layers: they run on one device, not "
-                                     "on 2";
-    EXPECT_EQ(std::string(error.what()), engine_->model().config.architecture + reason);
+    EXPECT_EQ(std::string(error.what()),
+              engine_->model().config.architecture +
+                  " models have recurrent layers: they run on one device, not on 2");
   }
 }
 
 std::vector<RecurrentCase> recurrent_cases() {
   std::vector<RecurrentCase> all;
-  for (const char* model : {"qwen3_next", "qwen3_5", "gguf/qwen3_5_moe.gguf"}) {
+  for (const char* model : {"qwen3_next", "qwen3_5", "gguf/qwen3_5_moe.gguf", "lfm2",
+                            "granite_hybrid", "nemotron_h", "falcon_h1"}) {
     for (const bool on_device : {false, true}) all.push_back({model, on_device});
-  }
-  for (const char* model : {"lfm2", "granite_hybrid", "nemotron_h", "falcon_h1"}) {
-    all.push_back({model, false});
   }
   return all;
 }

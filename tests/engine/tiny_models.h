@@ -52,23 +52,6 @@ inline std::vector<TinyModel> tiny_models(const std::filesystem::path& data) {
   return models;
 }
 
-/// Whether the model has layers that devices do not compute.
-inline bool on_cpu_only(const Engine& engine) {
-  const ModelConfig& c = engine.model().config;
-  return !c.ssm.empty() || !c.convolution.empty() || c.chunked;
-}
-
-/// The refusal of a session with these options; empty: there is none.
-inline std::string refusal_of(const std::shared_ptr<const Engine>& engine,
-                              const SessionOptions& options) {
-  try {
-    Session(engine, options);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
-}
-
 /// Logits of every row of a prompt, [rows, vocab].
 inline std::vector<float> all_logits(const std::shared_ptr<const Engine>& engine,
                                      const SessionOptions& options,

@@ -116,13 +116,17 @@ class FakeOps : public DeviceOps {
                    View<float> y, bool add) override {
     const auto& x = static_cast<const FakeInput&>(of);
     std::vector<ExpertWeights> weights(static_cast<size_t>(experts.count));
-    take_apart(experts.gate, &ExpertWeights::gate, &ExpertWeights::gate_bias, weights);
+    const bool gated = experts.gate.weight != nullptr;
+    if (gated) take_apart(experts.gate, &ExpertWeights::gate, &ExpertWeights::gate_bias, weights);
     take_apart(experts.up, &ExpertWeights::up, &ExpertWeights::up_bias, weights);
     take_apart(experts.down, &ExpertWeights::down, &ExpertWeights::down_bias, weights);
     std::vector<ExpertChoice> chosen(static_cast<size_t>(x.rows * experts.used));
     choose_experts(logits.address(), x.rows, experts.count, experts.used, experts.rule,
                    chosen.data());
-    ExpertMix().run(x.numbers.data(), x.rows, weights, chosen, {experts.gating}, Compute::kF32,
+    LH_ASSERT(gated || experts.gating == kSquaredReluGating);
+    const ExpertActivation activation{experts.gating,
+                                      gated ? Ungated::kNone : Ungated::kSquaredRelu};
+    ExpertMix().run(x.numbers.data(), x.rows, weights, chosen, activation, Compute::kF32,
                     y.address(), add);
   }
   void swiglu(View<const float> gate, View<const float> up, const Gating& gating, int64_t rows,

@@ -50,13 +50,17 @@ struct SsmLayer {
   }
 
   SsmInputs inputs() const {
-    return {.projected = projected.data(),
-            .convolution = taps.data(),
-            .convolution_bias = shape.convolution_bias ? bias.data() : nullptr,
-            .dt_bias = dt_bias.data(),
-            .rate = rate.data(),
-            .skip = skip.data(),
-            .norm = norm.data(),
+    const View<const float> all = std::span(projected);
+    return {.projected = all,
+            .stride = shape.projected(),
+            .steps = all.from(shape.inner() + shape.channels()),
+            .step_stride = shape.projected(),
+            .convolution = std::span(taps),
+            .convolution_bias = shape.convolution_bias ? std::span(bias) : std::span<const float>(),
+            .dt_bias = std::span(dt_bias),
+            .rate = std::span(rate),
+            .skip = std::span(skip),
+            .norm = std::span(norm),
             .eps = kEps};
   }
   /// Rows [begin, end) with the state in place.
@@ -65,7 +69,7 @@ struct SsmLayer {
     const RecurrentTask task = {begin, end - begin,
                                 View<const float>(state.data(), std::ssize(state)),
                                 View<float>(state.data(), std::ssize(state))};
-    ssm_mix(shape, inputs(), {&task, 1}, out.data(), convolved);
+    ssm_mix(host_queue(), shape, inputs(), {&task, 1}, std::span(out), convolved);
   }
 
   std::vector<double> convolved_row(const std::vector<double>& all, int64_t row) const {
@@ -250,7 +254,7 @@ TEST_P(SsmMix, RowsDoNotDependOnThreadsOrOtherTasks) {
         {i, 1, View<const float>(states[i].data(), size), View<float>(states[i].data(), size)});
   }
   Buffer<float> convolved;
-  ssm_mix(layer.shape, layer.inputs(), tasks, together.data(), convolved);
+  ssm_mix(host_queue(), layer.shape, layer.inputs(), tasks, std::span(together), convolved);
   SsmNumbers state = layer.before;
   layer.run(1, 2, state, alone);
   EXPECT_TRUE(std::equal(alone.begin() + static_cast<ptrdiff_t>(inner),

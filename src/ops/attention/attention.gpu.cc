@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/attention/attend_plan.h"
+#include "ops/attention/chunk_tasks.h"
 #include "ops/attention/engine_pages.gpu.h"
 #include "ops/attention/gate_mix.h"
 #include "ops/attention/gather_lists.h"
@@ -31,8 +32,9 @@ bool attends(const GpuQueue& queue, const AttendJob& job) {
   return true;
 }
 
-bool run_attend(GpuQueue& queue, const AttendCall& call, std::span<const AttendTask> tasks) {
-  if (!attends(queue, {call, tasks})) return false;
+bool run_attend(GpuQueue& queue, const AttendCall& call, std::span<const AttendTask> all) {
+  if (!attends(queue, {call, all})) return false;
+  const std::span<const AttendTask> tasks = queue.own<ChunkTasks>().divide(all);
   auto& scratch = queue.own<Scratch>();
   scratch.pages = engine_pages(queue, call.head_dim);
   queue.own<StagedKeys>().run(call, tasks, [&](std::span<const AttendTask> some) {
@@ -43,15 +45,22 @@ bool run_attend(GpuQueue& queue, const AttendCall& call, std::span<const AttendT
 
 /// The jobs of a call that are not queued yet, and those that go into one launch.
 struct SortedJobs {
+  std::vector<AttendJob> divided;  ///< the jobs without chunks
+  std::vector<ChunkTasks> chunks;  ///< their tasks
   std::vector<const AttendJob*> left;
   std::vector<AttendJob> joined;
 };
 
 void run_attend_all(GpuQueue& queue, std::span<const AttendJob> jobs) {
   auto& scratch = queue.own<Scratch>();
-  auto& [left, joined] = queue.own<SortedJobs>();
+  auto& [divided, chunks, left, joined] = queue.own<SortedJobs>();
   left.clear();
-  for (const AttendJob& job : jobs) left.push_back(&job);
+  divided.clear();
+  if (chunks.size() < jobs.size()) chunks.resize(jobs.size());
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    divided.push_back({jobs[i].call, chunks[i].divide(jobs[i].tasks)});
+  }
+  for (const AttendJob& job : divided) left.push_back(&job);
   while (!left.empty()) {
     take_joinable(left, joined);
     const auto is_attended = [&](const AttendJob& job) { return attends(queue, job); };

@@ -11,7 +11,9 @@
 #include "ops/core/layer_norm.h"
 #include "ops/core/mean_rows.h"
 #include "ops/core/score_vectors.gpu.h"
+#include "ops/matmul/experts.gpu.h"
 #include "ops/matmul/head_products.gpu.h"
+#include "ops/matmul/weigh_rows.h"
 
 namespace longhaul::cuda {
 
@@ -29,6 +31,15 @@ void implement_few_families(GpuQueue& queue) {
                                       const RowColumns<float>& to, int64_t rows, int64_t count) {
     copy_row_columns(on.handle(), from.numbers.address(), from.stride, to.numbers.address(),
                      to.stride, rows, count);
+  });
+  queue.implement(kMultiplyColumns, [](GpuQueue& on, View<const float> factors, View<float> x) {
+    multiply_columns(on.handle(), factors.address(), factors.size(), x.address(),
+                     x.size() / factors.size());
+  });
+  queue.implement(kWeighRows, [](GpuQueue& on, View<const float> logits, View<const float> x,
+                                 int64_t rows, View<float> y) {
+    weigh_rows(on.handle(), logits.address(), static_cast<int>(logits.size() / rows), x.address(),
+               rows, x.size() / rows, y.address());
   });
   queue.implement(kLatentKeys, [](GpuQueue& on, const LatentKeys& shape, View<const float> products,
                                   View<const float> weight, View<float> keys) {

@@ -60,8 +60,10 @@ struct DeviceExperts {
   int count = 0, used = 0;  ///< number of experts, and number of experts used by each row
   ExpertRule rule;          ///< rule for selecting experts; the arrays are in device memory
   Gating gating;
-  Role gate, up;  ///< [count * ffn, hidden]
-  Role down;      ///< [count * hidden, ffn]
+  /// [count * ffn, hidden]. Without a gate, `gate` has no weight, and the result is gated(x, x) of
+  /// the products x with `up`.
+  Role gate, up;
+  Role down;  ///< [count * hidden, ffn]
 };
 
 class DeviceOps {

@@ -60,6 +60,19 @@ struct ColumnsOp {
   }
 };
 
+struct TimesColumnsOp {
+  const float* factors;
+  int64_t width;
+  float* x;
+  template <int kRun>
+  __device__ void apply(int64_t row, int64_t col) const {
+    Run<kRun> run = load_run<kRun>(x + row * width + col);
+    const Run<kRun> by = load_run<kRun>(factors + col);
+    for (int k = 0; k < kRun; ++k) run.v[k] *= by.v[k];
+    store_run(x + row * width + col, run);
+  }
+};
+
 /// One thread block per row.
 __global__ void __launch_bounds__(128)
     latent_keys_kernel(LatentKeys shape, const float* products, const float* weight, float* keys) {
@@ -101,6 +114,11 @@ void copy_row_columns(Stream stream, const float* from, int64_t from_stride, flo
                     to_stride % 4 == 0;
   over_rows(stream, "copy_row_columns", rows, count, four,
             ColumnsOp{from, from_stride, to, to_stride});
+}
+
+void multiply_columns(Stream stream, const float* factors, int64_t width, float* x, int64_t rows) {
+  over_rows(stream, "multiply_columns", rows, width,
+            aligned_to(16, address_of(factors), address_of(x)), TimesColumnsOp{factors, width, x});
 }
 
 void latent_keys(Stream stream, const LatentKeys& shape, const float* products, const float* weight,

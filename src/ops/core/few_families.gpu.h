@@ -16,6 +16,8 @@ void layer_norm(Stream stream, const float* x, const float* weight, float eps, i
 void activate(Stream stream, Ungated function, const Xielu& xielu, float* x, int64_t count);
 void copy_row_columns(Stream stream, const float* from, int64_t from_stride, float* to,
                       int64_t to_stride, int64_t rows, int64_t count);
+/// Multiplies each row of x [rows, width] by `factors`, element by element.
+void multiply_columns(Stream stream, const float* factors, int64_t width, float* x, int64_t rows);
 void latent_keys(Stream stream, const LatentKeys& shape, const float* products, const float* weight,
                  float* keys);
 

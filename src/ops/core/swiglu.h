@@ -23,6 +23,9 @@ struct Gating {
 inline constexpr Gating kGeluGating = {.slope = 1.5957691216f, .cubic = 0.044715f};
 /// The activation of gpt-oss (arXiv:2508.10925; `swiglu_limit` in its config.json).
 inline constexpr Gating kClampedGating = {.slope = 1.702f, .limit = 7, .shift = 1};
+/// With this activation, gated(x, x) is max(x, 0)^2: the sigmoid is 1 for positive and 0 for
+/// negative x. Experts without a gate use it on devices (DeviceExperts).
+inline constexpr Gating kSquaredReluGating = {.slope = 1e30f};
 
 /// Computes y[r, i] = gated(gate[r, i], up[r, i]). y is [rows, n], packed. Row r of gate begins at
 /// gate + r * stride, and likewise for up. If stride exceeds n, gate and up may be parts of one

@@ -24,10 +24,12 @@ int64_t padded(int64_t rows) { return (rows + kPadding - 1) / kPadding * kPaddin
 int64_t ffn_of(const DeviceExperts& experts) { return experts.down.weight->cols(); }
 
 /// Bytes of an expert's bf16 matrices: gate and up together (down has half as many).
-size_t bf16_bytes(const DeviceMatrix& gate, int experts) {
-  const int64_t rows = gate.rows() / experts;
-  return static_cast<size_t>(2 * rows * bf16_stride_of(gate.cols())) * sizeof(uint16_t);
+size_t bf16_bytes(const DeviceMatrix& up, int experts) {
+  const int64_t rows = up.rows() / experts;
+  return static_cast<size_t>(2 * rows * bf16_stride_of(up.cols())) * sizeof(uint16_t);
 }
+
+bool has_gate(const DeviceExperts& experts) { return experts.gate.weight != nullptr; }
 
 }  // namespace
 
@@ -38,9 +40,9 @@ bool ExpertMix::reads_stored(int64_t rows, const DeviceExperts& experts) {
   if (rows <= kMostMatvecRows) return true;
   const auto choices = static_cast<size_t>(rows * experts.used);
   const auto count = static_cast<size_t>(experts.count);
-  const size_t stored = experts.gate.weight->bytes() / count;  // per expert
-  const size_t bf16 = bf16_bytes(*experts.gate.weight, experts.count) / 2;
-  const bool expands = view_of(*experts.gate.weight).bf16 == nullptr;
+  const size_t stored = experts.up.weight->bytes() / count;  // per expert
+  const size_t bf16 = bf16_bytes(*experts.up.weight, experts.count) / 2;
+  const bool expands = view_of(*experts.up.weight).bf16 == nullptr;
   return choices <= 16384 && choices * stored <= count * (stored + (expands ? 2 * bf16 : 0));
 }
 
@@ -67,8 +69,8 @@ void ExpertMix::as_stored(const OwnInput& x, const DeviceExperts& experts, float
                      .y = to,
                      .bias = role.bias.empty() ? nullptr : role.bias.address()};
   };
-  float* const gate = room_for<float>(gate_, count * ffn);
   float* const up = room_for<float>(up_, count * ffn);
+  float* const gate = has_gate(experts) ? room_for<float>(gate_, count * ffn) : up;
   float* const results = room_for<float>(results_, count * hidden);
   MatvecChoices choices{chosen(), count, experts.used, experts.count};
   MatvecInput input = x.for_matvec();
@@ -81,7 +83,9 @@ void ExpertMix::as_stored(const OwnInput& x, const DeviceExperts& experts, float
       round_to_int8(stream, x.bf16(), x.rows(), hidden, hidden, input.int8);
     }
   }
-  const MatvecJob in[] = {job(experts.gate, gate), job(experts.up, up)};
+  std::vector<MatvecJob> in;
+  if (has_gate(experts)) in.push_back(job(experts.gate, gate));
+  in.push_back(job(experts.up, up));
   matvec_chosen(stream, input, choices, in);
   inner_.resize(count, ffn, true);
   if (inner_.both()) {
@@ -110,7 +114,7 @@ void ExpertMix::expanded(const OwnInput& x, const DeviceExperts& experts, float*
 
 ExpertMix::ExpertRange ExpertMix::next_after(const ExpertRange& before,
                                              const DeviceExperts& experts) const {
-  const size_t each = bf16_bytes(*experts.gate.weight, experts.count);
+  const size_t each = bf16_bytes(*experts.up.weight, experts.count);
   ExpertRange some{before.end, before.end, before.row + before.rows, 0};
   do {
     some.rows += rows_of(some.end++);
@@ -187,22 +191,25 @@ void ExpertMix::run_some(const OwnInput& x, const DeviceExperts& experts, const 
   const int64_t in_numbers = (some.end - some.first) * ffn * in_stride;
   const int64_t out_numbers = (some.end - some.first) * hidden * out_stride;
   const auto expands = [](const DeviceExperts::Role& role) {
-    return view_of(*role.weight).bf16 == nullptr;
+    return role.weight != nullptr && view_of(*role.weight).bf16 == nullptr;
   };
   if (expands(experts.gate) || expands(experts.up) || expands(experts.down)) {
     room_for<uint16_t>(expanded_, std::max(2 * in_numbers, out_numbers));
   }
   auto* const gathered = room_for<uint16_t>(gathered_, (some.rows + kPadding) * hidden);
-  auto* const gate = room_for<uint16_t>(gate_, (some.rows + kPadding) * ffn);
   auto* const up = room_for<uint16_t>(up_, (some.rows + kPadding) * ffn);
+  auto* const gate =
+      has_gate(experts) ? room_for<uint16_t>(gate_, (some.rows + kPadding) * ffn) : up;
   gather_chosen(stream, x.bf16(), hidden, sorted_ + some.row, some.rows, experts.used, gathered);
   listed_.clear();
-  list_products(expand(experts.gate, experts, some, 0), ffn, in_stride, some, gathered, hidden,
-                gate);
+  if (has_gate(experts)) {
+    list_products(expand(experts.gate, experts, some, 0), ffn, in_stride, some, gathered, hidden,
+                  gate);
+  }
   list_products(expand(experts.up, experts, some, static_cast<size_t>(in_numbers)), ffn, in_stride,
                 some, gathered, hidden, up);
   multiply(ffn, hidden, in_stride);
-  add_biases(experts.gate, experts, some, gate);
+  if (has_gate(experts)) add_biases(experts.gate, experts, some, gate);
   add_biases(experts.up, experts, some, up);
   swiglu(stream, gate, up, some.rows, ffn, ffn, gate, experts.gating);
   listed_.clear();

@@ -239,6 +239,20 @@ struct AddChoicesOp {
   }
 };
 
+/// One thread block per row.
+__global__ void __launch_bounds__(256)
+    weigh_rows_kernel(const float* logits, int experts, const float* x, int n, float* y) {
+  await_turn();
+  __shared__ float tops[kMostWarps];
+  logits += blockIdx.x * static_cast<int64_t>(experts);
+  x += blockIdx.x * static_cast<int64_t>(n);
+  y += blockIdx.x * static_cast<int64_t>(n);
+  float top = -INFINITY;
+  for (int e = threadIdx.x; e < experts; e += blockDim.x) top = fmaxf(top, logits[e]);
+  const float weight = sigmoid(block_result<false>(top, tops));
+  for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = weight * x[i];
+}
+
 uintptr_t at(const void* p) { return reinterpret_cast<uintptr_t>(p); }
 
 template <class In>
@@ -289,6 +303,13 @@ void add_choices(Stream stream, const float* results, const int32_t* places, int
 void add_choices(Stream stream, const uint16_t* results, const int32_t* places, int64_t rows,
                  int used, int64_t n, const ExpertChoice* chosen, float* y, bool add) {
   add_any(stream, results, places, rows, used, n, chosen, y, add);
+}
+
+void weigh_rows(Stream stream, const float* logits, int experts, const float* x, int64_t rows,
+                int64_t n, float* y) {
+  if (rows == 0) return;
+  launch_early(stream, "weigh_rows", weigh_rows_kernel, static_cast<unsigned>(rows), 256, 0, logits,
+               experts, x, static_cast<int>(n), y);
 }
 
 }  // namespace longhaul::cuda

@@ -34,6 +34,10 @@ void gather_chosen(Stream stream, const uint16_t* x, int64_t n, const int32_t* o
 void add_chosen_bias(Stream stream, uint16_t* y, int64_t rows, int64_t n, const int32_t* order,
                      const ExpertChoice* chosen, const float* bias);
 
+/// Implements weigh_rows() of ops/matmul/weigh_rows.h.
+void weigh_rows(Stream stream, const float* logits, int experts, const float* x, int64_t rows,
+                int64_t n, float* y);
+
 /// Computes y[r] as the sum over i below `used` of weight(c) * result(c), where c = r * used + i.
 /// If `add` is true, the sum is added to y[r]. result(c) is row places[c] of `results`, or row c if
 /// `places` is null.

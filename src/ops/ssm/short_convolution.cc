@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "base/on_device.h"
 #include "base/parallel.h"
 #include "ops/ssm/ssm_kernels.h"
 
@@ -62,6 +63,24 @@ void gated_convolution(const GatedConvolutionShape& shape, const float* in, cons
   multiply_rows([&](const SsmTable& kernels, const float* abx, int64_t at) {
     kernels.multiply(abx + n, convolved + at, n, out + at);
   });
+}
+
+void gated_convolution(Queue& queue, const GatedConvolutionShape& shape, View<const float> in,
+                       View<const float> weight, std::span<const RecurrentTask> tasks,
+                       View<float> out, Buffer<float>& scratch) {
+  if (tasks.empty()) return;
+  if (on_device(kGatedConvolution, queue, shape, in, weight, tasks, out)) return;
+  HostStage on(queue);
+  const int64_t width = shape.width;
+  const float *const rows = on(in).address(), *const taps = on(weight).address();
+  float* const y = on(out).address();
+  for (const RecurrentTask& task : tasks) {
+    scratch.resize(static_cast<size_t>(2 * task.rows * width));
+    float* const after = on(task.after).address();
+    const float* const before = on(task.before).address();
+    gated_convolution(shape, rows + 3 * task.first * width, taps, task.rows, before, after,
+                      y + task.first * width, scratch.data());
+  }
 }
 
 }  // namespace longhaul

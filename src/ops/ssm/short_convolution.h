@@ -1,10 +1,13 @@
 #pragma once
 // Convolutions over the last few rows of each channel, which recurrent layers have before their
-// state. On the host.
+// state. On the host, except for gated_convolution() with a queue.
 
 #include <cstdint>
+#include <span>
 
+#include "base/array.h"
 #include "ops/ssm/recurrent_shapes.h"
+#include "ops/ssm/recurrent_task.h"
 
 namespace longhaul {
 
@@ -27,5 +30,14 @@ void short_convolution(const ShortConvolution& convolution, const float* x, int6
 /// [kernel, width], and out is [rows, width]. `scratch` has 2 * rows * width floats.
 void gated_convolution(const GatedConvolutionShape& shape, const float* in, const float* weight,
                        int64_t rows, const float* before, float* after, float* out, float* scratch);
+
+/// Like gated_convolution() above, for the rows of all tasks in their order, on the host or on a
+/// device. `in` is [rows, 3 * width] and out is [rows, width]. `scratch` is memory on the host.
+void gated_convolution(Queue& queue, const GatedConvolutionShape& shape, View<const float> in,
+                       View<const float> weight, std::span<const RecurrentTask> tasks,
+                       View<float> out, Buffer<float>& scratch);
+inline const DeviceOperation<bool(const GatedConvolutionShape&, View<const float>,
+                                  View<const float>, std::span<const RecurrentTask>, View<float>)>
+    kGatedConvolution;
 
 }  // namespace longhaul

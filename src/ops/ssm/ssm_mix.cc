@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/assert.h"
+#include "base/on_device.h"
 #include "base/parallel.h"
 #include "ops/ssm/short_convolution.h"
 #include "ops/ssm/ssm_kernels.h"
@@ -114,30 +115,42 @@ void ssm_gate(const SsmShape& shape, float* y, const float* z, int64_t stride, c
   });
 }
 
-void ssm_mix(const SsmShape& shape, const SsmInputs& in, std::span<const RecurrentTask> tasks,
-             float* out, Buffer<float>& convolved) {
-  const int64_t width = shape.projected(), inner = shape.inner();
+void ssm_mix(Queue& queue, const SsmShape& shape, const SsmInputs& in,
+             std::span<const RecurrentTask> tasks, View<float> out, Buffer<float>& convolved) {
+  if (tasks.empty()) return;
+  if (on_device(kSsmMix, queue, shape, in, tasks, out)) return;
+  HostStage on(queue);
+  const auto here = [&](const auto& view) { return view.empty() ? nullptr : on(view).address(); };
+  const int64_t inner = shape.inner();
+  float* const all = here(out);
+  const float *const projected = here(in.projected), *const steps = here(in.steps);
+  const float *const norm = here(in.norm), *const bias = here(in.convolution_bias);
   const ShortConvolution convolution = {.channels = shape.channels(),
                                         .kernel = shape.kernel,
-                                        .weight = in.convolution,
-                                        .bias = in.convolution_bias};
+                                        .weight = here(in.convolution),
+                                        .bias = bias};
   for (const RecurrentTask& task : tasks) {
     convolved.resize(static_cast<size_t>(task.rows * shape.channels()));
-    const float* const rows = in.projected + task.first * width;
-    const float* const before = task.before.address();
-    float* const after = task.after.address();
-    short_convolution(convolution, rows + inner, width, task.rows, before, after, convolved.data());
+    const float* const rows = projected + task.first * in.stride;
+    float* const after = here(task.after);
+    const float* const before = here(task.before);
+    short_convolution(convolution, rows + inner, in.stride, task.rows, before, after,
+                      convolved.data());
     const SsmRows scan = {.rows = task.rows,
                           .xbc = convolved.data(),
-                          .steps = rows + inner + shape.channels(),
-                          .stride = width,
-                          .dt_bias = in.dt_bias,
-                          .rate = in.rate,
-                          .skip = in.skip};
-    float* const y = out + task.first * inner;
+                          .steps = steps + task.first * in.step_stride,
+                          .stride = in.step_stride,
+                          .dt_bias = here(in.dt_bias),
+                          .rate = here(in.rate),
+                          .skip = here(in.skip)};
+    float* const y = all + task.first * inner;
     ssm_scan(shape, scan, before + shape.history(), after + shape.history(), y);
-    ssm_gate(shape, y, rows, width, in.norm, in.eps, task.rows);
+    ssm_gate(shape, y, rows, in.stride, norm, in.eps, task.rows);
   }
+}
+
+size_t ssm_device_bytes(const SsmShape& shape, int64_t rows) {
+  return static_cast<size_t>(rows * shape.channels()) * sizeof(float);  // convolved rows
 }
 
 }  // namespace longhaul

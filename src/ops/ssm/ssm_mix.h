@@ -1,9 +1,12 @@
 #pragma once
 // The operations of a Mamba-2 layer between its input and output matrices: the short convolution,
-// the state-space model, the gate and the norm. On the host, in f32.
+// the state-space model, the gate and the norm, in f32. ssm_mix() processes the rows of one or more
+// sequences, on the host or on a device. The other functions run on the host.
 
+#include <cstddef>
 #include <span>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "ops/ssm/recurrent_shapes.h"
 #include "ops/ssm/recurrent_task.h"
@@ -33,19 +36,36 @@ void ssm_scan(const SsmShape& shape, const SsmRows& in, const float* before, flo
 void ssm_gate(const SsmShape& shape, float* y, const float* z, int64_t stride, const float* weight,
               float eps, int64_t rows);
 
-/// The weights of a layer and the rows of all tasks, packed.
+/// The rows of all tasks and the weights of a layer.
 struct SsmInputs {
-  const float* projected = nullptr;                                  ///< [rows, projected]
-  const float* convolution = nullptr;                                ///< [kernel, channels]
-  const float* convolution_bias = nullptr;                           ///< [channels]; null: none
-  const float *dt_bias = nullptr, *rate = nullptr, *skip = nullptr;  ///< as in SsmRows
-  const float* norm = nullptr;                                       ///< [inner]; null: none
-  float eps = 0;                                                     ///< epsilon of the norm
+  /// [rows]: z, x, B and C of each row. Rows are `stride` floats apart.
+  View<const float> projected;
+  int64_t stride = 0;
+  View<const float> steps;  ///< [rows, heads], time steps; rows are `step_stride` floats apart
+  int64_t step_stride = 0;
+  View<const float> convolution;          ///< [kernel, channels]
+  View<const float> convolution_bias;     ///< [channels]; empty: none
+  View<const float> dt_bias, rate, skip;  ///< as in SsmRows
+  View<const float> norm;                 ///< [inner]; empty: none
+  float eps = 0;                          ///< epsilon of the norm
+  bool lies_on(Place place) const {
+    for (const View<const float>& each :
+         {projected, steps, convolution, convolution_bias, dt_bias, rate, skip, norm}) {
+      if (!each.empty() && each.place() != place) return false;
+    }
+    return true;
+  }
 };
 
 /// Computes the rows of the tasks in their order, and writes them to out [rows, inner].
-/// `convolved` is scratch memory.
-void ssm_mix(const SsmShape& shape, const SsmInputs& in, std::span<const RecurrentTask> tasks,
-             float* out, Buffer<float>& convolved);
+/// `convolved` is scratch memory on the host.
+void ssm_mix(Queue& queue, const SsmShape& shape, const SsmInputs& in,
+             std::span<const RecurrentTask> tasks, View<float> out, Buffer<float>& convolved);
+inline const DeviceOperation<bool(const SsmShape&, const SsmInputs&, std::span<const RecurrentTask>,
+                                  View<float>)>
+    kSsmMix;
+
+/// Returns the memory that a GPU needs for `rows` rows.
+size_t ssm_device_bytes(const SsmShape& shape, int64_t rows);
 
 }  // namespace longhaul

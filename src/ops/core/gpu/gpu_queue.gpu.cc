@@ -46,6 +46,7 @@ GpuQueue::GpuQueue(int device) : device_(device) {
   implement_blocks(*this);
   implement_grad(*this);
   implement_delta(*this);
+  implement_ssm(*this);
   for (const auto implement : operations_of_other_rooms()) implement(*this);
 }
 

@@ -15,6 +15,7 @@ void implement_choose(GpuQueue& queue);
 void implement_blocks(GpuQueue& queue);
 void implement_grad(GpuQueue& queue);
 void implement_delta(GpuQueue& queue);
+void implement_ssm(GpuQueue& queue);
 
 /// Returns the functions that set the operations of folders other than ops, for example those of
 /// attention/operations.h. Every GPU that is opened calls them.
