@@ -39,7 +39,7 @@ MOST_PAIRS = 0.9
 OWN = {"Ltri-LLM": ("ltri", "infllm"), "CItruS": ("citrus",), "TriangleMix": ("trianglemix", "triangle"),
        "ReAttention": ("reattention",), "DuoAttention": ("duo",)}
 UNITS = {"MiB": lambda x: f"{x / 2**20:.1f} MiB", "nats": lambda x: f"{x:.3f} nats", "s": lambda x: f"{x:.2f} s",
-         "ms": lambda x: f"{1000 * x:.0f} ms", "ratio": lambda x: f"{x:.2f}"}
+         "ms": lambda x: f"{1000 * x:.0f} ms", "ratio": lambda x: f"{x:.2f}", "share": lambda x: f"{100 * x:.0f} %"}
 
 runs = {}
 
