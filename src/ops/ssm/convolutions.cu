@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "ops/core/gpu/early_launch.cuh"
 #include "ops/core/gpu/in_launches.cuh"
+#include "ops/core/gpu/numbers.h"
 #include "ops/ssm/ssm.gpu.h"
 
 namespace longhaul::cuda {
@@ -13,18 +14,24 @@ constexpr int kConvolvedRows = 8;
 
 __device__ __forceinline__ float convolution_silu(float x) { return x / (1.0f + expf(-x)); }
 
-/// Channels of x, B and C of a Mamba-2 layer, with a bias and silu.
+__device__ __forceinline__ void store_number(float* to, float x) { *to = x; }
+__device__ __forceinline__ void store_number(uint16_t* to, float x) {
+  *to = static_cast<uint16_t>(bf16_bits(x));
+}
+
+/// Channels of x, B and C of a Mamba-2 layer, with a bias and silu. The output is f32 or bf16.
+template <class Out>
 struct SsmForm {
   const float* x;
   int64_t stride;
   const float* bias;  // null: none
-  float* y;
+  Out* y;
   int width;
 
   __device__ float input(int64_t row, int channel) const { return x[row * stride + channel]; }
   __device__ void store(int64_t row, int channel, float sum) const {
     if (bias != nullptr) sum += bias[channel];
-    y[row * width + channel] = convolution_silu(sum);
+    store_number(y + row * width + channel, convolution_silu(sum));
   }
 };
 
@@ -145,13 +152,23 @@ void convolve(Stream stream, const char* name, const Form& form, const float* we
   });
 }
 
+template <class Out>
+void convolve_ssm(Stream stream, const SsmSizes& sizes, const SsmAddresses& at,
+                  std::span<const RecurrentRows> tasks, Out* convolved) {
+  const SsmForm<Out> form{at.projected + sizes.inner, at.stride, at.convolution_bias, convolved,
+                          sizes.channels};
+  convolve(stream, "ssm_convolve", form, at.convolution, sizes.taps, tasks);
+}
+
 }  // namespace
 
 void ssm_convolve(Stream stream, const SsmSizes& sizes, const SsmAddresses& at,
                   std::span<const RecurrentRows> tasks, float* convolved) {
-  const SsmForm form{at.projected + sizes.inner, at.stride, at.convolution_bias, convolved,
-                     sizes.channels};
-  convolve(stream, "ssm_convolve", form, at.convolution, sizes.taps, tasks);
+  convolve_ssm(stream, sizes, at, tasks, convolved);
+}
+void ssm_convolve(Stream stream, const SsmSizes& sizes, const SsmAddresses& at,
+                  std::span<const RecurrentRows> tasks, uint16_t* convolved) {
+  convolve_ssm(stream, sizes, at, tasks, convolved);
 }
 
 void gated_convolution(Stream stream, const GatedConvolutionShape& shape, const float* in,

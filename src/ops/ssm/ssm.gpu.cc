@@ -45,7 +45,7 @@ const float* address_or_null(View<const float> numbers) {
 
 class SsmKernels {
  public:
-  explicit SsmKernels(GpuQueue& queue) : queue_(queue), convolved_(queue) {}
+  explicit SsmKernels(GpuQueue& queue) : queue_(queue), convolved_(queue), rounded_(queue) {}
 
   /// Returns false if the kernels do not support the sizes or the alignment.
   bool mix(const SsmShape& shape, const SsmInputs& in, std::span<const RecurrentTask> tasks,
@@ -69,11 +69,23 @@ class SsmKernels {
       begin = std::min(begin, task.first);
       end = std::max(end, task.first + task.rows);
     }
-    convolved_.at_least(ssm_device_bytes(shape, end));
-    auto* const convolved = static_cast<float*>(convolved_.data);
+    auto* const convolved = room_for_rows<float>(convolved_, sizes, end);
+    auto* const rounded = room_for_rows<uint16_t>(rounded_, sizes, end);
     launches_.run(tasks, [&](std::span<const RecurrentRows> together) {
-      ssm_convolve(queue_.handle(), sizes, at, together, convolved);
-      ssm_scan(queue_.handle(), sizes, at, together, convolved);
+      few_.clear();
+      many_.clear();
+      for (const RecurrentRows& task : together) {
+        const bool chunks = sizes.has_chunks() && task.rows >= kLeastChunkedRows;
+        (chunks ? many_ : few_).push_back(task);
+      }
+      if (!few_.empty()) {
+        ssm_convolve(queue_.handle(), sizes, at, few_, convolved);
+        ssm_scan(queue_.handle(), sizes, at, few_, convolved);
+      }
+      if (!many_.empty()) {
+        ssm_convolve(queue_.handle(), sizes, at, many_, rounded);
+        ssm_chunks(queue_.handle(), sizes, at, many_, rounded);
+      }
     });
     // Rows between the tasks belong to sequences that have failed; nothing reads them.
     ssm_gate(queue_.handle(), sizes, at, begin, end - begin);
@@ -92,8 +104,15 @@ class SsmKernels {
     });
   }
 
+  template <class T>
+  static T* room_for_rows(Room& room, const SsmSizes& sizes, int64_t rows) {
+    room.at_least(static_cast<size_t>(rows * sizes.channels) * sizeof(T));
+    return static_cast<T*>(room.data);
+  }
+
   GpuQueue& queue_;
-  Room convolved_;
+  Room convolved_, rounded_;  ///< convolved rows in f32 and in bf16
+  std::vector<RecurrentRows> few_, many_;
   TaskLaunches launches_;
 };
 

@@ -1,7 +1,8 @@
 #pragma once
 // Kernels of Mamba-2 layers (ops/ssm/ssm_mix.h) and of gated short convolutions
-// (ops/ssm/short_convolution.h). A launch computes tasks of different sequences. Rows of a task are
-// computed one after another in f32, with the state in registers.
+// (ops/ssm/short_convolution.h). A launch computes tasks of different sequences, with the states in
+// registers. Few rows of a task are computed one after another in f32. Many rows are computed in
+// chunks of 64, as products of bf16 matrices with f32 sums, if states have the usual size.
 
 #include <cstdint>
 #include <span>
@@ -10,6 +11,10 @@
 #include "ops/ssm/recurrent_shapes.h"
 
 namespace longhaul::cuda {
+
+/// Size of states that have products of chunks (all published models but Falcon-H1), and the
+/// smallest number of rows of a task for which they are used.
+inline constexpr int kSsmChunkState = 128, kLeastChunkedRows = 17;
 
 /// RecurrentTask in the form of kernel arguments. Tasks of one launch must not depend on each
 /// other.
@@ -42,6 +47,7 @@ struct SsmSizes {
             .step_scale = shape.step_scale,
             .norm = shape.norm};
   }
+  bool has_chunks() const { return state == kSsmChunkState && head_dim % 16 == 0; }
 };
 
 /// Largest state size of ssm_scan(). Sizes of states are multiples of 4, and sizes of heads are
@@ -63,10 +69,15 @@ struct SsmAddresses {
 /// Writes the history of each state.
 void ssm_convolve(Stream stream, const SsmSizes& sizes, const SsmAddresses& at,
                   std::span<const RecurrentRows> tasks, float* convolved);
+void ssm_convolve(Stream stream, const SsmSizes& sizes, const SsmAddresses& at,
+                  std::span<const RecurrentRows> tasks, uint16_t* convolved);
 /// Computes the states and the output, without the gate. States are multiples of 16 bytes from
 /// `before` and `after`, which are aligned to 16 bytes, as is `convolved`.
 void ssm_scan(Stream stream, const SsmSizes& sizes, const SsmAddresses& at,
               std::span<const RecurrentRows> tasks, const float* convolved);
+/// Like ssm_scan(), with rows in bf16 and products of chunks. The sizes must have chunks.
+void ssm_chunks(Stream stream, const SsmSizes& sizes, const SsmAddresses& at,
+                std::span<const RecurrentRows> tasks, const uint16_t* convolved);
 /// Gates and normalises output rows [first, first + rows), in place.
 void ssm_gate(Stream stream, const SsmSizes& sizes, const SsmAddresses& at, int64_t first,
               int64_t rows);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/assert.h"
+#include "base/float_types.h"
 #include "base/on_device.h"
 #include "base/parallel.h"
 #include "ops/ssm/short_convolution.h"
@@ -150,7 +151,8 @@ void ssm_mix(Queue& queue, const SsmShape& shape, const SsmInputs& in,
 }
 
 size_t ssm_device_bytes(const SsmShape& shape, int64_t rows) {
-  return static_cast<size_t>(rows * shape.channels()) * sizeof(float);  // convolved rows
+  // Convolved rows in f32 and in bf16.
+  return static_cast<size_t>(rows * shape.channels()) * (sizeof(float) + sizeof(bf16_t));
 }
 
 }  // namespace longhaul
