@@ -102,7 +102,9 @@ std::unique_ptr<serve::EnginePort> make_port(const ServeFlags& flags,
                                              const std::shared_ptr<const Engine>& engine,
                                              const SessionOptions& session,
                                              const AdapterEngines& adapters) {
-  if (!flags.mock) return std::make_unique<serve::SequenceEngine>(engine, session, adapters);
+  if (!flags.mock) {
+    return std::make_unique<serve::SequenceEngine>(engine, session, adapters, flags.cache_host);
+  }
   serve::MockSettings settings;
   settings.virtual_time = false;
   settings.layer_seconds = settings.layer_seconds_depth = 0;
@@ -232,6 +234,9 @@ void print_start(const ServedModel& model, const std::vector<std::string>& urls,
     fmt::print("adapter      {}+{}\n", model.name, name);
   }
   fmt::print("memory left  {} for keys and values\n", format_bytes(left));
+  if (const size_t host = model.port->host_use().limit; host > 0) {
+    fmt::print("host memory  {} for the prefix cache\n", format_bytes(host));
+  }
   if (urls.empty() || urls.front().starts_with("unix:")) {
     std::fflush(stdout);
     return;
@@ -301,6 +306,7 @@ int serve_clients(const ServeFlags& flags) {
   flags.check();
   flags.make_cache_folder();
   SessionOptions session = flags.session.options();
+  flags.check_cache_host(session.queue);
   session.chunk = session.chunk > 0 || !session.queue.on_host() ? session.chunk : 512;
   const serve::ApiKeys keys = flags.keys();
   const auto tls = flags.tls();

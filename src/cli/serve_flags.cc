@@ -8,8 +8,11 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/system_info.h"
+#include "base/units.h"
 #include "cli/flags.h"
 #include "http/byte_stream.h"
+#include "kv/host_blocks.h"
 #include "text/printable.h"
 
 namespace longhaul {
@@ -52,6 +55,9 @@ void ServeFlags::add_to(CLI::App& app) {
       ->group(server);
   add_size(app, "--cache-memory", cache_memory,
            "Most memory of the prefix cache; default: half of what the weights leave")
+      ->group(server);
+  add_size(app, "--cache-host", cache_host,
+           "On a GPU: host memory to which the prefix cache moves what the GPU has no room for")
       ->group(server);
   add_path(app, "--cache-dir", cache_dir, "FOLDER",
            "Keep the prefix cache and saved sessions here too; they survive a restart")
@@ -179,6 +185,23 @@ std::string ServeFlags::model_name() const {
   const std::filesystem::path path(model.model);
   const std::string name = path.filename().string();
   return name.ends_with(".gguf") ? path.stem().string() : name;
+}
+
+void ServeFlags::check_cache_host(const Queue& queue) const {
+  if (cache_host == 0) return;
+  if (queue.on_host()) {
+    user_error("--cache-host: does nothing without a GPU; --cache-memory bounds the prefix cache");
+  }
+  if (queue.ranks() > 1) user_error("--cache-host: only one GPU may be used with it");
+  if (cache_host < HostBlocks::kBlockBytes) {
+    user_error("--cache-host {}: must be at least {}", format_bytes(cache_host),
+               format_bytes(HostBlocks::kBlockBytes));
+  }
+  const size_t free = available_memory_bytes();
+  if (cache_host > free) {
+    user_error("--cache-host {}: more than the {} of host memory that are free",
+               format_bytes(cache_host), format_bytes(free));
+  }
 }
 
 void ServeFlags::make_cache_folder() const {

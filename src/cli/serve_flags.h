@@ -32,6 +32,8 @@ struct ServeFlags {
   float temperature = 0;
   /// Size of the prefix cache in bytes; 0: half of the memory without weights.
   size_t cache_memory = 0;
+  /// Bytes of host memory for snapshots that leave a device; 0: none.
+  size_t cache_host = 0;
   std::string cache_dir;
   size_t cache_disk = 0;   ///< limit of the size of cache_dir in bytes; 0: no limit
   double sleep_after = 0;  ///< idle seconds after which memory is freed; 0: never
@@ -51,6 +53,8 @@ struct ServeFlags {
   std::map<std::string, std::vector<AdapterSource>> adapters() const;
   std::vector<MethodSpec> offers(const ModelShape& shape) const;
   std::string model_name() const;
+  /// Checks --cache-host. Throws UserError.
+  void check_cache_host(const Queue& queue) const;
   /// Creates the folder of --cache-dir with access for its owner only. Throws UserError.
   void make_cache_folder() const;
   std::vector<std::filesystem::path> written_folders() const;

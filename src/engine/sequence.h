@@ -186,6 +186,7 @@ class Sequence {
  private:
   friend class ModelRunner;
   friend class Prefill;
+  friend class SequenceCopy;
   struct State;
   explicit Sequence(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

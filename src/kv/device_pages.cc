@@ -51,8 +51,13 @@ uint32_t& DevicePages::owners_in(Slab& slab, const std::byte* page) const {
   return slab.owners[reinterpret_cast<uintptr_t>(page) % kSlabBytes / stride_];
 }
 
-std::byte* DevicePages::acquire() {
-  const std::lock_guard lock(mutex_);
+DevicePages::Slab& DevicePages::slab_of(const std::byte* page, LastSlab& last) const {
+  const uintptr_t number = number_of(page);
+  if (last.slab == nullptr || last.number != number) last = {number, &slab_of(page)};
+  return *last.slab;
+}
+
+std::byte* DevicePages::acquire_one() {
   if (free_.empty()) add_slab();
   std::byte* const page = free_.back();
   free_.pop_back();
@@ -62,14 +67,38 @@ std::byte* DevicePages::acquire() {
   return page;
 }
 
-void DevicePages::share(std::byte* page) {
+std::byte* DevicePages::acquire() {
   const std::lock_guard lock(mutex_);
-  ++owners_in(slab_of(page), page);
+  return acquire_one();
 }
 
-void DevicePages::release(std::byte* page) {
+void DevicePages::acquire_all(int64_t count, std::vector<std::byte*>& pages) {
   const std::lock_guard lock(mutex_);
-  Slab& slab = slab_of(page);
+  for (; count > 0; --count) pages.push_back(acquire_one());
+}
+
+void DevicePages::share(std::byte* page) { share_all({&page, 1}); }
+
+void DevicePages::share_all(std::span<std::byte* const> pages) {
+  const std::lock_guard lock(mutex_);
+  LastSlab last;
+  for (std::byte* page : pages) {
+    if (page != nullptr) ++owners_in(slab_of(page, last), page);
+  }
+}
+
+void DevicePages::release(std::byte* page) { release_all({&page, 1}); }
+
+void DevicePages::release_all(std::span<std::byte* const> pages) {
+  const std::lock_guard lock(mutex_);
+  LastSlab last;
+  for (std::byte* page : pages) {
+    if (page != nullptr) release_one(page, last);
+  }
+}
+
+void DevicePages::release_one(std::byte* page, LastSlab& last) {
+  Slab& slab = slab_of(page, last);
   uint32_t& owners = owners_in(slab, page);
   LH_ASSERT(owners > 0);
   if (--owners > 0) return;
@@ -81,6 +110,7 @@ void DevicePages::release(std::byte* page) {
   const uintptr_t number = number_of(page);
   std::erase_if(free_, [&](const std::byte* of) { return number_of(of) == number; });
   slabs_.erase(number);
+  last = {};
   queue_.device().release_slab(reinterpret_cast<void*>(number * kSlabBytes));
 }
 

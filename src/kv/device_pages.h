@@ -30,6 +30,9 @@ class DevicePages : public PageMemory {
   std::byte* acquire() override;
   void share(std::byte* page) override;
   void release(std::byte* page) override;
+  void acquire_all(int64_t count, std::vector<std::byte*>& pages) override;
+  void share_all(std::span<std::byte* const> pages) override;
+  void release_all(std::span<std::byte* const> pages) override;
   bool shared(const std::byte* page) const override;
 
   size_t pages_in_use() const override;
@@ -40,7 +43,16 @@ class DevicePages : public PageMemory {
     size_t used = 0;               ///< number of pages in use
     std::vector<uint32_t> owners;  ///< owner count of each page
   };
+  /// The slab that was looked up last, and its number. Adjacent pages of a list are often in the
+  /// same slab.
+  struct LastSlab {
+    uintptr_t number = 0;
+    Slab* slab = nullptr;
+  };
   void add_slab();
+  std::byte* acquire_one();
+  void release_one(std::byte* page, LastSlab& last);
+  Slab& slab_of(const std::byte* page, LastSlab& last) const;
   Slab& slab_of(const std::byte* page) const;
   uint32_t& owners_in(Slab& slab, const std::byte* page) const;
 

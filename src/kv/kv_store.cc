@@ -107,9 +107,7 @@ KvStore KvStore::fork_as(const KvLayout& layout) const {
   for (const Head& h : heads_) {
     h.own_page = Head::kNoPage;
     h.alone = h.pages.empty();
-    for (std::byte* page : h.pages) {
-      if (page != nullptr) memory(h).share(page);
-    }
+    memory(h).share_all(h.pages);
     for (const uint32_t slot : h.slots) {
       if (slot != kNoSlot) file(h).share(slot);
     }
@@ -340,9 +338,9 @@ void KvStore::release_from(Head& h, size_t page) {
   for (; h.slots.size() > page; h.slots.pop_back()) {
     if (h.slots.back() != kNoSlot) file(h).release(h.slots.back());
   }
-  for (; h.pages.size() > page; h.pages.pop_back()) {
-    if (h.pages.back() != nullptr) memory(h).release(h.pages.back());
-  }
+  if (h.pages.size() <= page) return;
+  memory(h).release_all(std::span(h.pages).subspan(page));
+  h.pages.resize(page);
 }
 
 void KvStore::release_all() {
@@ -394,12 +392,19 @@ View<float> KvStore::column(int layer, int head, std::string_view name) {
   return column->values.view();
 }
 
-size_t KvStore::bytes() const {
+size_t KvStore::page_bytes() const {
   size_t bytes = 0;
   for (const Head& h : heads_) {
     const auto spilled = std::count(h.pages.begin(), h.pages.end(), nullptr);
-    bytes += (h.pages.size() - static_cast<size_t>(spilled)) * form(h).page_bytes() +
-             h.tokens.capacity() * sizeof(int32_t) + h.chosen.bytes();
+    bytes += (h.pages.size() - static_cast<size_t>(spilled)) * form(h).page_bytes();
+  }
+  return bytes;
+}
+
+size_t KvStore::bytes() const {
+  size_t bytes = page_bytes();
+  for (const Head& h : heads_) {
+    bytes += h.tokens.capacity() * sizeof(int32_t) + h.chosen.bytes();
     for (const Column& column : h.columns) bytes += column.values.bytes();
   }
   return bytes;

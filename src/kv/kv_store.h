@@ -139,6 +139,7 @@ class KvStore {
 
   /// Returns the bytes of pages in memory, token numbers and columns. Shared pages count in full.
   size_t bytes() const;
+  size_t page_bytes() const;  ///< returns the bytes of pages in memory
   /// Returns the bytes that are freed with this store. Pages that other stores share are not
   /// included.
   size_t own_bytes() const;
@@ -245,6 +246,7 @@ class KvStore {
   }
   void write_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
                   int64_t stride) const;
+  friend class StoreCopy;
   friend class AppendBatch;
   friend class KeepBatch;
   bool append_on_device(int layer, const DeviceAppend& rows);

@@ -2,6 +2,9 @@
 // PageMemory is the interface for allocating the pages of KV stores.
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
 
 #include "base/place.h"
 
@@ -24,6 +27,22 @@ class PageMemory {
   /// Returns whether the page has more than one owner.
   virtual bool shared(const std::byte* page) const = 0;
   virtual size_t pages_in_use() const = 0;  ///< returns the number of pages with at least one owner
+
+  // The same for many pages at once. Null pages are ignored.
+  /// Appends `count` new pages to `pages`. If it throws, `pages` has those that were acquired.
+  virtual void acquire_all(int64_t count, std::vector<std::byte*>& pages) {
+    for (; count > 0; --count) pages.push_back(acquire());
+  }
+  virtual void share_all(std::span<std::byte* const> pages) {
+    for (std::byte* page : pages) {
+      if (page != nullptr) share(page);
+    }
+  }
+  virtual void release_all(std::span<std::byte* const> pages) {
+    for (std::byte* page : pages) {
+      if (page != nullptr) release(page);
+    }
+  }
 };
 
 }  // namespace longhaul

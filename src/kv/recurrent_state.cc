@@ -104,6 +104,30 @@ RecurrentState RecurrentState::clone() const {
   return same;
 }
 
+RecurrentState RecurrentState::elsewhere(const Queue& queue, const RecurrentState* twin_here,
+                                         const RecurrentState* twin_there,
+                                         const AddCopy& add) const {
+  if (empty()) return {};
+  RecurrentState same(layer_numbers_, layers_, every_, queue);
+  const auto copied = [&](const StateNumbers& from) {
+    StateNumbers to(queue, from.size());
+    add(from.view().address(), to.view().address(), from.bytes());
+    return to;
+  };
+  same.tokens_ = tokens_;
+  same.now_ = copied(now_);
+  for (size_t i = 0; i < stored_.size(); ++i) {
+    const bool twin = twin_here != nullptr && twin_there != nullptr &&
+                      i < twin_here->stored_.size() && i < twin_there->stored_.size() &&
+                      twin_here->stored_[i].state == stored_[i].state;
+    Stored each{stored_[i].tokens, stored_[i].prompt_end, nullptr};
+    each.state = twin ? twin_there->stored_[i].state
+                      : std::make_shared<const StateNumbers>(copied(*stored_[i].state));
+    same.stored_.push_back(std::move(each));
+  }
+  return same;
+}
+
 size_t RecurrentState::bytes() const {
   return now_.bytes() * (2 + stored_.size()) + aside_.bytes();
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -58,6 +59,14 @@ class RecurrentState {
 
   /// Returns a state with the same contents. Both share the stored copies.
   RecurrentState clone() const;
+
+  /// Returns a state with the same contents in the memory of `queue`. It calls `add` for each array
+  /// that the caller still has to copy. If twins are given, the first has the same place as this
+  /// state, and the second has the same contents elsewhere; stored copies that this state shares
+  /// with the first are then shared with the second.
+  using AddCopy = std::function<void(const void* from, void* to, size_t bytes)>;
+  RecurrentState elsewhere(const Queue& queue, const RecurrentState* twin_here,
+                           const RecurrentState* twin_there, const AddCopy& add) const;
 
   size_t bytes() const;
   /// Returns the bytes, without copies of the state that other objects share.

@@ -23,6 +23,15 @@ RowNumbers::RowNumbers(Queue queue, std::vector<float> numbers) : queue_(std::mo
   }
 }
 
+RowNumbers RowNumbers::undefined(const Queue& queue, int64_t size) {
+  if (queue.on_host()) return {queue, std::vector<float>(static_cast<size_t>(size))};
+  RowNumbers made(queue, {});
+  made.device_.resize(queue.shared_device(), float_bytes(size));
+  made.size_ = size;
+  made.used_ = made.room_there();
+  return made;
+}
+
 RowNumbers::RowNumbers(const RowNumbers& other)
     : queue_(other.queue_), values_(other.values_), size_(other.size_) {
   if (queue_.on_host() || size_ == 0) return;

@@ -29,6 +29,8 @@ void set_room(std::vector<T>& numbers, int64_t room) {
 class RowNumbers {
  public:
   RowNumbers(Queue queue, std::vector<float> numbers);
+  /// Returns a column of `size` undefined values, which the caller writes.
+  static RowNumbers undefined(const Queue& queue, int64_t size);
   RowNumbers(const RowNumbers& other);
   RowNumbers(RowNumbers&&) noexcept = default;
   RowNumbers& operator=(const RowNumbers& other);

@@ -31,6 +31,12 @@ std::shared_ptr<Snapshot> snapshot_of(MockEngine& engine, const Tokens& tokens,
   return snapshot;
 }
 
+bool evict_one(PrefixCache& cache, double now) {
+  Snapshot* const victim = cache.next_victim(now);
+  if (victim != nullptr) cache.evict(*victim);
+  return victim != nullptr;
+}
+
 CacheQuery query_of(std::span<const int32_t> prompt, const std::string& scope = "key") {
   return {.scope = scope,
           .method = "dense",
@@ -138,12 +144,12 @@ TEST(PrefixCache, EvictsWhatSavesLeastForItsBytes) {
     cache.insert(snapshot);
   }
   cache.lease(*cache.find(query_of(leased)).snapshot);
-  EXPECT_TRUE(cache.evict(5));
+  EXPECT_TRUE(evict_one(cache, 5));
   EXPECT_EQ(cache.find(query_of(cheap)).tokens, 0);
-  EXPECT_TRUE(cache.evict(5));
+  EXPECT_TRUE(evict_one(cache, 5));
   EXPECT_EQ(cache.find(query_of(costly)).tokens, 0);
-  EXPECT_TRUE(cache.evict(5)) << "a pin of a request is soft";
-  EXPECT_FALSE(cache.evict(5)) << "a lease is not";
+  EXPECT_TRUE(evict_one(cache, 5)) << "a pin of a request is soft";
+  EXPECT_FALSE(evict_one(cache, 5)) << "a lease is not";
   EXPECT_EQ(cache.find(query_of(leased)).tokens, 100);
 }
 

@@ -7,6 +7,7 @@
 #include "ops/core/elementwise.gpu.h"
 #include "ops/core/few_families.gpu.h"
 #include "ops/core/fill.h"
+#include "ops/core/gpu/gpu_side_copies.gpu.h"
 #include "ops/core/gpu/operations.gpu.h"
 #include "ops/core/layer_norm.h"
 #include "ops/core/mean_rows.h"
@@ -54,6 +55,7 @@ void implement_few_families(GpuQueue& queue) {
 }  // namespace
 
 void implement_core(GpuQueue& queue) {
+  queue.implement(kSideCopies, [](GpuQueue& on) { return make_side_copies(on); });
   queue.implement(kFill, [](GpuQueue& on, View<float> x, float value) {
     fill(on.handle(), x.address(), x.size(), value);
   });

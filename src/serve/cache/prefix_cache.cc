@@ -8,6 +8,7 @@
 namespace longhaul::serve {
 namespace {
 
+constexpr size_t kSharedBelow = 256;   // snapshots below another one that may share its pages
 constexpr size_t kBelow = 16;          // snapshots below the place where a prompt leaves the tree
 constexpr int64_t kWorthATurn = 2048;  // tokens that an evicted state has to save
 constexpr size_t kSnapshotBytes = 16 << 10;  // a method's state, without tokens and logits
@@ -15,8 +16,9 @@ constexpr size_t kMeasured = 8;  // candidates for eviction whose own bytes are 
 
 size_t overhead_of(const Snapshot& snapshot) {
   const size_t tokens = 2 * snapshot.tokens().size_bytes();
-  if (snapshot.sequence == nullptr) return tokens;
-  return kSnapshotBytes + snapshot.sequence->logits().size_bytes() + tokens;
+  const ServedSequence* const sequence = snapshot.any_sequence();
+  if (sequence == nullptr) return tokens;
+  return kSnapshotBytes + sequence->logits().size_bytes() + tokens;
 }
 
 /// The depth up to `tokens` that a fresh sequence can reach in the same way: a prefill of fewer
@@ -34,12 +36,24 @@ int64_t repeatable_depth(std::span<const Leg> legs, int64_t tokens) {
   return tokens;
 }
 
+/// The memory in which a snapshot is: how soon it can be used.
+int nearness(const Snapshot& snapshot) {
+  return snapshot.sequence != nullptr ? 2 : snapshot.on_host != nullptr ? 1 : 0;
+}
+
 /// Whether longer snapshots in memory share the pages of this one.
 bool is_shared(const Snapshot& snapshot) {
   if (!snapshot.sequence->rewinds() || snapshot.node->is_leaf()) return false;
-  return std::ranges::any_of(SnapshotTree::below(*snapshot.node, kBelow), [&](const Snapshot* s) {
-    return s != &snapshot && s->sequence != nullptr;
-  });
+  const auto below = SnapshotTree::below(*snapshot.node, kSharedBelow);
+  return std::ranges::any_of(
+      below, [&](const Snapshot* s) { return s != &snapshot && s->sequence != nullptr; });
+}
+
+/// Keeps what is known of a snapshot that leaves memory.
+void keep_tokens(Snapshot& snapshot) {
+  const auto tokens = snapshot.tokens();
+  snapshot.stored_tokens.assign(tokens.begin(), tokens.end());
+  snapshot.whole_prompt = snapshot.whole_prompt && snapshot.has_logits();
 }
 
 }  // namespace
@@ -107,12 +121,12 @@ Resume PrefixCache::find_at_any_depth(const SnapshotTree& tree, const CacheQuery
                            : whole ? length
                                    : repeatable_depth(candidate->legs, usable);
     if (whole && exact_ && tokens == 0) continue;
-    const bool in_memory = candidate->sequence != nullptr;
-    if (query.memory_only && !in_memory) continue;
-    const bool nearer = best.snapshot != nullptr && best.snapshot->sequence == nullptr && in_memory;
+    if (query.memory_only && candidate->sequence == nullptr) continue;
+    const bool nearer = best.snapshot != nullptr && nearness(*candidate) > nearness(*best.snapshot);
+    const ServedSequence* const in_memory = candidate->any_sequence();
     if (tokens < kLeastPrefill || tokens < best.tokens) continue;
     if (tokens == best.tokens && !nearer) continue;
-    if (tokens < own && in_memory && !candidate->sequence->rewinds()) continue;
+    if (tokens < own && in_memory != nullptr && !in_memory->rewinds()) continue;
     best = {candidate->node->snapshot, tokens, whole, tokens <= most_exact};
   }
   const bool parts = path.goes_on && path.common >= kLeastPrefill && path.common <= most;
@@ -221,23 +235,60 @@ void PrefixCache::fill(Snapshot& snapshot, std::unique_ptr<ServedSequence> seque
 int PrefixCache::unload_stored() {
   int unloaded = 0;
   for (Snapshot* each : all_) {
-    if (each->sequence == nullptr || each->file.empty() || each->leases > each->pins) continue;
-    unload(*each);
+    if (each->any_sequence() == nullptr || each->file.empty() || each->leases > each->pins ||
+        each->copying || each->loading) {
+      continue;
+    }
+    if (each->sequence != nullptr) unload(*each);
+    if (each->on_host != nullptr) unload_from_host(*each);
     ++unloaded;
   }
   return unloaded;
 }
 
-/// Frees the memory of a snapshot that is also on disk.
+/// Frees the memory of a snapshot that is also in host memory or on disk.
 void PrefixCache::unload(Snapshot& snapshot) {
+  LH_ASSERT(!snapshot.copying);
   overhead_ -= snapshot.overhead;
   if (snapshot.leases > 0) leased_bytes_ -= snapshot.kv_bytes;
-  const auto tokens = snapshot.sequence->tokens();
-  snapshot.stored_tokens.assign(tokens.begin(), tokens.end());
-  snapshot.whole_prompt = snapshot.whole_prompt && snapshot.has_logits();
+  if (snapshot.on_host == nullptr) keep_tokens(snapshot);
   snapshot.sequence.reset();
   snapshot.overhead = overhead_of(snapshot);
   overhead_ += snapshot.overhead;
+}
+
+void PrefixCache::unload_from_host(Snapshot& snapshot) {
+  overhead_ -= snapshot.overhead;
+  if (snapshot.sequence == nullptr) keep_tokens(snapshot);
+  snapshot.on_host.reset();
+  snapshot.overhead = overhead_of(snapshot);
+  overhead_ += snapshot.overhead;
+}
+
+bool PrefixCache::evict_from_host(double now) {
+  Snapshot* victim = nullptr;
+  const auto before = [&](const Snapshot& a, const Snapshot& b) {
+    if ((a.sequence != nullptr) != (b.sequence != nullptr)) return a.sequence != nullptr;
+    const bool a_kept = a.kept_until > now, b_kept = b.kept_until > now;
+    return a_kept != b_kept ? b_kept : a.priority < b.priority;
+  };
+  for (Snapshot* each : all_) {
+    if (each->on_host == nullptr || each->loading) continue;
+    const bool elsewhere = each->sequence != nullptr || !each->file.empty();
+    if (!elsewhere && (each->leases > 0 || each->pins > 0)) continue;
+    if (victim == nullptr || before(*each, *victim)) victim = each;
+  }
+  if (victim == nullptr) return false;
+  drop_from_host(*victim);
+  return true;
+}
+
+void PrefixCache::drop_from_host(Snapshot& snapshot) {
+  if (snapshot.sequence != nullptr || !snapshot.file.empty()) {
+    unload_from_host(snapshot);
+  } else {
+    remove(snapshot);
+  }
 }
 
 void PrefixCache::remove(Snapshot& snapshot) {
@@ -267,14 +318,15 @@ void PrefixCache::drop_covered(const Snapshot& snapshot, int64_t tokens) {
   }
 }
 
-bool PrefixCache::evict(double now) {
+Snapshot* PrefixCache::next_victim(double now) {
   std::vector<Snapshot*> candidates;
   for (Snapshot* each : all_) {
     if (each->leases > 0 || each->pins > 0 || each->sequence == nullptr) continue;
+    if (each->copying) continue;
     if (is_shared(*each)) continue;
     candidates.push_back(each);
   }
-  if (candidates.empty()) return false;
+  if (candidates.empty()) return nullptr;
   const auto before = [&](const Snapshot* a, const Snapshot* b) {
     const bool a_kept = a->kept_until > now, b_kept = b->kept_until > now;
     return a_kept != b_kept ? b_kept : a->priority < b->priority;
@@ -288,14 +340,16 @@ bool PrefixCache::evict(double now) {
     each->own_bytes = each->sequence->own_bytes();
     each->priority += value_of(*each) - old_value;
   }
-  Snapshot* victim = *std::ranges::min_element(candidates, before);
-  clock_ = std::max(clock_, victim->priority);
-  if (victim->file.empty()) {
-    remove(*victim);
+  return *std::ranges::min_element(candidates, before);
+}
+
+void PrefixCache::evict(Snapshot& victim) {
+  clock_ = std::max(clock_, victim.priority);
+  if (victim.file.empty() && victim.on_host == nullptr) {
+    remove(victim);
   } else {
-    unload(*victim);
+    unload(victim);
   }
-  return true;
 }
 
 int PrefixCache::erase(const TreeKey& key, std::span<const int32_t> tokens) {

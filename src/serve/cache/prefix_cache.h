@@ -22,7 +22,8 @@ struct CacheQuery {
   std::span<const int32_t> prompt;
   std::span<const int64_t> cuts;  ///< cut_points() of the prompt
   int64_t instruction = 0;
-  bool memory_only = false;  ///< whether snapshots that are only on disk are ignored
+  /// Whether snapshots that are only in host memory beside a device or on disk are ignored.
+  bool memory_only = false;
 };
 
 /// The result of a search: where a prompt can resume.
@@ -56,9 +57,16 @@ class PrefixCache {
   /// Removes older snapshots that `snapshot` makes redundant, because it is a longer one of the
   /// same conversation. Only snapshots of at most `tokens` tokens are removed.
   void drop_covered(const Snapshot& snapshot, int64_t tokens);
-  /// Evicts the snapshot with the lowest value from memory. If it is also on disk, it can still be
-  /// found. Returns whether a snapshot was evicted.
-  bool evict(double now);
+  /// Returns the snapshot with the lowest value that may be evicted from memory, or null.
+  Snapshot* next_victim(double now);
+  /// Evicts a snapshot from memory. If it is also in host memory or on disk, it can still be found.
+  void evict(Snapshot& victim);
+  /// Frees the host memory of the snapshot with the lowest value there. Those that are also on the
+  /// device go first. If the snapshot is nowhere else, it is removed. Returns false if there is
+  /// none that may be evicted.
+  bool evict_from_host(double now);
+  /// Frees the host memory of a snapshot. If it is nowhere else, it is removed.
+  void drop_from_host(Snapshot& snapshot);
   /// Removes the snapshots of these tokens and of all longer prompts that begin with them. Pinned
   /// snapshots stay. Returns the number of removed snapshots.
   int erase(const TreeKey& key, std::span<const int32_t> tokens);
@@ -66,7 +74,7 @@ class PrefixCache {
   /// Frees the memory of all snapshots that are also on disk, except for those with a lease.
   /// Returns their number.
   int unload_stored();
-  /// Sets the sequence of a snapshot that was only on disk.
+  /// Sets the sequence of a snapshot that was only in host memory or on disk.
   void fill(Snapshot& snapshot, std::unique_ptr<ServedSequence> sequence);
 
   /// The function is called with the name of the file of a snapshot that is no longer useful.
@@ -84,6 +92,7 @@ class PrefixCache {
   Resume find_at_ends(const SnapshotTree& tree, const CacheQuery& query) const;
   const SnapshotTree* tree_of(const CacheQuery& query, const std::string& method) const;
   void unload(Snapshot& snapshot);
+  void unload_from_host(Snapshot& snapshot);
   bool verified(const Resume& resume, const CacheQuery& query) const;
   double value_of(const Snapshot& snapshot) const;
 

@@ -27,7 +27,11 @@ struct TreeKey {
 struct TreeNode;
 
 struct Snapshot {
-  std::unique_ptr<ServedSequence> sequence;  ///< null: the snapshot is only on disk
+  /// The sequence in the memory of the engine. Null: the snapshot is only in host memory or on
+  /// disk.
+  std::unique_ptr<ServedSequence> sequence;
+  /// A copy of the sequence in host memory beside a device (HostTier); null: there is none.
+  std::unique_ptr<ServedSequence> on_host;
   std::vector<Leg> legs;
   TreeKey key;
   double seconds = 0;     ///< computing time of all tokens
@@ -46,19 +50,30 @@ struct Snapshot {
   size_t kv_bytes = 0, own_bytes = 0, overhead = 0;
   double uses = 1, priority = 0;
 
+  /// Whether `sequence` is being copied to host memory, and must stay until that has ended.
+  bool copying = false;
+  bool unmovable = false;  ///< whether an attempt to copy it to host memory has failed
+
   // Members about the copy on disk (DiskStore).
   std::string file;  ///< empty: there is no file
-  /// Tokens of the snapshot; set only while `sequence` is null.
+  /// Tokens of the snapshot; set only while `sequence` and `on_host` are null.
   std::vector<int32_t> stored_tokens;
   size_t stored_bytes = 0;
-  bool loading = false, writing = false;
+  bool loading = false;  ///< whether it is coming back from host memory or from disk
+  bool writing = false;
   bool unwritable = false;  ///< whether an attempt to write the file has failed
 
+  /// Returns the sequence in memory, on the host or on a device; null: there is none.
+  const ServedSequence* any_sequence() const {
+    return sequence != nullptr ? sequence.get() : on_host.get();
+  }
   std::span<const int32_t> tokens() const {
-    return sequence != nullptr ? sequence->tokens() : std::span<const int32_t>(stored_tokens);
+    const ServedSequence* const any = any_sequence();
+    return any != nullptr ? any->tokens() : std::span<const int32_t>(stored_tokens);
   }
   bool has_logits() const {
-    return sequence != nullptr ? !sequence->logits().empty() : whole_prompt;
+    const ServedSequence* const any = any_sequence();
+    return any != nullptr ? !any->logits().empty() : whole_prompt;
   }
 };
 

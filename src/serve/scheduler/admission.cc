@@ -50,6 +50,10 @@ MemoryBudget Scheduler::budget() const {
   budget.in_use = engine_.kv_bytes_in_use() + cache_.overhead();
   budget.reserved = loading_bytes_;
   size_t held = cache_.leased_bytes();  // upper bound of what remains if all else is evicted
+  if (host_ != nullptr) {
+    budget.reserved += host_->coming_bytes();
+    held += host_->arrived_bytes();
+  }
   for (const RunningJob& job : jobs_) {
     const size_t bytes = job.bytes();
     held += bytes - std::min(bytes, job.shared_bytes);
@@ -117,12 +121,16 @@ bool Scheduler::may_overtake(Jobs::iterator job) {
   return true;
 }
 
-/// Evicts snapshots until `bytes` more fit.
-bool Scheduler::make_room(size_t bytes) {
-  while (budget().to_evict(bytes) > 0) {
-    if (!evict_one()) return false;
+/// Evicts snapshots until `bytes` more fit. Returns false if they do not fit yet. If `now` is
+/// false, snapshots may be moved to host memory first, and their memory is then freed later.
+bool Scheduler::make_room(size_t bytes, bool now) {
+  for (;;) {
+    const size_t leaving = host_ != nullptr ? host_->leaving_bytes() : 0;
+    const size_t lacking = budget().to_evict(bytes);
+    if (lacking == 0) return true;
+    if (!now && lacking <= leaving) return false;
+    if (!evict_one(now)) return false;
   }
-  return true;
 }
 
 /// Whether a job may start as far as the documents of its prompt are concerned. A job whose
@@ -185,12 +193,12 @@ void Scheduler::admit() {
     const bool has_place =
         request.background || (running < options_.running && !key_is_busy(request.key));
     if (!has_place) continue;
+    if (job->awaited != nullptr && job->awaited->loading) continue;
     if (looked_up++ >= kMostLookUps) break;
     look_up(*job);
+    stop_awaiting(*job);
     if (job->resume.snapshot != nullptr && job->resume.snapshot->sequence == nullptr) {
-      const std::shared_ptr<Snapshot> stored = job->resume.snapshot;
-      release_lease(*job);
-      job->memory_only = !start_load(stored, {});
+      bring_back(*job);
       continue;
     }
     const size_t more = job->most_bytes - std::min(job->most_bytes, job->shared_bytes);
@@ -209,7 +217,9 @@ bool Scheduler::extend_reservation(RunningJob& job) {
   const size_t bytes = static_cast<size_t>(job.job->choices) *
                        engine_.most_bytes(job.job->attention, job.report.prompt_tokens, longer);
   const size_t more = bytes > job.most_bytes ? bytes - job.most_bytes : 0;
-  if (more > 0 && (budget().decide(more) != Admission::kAdmit || !make_room(more))) return false;
+  if (more > 0 && (budget().decide(more) != Admission::kAdmit || !make_room(more, true))) {
+    return false;
+  }
   job.reply_reserved = longer;
   job.most_bytes = std::max(job.most_bytes, bytes);
   return true;

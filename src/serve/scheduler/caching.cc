@@ -1,5 +1,7 @@
 // The scheduler's use of the prefix cache: where a prompt resumes, and which snapshots it leaves.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "serve/cache/cache_report.h"
@@ -217,11 +219,17 @@ size_t Scheduler::most_cached() const {
   return options_.memory_limit > fixed ? (options_.memory_limit - fixed) / 2 : 0;
 }
 
-bool Scheduler::evict_one() {
+/// Evicts a snapshot. If there is host memory beside the device, it begins to move the snapshot
+/// there, and the device's memory is freed later, unless `now` is true.
+bool Scheduler::evict_one(bool now) {
+  Snapshot* const victim = cache_.next_victim(engine_.now());
+  if (victim == nullptr) return false;
+  const bool on_host = victim->on_host != nullptr;
+  if (host_ != nullptr && !on_host && !now && host_->move_out(*victim)) return true;
   const size_t before = engine_.kv_bytes_in_use();
-  if (!cache_.evict(engine_.now())) return false;
+  cache_.evict(*victim);
   const size_t after = engine_.kv_bytes_in_use();
-  metrics_.add("longhaul_evicted_bytes_total", "to=\"nowhere\"",
+  metrics_.add("longhaul_evicted_bytes_total", on_host ? "to=\"host\"" : "to=\"nowhere\"",
                static_cast<double>(before - std::min(before, after)));
   metrics_.add("longhaul_cache_evictions_total", "");
   return true;
@@ -232,7 +240,9 @@ void Scheduler::trim_cache() {
   const size_t most = most_cached();
   for (;;) {
     const MemoryBudget now = budget();
-    if (now.evictable <= most && now.to_evict(0) == 0) break;
+    if (host_ != nullptr) engine_.expect_host_use(engine_.host_use().in_use + now.evictable);
+    const size_t leaving = host_ != nullptr ? host_->leaving_bytes() : 0;
+    if (now.evictable <= most + leaving && now.to_evict(0) <= leaving) break;
     if (!evict_one()) break;
   }
   metrics_.set("longhaul_cache_snapshots", "", static_cast<double>(cache_.count()));
@@ -242,7 +252,7 @@ void Scheduler::report_cache(RunningJob& job) {
   CacheReport& report = job.report.cache;
   report.reused = job.report.cached_tokens = std::ssize(job.sequence->tokens());
   report.exact = job.cold;
-  metrics_.add("longhaul_prompt_tokens_total", "source=\"memory\"",
+  metrics_.add("longhaul_prompt_tokens_total", fmt::format("source=\"{}\"", job.reused_from),
                static_cast<double>(report.reused));
   if (!job.uses_cache) {
     report.reason = MissReason::kOff;

@@ -63,6 +63,34 @@ class ServedSequence {
   virtual RetentionMap retention() const = 0;
 };
 
+/// Two sequences with the same contents, at the two places between which another one is copied. The
+/// copy shares with `there` the pages that its source shares with `here`. Null: there are none.
+struct ServedTwins {
+  const ServedSequence* here = nullptr;
+  const ServedSequence* there = nullptr;
+};
+
+/// A sequence that is being copied between a device and host memory (EnginePort::copy_to_host). The
+/// destructor waits until no copy uses the memory of the two sequences.
+class SequenceMove {
+ public:
+  virtual ~SequenceMove() = default;
+  /// Continues for about `seconds`. Copies to a device need these calls. Does not wait.
+  virtual void advance(double seconds) = 0;
+  virtual bool done() const = 0;
+  /// Returns the reason why the copy failed; empty: it did not.
+  virtual std::string error() const = 0;
+  /// Returns the bytes that will still be allocated on the device.
+  virtual size_t bytes_left() const = 0;
+  /// Returns the copy, if done() is true and error() is empty.
+  virtual std::unique_ptr<ServedSequence> take() = 0;
+};
+
+/// Host memory beside a device, in bytes (`--cache-host`).
+struct HostUse {
+  size_t in_use = 0, limit = 0;
+};
+
 struct ServedPrefillHooks {
   const CancelFlag* cancel = nullptr;
   /// Receives the logits of rows, [rows, vocab]. `first` is the index of the first row among the
@@ -140,6 +168,21 @@ class EnginePort {
   /// Returns the bytes of the keys and values of all sequences. Pages that several sequences share
   /// are counted once.
   virtual size_t kv_bytes_in_use() const = 0;
+  /// Returns the host memory to which sequences can be moved. The limit is 0 if they cannot.
+  virtual HostUse host_use() const { return {}; }
+  /// Announces that up to `bytes` bytes of host memory may be needed, those in use included. They
+  /// are then allocated in advance.
+  virtual void expect_host_use(size_t /*bytes*/) {}
+  /// Begins to copy a sequence to host memory, or back to the device. The source must stay as it is
+  /// until the copy has ended. The result is null if the sequence cannot be copied.
+  virtual std::unique_ptr<SequenceMove> copy_to_host(const ServedSequence& /*sequence*/,
+                                                     const ServedTwins& /*twins*/) {
+    return nullptr;
+  }
+  virtual std::unique_ptr<SequenceMove> copy_to_device(const ServedSequence& /*on_host*/,
+                                                       const ServedTwins& /*twins*/) {
+    return nullptr;
+  }
   /// Returns the rule that determines where prompts of this method can resume. Throws UserError if
   /// the model does not support the method.
   virtual ResumeRule resume_rule(const MethodSpec& attention) const = 0;

@@ -10,17 +10,40 @@ namespace longhaul::serve {
 
 /// Tokens that clones share, for the count of bytes.
 struct MockBlock {
-  MockBlock(MockEngine& e, size_t b) : engine(e), bytes(b) { engine.live_ += bytes; }
-  ~MockBlock() { engine.live_ -= bytes; }
+  MockBlock(MockEngine& engine, bool on_host, size_t b)
+      : live(on_host ? engine.host_live_ : engine.live_), bytes(b) {
+    live += bytes;
+  }
+  ~MockBlock() { live -= bytes; }
   MockBlock(const MockBlock&) = delete;
   MockBlock& operator=(const MockBlock&) = delete;
-  MockEngine& engine;
+  std::atomic<size_t>& live;
   size_t bytes;
 };
 
 class MockSequence : public ServedSequence {
  public:
-  MockSequence(MockEngine& engine, const MethodSpec& method) : engine_(engine), method_(method) {}
+  MockSequence(MockEngine& engine, const MethodSpec& method, bool on_host = false)
+      : engine_(engine), method_(method), on_host_(on_host) {}
+
+  /// Returns a copy at the other place. Blocks that are shared with `twins.here` are those of
+  /// `twins.there`.
+  std::unique_ptr<MockSequence> elsewhere(const ServedTwins& twins) const {
+    auto copy = std::make_unique<MockSequence>(engine_, method_, !on_host_);
+    const auto* const here = static_cast<const MockSequence*>(twins.here);
+    const auto* const there = static_cast<const MockSequence*>(twins.there);
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      const bool shared = here != nullptr && i < here->blocks_.size() &&
+                          i < there->blocks_.size() && here->blocks_[i] == blocks_[i];
+      copy->blocks_.push_back(
+          shared ? there->blocks_[i]
+                 : std::make_shared<MockBlock>(engine_, !on_host_, blocks_[i]->bytes));
+    }
+    copy->tokens_ = tokens_;
+    copy->logits_ = logits_;
+    copy->set_tail();
+    return copy;
+  }
 
   std::span<const int32_t> tokens() const override { return tokens_; }
   std::span<const float> logits() const override { return logits_; }
@@ -75,7 +98,7 @@ class MockSequence : public ServedSequence {
 
   std::unique_ptr<ServedSequence> clone() const override {
     if (!engine_.settings_.clones) return nullptr;
-    auto copy = std::make_unique<MockSequence>(engine_, method_);
+    auto copy = std::make_unique<MockSequence>(engine_, method_, on_host_);
     copy->take(*this);
     return copy;
   }
@@ -98,7 +121,7 @@ class MockSequence : public ServedSequence {
       tokens_.push_back(token);
       if (tokens_.size() % kBlock == 0) {
         tail_.reset();
-        blocks_.push_back(std::make_shared<MockBlock>(engine_, kBlock * each));
+        blocks_.push_back(std::make_shared<MockBlock>(engine_, on_host_, kBlock * each));
       }
     }
     set_tail();
@@ -118,7 +141,7 @@ class MockSequence : public ServedSequence {
 
   void set_tail() {
     tail_ = std::make_unique<MockBlock>(
-        engine_, tokens_.size() % kBlock * engine_.settings_.bytes_per_token);
+        engine_, on_host_, tokens_.size() % kBlock * engine_.settings_.bytes_per_token);
   }
   void take(const MockSequence& from) {
     tokens_ = from.tokens_;
@@ -130,6 +153,7 @@ class MockSequence : public ServedSequence {
   static constexpr size_t kBlock = 16;
   MockEngine& engine_;
   MethodSpec method_;
+  bool on_host_;
   std::vector<int32_t> tokens_;
   std::vector<float> logits_;
   std::vector<std::shared_ptr<MockBlock>> blocks_;
@@ -137,6 +161,22 @@ class MockSequence : public ServedSequence {
 };
 
 namespace {
+
+class MockMove : public SequenceMove {
+ public:
+  MockMove(std::unique_ptr<MockSequence> copy, const MockSettings& settings)
+      : copy_(std::move(copy)), polls_(settings.move_polls), fails_(settings.moves_fail) {}
+  void advance(double) override {}
+  bool done() const override { return polls_ == 0 || --polls_ == 0; }
+  std::string error() const override { return fails_ ? "the copy failed" : ""; }
+  size_t bytes_left() const override { return 0; }
+  std::unique_ptr<ServedSequence> take() override { return std::move(copy_); }
+
+ private:
+  std::unique_ptr<MockSequence> copy_;
+  mutable int polls_;
+  bool fails_;
+};
 
 class MockPrefill : public ServedPrefill {
  public:
@@ -209,6 +249,18 @@ std::unique_ptr<ServedSequence> MockEngine::load(const std::filesystem::path& fi
   auto loaded = std::make_unique<MockSequence>(*this, attention);
   loaded->load(file, static_cast<const MockSequence*>(parent));
   return loaded;
+}
+
+std::unique_ptr<SequenceMove> MockEngine::copy_to_host(const ServedSequence& sequence,
+                                                       const ServedTwins& twins) {
+  return std::make_unique<MockMove>(static_cast<const MockSequence&>(sequence).elsewhere(twins),
+                                    settings_);
+}
+
+std::unique_ptr<SequenceMove> MockEngine::copy_to_device(const ServedSequence& on_host,
+                                                         const ServedTwins& twins) {
+  return std::make_unique<MockMove>(static_cast<const MockSequence&>(on_host).elsewhere(twins),
+                                    settings_);
 }
 
 ResumeRule MockEngine::resume_rule(const MethodSpec& attention) const {

@@ -22,6 +22,9 @@ struct MockSettings {
   size_t fixed = 0;
   int64_t vocab = 256;
   bool clones = true;
+  size_t host_memory = 0;   ///< bytes of host memory beside the device; 0: there is none
+  int move_polls = 3;       ///< calls of SequenceMove::done() until a copy has ended
+  bool moves_fail = false;  ///< whether copies fail when they end
   /// The resume rule of all methods except dense attention.
   ResumeRule rule{.group = ResumeGroup::kTurn};
   /// Returns the token that follows a sequence. By default, it is a letter that depends on the
@@ -52,6 +55,11 @@ class MockEngine : public EnginePort {
   size_t kv_bytes_in_use() const override { return live_; }
   ResumeRule resume_rule(const MethodSpec& attention) const override;
   int64_t angles_of(int64_t) const override { return 0; }
+  HostUse host_use() const override { return {host_live_, settings_.host_memory}; }
+  std::unique_ptr<SequenceMove> copy_to_host(const ServedSequence& sequence,
+                                             const ServedTwins& twins) override;
+  std::unique_ptr<SequenceMove> copy_to_device(const ServedSequence& on_host,
+                                               const ServedTwins& twins) override;
 
   void pass(double seconds);  ///< advances the clock by `seconds`
   const MockSettings& settings() const { return settings_; }
@@ -65,6 +73,7 @@ class MockEngine : public EnginePort {
   double clock_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::atomic<size_t> live_ = 0;
+  std::atomic<size_t> host_live_ = 0;  ///< the same for sequences in host memory
 };
 
 }  // namespace longhaul::serve

@@ -32,7 +32,12 @@ struct RunningJob {
 
   // The following members describe how the job uses the prefix cache (caching.cc).
   bool uses_cache = false;
-  bool memory_only = false;  ///< whether there was no memory to load a snapshot from disk
+  /// Whether there was no memory to bring a snapshot back from host memory or from disk.
+  bool memory_only = false;
+  /// A snapshot that is being brought back for the job, with a pin; null: there is none.
+  std::shared_ptr<Snapshot> awaited;
+  /// The place from which a snapshot was brought back for the job: "host" or "disk".
+  const char* reused_from = "memory";
   ResumeRule rule;
   TreeKey own_tree;           ///< the tree of its attention method
   Resume resume;              ///< holds a lease of resume.snapshot

@@ -34,6 +34,7 @@ Scheduler::Scheduler(EnginePort& engine, const Tokenizer& tokenizer, SchedulerOp
       metrics_(metrics),
       cache_(options_.exact_cache) {
   last_turn_ = engine_.now();
+  if (engine_.host_use().limit > 0) open_host();
   metrics_.set("longhaul_kv_limit_bytes", "", static_cast<double>(options_.memory_limit));
   publish();
 }
@@ -76,8 +77,12 @@ void Scheduler::run() {
     std::unique_lock lock(mutex_);
     // Jobs exist although there was nothing to do: a client does not read, or has closed its
     // connection.
+    const bool copies = host_ != nullptr && host_->busy();
     const bool soon = jobs_here_ > 0 || (disk_ != nullptr && disk_->busy());
-    const auto wait = std::chrono::milliseconds(soon ? 5 : disk_ != nullptr ? 250 : 1000);
+    const auto wait = std::chrono::milliseconds(copies             ? 1
+                                                : soon             ? 5
+                                                : disk_ != nullptr ? 250
+                                                                   : 1000);
     changed_.wait_for(lock, wait,
                       [this] { return stopping_ || !commands_.empty() || !posted_.empty(); });
   }
@@ -109,6 +114,7 @@ void Scheduler::unpin(const std::string& name) {
 void Scheduler::take_commands() {
   run_posted();
   if (disk_ != nullptr) disk_->poll();
+  poll_host();
   std::deque<std::shared_ptr<Job>> commands;
   std::vector<std::string> unpins;
   {
@@ -220,6 +226,7 @@ void Scheduler::leave(RunningJob& job) {
   job.state = RunningJob::State::kEnded;
   job.choices.clear();
   job.sequence.reset();
+  stop_awaiting(job);
   release_lease(job);
   trim_cache();
   publish();
@@ -256,6 +263,10 @@ void Scheduler::publish() {
   metrics_.set("longhaul_kv_bytes", "state=\"live\"",
                static_cast<double>(now.in_use - now.evictable));
   metrics_.set("longhaul_kv_bytes", "state=\"cached\"", static_cast<double>(now.evictable));
+  if (host_ != nullptr) {
+    const size_t on_host = engine_.host_use().in_use;
+    metrics_.set("longhaul_kv_bytes", "state=\"host\"", static_cast<double>(on_host));
+  }
   metrics_.set("longhaul_kv_bytes", "state=\"reserved\"", static_cast<double>(now.reserved));
   const double room = static_cast<double>(now.limit) - static_cast<double>(now.fixed);
   metrics_.set("longhaul_kv_usage", "",

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "serve/cache/disk_store.h"
+#include "serve/cache/host_tier.h"
 #include "serve/cache/prefix_cache.h"
 #include "serve/cache/prompt_history.h"
 #include "serve/metrics.h"
@@ -127,7 +128,8 @@ class Scheduler {
   void admit();
   bool may_overtake(Jobs::iterator job);
   bool passes_gates(RunningJob& job);
-  bool make_room(size_t bytes);
+  bool make_room(size_t bytes, bool now = false);
+  enum class Room : uint8_t { kReserved, kLater, kNever };
   bool key_is_busy(const std::string& key) const;
   MemoryBudget budget() const;
   std::optional<JobError> refusal_of(const Job& job, size_t bytes) const;
@@ -148,7 +150,11 @@ class Scheduler {
   void report_cache(RunningJob& job);
   using LoadDone = std::function<void(const std::string& error)>;
   void run_posted();
-  bool start_load(const std::shared_ptr<Snapshot>& snapshot, LoadDone done);
+  Room start_load(const std::shared_ptr<Snapshot>& snapshot, LoadDone done);
+  void bring_back(RunningJob& job);
+  void stop_awaiting(RunningJob& job);
+  void open_host();
+  void poll_host();
   void write_snapshot(const std::shared_ptr<Snapshot>& snapshot, const std::string& session,
                       DiskStore::Done done);
   bool write_when_idle();
@@ -162,7 +168,7 @@ class Scheduler {
   void forget_everything_after(const std::string& file);
   void lose_pins(const std::vector<std::string>& names);
   bool sleep_when_idle();
-  bool evict_one();
+  bool evict_one(bool now = false);
   void trim_cache();
   size_t most_cached() const;
   RunningJob* pick_long();
@@ -228,6 +234,7 @@ class Scheduler {
   /// seconds count less. side_ended_ is the time at which the other work last ended.
   double side_seconds_ = 0, own_seconds_ = 0, side_ended_ = 0;
   int shorts_in_row_ = 0;
+  std::unique_ptr<HostTier> host_;   ///< null: the engine has no host memory beside a device
   std::unique_ptr<DiskStore> disk_;  ///< declared last, because its thread uses the engine
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/prefill.h"
+#include "engine/sequence_copy.h"
 #include "engine/sources.h"
 #include "kv/shared_pages.h"
 #include "model/device_model.h"
@@ -80,6 +81,48 @@ class EngineSequence : public ServedSequence {
   Sequence sequence;
 };
 
+/// A sequence in host memory beside a device. Memory outside of the pinned blocks counts as well.
+class HostSequence : public EngineSequence {
+ public:
+  HostSequence(Sequence made, std::shared_ptr<HostMemory> memory)
+      : EngineSequence(std::move(made)), memory_(std::move(memory)) {
+    const size_t pages = sequence.store().page_bytes();
+    other_ = facts().kv_bytes - std::min(facts().kv_bytes, pages);
+    memory_->blocks().add_other(other_);
+  }
+  ~HostSequence() override { memory_->blocks().remove_other(other_); }
+
+ private:
+  std::shared_ptr<HostMemory> memory_;
+  size_t other_ = 0;
+};
+
+class EngineMove : public SequenceMove {
+ public:
+  EngineMove(std::shared_ptr<HostMemory> memory, const Sequence& from,
+             const SessionOptions& options, const SequenceTwins& twins)
+      : memory_(memory),
+        to_host_(options.queue.on_host()),
+        copy_(std::move(memory), from, options, twins) {}
+  void advance(double seconds) override { copy_.advance(seconds); }
+  bool done() const override { return copy_.done(); }
+  std::string error() const override { return copy_.error(); }
+  size_t bytes_left() const override { return copy_.bytes_left(); }
+  std::unique_ptr<ServedSequence> take() override {
+    if (to_host_) return std::make_unique<HostSequence>(copy_.take(), memory_);
+    return std::make_unique<EngineSequence>(copy_.take());
+  }
+
+ private:
+  std::shared_ptr<HostMemory> memory_;
+  bool to_host_;
+  SequenceCopy copy_;
+};
+
+const Sequence* sequence_of(const ServedSequence* served) {
+  return served == nullptr ? nullptr : &static_cast<const EngineSequence*>(served)->sequence;
+}
+
 Sequence& sequence_of(ServedSequence& served) {
   return static_cast<EngineSequence&>(served).sequence;
 }
@@ -149,10 +192,11 @@ size_t usual_device_limit(const Engine& engine, const Queue& queue) {
 }
 
 SequenceEngine::SequenceEngine(std::shared_ptr<const Engine> engine, SessionOptions options,
-                               AdapterEngines adapters)
+                               AdapterEngines adapters, size_t host_bytes)
     : engine_(std::move(engine)),
       options_(std::move(options)),
       adapters_(std::move(adapters)),
+      host_(host_bytes > 0 ? HostMemory::make(options_.queue, host_bytes) : nullptr),
       long_runner_(engine_, options_.queue, options_.compute),
       short_runner_(engine_, options_.queue, options_.compute),
       decode_runner_(engine_, options_.queue, options_.compute) {
@@ -178,6 +222,37 @@ SequenceEngine::SequenceEngine(std::shared_ptr<const Engine> engine, SessionOpti
     most = std::max(most, runners(*adapted));
   }
   fixed_ += most - without;
+}
+
+HostUse SequenceEngine::host_use() const {
+  if (host_ == nullptr) return {};
+  return {host_->bytes_in_use(), host_->blocks().most_bytes()};
+}
+
+void SequenceEngine::expect_host_use(size_t bytes) {
+  if (host_ == nullptr) return;
+  host_->blocks().expect(bytes);
+  host_->copies().wake();
+}
+
+std::unique_ptr<SequenceMove> SequenceEngine::copy_to_host(const ServedSequence& sequence,
+                                                           const ServedTwins& twins) {
+  const Sequence& from = *sequence_of(&sequence);
+  if (host_ == nullptr || !SequenceCopy::can_copy(from)) return nullptr;
+  SessionOptions options = from.options();
+  options.queue = {};
+  return std::make_unique<EngineMove>(
+      host_, from, options, SequenceTwins{sequence_of(twins.here), sequence_of(twins.there)});
+}
+
+std::unique_ptr<SequenceMove> SequenceEngine::copy_to_device(const ServedSequence& on_host,
+                                                             const ServedTwins& twins) {
+  const Sequence& from = *sequence_of(&on_host);
+  if (host_ == nullptr || !SequenceCopy::can_copy(from)) return nullptr;
+  SessionOptions options = from.options();
+  options.queue = options_.queue;
+  return std::make_unique<EngineMove>(
+      host_, from, options, SequenceTwins{sequence_of(twins.here), sequence_of(twins.there)});
 }
 
 const std::shared_ptr<const Engine>& SequenceEngine::engine_of(const std::string& adapter) const {

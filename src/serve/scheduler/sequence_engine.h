@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "engine/host_memory.h"
 #include "engine/model_runner.h"
 #include "engine/sequence.h"
 #include "serve/scheduler/engine_port.h"
@@ -22,9 +23,10 @@ size_t usual_device_limit(const Engine& engine, const Queue& queue);
 class SequenceEngine : public EnginePort {
  public:
   /// `options` are used for all sequences, except for the attention method. Weights of `adapters`
-  /// are copied to the device.
+  /// are copied to the device. If `host_bytes` is not 0, sequences can be moved to so many bytes of
+  /// host memory; the device must support it (HostMemory::make).
   SequenceEngine(std::shared_ptr<const Engine> engine, SessionOptions options,
-                 AdapterEngines adapters = {});
+                 AdapterEngines adapters = {}, size_t host_bytes = 0);
 
   double now() const override { return since_start_.seconds(); }
   std::unique_ptr<ServedSequence> begin(const MethodSpec& attention,
@@ -42,6 +44,12 @@ class SequenceEngine : public EnginePort {
   std::shared_ptr<SourceWatch> make_watch(int64_t prompt) const override;
   int64_t vocab() const override;
   size_t kv_bytes_in_use() const override;
+  HostUse host_use() const override;
+  void expect_host_use(size_t bytes) override;
+  std::unique_ptr<SequenceMove> copy_to_host(const ServedSequence& sequence,
+                                             const ServedTwins& twins) override;
+  std::unique_ptr<SequenceMove> copy_to_device(const ServedSequence& on_host,
+                                               const ServedTwins& twins) override;
   ResumeRule resume_rule(const MethodSpec& attention) const override;
   int64_t angles_of(int64_t tokens) const override;
 
@@ -53,6 +61,7 @@ class SequenceEngine : public EnginePort {
   std::shared_ptr<const Engine> engine_;
   SessionOptions options_;
   AdapterEngines adapters_;
+  std::shared_ptr<HostMemory> host_;  ///< null: sequences stay on the device
   ModelRunner long_runner_, short_runner_, decode_runner_;
   size_t fixed_ = 0, working_ = 0;
   /// Results of resume_rule(), by the text of the method (as in `--attention`).

@@ -65,13 +65,23 @@ void Scheduler::open_disk(DiskOptions options) {
   }
 }
 
-/// Loads the snapshot on the file thread. Returns false if there is no room for it now.
-bool Scheduler::start_load(const std::shared_ptr<Snapshot>& snapshot, LoadDone done) {
-  if (snapshot->loading) return true;
-  const size_t bytes = snapshot->stored_bytes;
-  if (budget().decide(bytes) != Admission::kAdmit || !make_room(bytes)) return false;
+/// Begins to bring the snapshot back from host memory, or to load it on the file thread.
+Scheduler::Room Scheduler::start_load(const std::shared_ptr<Snapshot>& snapshot, LoadDone done) {
+  if (snapshot->loading) return Room::kReserved;
+  const bool on_host = snapshot->on_host != nullptr;
+  const size_t bytes = on_host ? snapshot->kv_bytes : snapshot->stored_bytes;
+  if (const Admission decision = budget().decide(bytes); decision != Admission::kAdmit) {
+    return on_host && decision == Admission::kWait ? Room::kLater : Room::kNever;
+  }
+  if (!make_room(bytes)) {
+    return host_ != nullptr && host_->leaving_bytes() > 0 ? Room::kLater : Room::kNever;
+  }
   snapshot->loading = true;
   ++snapshot->pins;
+  if (on_host) {
+    host_->bring_back(snapshot, std::move(done));
+    return Room::kReserved;
+  }
   loading_bytes_ += bytes;
   const StoredFile* file = disk_->find(snapshot->file);
   const std::vector<std::string> pins = file != nullptr ? file->pins : std::vector<std::string>();
@@ -93,7 +103,7 @@ bool Scheduler::start_load(const std::shared_ptr<Snapshot>& snapshot, LoadDone d
                 }
                 if (done) done(error);
               });
-  return true;
+  return Room::kReserved;
 }
 
 /// Writes a snapshot from a clone. `session`: its name in the list, or empty.
@@ -108,7 +118,9 @@ void Scheduler::write_snapshot(const std::shared_ptr<Snapshot>& snapshot,
   file.marked = snapshot->marked;
   file.cold = snapshot->cold;
   file.session = session;
-  auto clone = snapshot->sequence->clone();
+  // A copy in host memory can be read without the device.
+  const auto& from = snapshot->on_host != nullptr ? snapshot->on_host : snapshot->sequence;
+  auto clone = from->clone();
   if (clone == nullptr) return done("this engine cannot copy a sequence");
   const Snapshot* above = SnapshotTree::above(*snapshot->node);
   while (above != nullptr && above->file.empty()) above = SnapshotTree::above(*above->node);
@@ -145,8 +157,8 @@ bool Scheduler::write_when_idle() {
   const bool all = sleep > 0 && engine_.now() - last_work_ >= sleep;  // memory is freed afterwards
   Snapshot* best = nullptr;
   for (Snapshot* each : cache_.all()) {
-    if (each->sequence == nullptr || !each->file.empty() || each->writing || each->unwritable ||
-        std::ssize(each->tokens()) < kWorthAFile) {
+    if (each->any_sequence() == nullptr || !each->file.empty() || each->writing ||
+        each->unwritable || std::ssize(each->tokens()) < kWorthAFile) {
       continue;
     }
     const double load = static_cast<double>(each->kv_bytes) / disk_->bytes_per_second();
@@ -231,7 +243,9 @@ void Scheduler::restore_session(const std::string& key, const std::string& name,
   };
   if (snapshot->sequence != nullptr) return finish("");
   if (snapshot->loading) return done({.error = "the session is being loaded already"});
-  if (!start_load(snapshot, finish)) done({.error = "there is no memory for the session now"});
+  if (start_load(snapshot, finish) != Room::kReserved) {
+    done({.error = "there is no memory for the session now"});
+  }
 }
 
 bool Scheduler::fork_session(const std::string& key, const std::string& name,

@@ -38,6 +38,7 @@ GpuQueue::GpuQueue(int device) : device_(device) {
     check(cudaEventCreateWithFlags(&stage.done, cudaEventDisableTiming), "no event");
   }
   slabs_ = std::make_unique<SlabRange>(device, properties.totalGlobalMem);
+  most_retired_ = properties.totalGlobalMem / 8 / kSlabBytes;
   ops_ = make_ops(*this);
   implement_core(*this);
   implement_attention(*this);
@@ -101,7 +102,8 @@ void* GpuQueue::allocate(size_t bytes) {
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     if (!retired_.empty()) {
-      free_retired_slabs(true);
+      while (free_oldest_slab(true)) {
+      }
       return allocate(bytes);
     }
     if (give_up_copies()) return allocate(bytes);
@@ -118,20 +120,24 @@ void GpuQueue::release(void* memory) noexcept { cudaFreeAsync(memory, stream_); 
 
 void* GpuQueue::allocate_slab() {
   make_current();
-  constexpr int64_t kSeldom = 8;  // the driver query takes as long as some kernels
-  if (slabs_taken_++ % kSeldom == 0) keep_room(kSeldom * kSlabBytes);
   if (!retired_.empty()) {  // the work that read it is queued before all work that will use it now
     void* const slab = retired_.back().slab;
     retired_.pop_back();
     return slab;
   }
+  constexpr int64_t kSeldom = 8;  // the driver query takes as long as some kernels
+  if (slabs_taken_++ % kSeldom == 0) keep_room(kSeldom * kSlabBytes);
   return slabs_->acquire();
 }
 
-/// Drops copies of weights before memory runs out. Some memory is allocated elsewhere, where copies
-/// cannot be dropped.
+/// Frees retired slabs and drops copies of weights before memory runs out. Some memory is allocated
+/// elsewhere, where neither is possible.
 void GpuQueue::keep_room(size_t bytes) {
   constexpr size_t kLeast = size_t{1} << 30;
+  if (copies_->bytes() == 0 && retired_.empty()) return;
+  if (memory_left() >= bytes + kLeast) return;
+  while (free_oldest_slab(false)) {
+  }
   if (copies_->bytes() > 0 && memory_left() < bytes + kLeast) give_up_copies();
 }
 
@@ -142,10 +148,11 @@ bool GpuQueue::give_up_copies() {
   return true;
 }
 
-/// Queued work may read the slab, so it is freed by a later call.
+/// Queued work may read the slab. It is usually used again, because mapping and unmapping memory
+/// takes the driver longer than some decode steps if many slabs are released together.
 void GpuQueue::release_slab(void* slab) noexcept {
   try {
-    free_retired_slabs(false);
+    if (retired_.size() >= most_retired_) free_oldest_slab(false);
     retired_.push_back({record_event(), slab});
   } catch (...) {
     cudaStreamSynchronize(stream_);
@@ -153,12 +160,14 @@ void GpuQueue::release_slab(void* slab) noexcept {
   }
 }
 
-void GpuQueue::free_retired_slabs(bool wait) {
-  while (!retired_.empty() && (wait || event_reached(retired_.front().event))) {
-    if (wait) wait_for(retired_.front().event);
-    slabs_->release(retired_.front().slab);
-    retired_.pop_front();
-  }
+/// Frees the slab that was retired first. Returns false if there is none, or if `wait` is false and
+/// queued work may read it.
+bool GpuQueue::free_oldest_slab(bool wait) {
+  if (retired_.empty() || (!wait && !event_reached(retired_.front().event))) return false;
+  if (wait) wait_for(retired_.front().event);
+  slabs_->release(retired_.front().slab);
+  retired_.pop_front();
+  return true;
 }
 
 uint64_t GpuQueue::record_event() {

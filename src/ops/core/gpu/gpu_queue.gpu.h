@@ -108,7 +108,8 @@ class GpuQueue : public DeviceQueue {
     uint64_t number = 0;
     cudaEvent_t event = nullptr;
   };
-  /// A released slab, which is freed when the work before the event has ended.
+  /// A released slab, which may be used again, and which may be freed when the work before the
+  /// event has ended.
   struct RetiredSlab {
     uint64_t event = 0;
     void* slab = nullptr;
@@ -116,7 +117,7 @@ class GpuQueue : public DeviceQueue {
   template <class Wait>
   void timed(Wait&& wait);
   void synchronize();
-  void free_retired_slabs(bool wait);
+  bool free_oldest_slab(bool wait);
   void make_current() const;
   void keep_room(size_t bytes);
   bool give_up_copies();
@@ -134,6 +135,7 @@ class GpuQueue : public DeviceQueue {
   std::deque<Recorded> recorded_;           ///< events that are not known to be reached
   std::vector<cudaEvent_t> unused_events_;  ///< events that can be recorded again
   std::deque<RetiredSlab> retired_;
+  size_t most_retired_ = 0;
   int64_t slabs_taken_ = 0;
   std::shared_ptr<WeightCopies> copies_ = std::make_shared<WeightCopies>();
   std::unique_ptr<SlabRange> slabs_;
