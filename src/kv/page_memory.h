@@ -28,7 +28,7 @@ class PageMemory {
   virtual bool shared(const std::byte* page) const = 0;
   virtual size_t pages_in_use() const = 0;  ///< returns the number of pages with at least one owner
 
-  // The same for many pages at once. Null pages are ignored.
+  // These functions handle many pages at once. Null pages are ignored.
   /// Appends `count` new pages to `pages`. If it throws, `pages` has those that were acquired.
   virtual void acquire_all(int64_t count, std::vector<std::byte*>& pages) {
     for (; count > 0; --count) pages.push_back(acquire());

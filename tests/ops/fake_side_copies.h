@@ -16,7 +16,7 @@
 
 namespace longhaul::testing_support {
 
-/// What a test sees of the side copies of a device, and how it controls them.
+/// The state of the side copies of a device, which a test reads and controls.
 struct CopyControl {
   std::mutex mutex;
   std::condition_variable changed;

@@ -6,9 +6,10 @@
 namespace longhaul::serve {
 namespace {
 
-constexpr size_t kTwinsBelow = 16;     // snapshots below a node that are considered as twins
-constexpr int64_t kWorthMoving = 64;   // tokens
-constexpr double kLargestShare = 0.5;  // of the bytes of a snapshot, if it shares no others
+constexpr size_t kTwinsBelow = 16;    // snapshots below a node that are considered as twins
+constexpr int64_t kWorthMoving = 64;  // tokens
+/// A snapshot shares most pages with one above it that has at least this part of its tokens.
+constexpr double kLargestShare = 0.5;
 
 /// The nearest relative of a snapshot that is on the device and on the host.
 const Snapshot* twin_of(const Snapshot& snapshot) {

@@ -73,7 +73,7 @@ class MockEngine : public EnginePort {
   double clock_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::atomic<size_t> live_ = 0;
-  std::atomic<size_t> host_live_ = 0;  ///< the same for sequences in host memory
+  std::atomic<size_t> host_live_ = 0;  ///< bytes of sequences in host memory
 };
 
 }  // namespace longhaul::serve

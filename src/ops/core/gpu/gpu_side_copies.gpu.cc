@@ -18,21 +18,21 @@
 namespace longhaul::cuda {
 namespace {
 
-constexpr size_t kBlock = SideCopies::kBlockBytes;
+constexpr size_t kSideBlock = SideCopies::kBlockBytes;
 
 /// Returns memory in huge pages whose pages exist, so that registering it takes little time.
 std::byte* map_block() {
-  void* const mapped = mmap(nullptr, 2 * kBlock, PROT_READ | PROT_WRITE,
+  void* const mapped = mmap(nullptr, 2 * kSideBlock, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
   const auto begin = reinterpret_cast<uintptr_t>(mapped);
-  const uintptr_t first = (begin + kBlock - 1) / kBlock * kBlock;
+  const uintptr_t first = (begin + kSideBlock - 1) / kSideBlock * kSideBlock;
   if (first > begin) munmap(mapped, first - begin);
-  const uintptr_t after = first + kBlock, end = begin + 2 * kBlock;
+  const uintptr_t after = first + kSideBlock, end = begin + 2 * kSideBlock;
   if (end > after) munmap(reinterpret_cast<void*>(after), end - after);
   auto* const block = reinterpret_cast<std::byte*>(first);
-  madvise(block, kBlock, MADV_HUGEPAGE);
-  std::memset(block, 0, kBlock);
+  madvise(block, kSideBlock, MADV_HUGEPAGE);
+  std::memset(block, 0, kSideBlock);
   return block;
 }
 
@@ -51,7 +51,7 @@ class GpuSideCopies : public SideCopies {
     check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "stream priorities");
     check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, lowest), "no stream");
     check(cudaEventCreateWithFlags(&queued_, cudaEventDisableTiming), "no event");
-    staging_ = DeviceBuffer(kBlock);
+    staging_ = DeviceBuffer(kSideBlock);
   }
   ~GpuSideCopies() override {
     cudaSetDevice(device_);
@@ -66,16 +66,16 @@ class GpuSideCopies : public SideCopies {
   std::byte* allocate_block() override {
     check(cudaSetDevice(device_), "cannot be used");
     std::byte* const block = map_block();
-    if (cudaHostRegister(block, kBlock, cudaHostRegisterPortable) != cudaSuccess) {
+    if (cudaHostRegister(block, kSideBlock, cudaHostRegisterPortable) != cudaSuccess) {
       cudaGetLastError();
-      munmap(block, kBlock);
+      munmap(block, kSideBlock);
       throw std::bad_alloc();
     }
     return block;
   }
   void release_block(std::byte* block) noexcept override {
     cudaHostUnregister(block);
-    munmap(block, kBlock);
+    munmap(block, kSideBlock);
   }
 
   void follow_queue() override {
@@ -126,7 +126,7 @@ class GpuSideCopies : public SideCopies {
         next = staging_.data() + (static_cast<size_t>(next - staging_.data()) + 15) / 16 * 16;
         runs.push_back({host, next, 0});
       }
-      LH_ASSERT(next + piece.bytes <= staging_.data() + kBlock);
+      LH_ASSERT(next + piece.bytes <= staging_.data() + kSideBlock);
       gathers_.push_back(down ? DeviceBytes{piece.from, next, piece.bytes}
                               : DeviceBytes{next, piece.to, piece.bytes});
       runs.back().bytes += piece.bytes;
