@@ -84,4 +84,5 @@ def main():
               f"{100 * max(by_layer):9.0f} % (layer {by_layer.index(max(by_layer))})")
 
 
-main()
+if __name__ == "__main__":
+    main()

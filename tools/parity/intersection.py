@@ -21,6 +21,25 @@ from tokenizers import Tokenizer
 from nano_torch import ROOT, Nano, causal
 
 CACHE, KEPT = 200, 20
+
+
+class OtherModel:
+    """A model of transformers, with what this tool needs of Nano."""
+
+    def __init__(self, name):
+        from instruction_rows import load
+        self.model, self.tokenizer = load(name)
+        self.layers = self.model.config.num_hidden_layers
+
+    def encode(self, text):
+        return self.tokenizer(text, add_special_tokens=False)["input_ids"]
+
+    def picks(self, cache, rest):
+        with torch.no_grad():
+            maps = self.model(torch.tensor([cache + rest]), output_attentions=True, use_cache=False).attentions
+        return [set(torch.topk(p[0, :, len(cache):, :len(cache)].mean(dim=(0, 1)), KEPT).indices.tolist()) for p in maps]
+
+
 CITIES = ["Lisbon", "Oslo", "Vienna", "Prague", "Dublin", "Cairo", "Boston", "Chicago"]
 THINGS = ["ride an old red tram", "watch the boats at dawn", "feed the birds near the bridge", "eat a warm apple pie"]
 
@@ -48,11 +67,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, default=64)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--model")
     options = parser.parse_args()
     draw = random.Random(options.seed)
-    nano = Nano()
-    encoder = Tokenizer.from_file(str(ROOT / "models/nano/tokenizer.json"))
-    encode = lambda text: encoder.encode(text, add_special_tokens=False).ids
+    if options.model:
+        other = OtherModel(options.model)
+        layers, encode, pick = other.layers, other.encode, other.picks
+    else:
+        nano = Nano()
+        encoder = Tokenizer.from_file(str(ROOT / "models/nano/tokenizer.json"))
+        encode = lambda text: encoder.encode(text, add_special_tokens=False).ids
+        layers, pick = nano.layers, lambda cache, rest: picks(nano, cache, rest)
     books = [encode(gzip.decompress(file.read_bytes()).decode()) for file in sorted((ROOT / "data/books").glob("*.gz"))]
     shared, shared_asked, of_context, of_question = [], [], [], []
     for _ in range(options.documents):
@@ -68,12 +93,12 @@ def main():
         asked = (cache[:at] + needle + cache[at:])[:CACHE]
         answer = set(range(at, at + len(needle)))
         for text, to in ((cache, shared), (asked, shared_asked)):
-            by_context, by_question = picks(nano, text, later), picks(nano, text, question)
+            by_context, by_question = pick(text, later), pick(text, question)
             to.append([len(a & b) / KEPT for a, b in zip(by_context, by_question)])
         of_context.append([len(a & answer) / min(KEPT, len(answer)) for a in by_context])
         of_question.append([len(a & answer) / min(KEPT, len(answer)) for a in by_question])
     print("layer  shared  shared, answer there  answer by context 2  by the question")
-    for layer in range(nano.layers):
+    for layer in range(layers):
         row = (mean([x[layer] for x in table]) for table in (shared, shared_asked, of_context, of_question))
         print("{:5}  {:6.2f}  {:20.2f}  {:19.2f}  {:15.2f}".format(layer, *row))
 
