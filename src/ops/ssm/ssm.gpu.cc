@@ -71,11 +71,12 @@ class SsmKernels {
     }
     auto* const convolved = room_for_rows<float>(convolved_, sizes, end);
     auto* const rounded = room_for_rows<uint16_t>(rounded_, sizes, end);
+    const bool has_chunks = has_ssm_chunks(sizes);
     launches_.run(tasks, [&](std::span<const RecurrentRows> together) {
       few_.clear();
       many_.clear();
       for (const RecurrentRows& task : together) {
-        const bool chunks = sizes.has_chunks() && task.rows >= kLeastChunkedRows;
+        const bool chunks = has_chunks && task.rows >= kLeastChunkedRows;
         (chunks ? many_ : few_).push_back(task);
       }
       if (!few_.empty()) {

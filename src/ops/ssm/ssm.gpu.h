@@ -12,9 +12,8 @@
 
 namespace longhaul::cuda {
 
-/// Size of states that have products of chunks (all published models but Falcon-H1), and the
-/// smallest number of rows of a task for which they are used.
-inline constexpr int kSsmChunkState = 128, kLeastChunkedRows = 17;
+/// The smallest number of rows of a task that are computed in chunks.
+inline constexpr int kLeastChunkedRows = 17;
 
 /// RecurrentTask in the form of kernel arguments. Tasks of one launch must not depend on each
 /// other.
@@ -47,7 +46,6 @@ struct SsmSizes {
             .step_scale = shape.step_scale,
             .norm = shape.norm};
   }
-  bool has_chunks() const { return state == kSsmChunkState && head_dim % 16 == 0; }
 };
 
 /// Largest state size of ssm_scan(). Sizes of states are multiples of 4, and sizes of heads are
@@ -75,7 +73,10 @@ void ssm_convolve(Stream stream, const SsmSizes& sizes, const SsmAddresses& at,
 /// `before` and `after`, which are aligned to 16 bytes, as is `convolved`.
 void ssm_scan(Stream stream, const SsmSizes& sizes, const SsmAddresses& at,
               std::span<const RecurrentRows> tasks, const float* convolved);
-/// Like ssm_scan(), with rows in bf16 and products of chunks. The sizes must have chunks.
+/// Returns whether ssm_chunks() supports the sizes on this card: states of 128 numbers for an
+/// element, or of 256 on cards with 133 KB of shared memory for a thread block.
+bool has_ssm_chunks(const SsmSizes& sizes);
+/// Like ssm_scan(), with rows in bf16 and products of chunks.
 void ssm_chunks(Stream stream, const SsmSizes& sizes, const SsmAddresses& at,
                 std::span<const RecurrentRows> tasks, const uint16_t* convolved);
 /// Gates and normalises output rows [first, first + rows), in place.
