@@ -26,6 +26,7 @@ struct SequenceCopy::State : CopySource {
     if (cancelled) return {};
     if (next_array < arrays.size()) return arrays[next_array++];
     CopyBatch batch;
+    batch.pinned = pinned;
     store->next(kBatchBytes, batch.pieces);
     return batch;
   }
@@ -60,7 +61,7 @@ bool SequenceCopy::can_copy(const Sequence& from) {
 }
 
 SequenceCopy::SequenceCopy(std::shared_ptr<HostMemory> memory, const Sequence& from,
-                           const SessionOptions& options, const SequenceTwins& twins)
+                           const SessionOptions& options, const SequenceTwins& twins, bool pinned)
     : state_(std::make_shared<State>()) {
   LH_ASSERT(can_copy(from));
   const Sequence::State& source = *from.state_;
@@ -102,11 +103,12 @@ SequenceCopy::SequenceCopy(std::shared_ptr<HostMemory> memory, const Sequence& f
                                             });
   const KvLayout& layout = to.store().layout();
   s.store.emplace(
-      source.store(), s.to_host ? s.memory->make_store(layout) : KvStore(layout, own.queue),
+      source.store(),
+      s.to_host && pinned ? s.memory->make_store(layout) : KvStore(layout, own.queue),
       StoreTwins{with_twins ? &here->store() : nullptr, with_twins ? &there->store() : nullptr});
   arrays.insert(arrays.end(), s.store->arrays().begin(), s.store->arrays().end());
   s.arrays = batches_of(arrays, false);
-  s.pinned = s.to_host || StoreCopy::is_pinned(source.store());
+  s.pinned = s.to_host ? pinned : StoreCopy::is_pinned(source.store());
   if (!s.to_host) return;
   s.pending = 1;
   s.memory->copies().download(state_);

@@ -28,9 +28,10 @@ class SequenceCopy {
   static bool can_copy(const Sequence& from);
 
   /// Begins to copy `from`, which must stay as it is until done(). If `from` is on a device, the
-  /// copy is in host memory, otherwise on the device of `options`.
+  /// copy is in host memory, otherwise on the device of `options`. If `pinned` is false, pages in
+  /// host memory are not taken from `memory`; such a copy is short-lived, for example for a file.
   SequenceCopy(std::shared_ptr<HostMemory> memory, const Sequence& from,
-               const SessionOptions& options, const SequenceTwins& twins);
+               const SessionOptions& options, const SequenceTwins& twins, bool pinned = true);
   /// Waits until no copy uses the memory of the two sequences.
   ~SequenceCopy();
   SequenceCopy(const SequenceCopy&) = delete;

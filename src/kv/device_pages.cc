@@ -36,7 +36,7 @@ DevicePages::~DevicePages() {
 void DevicePages::add_slab() {
   auto* const first = static_cast<std::byte*>(queue_.device().allocate_slab());
   LH_ASSERT(reinterpret_cast<uintptr_t>(first) % kSlabBytes == 0);
-  slabs_.emplace(number_of(first), Slab{0, std::vector<uint32_t>(per_slab_)});
+  slabs_.emplace(number_of(first), Slab{0, std::vector<uint32_t>(per_slab_), false});
   queue_.device().clear(first, kSlabBytes);
   for (size_t i = per_slab_; i-- > 0;) free_.push_back(first + i * stride_);
 }
@@ -92,26 +92,35 @@ void DevicePages::release(std::byte* page) { release_all({&page, 1}); }
 void DevicePages::release_all(std::span<std::byte* const> pages) {
   const std::lock_guard lock(mutex_);
   LastSlab last;
+  std::vector<uintptr_t> emptied;
   for (std::byte* page : pages) {
-    if (page != nullptr) release_one(page, last);
+    if (page == nullptr) continue;
+    Slab& slab = slab_of(page, last);
+    uint32_t& owners = owners_in(slab, page);
+    LH_ASSERT(owners > 0);
+    if (--owners > 0) continue;
+    free_.push_back(page);
+    if (--slab.used == 0) emptied.push_back(number_of(page));
   }
+  if (!emptied.empty()) release_slabs(emptied);
 }
 
-void DevicePages::release_one(std::byte* page, LastSlab& last) {
-  Slab& slab = slab_of(page, last);
-  uint32_t& owners = owners_in(slab, page);
-  LH_ASSERT(owners > 0);
-  if (--owners > 0) return;
-  free_.push_back(page);
-  // Keeps some free pages (128 MiB), so that lists that grow and shrink need not allocate each
-  // time. Freeing a slab must wait for all queued work.
+/// Releases slabs without pages in use, except for some free pages (128 MiB), so that lists that
+/// grow and shrink need not allocate each time. One pass over the free pages serves all slabs: a
+/// long sequence may have hundreds of them.
+void DevicePages::release_slabs(std::span<const uintptr_t> emptied) {
   constexpr size_t kSpareSlabs = 8;
-  if (--slab.used > 0 || free_.size() < (kSpareSlabs + 1) * per_slab_) return;
-  const uintptr_t number = number_of(page);
-  std::erase_if(free_, [&](const std::byte* of) { return number_of(of) == number; });
-  slabs_.erase(number);
-  last = {};
-  queue_.device().release_slab(reinterpret_cast<void*>(number * kSlabBytes));
+  const size_t most_free = (kSpareSlabs + 1) * per_slab_;
+  if (free_.size() < most_free) return;
+  const size_t superfluous = (free_.size() - most_free) / per_slab_ + 1;
+  const auto leaving = emptied.first(std::min(emptied.size(), superfluous));
+  for (const uintptr_t number : leaving) slabs_.at(number).leaving = true;
+  LastSlab last;
+  std::erase_if(free_, [&](const std::byte* page) { return slab_of(page, last).leaving; });
+  for (const uintptr_t number : leaving) {
+    slabs_.erase(number);
+    queue_.device().release_slab(reinterpret_cast<void*>(number * kSlabBytes));
+  }
 }
 
 bool DevicePages::shared(const std::byte* page) const {

@@ -42,6 +42,7 @@ class DevicePages : public PageMemory {
   struct Slab {
     size_t used = 0;               ///< number of pages in use
     std::vector<uint32_t> owners;  ///< owner count of each page
+    bool leaving = false;          ///< whether the slab is being released
   };
   /// The slab that was looked up last, and its number. Adjacent pages of a list are often in the
   /// same slab.
@@ -51,7 +52,7 @@ class DevicePages : public PageMemory {
   };
   void add_slab();
   std::byte* acquire_one();
-  void release_one(std::byte* page, LastSlab& last);
+  void release_slabs(std::span<const uintptr_t> emptied);
   Slab& slab_of(const std::byte* page, LastSlab& last) const;
   Slab& slab_of(const std::byte* page) const;
   uint32_t& owners_in(Slab& slab, const std::byte* page) const;

@@ -39,7 +39,6 @@ class OnFakeDevice {
   explicit OnFakeDevice(std::shared_ptr<const Engine> of, const std::string& spec = "dense",
                         size_t host_bytes = 64 * kBlock)
       : engine(std::move(of)) {
-    device->any_thread = true;
     control = add_side_copies(*device);
     options.queue = Queue(device);
     options.attention = MethodSpec::parse(spec);

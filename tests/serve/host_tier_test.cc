@@ -1,7 +1,9 @@
 // The tier of the prefix cache in host memory beside a device.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include "format/temp_folder.h"
 #include "scheduler_fixture.h"
 
 namespace longhaul::serve {
@@ -189,6 +191,32 @@ TEST(HostTier, RequestsThatNeedMemoryWaitForCopies) {
   EXPECT_EQ(next->error.status, 0) << next->error.message;
   EXPECT_GE(server.engine.host_use().in_use, 3'000 * kToken);
   EXPECT_EQ(server.answer(a + text_of(40, 3)).cache.reused, 3'000);
+}
+
+TEST(HostTier, FilesAreWrittenFromTheHostAndLoadedThere) {
+  const longhaul::testing_support::TempFolder folder;
+  const Tokens prompt = text_of(5'000, 1);
+  {
+    HostServer server(100'000, 1);
+    server.scheduler.open_disk({.folder = folder.path(), .fingerprint = 7});
+    server.answer(prompt);
+    for (int quiet = 0; quiet < 50; ++quiet) {
+      server.engine.pass(1);
+      if (server.scheduler.turn()) quiet = 0;
+      usleep(2000);
+    }
+    EXPECT_GT(server.metrics.value("longhaul_cache_written_bytes_total"), 0);
+    EXPECT_EQ(server.engine.host_use().in_use, 0U) << "the copies for files have ended";
+  }
+  HostServer server(100'000, 1);
+  server.scheduler.open_disk({.folder = folder.path(), .fingerprint = 7});
+  const auto sink = server.send(prompt + text_of(40, 2));
+  for (int i = 0; i < 5'000 && !sink->ended; ++i) {
+    if (!server.scheduler.turn()) usleep(1000);
+  }
+  EXPECT_EQ(sink->report.cache.reused, 5'000);
+  EXPECT_EQ(server.metrics.value("longhaul_prompt_tokens_total", "source=\"disk\""), 5'000);
+  EXPECT_EQ(server.engine.host_use().in_use, 0U);
 }
 
 TEST(HostTier, AServerMayEndDuringCopies) {

@@ -190,6 +190,8 @@ class Starting(unittest.TestCase):
             os.chmod(keys.name, 0o644)
             self.assertIn("chmod 600", self.refused("--listen", "127.0.0.1:0", "--api-key-file", keys.name))
         self.assertIn("--ctx", self.refused("--listen", "127.0.0.1:0", "--ctx", "100000000000"))
+        self.assertIn("--cache-host: does nothing without a GPU",
+                      self.refused("--listen", "127.0.0.1:0", "--device", "cpu", "--cache-host", "1GiB"))
 
     def test_keys_unix_sockets_and_an_orderly_end(self):
         with tempfile.TemporaryDirectory() as folder:

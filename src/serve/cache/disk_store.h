@@ -62,6 +62,7 @@ class DiskStore {
 
   size_t bytes() const { return bytes_; }
   int damaged() const { return damaged_; }
+  /// Returns the speed of loading. It is measured when the folder is opened; 0 until then.
   double bytes_per_second() const { return speed_; }
   /// Returns a name that no file has.
   std::string new_name();
@@ -91,7 +92,7 @@ class DiskStore {
   std::map<std::string, StoredFile> files_;
   size_t bytes_ = 0;
   int damaged_ = 0;
-  double speed_ = 500e6;  ///< bytes per second of the most recent load or write
+  double speed_ = 0;  ///< bytes per second of the most recent long load, or of a measurement
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -61,6 +61,7 @@ bool HostTier::move_out(Snapshot& snapshot) {
   const bool worth = std::ssize(snapshot.tokens()) >= kWorthMoving;
   if (use.limit == 0 || snapshot.unmovable || snapshot.loading || !worth) return false;
   if (Move* const begun = move_of(snapshot)) {
+    if (begun->for_file) return false;
     begun->leaves = true;
     return true;
   }
@@ -91,6 +92,19 @@ bool HostTier::add_out(Snapshot& snapshot, bool leaves) {
   return true;
 }
 
+void HostTier::copy_for_file(const std::shared_ptr<Snapshot>& snapshot, Copied done) {
+  if (Move* const begun = move_of(*snapshot); begun != nullptr && begun->out) {
+    begun->copied.push_back(std::move(done));
+    return;
+  }
+  Move& move = moves_.emplace_back();
+  move.snapshot = snapshot;
+  move.for_file = true;
+  move.copied.push_back(std::move(done));
+  snapshot->copying = true;
+  begin(move);
+}
+
 void HostTier::bring_back(const std::shared_ptr<Snapshot>& snapshot, Returned done) {
   Move move{.snapshot = snapshot, .out = false};
   move.returned = std::move(done);
@@ -117,7 +131,7 @@ void HostTier::begin(Move& move) {
   move.began = engine_.now();
   Snapshot& snapshot = *move.snapshot;
   ServedTwins twins;
-  if (snapshot.node != nullptr) {
+  if (snapshot.node != nullptr && !move.for_file) {
     if (const Snapshot* const twin = twin_of(snapshot)) {
       twins = {twin->sequence.get(), twin->on_host.get()};
       if (!move.out) std::swap(twins.here, twins.there);
@@ -125,7 +139,7 @@ void HostTier::begin(Move& move) {
   }
   try {
     if (move.out) {
-      move.copy = engine_.copy_to_host(*snapshot.sequence, twins);
+      move.copy = engine_.copy_to_host(*snapshot.sequence, twins, move.for_file);
     } else {
       move.copy = engine_.copy_to_device(*snapshot.on_host, twins);
     }
@@ -177,20 +191,7 @@ void HostTier::end(Move& move) {
   move.copy.reset();
   const bool in_cache = snapshot.node != nullptr;
   Moved moved{move.out, move.out ? move.bytes : move.device_bytes, 0, engine_.now() - move.began};
-  if (move.out) {
-    snapshot.copying = false;
-    snapshot.unmovable = copied == nullptr;
-    if (!in_cache) return;
-    snapshot.on_host = std::move(copied);
-    const bool free = snapshot.leases == 0 && snapshot.pins == 0;
-    if (snapshot.on_host == nullptr) return;
-    if (move.leaves && free) {
-      moved.freed = move.device_bytes;
-      cache_.evict(snapshot);
-    }
-    if (on_moved) on_moved(moved);
-    return;
-  }
+  if (move.out) return end_out(move, std::move(copied), moved);
   snapshot.loading = false;
   --snapshot.pins;
   if (copied != nullptr) {
@@ -200,6 +201,21 @@ void HostTier::end(Move& move) {
     cache_.drop_from_host(snapshot);  // another attempt would fail too
   }
   if (move.returned) move.returned(move.error);
+}
+
+void HostTier::end_out(Move& move, std::unique_ptr<ServedSequence> copied, Moved& moved) {
+  Snapshot& snapshot = *move.snapshot;
+  snapshot.copying = false;
+  for (const Copied& done : move.copied) done(copied ? copied->clone() : nullptr, move.error);
+  if (move.for_file) return;
+  snapshot.unmovable = copied == nullptr;
+  if (copied == nullptr || snapshot.node == nullptr) return;
+  snapshot.on_host = std::move(copied);
+  if (move.leaves && snapshot.leases == 0 && snapshot.pins == 0) {
+    moved.freed = move.device_bytes;
+    cache_.evict(snapshot);
+  }
+  if (on_moved) on_moved(moved);
 }
 
 size_t HostTier::leaving_bytes() const {

@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "serve/cache/prefix_cache.h"
 
@@ -27,6 +28,12 @@ class HostTier {
   /// `done`, with an error if the copy failed.
   using Returned = std::function<void(const std::string& error)>;
   void bring_back(const std::shared_ptr<Snapshot>& snapshot, Returned done);
+
+  /// Begins to copy a sequence on the device to host memory, to save it in a file. poll() calls
+  /// `done` with the copy, or with null and an error. If the snapshot is being moved already,
+  /// `done` gets a clone of that copy.
+  using Copied = std::function<void(std::unique_ptr<ServedSequence>, const std::string& error)>;
+  void copy_for_file(const std::shared_ptr<Snapshot>& snapshot, Copied done);
 
   /// Continues copies for about `seconds`, and ends those that are complete. Returns whether it did
   /// anything.
@@ -59,6 +66,8 @@ class HostTier {
     /// The move begins after that of this snapshot, to share pages with it. Null: it may begin.
     std::shared_ptr<Snapshot> after;
     std::unique_ptr<SequenceMove> copy;  ///< null: the move has not begun
+    bool for_file = false;               ///< whether the copy goes only to `copied`
+    std::vector<Copied> copied;
     double began = 0;
     Returned returned;
     std::string error;
@@ -69,6 +78,7 @@ class HostTier {
   Move* move_of(const Snapshot& snapshot);
   void begin(Move& move);
   void end(Move& move);
+  void end_out(Move& move, std::unique_ptr<ServedSequence> copied, Moved& moved);
 
   EnginePort& engine_;
   PrefixCache& cache_;

@@ -193,7 +193,10 @@ void Scheduler::admit() {
     const bool has_place =
         request.background || (running < options_.running && !key_is_busy(request.key));
     if (!has_place) continue;
-    if (job->awaited != nullptr && job->awaited->loading) continue;
+    if (job->awaited != nullptr) {
+      if (job->awaited->loading) continue;
+      job->memory_only = job->awaited->sequence == nullptr;  // it could not be brought back
+    }
     if (looked_up++ >= kMostLookUps) break;
     look_up(*job);
     stop_awaiting(*job);

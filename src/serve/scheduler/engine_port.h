@@ -173,10 +173,16 @@ class EnginePort {
   /// Announces that up to `bytes` bytes of host memory may be needed, those in use included. They
   /// are then allocated in advance.
   virtual void expect_host_use(size_t /*bytes*/) {}
+  /// Returns whether sequences are saved from a copy in host memory and loaded to host memory,
+  /// because only the engine's thread may use the device. load() then returns a sequence in host
+  /// memory, which copy_to_device() copies to the device.
+  virtual bool files_through_host() const { return false; }
   /// Begins to copy a sequence to host memory, or back to the device. The source must stay as it is
-  /// until the copy has ended. The result is null if the sequence cannot be copied.
+  /// until the copy has ended. The result is null if the sequence cannot be copied. If `for_file`
+  /// is true, the copy does not count as host_use(), and is used only to save it.
   virtual std::unique_ptr<SequenceMove> copy_to_host(const ServedSequence& /*sequence*/,
-                                                     const ServedTwins& /*twins*/) {
+                                                     const ServedTwins& /*twins*/,
+                                                     bool /*for_file*/) {
     return nullptr;
   }
   virtual std::unique_ptr<SequenceMove> copy_to_device(const ServedSequence& /*on_host*/,

@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/byte_stream.h"
 
 namespace longhaul::serve {
@@ -75,6 +76,7 @@ class MockSequence : public ServedSequence {
   }
   void save(const std::filesystem::path& file, int64_t parent_tokens,
             const std::string&) const override {
+    LH_ASSERT(on_host_ == engine_.files_through_host());
     ByteWriter out(file);
     out.number(parent_tokens);
     out.array(std::span(tokens_).subspan(static_cast<size_t>(parent_tokens)));
@@ -246,13 +248,13 @@ std::unique_ptr<ServedSequence> MockEngine::begin(const MethodSpec& attention, c
 std::unique_ptr<ServedSequence> MockEngine::load(const std::filesystem::path& file,
                                                  const MethodSpec& attention, const std::string&,
                                                  const ServedSequence* parent) {
-  auto loaded = std::make_unique<MockSequence>(*this, attention);
+  auto loaded = std::make_unique<MockSequence>(*this, attention, files_through_host());
   loaded->load(file, static_cast<const MockSequence*>(parent));
   return loaded;
 }
 
 std::unique_ptr<SequenceMove> MockEngine::copy_to_host(const ServedSequence& sequence,
-                                                       const ServedTwins& twins) {
+                                                       const ServedTwins& twins, bool) {
   return std::make_unique<MockMove>(static_cast<const MockSequence&>(sequence).elsewhere(twins),
                                     settings_);
 }

@@ -56,8 +56,9 @@ class MockEngine : public EnginePort {
   ResumeRule resume_rule(const MethodSpec& attention) const override;
   int64_t angles_of(int64_t) const override { return 0; }
   HostUse host_use() const override { return {host_live_, settings_.host_memory}; }
+  bool files_through_host() const override { return settings_.host_memory > 0; }
   std::unique_ptr<SequenceMove> copy_to_host(const ServedSequence& sequence,
-                                             const ServedTwins& twins) override;
+                                             const ServedTwins& twins, bool for_file) override;
   std::unique_ptr<SequenceMove> copy_to_device(const ServedSequence& on_host,
                                                const ServedTwins& twins) override;
 

@@ -34,7 +34,7 @@ Scheduler::Scheduler(EnginePort& engine, const Tokenizer& tokenizer, SchedulerOp
       metrics_(metrics),
       cache_(options_.exact_cache) {
   last_turn_ = engine_.now();
-  if (engine_.host_use().limit > 0) open_host();
+  if (engine_.host_use().limit > 0 || engine_.files_through_host()) open_host();
   metrics_.set("longhaul_kv_limit_bytes", "", static_cast<double>(options_.memory_limit));
   publish();
 }

@@ -157,6 +157,10 @@ class Scheduler {
   void poll_host();
   void write_snapshot(const std::shared_ptr<Snapshot>& snapshot, const std::string& session,
                       DiskStore::Done done);
+  void write_clone(const std::shared_ptr<Snapshot>& snapshot, StoredFile file,
+                   std::unique_ptr<ServedSequence> clone, DiskStore::Done done);
+  void loaded_to_host(const std::shared_ptr<Snapshot>& snapshot,
+                      std::unique_ptr<ServedSequence> sequence, const LoadDone& done);
   bool write_when_idle();
   void name_session(const RunningJob& job, const std::shared_ptr<Snapshot>& snapshot);
   std::shared_ptr<Snapshot> session_of(const std::string& key, const std::string& name);

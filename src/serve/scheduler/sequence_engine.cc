@@ -100,22 +100,22 @@ class HostSequence : public EngineSequence {
 class EngineMove : public SequenceMove {
  public:
   EngineMove(std::shared_ptr<HostMemory> memory, const Sequence& from,
-             const SessionOptions& options, const SequenceTwins& twins)
+             const SessionOptions& options, const SequenceTwins& twins, bool pinned)
       : memory_(memory),
-        to_host_(options.queue.on_host()),
-        copy_(std::move(memory), from, options, twins) {}
+        counts_(options.queue.on_host() && pinned),
+        copy_(std::move(memory), from, options, twins, pinned) {}
   void advance(double seconds) override { copy_.advance(seconds); }
   bool done() const override { return copy_.done(); }
   std::string error() const override { return copy_.error(); }
   size_t bytes_left() const override { return copy_.bytes_left(); }
   std::unique_ptr<ServedSequence> take() override {
-    if (to_host_) return std::make_unique<HostSequence>(copy_.take(), memory_);
+    if (counts_) return std::make_unique<HostSequence>(copy_.take(), memory_);
     return std::make_unique<EngineSequence>(copy_.take());
   }
 
  private:
   std::shared_ptr<HostMemory> memory_;
-  bool to_host_;
+  bool counts_;  ///< whether the copy counts as use of the host memory
   SequenceCopy copy_;
 };
 
@@ -196,7 +196,7 @@ SequenceEngine::SequenceEngine(std::shared_ptr<const Engine> engine, SessionOpti
     : engine_(std::move(engine)),
       options_(std::move(options)),
       adapters_(std::move(adapters)),
-      host_(host_bytes > 0 ? HostMemory::make(options_.queue, host_bytes) : nullptr),
+      host_(HostMemory::make(options_.queue, host_bytes)),
       long_runner_(engine_, options_.queue, options_.compute),
       short_runner_(engine_, options_.queue, options_.compute),
       decode_runner_(engine_, options_.queue, options_.compute) {
@@ -236,13 +236,15 @@ void SequenceEngine::expect_host_use(size_t bytes) {
 }
 
 std::unique_ptr<SequenceMove> SequenceEngine::copy_to_host(const ServedSequence& sequence,
-                                                           const ServedTwins& twins) {
+                                                           const ServedTwins& twins,
+                                                           bool for_file) {
   const Sequence& from = *sequence_of(&sequence);
   if (host_ == nullptr || !SequenceCopy::can_copy(from)) return nullptr;
   SessionOptions options = from.options();
   options.queue = {};
   return std::make_unique<EngineMove>(
-      host_, from, options, SequenceTwins{sequence_of(twins.here), sequence_of(twins.there)});
+      host_, from, options, SequenceTwins{sequence_of(twins.here), sequence_of(twins.there)},
+      !for_file);
 }
 
 std::unique_ptr<SequenceMove> SequenceEngine::copy_to_device(const ServedSequence& on_host,
@@ -251,8 +253,9 @@ std::unique_ptr<SequenceMove> SequenceEngine::copy_to_device(const ServedSequenc
   if (host_ == nullptr || !SequenceCopy::can_copy(from)) return nullptr;
   SessionOptions options = from.options();
   options.queue = options_.queue;
+  options.memory_limit = options_.memory_limit;
   return std::make_unique<EngineMove>(
-      host_, from, options, SequenceTwins{sequence_of(twins.here), sequence_of(twins.there)});
+      host_, from, options, SequenceTwins{sequence_of(twins.here), sequence_of(twins.there)}, true);
 }
 
 const std::shared_ptr<const Engine>& SequenceEngine::engine_of(const std::string& adapter) const {
@@ -274,7 +277,15 @@ std::unique_ptr<ServedSequence> SequenceEngine::load(const std::filesystem::path
                                                      const MethodSpec& attention,
                                                      const std::string& adapter,
                                                      const ServedSequence* parent) {
-  Sequence loaded(engine_of(adapter), with_method(attention));
+  SessionOptions options = with_method(attention);
+  if (host_ != nullptr) {  // only the engine's thread may use the device
+    const ModelShape& shape = engine_of(adapter)->model().shape;
+    const auto method = attention.for_model(shape).make(shape);
+    options.chunk = chunk_of(options.chunk, *method, options.queue);
+    options.queue = {};
+    options.memory_limit = 0;
+  }
+  Sequence loaded(engine_of(adapter), options);
   if (parent != nullptr) {
     loaded.load_after(file, static_cast<const EngineSequence*>(parent)->sequence);
   } else {

@@ -23,8 +23,8 @@ size_t usual_device_limit(const Engine& engine, const Queue& queue);
 class SequenceEngine : public EnginePort {
  public:
   /// `options` are used for all sequences, except for the attention method. Weights of `adapters`
-  /// are copied to the device. If `host_bytes` is not 0, sequences can be moved to so many bytes of
-  /// host memory; the device must support it (HostMemory::make).
+  /// are copied to the device. Sequences can be moved to `host_bytes` bytes of host memory, if the
+  /// device supports it (HostMemory::make).
   SequenceEngine(std::shared_ptr<const Engine> engine, SessionOptions options,
                  AdapterEngines adapters = {}, size_t host_bytes = 0);
 
@@ -46,8 +46,9 @@ class SequenceEngine : public EnginePort {
   size_t kv_bytes_in_use() const override;
   HostUse host_use() const override;
   void expect_host_use(size_t bytes) override;
+  bool files_through_host() const override { return host_ != nullptr; }
   std::unique_ptr<SequenceMove> copy_to_host(const ServedSequence& sequence,
-                                             const ServedTwins& twins) override;
+                                             const ServedTwins& twins, bool for_file) override;
   std::unique_ptr<SequenceMove> copy_to_device(const ServedSequence& on_host,
                                                const ServedTwins& twins) override;
   ResumeRule resume_rule(const MethodSpec& attention) const override;
@@ -61,7 +62,7 @@ class SequenceEngine : public EnginePort {
   std::shared_ptr<const Engine> engine_;
   SessionOptions options_;
   AdapterEngines adapters_;
-  std::shared_ptr<HostMemory> host_;  ///< null: sequences stay on the device
+  std::shared_ptr<HostMemory> host_;  ///< null: the device has no side copies
   ModelRunner long_runner_, short_runner_, decode_runner_;
   size_t fixed_ = 0, working_ = 0;
   /// Results of resume_rule(), by the text of the method (as in `--attention`).

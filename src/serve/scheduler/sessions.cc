@@ -93,6 +93,9 @@ Scheduler::Room Scheduler::start_load(const std::shared_ptr<Snapshot>& snapshot,
                 loading_bytes_ -= bytes;
                 if (sequence != nullptr) {
                   metrics_.add("longhaul_cache_loaded_bytes_total", "", static_cast<double>(bytes));
+                  if (engine_.files_through_host()) {
+                    return loaded_to_host(snapshot, std::move(sequence), done);
+                  }
                   cache_.fill(*snapshot, std::move(sequence));
                 } else {
                   metrics_.add("longhaul_cache_damaged_total", "");
@@ -104,6 +107,19 @@ Scheduler::Room Scheduler::start_load(const std::shared_ptr<Snapshot>& snapshot,
                 if (done) done(error);
               });
   return Room::kReserved;
+}
+
+/// Copies a snapshot that a file has brought to host memory to the device.
+void Scheduler::loaded_to_host(const std::shared_ptr<Snapshot>& snapshot,
+                               std::unique_ptr<ServedSequence> sequence, const LoadDone& done) {
+  snapshot->loading = true;
+  ++snapshot->pins;
+  snapshot->kv_bytes = sequence->facts().kv_bytes;
+  snapshot->on_host = std::move(sequence);
+  host_->bring_back(snapshot, [snapshot, done](const std::string& error) {
+    snapshot->on_host.reset();  // it does not belong to the tier
+    if (done) done(error);
+  });
 }
 
 /// Writes a snapshot from a clone. `session`: its name in the list, or empty.
@@ -118,10 +134,28 @@ void Scheduler::write_snapshot(const std::shared_ptr<Snapshot>& snapshot,
   file.marked = snapshot->marked;
   file.cold = snapshot->cold;
   file.session = session;
-  // A copy in host memory can be read without the device.
+  // Only the engine's thread may use a device: files are written from a copy in host memory.
+  if (snapshot->on_host == nullptr && engine_.files_through_host()) {
+    snapshot->writing = true;
+    return host_->copy_for_file(
+        snapshot, [this, snapshot, file = std::move(file), done = std::move(done)](
+                      std::unique_ptr<ServedSequence> copy, const std::string& error) {
+          snapshot->writing = false;
+          if (copy != nullptr && snapshot->node != nullptr) {
+            return write_clone(snapshot, file, std::move(copy), done);
+          }
+          snapshot->unwritable = true;
+          done(error.empty() ? "the snapshot has been removed" : error);
+        });
+  }
   const auto& from = snapshot->on_host != nullptr ? snapshot->on_host : snapshot->sequence;
   auto clone = from->clone();
   if (clone == nullptr) return done("this engine cannot copy a sequence");
+  write_clone(snapshot, std::move(file), std::move(clone), std::move(done));
+}
+
+void Scheduler::write_clone(const std::shared_ptr<Snapshot>& snapshot, StoredFile file,
+                            std::unique_ptr<ServedSequence> clone, DiskStore::Done done) {
   const Snapshot* above = SnapshotTree::above(*snapshot->node);
   while (above != nullptr && above->file.empty()) above = SnapshotTree::above(*above->node);
   if (above != nullptr && clone->can_leave_out()) {
@@ -157,7 +191,7 @@ bool Scheduler::write_when_idle() {
   const bool all = sleep > 0 && engine_.now() - last_work_ >= sleep;  // memory is freed afterwards
   Snapshot* best = nullptr;
   for (Snapshot* each : cache_.all()) {
-    if (each->any_sequence() == nullptr || !each->file.empty() || each->writing ||
+    if (each->any_sequence() == nullptr || !each->file.empty() || each->writing || each->copying ||
         each->unwritable || std::ssize(each->tokens()) < kWorthAFile) {
       continue;
     }
