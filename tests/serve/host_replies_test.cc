@@ -38,7 +38,7 @@ struct DeviceSink : JobSink {
   }
   void done(const JobReport& r) override { report = r; }
   void failed(const JobError& e) override { error = e.message; }
-  std::vector<std::pair<int32_t, float>> chances;  ///< of all tokens of the vocabulary
+  std::vector<std::pair<int32_t, float>> chances;  ///< logarithms for all tokens of the vocabulary
   JobReport report;
   std::string error;
 };
