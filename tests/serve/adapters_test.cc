@@ -98,7 +98,8 @@ TEST(AdapterCache, OnDiskBelongsToTheAdapter) {
   const auto prompt = text_of(600, 2);
   const auto reused = [&](const std::map<std::string, uint64_t>& offered) {
     CacheServer server({}, {.sleep_after = 0.1});
-    server.scheduler.open_disk({.folder = folder.path(), .fingerprint = 7, .adapters = offered});
+    server.scheduler.open_disk(
+        {.folder = folder.path(), .fingerprint = 7, .adapters = offered, .load_speed = 1e9});
     const auto job = [](Job& one) { one.adapter = "fr"; };
     const int64_t found = server.answer(prompt, "", job).cache.reused;
     std::string problem = "not called";

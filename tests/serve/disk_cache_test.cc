@@ -30,7 +30,8 @@ class DiskServer : public CacheServer {
     scheduler.open_disk({.folder = folder,
                          .most_bytes = most,
                          .fingerprint = fingerprint,
-                         .log = [this](const std::string& line) { log += line + "\n"; }});
+                         .log = [this](const std::string& line) { log += line + "\n"; },
+                         .load_speed = 1e9});
   }
   /// Until everything that is worth it is on disk.
   void write_all() {
@@ -87,7 +88,7 @@ TEST(DiskCache, AnIdleServerSleepsAndWakes) {
   SchedulerOptions options;
   options.sleep_after = 5;
   CacheServer server({}, options);
-  server.scheduler.open_disk({.folder = folder.path(), .fingerprint = 7});
+  server.scheduler.open_disk({.folder = folder.path(), .fingerprint = 7, .load_speed = 1e9});
   const Tokens prompt = text_of(1'000, 1);
   server.answer(prompt, "", [](Job& job) { job.pin = "doc_1"; });
   EXPECT_GT(server.engine.live_bytes(), 0U);

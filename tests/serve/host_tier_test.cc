@@ -198,7 +198,7 @@ TEST(HostTier, FilesAreWrittenFromTheHostAndLoadedThere) {
   const Tokens prompt = text_of(5'000, 1);
   {
     HostServer server(100'000, 1);
-    server.scheduler.open_disk({.folder = folder.path(), .fingerprint = 7});
+    server.scheduler.open_disk({.folder = folder.path(), .fingerprint = 7, .load_speed = 1e9});
     server.answer(prompt);
     for (int quiet = 0; quiet < 50; ++quiet) {
       server.engine.pass(1);
@@ -209,7 +209,7 @@ TEST(HostTier, FilesAreWrittenFromTheHostAndLoadedThere) {
     EXPECT_EQ(server.engine.host_use().in_use, 0U) << "the copies for files have ended";
   }
   HostServer server(100'000, 1);
-  server.scheduler.open_disk({.folder = folder.path(), .fingerprint = 7});
+  server.scheduler.open_disk({.folder = folder.path(), .fingerprint = 7, .load_speed = 1e9});
   const auto sink = server.send(prompt + text_of(40, 2));
   for (int i = 0; i < 5'000 && !sink->ended; ++i) {
     if (!server.scheduler.turn()) usleep(1000);

@@ -16,6 +16,7 @@
 #include "base/durable_file.h"
 #include "base/error.h"
 #include "base/part_file.h"
+#include "serve/cache/load_speed.h"
 
 namespace longhaul::serve {
 namespace {
@@ -24,11 +25,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kManifest = "manifest";
 constexpr const char* kLock = "lock";
-constexpr const char* kProbe = "speed";          // a file by which the speed is measured
-constexpr size_t kProbeBytes = size_t{8} << 20;  // shorter loads say little about the speed
-constexpr double kAssumedSpeed = 500e6;          // bytes per second if nothing can be measured
-constexpr size_t kLongestChain = 256;            // parents of a file
-constexpr size_t kRewriteLines = 64;  // superfluous lines that make a new manifest worth it
+constexpr size_t kLongestChain = 256;  // parents of a file
+constexpr size_t kRewriteLines = 64;   // superfluous lines that make a new manifest worth it
 
 fs::path session_path(const fs::path& folder, const std::string& name) {
   return folder / (name + ".session");
@@ -58,38 +56,6 @@ void write_tokens(const fs::path& path, std::span<const int32_t> tokens) {
   chmod(path.c_str(), 0600);
 }
 
-/// The bytes per second with which a session file of this folder is loaded. The best of some
-/// attempts counts, because the machine may be busy.
-double load_speed_of(const fs::path& folder) {
-  const fs::path path = folder / kProbe;
-  double least_seconds = 0;
-  try {
-    std::mt19937_64 random;
-    std::vector<uint64_t> noise(kProbeBytes / sizeof(uint64_t));
-    for (uint64_t& each : noise) each = random();
-    ByteWriter out(path);
-    out.array(std::span<const uint64_t>(noise));
-    out.finish();
-    for (int attempt = 0; attempt < 3; ++attempt) {
-      const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-      if (file >= 0) {
-        posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);  // later loads come from the disk
-        close(file);
-      }
-      const Stopwatch watch;
-      ByteReader in(path);
-      noise = in.array<uint64_t>();
-      const double seconds = watch.seconds();
-      if (least_seconds == 0 || seconds < least_seconds) least_seconds = seconds;
-    }
-  } catch (const UserError&) {  // such as a full disk
-    least_seconds = 0;
-  }
-  std::error_code ignored;
-  fs::remove(path, ignored);
-  return least_seconds > 0 ? static_cast<double>(kProbeBytes) / least_seconds : kAssumedSpeed;
-}
-
 size_t size_on_disk(const fs::path& path) {
   std::error_code problem;
   const auto bytes = fs::file_size(path, problem);
@@ -107,6 +73,8 @@ DiskStore::DiskStore(EnginePort& engine, DiskOptions options)
   read_manifest();
   drop_strangers();
   thread_ = std::thread([this] { run(); });
+  speed_ = options_.load_speed;
+  if (speed_ > 0) return;
   add_task([this] {
     const double speed = load_speed_of(options_.folder);
     add_done([this, speed] { speed_ = speed; });
@@ -205,7 +173,7 @@ void DiskStore::drop_strangers() {
     const fs::path& path = entry.path();
     const bool part = path.filename().string().ends_with(kPartSuffix);
     const bool ours = path.extension() == ".session" || path.extension() == ".tokens";
-    if (part || path.filename() == kProbe || (ours && !files_.contains(path.stem().string())))
+    if (part || path.filename() == kSpeedFile || (ours && !files_.contains(path.stem().string())))
       fs::remove(path, problem);
   }
 }
@@ -341,7 +309,7 @@ std::unique_ptr<ServedSequence> DiskStore::load_chain(const std::vector<StoredFi
   damaged_name.clear();
   const double seconds = watch.seconds();
   add_done([this, bytes, seconds] {
-    if (seconds > 0 && bytes >= kProbeBytes) speed_ = static_cast<double>(bytes) / seconds;
+    if (seconds > 0 && bytes >= kMeasuredBytes) speed_ = static_cast<double>(bytes) / seconds;
   });
   return loaded;
 }

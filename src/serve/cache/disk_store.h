@@ -24,6 +24,7 @@ struct DiskOptions {
   /// Hashes of the offered adapters by name. They are combined with `fingerprint`.
   std::map<std::string, uint64_t> adapters = {};
   std::function<void(const std::string&)> log;
+  double load_speed = 0;  ///< bytes per second; 0: it is measured (load_speed_of)
 };
 
 class DiskStore {
