@@ -1,6 +1,7 @@
 #include "serve/scheduler/sequence_engine.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "engine/prefill.h"
@@ -283,7 +284,7 @@ std::unique_ptr<ServedSequence> SequenceEngine::load(const std::filesystem::path
     const auto method = attention.for_model(shape).make(shape);
     options.chunk = chunk_of(options.chunk, *method, options.queue);
     options.queue = {};
-    options.memory_limit = 0;
+    options.memory_limit = std::numeric_limits<size_t>::max() / 4;  // the caller has checked it
   }
   Sequence loaded(engine_of(adapter), options);
   if (parent != nullptr) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/system_info.h"
 #include "base/units.h"
 #include "serve/scheduler/scheduler.h"
 
@@ -14,6 +15,9 @@ namespace {
 constexpr double kIdleBeforeWriting = 0.5;  // seconds without work
 constexpr int64_t kWorthAFile = 256;        // tokens
 constexpr size_t kMostNames = 10'000;
+
+/// Whether a sequence can be in host memory while it is saved or loaded.
+bool fits_on_host(size_t bytes) { return bytes < available_memory_bytes() / 2; }
 
 /// The name of a session file's session for all keys.
 std::string listed_name(const std::string& scope, const std::string& name) {
@@ -70,6 +74,7 @@ Scheduler::Room Scheduler::start_load(const std::shared_ptr<Snapshot>& snapshot,
   if (snapshot->loading) return Room::kReserved;
   const bool on_host = snapshot->on_host != nullptr;
   const size_t bytes = on_host ? snapshot->kv_bytes : snapshot->stored_bytes;
+  if (!on_host && engine_.files_through_host() && !fits_on_host(bytes)) return Room::kNever;
   if (const Admission decision = budget().decide(bytes); decision != Admission::kAdmit) {
     return on_host && decision == Admission::kWait ? Room::kLater : Room::kNever;
   }
@@ -136,6 +141,10 @@ void Scheduler::write_snapshot(const std::shared_ptr<Snapshot>& snapshot,
   file.session = session;
   // Only the engine's thread may use a device: files are written from a copy in host memory.
   if (snapshot->on_host == nullptr && engine_.files_through_host()) {
+    if (!fits_on_host(snapshot->kv_bytes)) {
+      snapshot->unwritable = true;
+      return done("there is too little host memory for a copy");
+    }
     snapshot->writing = true;
     return host_->copy_for_file(
         snapshot, [this, snapshot, file = std::move(file), done = std::move(done)](
@@ -187,6 +196,7 @@ bool Scheduler::write_when_idle() {
   if (disk_ == nullptr || disk_->busy() || engine_.now() - last_work_ < kIdleBeforeWriting) {
     return false;
   }
+  if (host_ != nullptr && host_->busy()) return false;  // one copy at a time
   const double sleep = options_.sleep_after;
   const bool all = sleep > 0 && engine_.now() - last_work_ >= sleep;  // memory is freed afterwards
   Snapshot* best = nullptr;
