@@ -76,8 +76,9 @@ void run_list_tile_keys(GpuQueue& queue, int tile, int page_rows,
 }
 
 bool run_reads_masks(GpuQueue& queue, const PagedRows& rows) {
-  return rows.type == DType::BF16 && rows.page_rows == kPageRows && rows.head_dim <= 128 &&
-         !rows.values_in_keys && rows.pages != nullptr && rows.listed != nullptr &&
+  return rows.type == DType::BF16 && rows.head_dim <= 128 &&
+         can_attend(rows.head_dim, rows.page_rows, rows.type) && !rows.values_in_keys &&
+         rows.pages != nullptr && rows.listed != nullptr &&
          engine_pages(queue, rows.head_dim).holds(rows.pages[0], rows.head_dim);
 }
 
