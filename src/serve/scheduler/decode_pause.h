@@ -16,12 +16,13 @@ namespace longhaul::serve {
 ///   step     pause     gap with short layers   time that the prefill takes longer
 ///   1 ms     20 ms     21 ms                   5 %
 ///   4 ms     40 ms     44 ms                   10 %
-///   30 ms    100 ms    130 ms                  30 %
+///   17 ms    170 ms    187 ms                  10 %
+///   50 ms    200 ms    250 ms                  25 %
 ///   500 ms   500 ms    1 s                     100 %
 ///
 /// If both limits are equal, the pause does not depend on the step (`--token-interval N`).
 struct DecodePause {
-  double least = 0.020, most = 0.100;
+  double least = 0.020, most = 0.200;
 
   double after(double step_seconds) const {
     if (least == most) return least;

@@ -56,7 +56,10 @@ class GpuSideCopies : public SideCopies {
   ~GpuSideCopies() override {
     cudaSetDevice(device_);
     cudaStreamSynchronize(stream_);
-    for (cudaEvent_t event : events_) cudaEventDestroy(event);
+    for (cudaEvent_t event : events_) {
+      // Destroying a null event would leave an error for the next launch of this thread.
+      if (event != nullptr) cudaEventDestroy(event);
+    }
     cudaEventDestroy(queued_);
     cudaStreamDestroy(stream_);
   }
