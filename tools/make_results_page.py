@@ -13,7 +13,7 @@ A table stands between a line that names it and `<!-- end -->`:
                                    KV bytes at the longest
     <!-- positions FOLDER -->      a perplexity: nats a token by method and stretch of the text
     <!-- later FOLDER -->          questions after the prefill: right replies by method, length and task, without and with opening
-                                   words; the most first. Options are left out, except a form
+                                   words; the best first. Options are left out, except a form
 
 Tables have only methods with answers, and KV bytes are medians after the prompt. A cell of `means` has a mark where the method
 kept all keys and attended to almost all pairs. Records are counted and means rounded as
@@ -32,6 +32,7 @@ PAGE = RESULTS / "README.md"
 SOURCE = pages.ROOT / "src/serve/api/measured_table.cc"
 BLOCKS = "block=64,n_init=64,n_local=512"  # with topk=16, which is the default
 MARK = " †"
+FEW = 5  # answers of a cell, or more, make a column of its length
 CONTROLS = {"control:no-context": "no context", "control:middle-cut": "middle cut out (a quarter is left)"}
 
 
@@ -136,22 +137,41 @@ def without_sizes(method):
     return method.partition(":")[0] + (f":{form[0]}" if form else "")
 
 
-def later(run, records):
+def without_and_with_opening(run, records):
+    """A table with a column for each length and task, and in each cell the right replies without and with opening words, of
+    run["samples"] unless the cell says of how many. Lengths at which the run was stopped early have one column for all their
+    answers. Methods with the most right replies come first."""
     lengths = sorted({r["length"] for r in records})
-    tasks = sorted({r["task"] for r in records}, reverse=True)  # one before chat
-    names = [f"{length:,}: {task.partition('/')[2]}" for length in lengths for task in tasks]
+    tasks = sorted({r["task"] for r in records}, key=lambda task: (task.partition("/")[0], task.partition("/")[2] == "chat", task))
+    names = list(dict.fromkeys(without_sizes(m) for m in methods(run, records)))
+
+    def answers(method, length, task, opening):
+        return [r for r in records if without_sizes(r["method"]) == method
+                and (r["length"], r["task"], r["opening"]) == (length, task, opening)]
+
+    done = [n for n in lengths if all(answers(method, n, tasks[0], opening)[FEW - 1:] for method in names for opening in (False, True))]
+    stopped = [n for n in lengths if n not in done]
     rows = []
-    for method in dict.fromkeys(without_sizes(m) for m in methods(run, records)):
-        own = [r for r in records if without_sizes(r["method"]) == method]
-        cells = []
-        for length in lengths:
-            for task in tasks:
-                right = [sum(r.get("score") or 0 for r in own if (r["length"], r["task"], r["opening"]) == (length, task, opening))
-                         for opening in (False, True)]
-                cells.append(", ".join(f"{n:.0f}" for n in right))
-        rows.append((-sum(r.get("score") or 0 for r in own), [method, *cells]))
+    for method in names:
+        cells = [", ".join(filter(None, (right(answers(method, n, task, opening), run["samples"]) for opening in (False, True))))
+                 for n in done for task in tasks]
+        if stopped:
+            rest = [r for r in records if r["length"] in stopped and without_sizes(r["method"]) == method]
+            cells.append(right(rest, 0))
+        own = [r for r in records if r["length"] in done and without_sizes(r["method"]) == method]
+        rows.append((-mean([r.get("score") or 0 for r in own]), [method, *cells]))
     rows.sort(key=lambda row: row[0])
-    return "\n".join([*head(["method", *names]), *("| " + " | ".join(cells) + " |" for _, cells in rows)])
+    columns = [f"{n:,}: {task.removeprefix('later-questions/')}" for n in done for task in tasks]
+    if stopped:
+        columns.append(" and ".join(f"{n:,}" for n in stopped))
+    return "\n".join([*head(["method", *columns]), *("| " + " | ".join(cells) + " |" for _, cells in rows)])
+
+
+def right(rows, samples):
+    if not rows:
+        return ""
+    count = f"{sum(r.get('score') or 0 for r in rows):.0f}"
+    return count if len(rows) == samples else f"{count} of {len(rows)}"
 
 
 def means_of(model, run, records):
@@ -182,7 +202,7 @@ def main():
                       lambda m: table(int(m[2]), *runs[m[3] or "nano"]))
     text = pages.fill(text, r"means (\S+)", lambda m: means(*runs[m[2]]))
     text = pages.fill(text, r"lengths (\S+)", lambda m: by_length(*pages.read_run(RESULTS / m[2])))
-    text = pages.fill(text, r"later (\S+)", lambda m: later(*pages.read_run(RESULTS / m[2])))
+    text = pages.fill(text, r"later (\S+)", lambda m: without_and_with_opening(*pages.read_run(RESULTS / m[2])))
     text = pages.fill(text, r"positions (\S+)", lambda m: by_position(*pages.read_run(RESULTS / m[2])))
     pages.write_or_check(PAGE, text, "tools/make_results_page.py")
     pages.write_or_check(SOURCE, source_of_means(runs), "tools/make_results_page.py")
