@@ -33,7 +33,8 @@ Schema common_types(const Schema& a, const Schema& b) {
 }
 
 Schema both_of(const Schema& a, const Schema& b) {
-  if (a == b) return a;
+  if (a == b || b == true) return a;
+  if (a == true) return b;
   return Schema{{"allOf", Schema::array({a, b})}};
 }
 
@@ -64,6 +65,40 @@ void merge_members(Schema& out, const Schema& b) {
                                     : further;
 }
 
+/// The schema of an element: the place's own, or `items` after the last place of prefixItems.
+Schema element_of(const Schema& schema, size_t place) {
+  if (schema.contains("prefixItems") && place < schema["prefixItems"].size()) {
+    return schema["prefixItems"][place];
+  }
+  return schema.contains("items") ? schema["items"] : Schema(true);
+}
+
+/// `items` of one side also applies to elements that prefixItems of the other side describes.
+void merge_elements(Schema& out, const Schema& b) {
+  const Schema a = out;
+  size_t places = 0;
+  for (const Schema* side : {&a, &b}) {
+    const Schema& other = side == &a ? b : a;
+    const bool by_place = side->contains("items") && (*side)["items"].is_array();  // older drafts
+    const bool equal = by_place && other.contains("items") && (*side)["items"] == other["items"];
+    if (by_place && !equal && (other.contains("items") || other.contains("prefixItems"))) {
+      user_error("items stands in several schemas that apply together");
+    }
+    if (!side->contains("prefixItems")) continue;
+    if (!(*side)["prefixItems"].is_array()) user_error("prefixItems is not a list");
+    places = std::max(places, (*side)["prefixItems"].size());
+  }
+  if (places > 0) out["prefixItems"] = Schema::array();
+  for (size_t i = 0; i < places; ++i) {
+    out["prefixItems"].push_back(both_of(element_of(a, i), element_of(b, i)));
+  }
+  if (a.contains("items") && b.contains("items")) {
+    out["items"] = both_of(a["items"], b["items"]);
+  } else if (b.contains("items")) {
+    out["items"] = b["items"];
+  }
+}
+
 Schema merged_keyword(const std::string& key, const Schema& a, const Schema& b) {
   if (a == b) return a;
   if (key == "type") return common_types(a, b);
@@ -84,7 +119,6 @@ Schema merged_keyword(const std::string& key, const Schema& a, const Schema& b) 
   }
   if (key.starts_with("min") || key == "exclusiveMinimum") return std::max(a, b);
   if (key.starts_with("max") || key == "exclusiveMaximum") return std::min(a, b);
-  if (key == "items") return both_of(a, b);
   if (key == "format" || is_annotation(key)) return a;
   user_error("{} stands in several schemas that apply together", printable(key));
 }
@@ -189,8 +223,10 @@ Schema merged(const Schema& a, const Schema& b) {
     user_error("a schema is neither an object nor true or false");
   Schema out = a;
   merge_members(out, b);
+  merge_elements(out, b);
   for (const auto& [key, value] : b.items()) {
     if (key == "properties" || key == "additionalProperties") continue;
+    if (key == "items" || key == "prefixItems") continue;
     if (!out.contains(key)) {
       out[key] = value;
     } else {

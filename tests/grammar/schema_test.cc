@@ -53,6 +53,13 @@ TEST(JsonSchema, StringsByLengthPatternAndFormat) {
   EXPECT_FALSE(schema_accepts(R"({"pattern": "^(ab|c)+$", "minLength": 3})", "\"ab\""));
   EXPECT_TRUE(schema_accepts(R"({"format": "date"})", "\"2026-11-27\""));
   EXPECT_FALSE(schema_accepts(R"({"format": "date"})", "\"2026-13-01\""));
+  for (const char* day : {"2024-02-29", "2000-02-29", "0400-02-29", "2026-02-28", "0001-01-31"}) {
+    EXPECT_TRUE(schema_accepts(R"({"format": "date"})", "\"" + std::string(day) + "\"")) << day;
+  }
+  for (const char* day : {"2026-02-29", "1900-02-29", "2024-02-30", "2026-04-31", "0000-01-01",
+                          "0000-02-29", "2026-12-32", "2026-11-00"}) {
+    EXPECT_FALSE(schema_accepts(R"({"format": "date"})", "\"" + std::string(day) + "\"")) << day;
+  }
 }
 
 TEST(JsonSchema, LongCountsNeedFewStates) {
@@ -120,6 +127,25 @@ TEST(JsonSchema, SchemasThatApplyTogether) {
   EXPECT_TRUE(schema_accepts(beside, R"({"k":"x","n":null})"));
   EXPECT_TRUE(schema_accepts(beside, R"({"k":"y"})"));
   EXPECT_FALSE(schema_accepts(beside, R"({"k":"x"})"));
+}
+
+TEST(JsonSchema, ElementsOfSchemasThatApplyTogether) {
+  // "items" of the outer schema also applies to the place that the inner one describes.
+  const char* places = R"({"allOf": [{"prefixItems": [{"type": "integer", "minimum": 3}]}],
+                           "items": {"type": "integer", "minimum": 5}})";
+  EXPECT_TRUE(schema_accepts(places, "[5,5]"));
+  EXPECT_FALSE(schema_accepts(places, "[3,5]"));
+  EXPECT_FALSE(schema_accepts(places, "[5,4]"));
+  const char* two = R"({"allOf": [{"prefixItems": [{}, {"type": "null"}], "items": false},
+                                  {"prefixItems": [{"enum": [1, 2]}]}]})";
+  EXPECT_TRUE(schema_accepts(two, "[1,null]"));
+  EXPECT_FALSE(schema_accepts(two, "[3,null]"));
+  EXPECT_FALSE(schema_accepts(two, "[1,1]"));
+  EXPECT_FALSE(schema_accepts(two, "[1,null,1]"));
+  EXPECT_NE(
+      refusal(R"({"allOf": [{"items": [{}]}, {"prefixItems": [{}]}]})", GrammarKind::kJsonSchema)
+          .find("items stands in several schemas"),
+      std::string::npos);
 }
 
 TEST(JsonSchema, ArraysByCountAndPlace) {
