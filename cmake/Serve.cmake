@@ -21,4 +21,8 @@ function(longhaul_server_flags)
   longhaul_light_optimisation(lh_serve)
   longhaul_embed_web(lh_serve)
   longhaul_precompiled(lh_serve lh_serve <nlohmann/json.hpp>)
+  # With -O1 a request of 400 KiB takes 45 ms instead of 4.
+  set_source_files_properties(src/serve/api/json_text.cc PROPERTIES
+    COMPILE_OPTIONS $<$<CONFIG:Release>:-O3> SKIP_UNITY_BUILD_INCLUSION ON
+    SKIP_PRECOMPILE_HEADERS ON)
 endfunction()

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "serve/api/api_error.h"
 #include "text/printable.h"
+#include "text/utf8.h"
 
 namespace longhaul::serve {
 namespace {
@@ -139,10 +142,111 @@ class BodyBuilder {
   size_t numbers_ = 0, others_ = 0;
 };
 
+/// A pointer with a type of its own, so that the parser is compiled in this file alone, with the
+/// optimisation of this file (cmake/Serve.cmake).
+struct BodyByte {
+  using iterator_category = std::forward_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  reference operator*() const { return *at; }
+  BodyByte& operator++() {
+    ++at;
+    return *this;
+  }
+  BodyByte operator++(int) { return {at++}; }
+  bool operator==(const BodyByte&) const = default;
+
+  const char* at = nullptr;
+};
+
+std::string library_text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+bool is_valid(const std::string& text) {
+  if (std::ranges::all_of(text, [](char c) { return static_cast<signed char>(c) >= 0; }))
+    return true;
+  std::string storage;
+  size_t replaced = 0;
+  repair_utf8(text, storage, &replaced);
+  return replaced == 0;
+}
+
+void write_string(const std::string& text, std::string& out) {
+  if (!is_valid(text)) {
+    out += library_text(text);
+    return;
+  }
+  out += '"';
+  size_t plain = 0;  // begin of the bytes that need no escape
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte >= 0x20 && byte != '"' && byte != '\\') continue;
+    out.append(text, plain, i - plain);
+    plain = i + 1;
+    constexpr std::string_view kShort = "\b\t\n\f\r\"\\", kLetters = "btnfr\"\\";
+    if (const size_t place = kShort.find(text[i]); place != std::string_view::npos) {
+      (out += '\\') += kLetters[place];
+    } else {
+      out += fmt::format("\\u{:04x}", byte);
+    }
+  }
+  out.append(text, plain);
+  out += '"';
+}
+
+void write_json(const Json& json, std::string& out) {
+  switch (json.type()) {
+    case Json::value_t::object: {
+      out += '{';
+      bool first = true;
+      for (const auto& [name, value] : json.get_ref<const Json::object_t&>()) {
+        if (!std::exchange(first, false)) out += ',';
+        write_string(name, out);
+        out += ':';
+        write_json(value, out);
+      }
+      out += '}';
+      return;
+    }
+    case Json::value_t::array: {
+      out += '[';
+      bool first = true;
+      for (const Json& value : json.get_ref<const Json::array_t&>()) {
+        if (!std::exchange(first, false)) out += ',';
+        write_json(value, out);
+      }
+      out += ']';
+      return;
+    }
+    case Json::value_t::string:
+      return write_string(json.get_ref<const std::string&>(), out);
+    case Json::value_t::boolean:
+      out += json.get<bool>() ? "true" : "false";
+      return;
+    case Json::value_t::null:
+      out += "null";
+      return;
+    case Json::value_t::number_integer:
+      out += std::to_string(json.get<int64_t>());
+      return;
+    case Json::value_t::number_unsigned:
+      out += std::to_string(json.get<uint64_t>());
+      return;
+    default:
+      out += library_text(json);
+  }
+}
+
 }  // namespace
 
 std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text;
+  write_json(json, text);
+  return text;
 }
 
 std::string spaced_text_of(const Json& json) {
@@ -158,7 +262,7 @@ std::string spaced_text_of(const Json& json) {
 
 Json read_body(std::string_view body, std::span<const std::string_view> known) {
   BodyBuilder builder(known);
-  if (!Json::sax_parse(body.begin(), body.end(), &builder)) {
+  if (!Json::sax_parse(BodyByte{body.data()}, BodyByte{body.data() + body.size()}, &builder)) {
     throw ApiError(400, "invalid_request_error", "invalid_json", "the body is no JSON");
   }
   return builder.take();
