@@ -66,8 +66,9 @@ void ModelRunner::decode(Sequence& sequence, int32_t token) {
   });
 }
 
-void ModelRunner::decode(std::span<DecodeRow> batch) {
+void ModelRunner::decode(std::span<DecodeRow> batch, const std::function<void()>& before_choice) {
   State& s = *state_;
+  s.before_choice = before_choice ? &before_choice : nullptr;
   s.running.clear();
   for (DecodeRow& row : batch) {
     row.failed = nullptr;
@@ -97,6 +98,7 @@ void ModelRunner::decode(std::span<DecodeRow> batch) {
 /// Chooses from logits that lie on the host.
 void ModelRunner::State::choose_on_host(DecodeRow& row) {
   if (row.best.empty()) return;
+  if (before_choice != nullptr) (*before_choice)();
   std::vector<float>& logits = row.sequence->state_->logits;
   best_logits(host_queue(), {logits.data(), std::ssize(logits)}, {&row.rules, 1},
               static_cast<int>(row.best.size()), row.best, {&row.sums, 1});
@@ -129,6 +131,7 @@ void ModelRunner::State::decode_together(const Engine& of, std::span<DecodeRow* 
   try {
     Decoder& decoder = this->decoder(of, queue);
     const float* states = decoder.forward(rows);
+    if (before_choice != nullptr) (*before_choice)();
     const size_t at_once = queue.on_host() ? static_cast<size_t>(kMatvecMaxRows) : batch.size();
     for (size_t first = 0; first < batch.size(); first += at_once) {
       take_logits(decoder, batch.subspan(first, std::min(at_once, batch.size() - first)),

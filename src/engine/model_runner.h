@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -58,7 +59,11 @@ class ModelRunner {
   /// they are equal up to rounding. Sequences with the same adapters are computed together, and the
   /// sets of adapters one after another. If one sequence fails, the others are not affected. If
   /// several devices share the model, the sequences are computed one after another.
-  void decode(std::span<DecodeRow> batch);
+  ///
+  /// `before_choice` is called on this thread, once or several times, when the layers have been
+  /// started and before the rules of a row are used. The masks may be written until it returns. It
+  /// is not called if the layers fail. It must not throw.
+  void decode(std::span<DecodeRow> batch, const std::function<void()>& before_choice = {});
 
  private:
   friend class Prefill;

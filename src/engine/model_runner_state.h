@@ -20,7 +20,7 @@ struct ModelRunner::State {
   /// Computes the logits of the rows. `states` holds their hidden states after the last layer.
   void take_logits(Decoder& decoder, std::span<DecodeRow* const> batch, const float* states);
   /// Writes row.best from the sequence's logits, on the host.
-  static void choose_on_host(DecodeRow& row);
+  void choose_on_host(DecodeRow& row);
   /// Returns the decoder of the queue's rank. It uses the weights of `of`.
   Decoder& decoder(const Engine& of, const Queue& member);
 
@@ -29,6 +29,8 @@ struct ModelRunner::State {
   /// One thread per device if several devices share the model; else null.
   std::shared_ptr<WorkerGroup> workers;
   std::vector<Decoder> decoders;  ///< one per device
+  /// The argument of decode() during a call; null: none.
+  const std::function<void()>* before_choice = nullptr;
   // Scratch memory of a batched decode step.
   std::vector<DecodeRow*> running;
   std::vector<ForwardPass> passes;

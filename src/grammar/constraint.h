@@ -32,6 +32,8 @@ class Constraint {
   void accept(int32_t token, std::string_view text = {});
   /// Returns whether the reply is complete and nothing can follow.
   bool must_end() const { return starts_.empty() && state_.must_end(); }
+  /// Returns the bytes of the tables that all copies share.
+  size_t shared_memory_bytes() const { return begin_.shared_memory_bytes(); }
 
  private:
   void watch(std::string_view text);

@@ -1,8 +1,6 @@
 #include "serve/api/call_form.h"
 
 #include <cctype>
-#include <deque>
-#include <mutex>
 
 #include "base/error.h"
 #include "serve/api/api_error.h"
@@ -15,37 +13,6 @@ using grammar::Grammar;
 using grammar::GrammarKind;
 using grammar::GrammarPart;
 
-constexpr size_t kMostKeptForms = 32;
-
-/// Results of the last requests. Agents send the same tools in every turn.
-template <class Form>
-class KeptForms {
- public:
-  template <class Make>
-  Form of(const std::string& key, Make make) {
-    {
-      const std::scoped_lock lock(mutex_);
-      for (const auto& [known, form] : forms_) {
-        if (known == key) return form;
-      }
-    }
-    Form form = make();
-    const std::scoped_lock lock(mutex_);
-    forms_.emplace_front(key, form);
-    if (forms_.size() > kMostKeptForms) forms_.pop_back();
-    return form;
-  }
-
- private:
-  std::mutex mutex_;
-  std::deque<std::pair<std::string, Form>> forms_;
-};
-
-/// The form of a reply after a mark that starts a call.
-struct LazyForm {
-  std::optional<Grammar> grammar;   ///< none: calls are not restricted
-  std::vector<std::string> starts;  ///< the marks
-};
 using Parts = std::vector<GrammarPart>;
 
 Json schema_of(const Json& function, bool any_object) {
@@ -146,16 +113,14 @@ bool compiles_alone(const Parts& parts) {
   }
 }
 
-LazyForm lazy_form(CallFamily family, const Json& tools) {
-  LazyForm form{{}, starts_of(family)};
-  if (form.starts.empty()) return form;
+/// The grammar of a reply after a mark that starts a call. Empty: calls are not restricted.
+std::optional<Grammar> lazy_grammar(CallFamily family, const Json& tools) {
   std::vector<Parts> alternatives;
   for (const Json& tool : tools) {
     alternatives.push_back(lazy_call(family, tool["function"], false));
   }
   try {
-    form.grammar = Grammar::compile_choice(alternatives);
-    return form;
+    return Grammar::compile_choice(alternatives);
   } catch (const UserError&) {  // one that is not supported, or too many
   }
   for (size_t i = 0; i < alternatives.size(); ++i) {
@@ -163,21 +128,26 @@ LazyForm lazy_form(CallFamily family, const Json& tools) {
     alternatives[i] = lazy_call(family, tools[i]["function"], true);
   }
   try {
-    form.grammar = Grammar::compile_choice(alternatives);
+    return Grammar::compile_choice(alternatives);
   } catch (const UserError&) {
+    return {};
   }
-  return form;
 }
 
 }  // namespace
 
-ForcedCall demanded_call(const ReplyFormat& format, const Conversation& conversation) {
-  static KeptForms<ForcedCall> kept;
+KeptForm demanded_call(const ServedModel& model, const ReplyFormat& format,
+                       const Conversation& conversation) {
+  static KeptForms kept;
   const ToolChoice& choice = conversation.choice;
   const std::string key = std::string(name_of(format.family)) + "\n" + choice.function + "\n" +
                           text_of(conversation.tools);
+  const auto vocabulary = vocabulary_of(model);
   try {
-    return kept.of(key, [&] { return forced_call(format, conversation.tools, choice.function); });
+    return kept.of(key, vocabulary, [&] {
+      const ForcedCall call = forced_call(format, conversation.tools, choice.function);
+      return KeptForm{grammar::Constraint(call.grammar, vocabulary), call.prompt_end};
+    });
   } catch (const UserError& error) {
     refuse_field("tools", "{}", error.what());
   }
@@ -185,11 +155,21 @@ ForcedCall demanded_call(const ReplyFormat& format, const Conversation& conversa
 
 std::optional<grammar::Constraint> call_constraint(const ServedModel& model,
                                                    const ReplyFormat& format, const Json& tools) {
-  static KeptForms<LazyForm> kept;
+  static KeptForms kept;
+  const std::vector<std::string> starts = starts_of(format.family);
+  if (starts.empty()) return {};
   const std::string key = std::string(name_of(format.family)) + "\n" + text_of(tools);
-  const LazyForm form = kept.of(key, [&] { return lazy_form(format.family, tools); });
-  if (!form.grammar) return {};
-  return grammar::Constraint(*form.grammar, vocabulary_of(model), form.starts);
+  const auto vocabulary = vocabulary_of(model);
+  return kept
+      .of(key, vocabulary,
+          [&] {
+            KeptForm form;
+            if (const auto grammar = lazy_grammar(format.family, tools)) {
+              form.constraint.emplace(*grammar, vocabulary, starts);
+            }
+            return form;
+          })
+      .constraint;
 }
 
 }  // namespace longhaul::serve

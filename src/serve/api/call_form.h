@@ -1,16 +1,18 @@
 #pragma once
-// Creates the grammars of tool calls. A grammar is compiled once for each list of tools.
+// Creates the constraints of tool calls. They are compiled once for each list of tools.
 
 #include <optional>
 #include <string>
 
 #include "serve/api/conversation.h"
+#include "serve/api/kept_forms.h"
 #include "serve/output/forced_call.h"
 
 namespace longhaul::serve {
 
-/// Returns the call that tool_choice demands. Throws ApiError that names the tool.
-ForcedCall demanded_call(const ReplyFormat& format, const Conversation& conversation);
+/// Returns the form of the call that tool_choice demands. Throws ApiError that names the tool.
+KeptForm demanded_call(const ServedModel& model, const ReplyFormat& format,
+                       const Conversation& conversation);
 
 /// Returns a constraint that applies from the mark that starts a call: the arguments must satisfy
 /// the schema of the function. The rest of the reply is free. The result is empty for model

@@ -192,9 +192,9 @@ void hold_to_form(const ServedModel& model, const Conversation& conversation, bo
     end = made.form.format.reasoning_close + "\n\n";
   }
   if (demands) {
-    const ForcedCall call = demanded_call(made.form.format, conversation);
+    const KeptForm call = demanded_call(model, made.form.format, conversation);
     end += call.prompt_end;
-    made.constraint.emplace(call.grammar, vocabulary_of(model));
+    made.constraint = call.constraint;
     made.form.one_call = true;
   } else if (offers && !constrained) {
     made.constraint = call_constraint(model, made.form.format, conversation.tools);

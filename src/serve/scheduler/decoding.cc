@@ -51,15 +51,21 @@ bool Scheduler::decode() {
   if (entries.empty()) return false;
   metrics_.observe("longhaul_batch_rows", static_cast<double>(entries.size()));
   std::vector<BestLogit> highest(entries.size());
+  std::vector<ReplyMaker*> masked;
   for (size_t i = 0; i < entries.size() && engine_.chooses_highest(); ++i) {
-    const ReplyMaker& maker = *who[i].job->choices[who[i].choice].maker;
+    ReplyMaker& maker = *who[i].job->choices[who[i].choice].maker;
     if (!maker.takes_highest()) continue;
     entries[i].highest = &highest[i];
     entries[i].biases = maker.biases();
+    entries[i].mask = maker.mask();
+    if (!entries[i].mask.empty()) masked.push_back(&maker);
   }
+  masks_.start(std::move(masked));
   for (size_t at = 0; at < entries.size(); at += kDecodeRows) {
-    engine_.decode(std::span(entries).subspan(at, std::min(kDecodeRows, entries.size() - at)));
+    engine_.decode(std::span(entries).subspan(at, std::min(kDecodeRows, entries.size() - at)),
+                   [this] { masks_.wait(); });
   }
+  masks_.wait();
   const double now = engine_.now();
   for (size_t i = 0; i < entries.size(); ++i) {
     RunningJob& job = *who[i].job;

@@ -120,10 +120,11 @@ struct DecodeEntry {
   ServedSequence* sequence = nullptr;
   int32_t token = 0;
   std::string error;  ///< set if this sequence failed; the other sequences are not affected
-  /// If this is not null, the token with the highest logit after `biases` is written here, and the
-  /// sequence gets no logits. Only engines with chooses_highest() support it.
+  /// If this is not null, the token with the highest logit after `biases` and `mask` is written
+  /// here, and the sequence gets no logits. Only engines with chooses_highest() support it.
   BestLogit* highest = nullptr;
   std::span<const LogitBias> biases = {};
+  std::span<const uint64_t> mask = {};  ///< the allowed tokens (LogitRules::mask); empty: all
 };
 
 /// Selects the buffers that a prefill uses. Two sets allow a short prefill to run between the
@@ -153,8 +154,10 @@ class EnginePort {
   /// Returns whether decode() finds the highest logit faster than it copies all logits.
   virtual bool chooses_highest() const { return false; }
   /// Adds one token to each sequence and computes its logits. Sequences with the same adapter are
-  /// computed together, and the adapters one after another.
-  virtual void decode(std::span<DecodeEntry> entries) = 0;
+  /// computed together, and the adapters one after another. Masks may be written until
+  /// `before_choice` has returned (ModelRunner::decode).
+  virtual void decode(std::span<DecodeEntry> entries,
+                      const std::function<void()>& before_choice) = 0;
   /// Returns the largest number of bytes that a sequence of this many tokens needs, without memory
   /// that all sequences share.
   virtual size_t most_bytes(const MethodSpec& attention, int64_t prompt, int64_t reply) const = 0;

@@ -276,7 +276,7 @@ std::unique_ptr<ServedPrefill> MockEngine::prefill(ServedSequence& sequence,
   return std::make_unique<MockPrefill>(*this, static_cast<MockSequence&>(sequence), tokens, hooks);
 }
 
-void MockEngine::decode(std::span<DecodeEntry> entries) {
+void MockEngine::decode(std::span<DecodeEntry> entries, const std::function<void()>&) {
   pass(settings_.decode_seconds +
        settings_.decode_seconds_row * static_cast<double>(entries.size()));
   for (DecodeEntry& entry : entries) {

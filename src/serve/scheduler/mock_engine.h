@@ -47,7 +47,7 @@ class MockEngine : public EnginePort {
   std::unique_ptr<ServedPrefill> prefill(ServedSequence& sequence, std::span<const int32_t> tokens,
                                          const ServedPrefillHooks& hooks,
                                          PrefillLane lane) override;
-  void decode(std::span<DecodeEntry> entries) override;
+  void decode(std::span<DecodeEntry> entries, const std::function<void()>& before_choice) override;
   size_t most_bytes(const MethodSpec& attention, int64_t prompt, int64_t reply) const override;
   size_t fixed_bytes() const override { return settings_.fixed; }
   std::shared_ptr<SourceWatch> make_watch(int64_t) const override { return nullptr; }

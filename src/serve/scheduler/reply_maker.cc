@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "engine/damaged_weights.h"
 
@@ -74,7 +75,7 @@ ReplyMaker::ReplyMaker(const Tokenizer& tokenizer, const ReplyOptions& options)
 bool ReplyMaker::takes_highest() const {
   return options_.sampler.temperature <= 0 && options_.sampler.repeat_penalty == 1 &&
          options_.presence_penalty == 0 && options_.frequency_penalty == 0 &&
-         options_.logprobs < 0 && !options_.constraint && options_.reasoning.tokens < 0;
+         options_.logprobs < 0 && options_.reasoning.tokens < 0;
 }
 
 std::span<const float> ReplyMaker::biased(std::span<const float> logits) {
@@ -104,6 +105,21 @@ std::span<const uint64_t> ReplyMaker::allowed() {
   mask.resize(options_.constraint->mask_words());
   options_.constraint->allowed(mask);
   return mask;
+}
+
+std::span<const uint64_t> ReplyMaker::mask() {
+  if (!options_.constraint || !options_.constraint->active()) return {};
+  mask_.resize(options_.constraint->mask_words());
+  return mask_;
+}
+
+void ReplyMaker::write_mask() {
+  no_mask_ = nullptr;
+  try {
+    options_.constraint->allowed(mask_);
+  } catch (...) {
+    no_mask_ = std::current_exception();
+  }
 }
 
 void ReplyMaker::constrain_after(int32_t token) {
@@ -141,6 +157,7 @@ ReplyPiece ReplyMaker::take(std::span<const float> raw, std::span<const int32_t>
 }
 
 ReplyPiece ReplyMaker::take(const BestLogit& highest) {
+  if (no_mask_) std::rethrow_exception(std::exchange(no_mask_, nullptr));
   if (highest.token < 0) refuse_damaged_weights();
   return add(highest.token, {});
 }

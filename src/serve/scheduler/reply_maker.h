@@ -3,6 +3,7 @@
 // nor text that may become part of a stop string.
 
 #include <deque>
+#include <exception>
 #include <optional>
 #include <span>
 
@@ -23,12 +24,18 @@ class ReplyMaker {
   /// Samples the next token from logits [vocab]. `history` has the tokens of the sequence. The
   /// returned piece may end the reply. Throws UserError if no logit is finite.
   ReplyPiece take(std::span<const float> logits, std::span<const int32_t> history);
-  /// Takes the token of the highest logit after biases(), if takes_highest().
+  /// Takes the token of the highest logit after biases() and mask(), if takes_highest(). Throws
+  /// UserError if the grammar allows no token.
   ReplyPiece take(const BestLogit& highest);
   /// Returns whether every token of the reply is the one with the highest logit.
   bool takes_highest() const;
   /// Returns the values that are added to the logits of some tokens.
   std::span<const LogitBias> biases() const { return biases_; }
+  /// Returns the memory of the mask of allowed tokens, which write_mask() fills. Empty: all tokens
+  /// are allowed. The memory is valid until the next token.
+  std::span<const uint64_t> mask();
+  /// Any thread may call it while no other function of this object runs.
+  void write_mask();
   /// Ends the reply for a reason of the caller.
   ReplyPiece end(Finish reason);
 
@@ -68,6 +75,8 @@ class ReplyMaker {
   int64_t made_ = 0;
   std::vector<int32_t> tokens_;
   int32_t last_ = 0;
+  grammar::TokenMask mask_;
+  std::exception_ptr no_mask_;  ///< why write_mask() failed
 };
 
 /// Returns the logprob of `token`, and the `count` most likely tokens.

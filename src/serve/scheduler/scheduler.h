@@ -20,6 +20,7 @@
 #include "serve/scheduler/decode_pause.h"
 #include "serve/scheduler/engine_port.h"
 #include "serve/scheduler/job.h"
+#include "serve/scheduler/mask_threads.h"
 #include "serve/scheduler/memory_budget.h"
 #include "serve/scheduler/running_job.h"
 #include "serve/scheduler/session_info.h"
@@ -238,6 +239,7 @@ class Scheduler {
   /// seconds count less. side_ended_ is the time at which the other work last ended.
   double side_seconds_ = 0, own_seconds_ = 0, side_ended_ = 0;
   int shorts_in_row_ = 0;
+  MaskThreads masks_;
   std::unique_ptr<HostTier> host_;   ///< null: the engine has no host memory beside a device
   std::unique_ptr<DiskStore> disk_;  ///< declared last, because its thread uses the engine
 };

@@ -304,16 +304,18 @@ std::unique_ptr<ServedPrefill> SequenceEngine::prefill(ServedSequence& sequence,
   return std::make_unique<EnginePrefill>(runner, sequence_of(sequence), tokens, hooks);
 }
 
-void SequenceEngine::decode(std::span<DecodeEntry> entries) {
+void SequenceEngine::decode(std::span<DecodeEntry> entries,
+                            const std::function<void()>& before_choice) {
   std::vector<DecodeRow> rows;
   rows.reserve(entries.size());
   for (const DecodeEntry& entry : entries) {
     DecodeRow row{&sequence_of(*entry.sequence), entry.token};
     if (entry.highest != nullptr) row.best = {entry.highest, 1};
     row.rules.biases = entry.biases;
+    row.rules.mask = entry.mask;
     rows.push_back(row);
   }
-  decode_runner_.decode(rows);
+  decode_runner_.decode(rows, before_choice);
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].failed) entries[i].error = message_of(rows[i].failed);
   }

@@ -38,7 +38,7 @@ class SequenceEngine : public EnginePort {
                                          const ServedPrefillHooks& hooks,
                                          PrefillLane lane) override;
   bool chooses_highest() const override { return !options_.queue.on_host(); }
-  void decode(std::span<DecodeEntry> entries) override;
+  void decode(std::span<DecodeEntry> entries, const std::function<void()>& before_choice) override;
   size_t most_bytes(const MethodSpec& attention, int64_t prompt, int64_t reply) const override;
   size_t fixed_bytes() const override { return fixed_; }
   std::shared_ptr<SourceWatch> make_watch(int64_t prompt) const override;
