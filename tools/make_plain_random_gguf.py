@@ -45,13 +45,37 @@ def letters() -> list[str]:
     return [chr(b) if b in printable else chr(next(spare)) for b in range(256)]
 
 
-def metadata(layers: int, vocabulary: int) -> list[bytes]:
+def random_words(count: int, taken: list[str]) -> list[str]:
+    """Texts that a vocabulary of `count` tokens could have: words, their parts, numbers and signs of code and JSON."""
+    rng, known, words = random.Random(3), set(taken), []
+    space, signs = letters()[32], ['"', '":', '",', "{", "}", "[", "]", "(", ");", "//", "==", "->", ".", ",", ": ", "\\n"]
+    while len(words) < count:
+        word = "".join(rng.choice("etaoinshrdlucmfwypvbgk") for _ in range(rng.randint(2, 9)))
+        kind = rng.random()
+        if kind < 0.5:
+            word = space + word
+        elif kind < 0.6:
+            word = word.capitalize()
+        elif kind < 0.65:
+            word = str(rng.randrange(10000))
+        elif kind < 0.7:
+            word = rng.choice(signs).replace(" ", space) + (word if rng.random() < 0.5 else "")
+        if word not in known:
+            known.add(word)
+            words.append(word)
+    return words
+
+
+def metadata(layers: int, vocabulary: int, words: bool) -> list[bytes]:
     of_bytes = letters()
     latin = [chr(c) for c in range(ord("a"), ord("z") + 1)]
     pairs = [(a, b) for a in [of_bytes[32], *latin] for b in latin]
     tokens = of_bytes + [a + b for a, b in pairs]
     types = [1] * len(tokens)
     begin = vocabulary - 256
+    if words:
+        tokens += random_words(begin - len(tokens), tokens)
+        types += [1] * (begin - len(types))
     for i in range(len(tokens), vocabulary):
         special = {begin: "<|begin_of_text|>", begin + 9: "<|eot_id|>"}.get(i)
         tokens.append(special or f"<|unused_{i}|>")
@@ -88,12 +112,13 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=32)
     parser.add_argument("--vocabulary", type=int, default=128256)
     parser.add_argument("--holes", action="store_true")
+    parser.add_argument("--words", action="store_true", help="tokens have random texts instead of none, for measurements of grammars")
     parser.add_argument("output")
     options = parser.parse_args()
     rng = random.Random(1)
     scale = struct.pack("<e", 0.02 / 73.9)
     pool = b"".join(scale + rng.randbytes(32) for _ in range(200003))  # a prime number of blocks
-    items = metadata(options.layers, options.vocabulary)
+    items = metadata(options.layers, options.vocabulary, options.words)
     names = tensors(options.layers, options.vocabulary)
     infos, offset = [], 0
     for name, rows, columns in names:

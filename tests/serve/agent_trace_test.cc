@@ -79,5 +79,38 @@ TEST(AgentTrace, ClaudeCodeWorksForFortyTurns) {
   }
 }
 
+/// Some versions end the last message with the number of tokens that are left, and the next request
+/// does not repeat it. Only the text from there on is prefilled again.
+TEST(AgentTrace, ATokenCountdownCostsItsOwnMessage) {
+  ChatServer server("qwen3");
+  Json request = agent_request("claude_code.json");
+  server.reply =
+      "<tool_call>\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls\"}}\n</tool_call>";
+  int64_t before_countdown = 0;
+  for (int turn = 1; turn <= 10; ++turn) {
+    const std::string left = "<token_countdown>" + std::to_string(200'000 - 911 * turn) +
+                             " tokens left</token_countdown>";
+    Json sent = request;
+    sent["messages"].back()["content"].push_back({{"type", "text"}, {"text", left}});
+    Json usage;
+    const Answer answer = server.post("/v1/messages", sent);
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    const Json blocks = blocks_of(answer, usage);
+    ASSERT_EQ(blocks.back()["type"], "tool_use") << answer.body;
+    const int64_t cached = usage["cache_read_input_tokens"];
+    EXPECT_GE(cached + 24, before_countdown) << "turn " << turn;
+    EXPECT_TRUE(turn == 1 || cached > 1000) << "turn " << turn;
+    const Json counted = server.post("/v1/messages/count_tokens", sent).json();
+    before_countdown =
+        counted["input_tokens"].get<int64_t>() - testing_support::nano_tokens(left) - 12;
+    request["messages"].push_back({{"role", "assistant"}, {"content", blocks}});
+    request["messages"].push_back(
+        {{"role", "user"},
+         {"content", Json::array({{{"type", "tool_result"},
+                                   {"tool_use_id", blocks.back()["id"]},
+                                   {"content", "a.cc b.cc " + std::to_string(turn)}}})}});
+  }
+}
+
 }  // namespace
 }  // namespace longhaul::serve

@@ -4,6 +4,7 @@
 
 #include "chat_server.h"
 #include "serve/api/anthropic_blocks.h"
+#include "serve/api/request.h"
 
 namespace longhaul::serve {
 namespace {
@@ -264,6 +265,27 @@ TEST(Messages, TheNextTurnReadsFromTheCache) {
   const Json counted = server.post("/v1/messages/count_tokens", {{"messages", messages}}).json();
   EXPECT_EQ(counted["input_tokens"], json["usage"]["input_tokens"].get<int64_t>() +
                                          json["usage"]["cache_read_input_tokens"].get<int64_t>());
+}
+
+TEST(Messages, TheUserIdNamesTheConversation) {
+  ChatServer server("");
+  const auto name = [&](const Json& more) {
+    http::HttpRequest request;
+    request.path = kMessages;
+    request.body = message_body(more).dump();
+    return read_messages(server.model(), request, "").jobs.at(0)->conversation;
+  };
+  const Json ada = {{"metadata", {{"user_id", "user_ada_session_1"}}}, {"system", "You code."}};
+  EXPECT_EQ(name(Json::object()), "");
+  EXPECT_NE(name(ada), "");
+  EXPECT_EQ(name(ada), name(ada));
+  Json other = ada;
+  other["metadata"]["user_id"] = "user_ada_session_2";
+  EXPECT_NE(name(other), name(ada));
+  // A small request of the same agent, such as one for a title, is another conversation.
+  Json title = ada;
+  title["system"] = "Write a title of three words.";
+  EXPECT_NE(name(title), name(ada));
 }
 
 TEST(Messages, TheBillingHeaderIsLeftOutAndThisIsLoggedOnce) {

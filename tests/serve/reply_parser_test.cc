@@ -150,7 +150,7 @@ TEST(ReplyParser, EventsDoNotDependOnPieces) {
   for (const Case& c : cases()) {
     const ReplyFormat format = format_of(c);
     for (size_t i = 0; i <= c.reply.size(); ++i) {
-      for (size_t j = i; j <= c.reply.size(); j += 1 + j % 3) {
+      for (size_t j = i; j <= c.reply.size(); ++j) {
         const auto events = parsed(format, c.reply, {i, j});
         ASSERT_EQ(shown(events), c.events) << c.reply << " cut at " << i << " and " << j;
         ASSERT_EQ(raw_of(events), c.reply);
@@ -195,7 +195,7 @@ TEST(ReplyParser, MutatedRepliesLoseNothing) {
                                            ",",
                                            "\n",
                                            "\xff"};
-  for (int i = 0; i < 30'000; ++i) {
+  for (int i = 0; i < 100'000; ++i) {
     const Case& c = all[random() % all.size()];
     std::string reply = c.reply;
     for (size_t n = 1 + random() % 3; n-- > 0;) {
