@@ -9,7 +9,7 @@
 namespace longhaul::serve {
 namespace {
 
-struct Chances : testing_support::LastReport {
+struct MixedChances : testing_support::LastReport {
   void piece(int, const ReplyPiece& piece, const JobReport&) override {
     text += piece.text;
     for (const TokenReport& token : piece.tokens) {
@@ -28,7 +28,7 @@ const std::shared_ptr<const Engine>& nano_engine() {
 }
 
 /// Six replies. Every second one is JSON if `mixed`; with only = N, reply N is alone.
-std::vector<std::shared_ptr<Chances>> six_replies(bool mixed, int only = -1) {
+std::vector<std::shared_ptr<MixedChances>> six_replies(bool mixed, int only = -1) {
   static const auto vocabulary = grammar::TokenTrie::of(nano_engine()->tokenizer());
   SessionOptions options;
   options.chunk = 512;
@@ -36,7 +36,7 @@ std::vector<std::shared_ptr<Chances>> six_replies(bool mixed, int only = -1) {
   Metrics metrics;
   Scheduler scheduler(port, nano_engine()->tokenizer(), {.memory_limit = size_t{64} << 30},
                       metrics);
-  std::vector<std::shared_ptr<Chances>> sinks;
+  std::vector<std::shared_ptr<MixedChances>> sinks;
   for (int i = 0; i < 6; ++i) {
     const auto job = std::make_shared<Job>();
     job->prompt = testing_support::text_of(50 + 7 * i, static_cast<unsigned>(i));
@@ -51,7 +51,7 @@ std::vector<std::shared_ptr<Chances>> six_replies(bool mixed, int only = -1) {
                                     grammar::GrammarKind::kJsonSchema),
           vocabulary);
     }
-    job->sink = sinks.emplace_back(std::make_shared<Chances>());
+    job->sink = sinks.emplace_back(std::make_shared<MixedChances>());
     if (only >= 0 && only != i) continue;
     EXPECT_FALSE(scheduler.submit(job));
   }
