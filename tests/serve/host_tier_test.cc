@@ -26,7 +26,7 @@ class HostServer : public CacheServer {
 
   /// Until all copies have ended.
   void settle() {
-    for (int i = 0; i < 100; ++i) scheduler.turn();
+    for (int i = 0; i < 400; ++i) scheduler.turn();
   }
   double returned() const {
     return metrics.value("longhaul_host_copied_bytes_total", "to=\"device\"");
@@ -69,6 +69,23 @@ TEST(HostTier, AnEvictedSnapshotComesBack) {
   EXPECT_EQ(again.cache.reused, 2'000);
   EXPECT_EQ(server.from_host(), 2'000);
   EXPECT_EQ(server.read(), 4'040);
+}
+
+/// A conversation is a chain of snapshots that share pages. All of it leaves before anything of a
+/// prompt that is worth more.
+TEST(HostTier, AChainLeavesAsAWhole) {
+  HostServer server(3'000, 100'000, 20);
+  const Tokens a = text_of(2'000, 1), b = text_of(2'000, 2);
+  server.answer(a);
+  server.answer(a + text_of(40, 3));
+  server.answer(b, "", [](Job& job) { job.cache_seconds = 1e6; });
+  server.settle();
+  EXPECT_LE(server.engine.live_bytes(), 3'000 * kToken);
+  EXPECT_LE(server.engine.host_use().in_use, 2'200 * kToken) << "what they share is copied once";
+  EXPECT_EQ(server.answer(b + text_of(40, 4)).cache.reused, 2'000);
+  EXPECT_EQ(server.from_host(), 0);
+  EXPECT_EQ(server.answer(a + text_of(40, 5)).cache.reused, 2'000);
+  EXPECT_EQ(server.from_host(), 2'000);
 }
 
 TEST(HostTier, LimitsHoldAndWhatSavesLeastIsDropped) {

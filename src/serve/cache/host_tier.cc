@@ -34,6 +34,14 @@ Snapshot* above_that(const Snapshot& snapshot, Wanted&& wanted) {
   return nullptr;
 }
 
+/// Whether snapshots that continue this one are in the device's memory and about to leave it.
+bool shares_with_others_below(const Snapshot& snapshot) {
+  constexpr size_t kMost = 256;
+  return std::ranges::any_of(SnapshotTree::below(*snapshot.node, kMost), [&](const Snapshot* s) {
+    return s != &snapshot && s->sequence != nullptr && s->leaving;
+  });
+}
+
 }  // namespace
 
 HostTier::~HostTier() { moves_.clear(); }
@@ -46,8 +54,12 @@ HostTier::Move* HostTier::move_of(const Snapshot& snapshot) {
 }
 
 bool HostTier::make_host_room(size_t bytes) {
+  // Copies are made one after the other: the memory of the first one is in use already.
   size_t coming = 0;
-  for (const Move& move : moves_) coming += move.out ? move.bytes : 0;
+  bool first = true;
+  for (const Move& move : moves_) {
+    if (move.out && !move.for_file && !std::exchange(first, false)) coming += move.bytes;
+  }
   for (;;) {
     const HostUse use = engine_.host_use();
     if (bytes > use.limit) return false;
@@ -62,7 +74,8 @@ bool HostTier::move_out(Snapshot& snapshot) {
   if (use.limit == 0 || snapshot.unmovable || snapshot.loading || !worth) return false;
   if (Move* const begun = move_of(snapshot)) {
     if (begun->for_file) return false;
-    begun->leaves = true;
+    begun->leaves = snapshot.leaving = true;
+    begun->device_bytes = snapshot.own_bytes;
     return true;
   }
   return add_out(snapshot, true);
@@ -87,6 +100,7 @@ bool HostTier::add_out(Snapshot& snapshot, bool leaves) {
   }
   if (!make_host_room(move.bytes)) return false;
   snapshot.copying = true;
+  snapshot.leaving = leaves;
   moves_.push_back(std::move(move));
   if (moves_.back().after == nullptr) begin(moves_.back());
   return true;
@@ -149,8 +163,15 @@ void HostTier::begin(Move& move) {
   }
 }
 
+/// Begins the moves that share pages with this snapshot, before it may be evicted.
+void HostTier::begin_after(const std::shared_ptr<Snapshot>& snapshot) {
+  for (Move& move : moves_) {
+    if (move.after == snapshot) begin(move);
+  }
+}
+
 bool HostTier::poll(double seconds) {
-  bool worked = false, advanced = false;
+  bool worked = depart(), advanced = false;
   for (auto move = moves_.begin(); move != moves_.end();) {
     if (move->after != nullptr) {
       if (move_of(*move->after) == nullptr) begin(*move);
@@ -190,36 +211,64 @@ void HostTier::end(Move& move) {
   if (move.error.empty()) copied = move.copy->take();
   move.copy.reset();
   const bool in_cache = snapshot.node != nullptr;
-  Moved moved{move.out, move.out ? move.bytes : move.device_bytes, 0, engine_.now() - move.began};
+  const Moved moved{move.out, move.out ? move.bytes : move.device_bytes,
+                    engine_.now() - move.began};
   if (move.out) return end_out(move, std::move(copied), moved);
   snapshot.loading = false;
   --snapshot.pins;
   if (copied != nullptr) {
     if (on_moved) on_moved(moved);
     cache_.fill(snapshot, std::move(copied));
+    begin_after(move.snapshot);
   } else if (in_cache && snapshot.leases == 0) {
     cache_.drop_from_host(snapshot);  // another attempt would fail too
   }
   if (move.returned) move.returned(move.error);
 }
 
-void HostTier::end_out(Move& move, std::unique_ptr<ServedSequence> copied, Moved& moved) {
+void HostTier::end_out(Move& move, std::unique_ptr<ServedSequence> copied, const Moved& moved) {
   Snapshot& snapshot = *move.snapshot;
-  snapshot.copying = false;
+  snapshot.copying = snapshot.leaving = false;
   for (const Copied& done : move.copied) done(copied ? copied->clone() : nullptr, move.error);
   if (move.for_file) return;
   snapshot.unmovable = copied == nullptr;
   if (copied == nullptr || snapshot.node == nullptr) return;
   snapshot.on_host = std::move(copied);
-  if (move.leaves && snapshot.leases == 0 && snapshot.pins == 0) {
-    moved.freed = move.device_bytes;
-    cache_.evict(snapshot);
+  begin_after(move.snapshot);
+  if (move.leaves) {
+    snapshot.leaving = true;
+    departures_.push_back({move.snapshot, move.device_bytes});
   }
   if (on_moved) on_moved(moved);
 }
 
+/// Frees the device memory of snapshots that have been copied, the longest of a conversation first:
+/// until then the memory of the others would not be freed. Returns whether any has left.
+bool HostTier::depart() {
+  bool departed = false;
+  for (auto each = departures_.begin(); each != departures_.end();) {
+    Snapshot& snapshot = *each->snapshot;
+    const bool stays = snapshot.node == nullptr || snapshot.sequence == nullptr ||
+                       snapshot.on_host == nullptr || snapshot.leases > 0 || snapshot.pins > 0;
+    if (!stays && shares_with_others_below(snapshot)) {
+      ++each;
+      continue;
+    }
+    snapshot.leaving = false;
+    if (!stays) {
+      const size_t bytes = each->bytes;
+      cache_.evict(snapshot);
+      if (on_freed) on_freed(bytes);
+    }
+    each = departures_.erase(each);
+    departed = true;
+  }
+  return departed;
+}
+
 size_t HostTier::leaving_bytes() const {
   size_t bytes = 0;
+  for (const Departure& each : departures_) bytes += each.bytes;
   for (const Move& move : moves_) {
     if (move.out && move.leaves) bytes += move.device_bytes;
   }

@@ -38,7 +38,7 @@ class HostTier {
   /// Continues copies for about `seconds`, and ends those that are complete. Returns whether it did
   /// anything.
   bool poll(double seconds);
-  bool busy() const { return !moves_.empty(); }
+  bool busy() const { return !moves_.empty() || !departures_.empty(); }
 
   /// Returns the device bytes that are freed when the copies to the host are complete.
   size_t leaving_bytes() const;
@@ -50,11 +50,12 @@ class HostTier {
   struct Moved {
     bool to_host = false;
     size_t copied = 0;  ///< bytes that were copied
-    size_t freed = 0;   ///< device bytes that were freed
     double seconds = 0;
   };
   /// The function is called when a snapshot has been copied to the host or back.
   std::function<void(const Moved&)> on_moved;
+  /// The function is called with the device bytes that a snapshot has freed.
+  std::function<void(size_t bytes)> on_freed;
 
  private:
   struct Move {
@@ -72,17 +73,25 @@ class HostTier {
     Returned returned;
     std::string error;
   };
+  /// A snapshot that has been copied to the host, and whose pages others on the device still share.
+  struct Departure {
+    std::shared_ptr<Snapshot> snapshot;
+    size_t bytes = 0;  ///< device bytes that it frees when the others have left
+  };
   size_t arriving_bytes(bool allocated) const;
+  bool depart();
   bool make_host_room(size_t bytes);
   bool add_out(Snapshot& snapshot, bool leaves);
   Move* move_of(const Snapshot& snapshot);
   void begin(Move& move);
+  void begin_after(const std::shared_ptr<Snapshot>& snapshot);
   void end(Move& move);
-  void end_out(Move& move, std::unique_ptr<ServedSequence> copied, Moved& moved);
+  void end_out(Move& move, std::unique_ptr<ServedSequence> copied, const Moved& moved);
 
   EnginePort& engine_;
   PrefixCache& cache_;
   std::list<Move> moves_;
+  std::list<Departure> departures_;
 };
 
 }  // namespace longhaul::serve

@@ -45,8 +45,23 @@ int nearness(const Snapshot& snapshot) {
 bool is_shared(const Snapshot& snapshot) {
   if (!snapshot.sequence->rewinds() || snapshot.node->is_leaf()) return false;
   const auto below = SnapshotTree::below(*snapshot.node, kSharedBelow);
-  return std::ranges::any_of(
-      below, [&](const Snapshot* s) { return s != &snapshot && s->sequence != nullptr; });
+  return std::ranges::any_of(below, [&](const Snapshot* s) {
+    return s != &snapshot && s->sequence != nullptr && !s->leaving;
+  });
+}
+
+bool stays_on_device(const Snapshot& snapshot) {
+  return snapshot.sequence != nullptr && !snapshot.leaving;
+}
+
+/// The bytes that a snapshot frees when the snapshots below it, which are leaving, have left. Their
+/// pages still count as shared.
+size_t bytes_if_others_leave(const Snapshot& snapshot) {
+  if (snapshot.node->is_leaf()) return 0;
+  const Snapshot* above = SnapshotTree::above(*snapshot.node);
+  const bool shares = above != nullptr && above->sequence != nullptr && !above->leaving;
+  const size_t tokens = snapshot.tokens().size(), shared = shares ? above->tokens().size() : 0;
+  return snapshot.kv_bytes / tokens * (tokens - shared);
 }
 
 /// Keeps what is known of a snapshot that leaves memory.
@@ -268,13 +283,13 @@ void PrefixCache::unload_from_host(Snapshot& snapshot) {
 bool PrefixCache::evict_from_host(double now) {
   Snapshot* victim = nullptr;
   const auto before = [&](const Snapshot& a, const Snapshot& b) {
-    if ((a.sequence != nullptr) != (b.sequence != nullptr)) return a.sequence != nullptr;
+    if (stays_on_device(a) != stays_on_device(b)) return stays_on_device(a);
     const bool a_kept = a.kept_until > now, b_kept = b.kept_until > now;
     return a_kept != b_kept ? b_kept : a.priority < b.priority;
   };
   for (Snapshot* each : all_) {
-    if (each->on_host == nullptr || each->loading) continue;
-    const bool elsewhere = each->sequence != nullptr || !each->file.empty();
+    if (each->on_host == nullptr || each->loading || each->leaving) continue;
+    const bool elsewhere = stays_on_device(*each) || !each->file.empty();
     if (!elsewhere && (each->leases > 0 || each->pins > 0)) continue;
     if (victim == nullptr || before(*each, *victim)) victim = each;
   }
@@ -318,11 +333,11 @@ void PrefixCache::drop_covered(const Snapshot& snapshot, int64_t tokens) {
   }
 }
 
-Snapshot* PrefixCache::next_victim(double now) {
+Snapshot* PrefixCache::next_victim(double now, bool at_once) {
   std::vector<Snapshot*> candidates;
   for (Snapshot* each : all_) {
     if (each->leases > 0 || each->pins > 0 || each->sequence == nullptr) continue;
-    if (each->copying) continue;
+    if (each->leaving || (each->copying && (at_once || each->writing))) continue;
     if (is_shared(*each)) continue;
     candidates.push_back(each);
   }
@@ -337,7 +352,7 @@ Snapshot* PrefixCache::next_victim(double now) {
   candidates.erase(least, candidates.end());
   for (Snapshot* each : candidates) {
     const double old_value = value_of(*each);
-    each->own_bytes = each->sequence->own_bytes();
+    each->own_bytes = std::max(each->sequence->own_bytes(), bytes_if_others_leave(*each));
     each->priority += value_of(*each) - old_value;
   }
   return *std::ranges::min_element(candidates, before);

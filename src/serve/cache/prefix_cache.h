@@ -57,8 +57,10 @@ class PrefixCache {
   /// Removes older snapshots that `snapshot` makes redundant, because it is a longer one of the
   /// same conversation. Only snapshots of at most `tokens` tokens are removed.
   void drop_covered(const Snapshot& snapshot, int64_t tokens);
-  /// Returns the snapshot with the lowest value that may be evicted from memory, or null.
-  Snapshot* next_victim(double now);
+  /// Returns the snapshot with the lowest value that may be evicted from memory, or null. If
+  /// `at_once` is false, it may be one that is being copied to host memory and has not been
+  /// evicted.
+  Snapshot* next_victim(double now, bool at_once = true);
   /// Evicts a snapshot from memory. If it is also in host memory or on disk, it can still be found.
   void evict(Snapshot& victim);
   /// Frees the host memory of the snapshot with the lowest value there. Those that are also on the

@@ -52,6 +52,8 @@ struct Snapshot {
 
   /// Whether `sequence` is being copied to host memory, and must stay until that has ended.
   bool copying = false;
+  /// Whether the memory of `sequence` is freed when it has been copied.
+  bool leaving = false;
   bool unmovable = false;  ///< whether an attempt to copy it to host memory has failed
 
   // Members about the copy on disk (DiskStore).

@@ -222,10 +222,11 @@ size_t Scheduler::most_cached() const {
 /// Evicts a snapshot. If there is host memory beside the device, it begins to move the snapshot
 /// there, and the device's memory is freed later, unless `now` is true.
 bool Scheduler::evict_one(bool now) {
-  Snapshot* const victim = cache_.next_victim(engine_.now());
+  Snapshot* const victim = cache_.next_victim(engine_.now(), now || host_ == nullptr);
   if (victim == nullptr) return false;
   const bool on_host = victim->on_host != nullptr;
   if (host_ != nullptr && !on_host && !now && host_->move_out(*victim)) return true;
+  if (victim->copying) return false;
   const size_t before = engine_.kv_bytes_in_use();
   cache_.evict(*victim);
   const size_t after = engine_.kv_bytes_in_use();

@@ -19,8 +19,9 @@ void Scheduler::open_host() {
     const std::string labels = moved.to_host ? "to=\"host\"" : "to=\"device\"";
     metrics_.add("longhaul_host_copied_bytes_total", labels, static_cast<double>(moved.copied));
     metrics_.add("longhaul_host_copy_seconds_total", labels, moved.seconds);
-    if (moved.freed == 0) return;
-    metrics_.add("longhaul_evicted_bytes_total", labels, static_cast<double>(moved.freed));
+  };
+  host_->on_freed = [this](size_t bytes) {
+    metrics_.add("longhaul_evicted_bytes_total", "to=\"host\"", static_cast<double>(bytes));
     metrics_.add("longhaul_cache_evictions_total", "");
   };
 }
