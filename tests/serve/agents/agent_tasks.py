@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Twenty tasks for an agent of pydantic-ai with two tools: python3 agent_tasks.py URL MODEL [--required]
+"""Twenty tasks for an agent of pydantic-ai with two tools: python3 agent_tasks.py URL MODEL
 
 URL is that of `longhaul serve` (or llama-server) with /v1. A task is complete if the agent has called a tool with the
-right arguments and its last message has the result. --required demands a call in the first turn of each task; otherwise
-the model decides. Needs pydantic-ai (PyPI)."""
+right arguments and its last message has the result. Needs pydantic-ai (PyPI)."""
 
 import argparse
 import asyncio
@@ -12,6 +11,7 @@ from pydantic_ai import Agent
 from pydantic_ai.exceptions import AgentRunError
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.usage import UsageLimits
 
 STOCK = {"apples": 41, "pears": 17, "plums": 63, "cherries": 158, "lemons": 29, "melons": 12, "grapes": 305, "figs": 77,
          "dates": 94, "limes": 36}
@@ -48,7 +48,6 @@ async def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("url")
     parser.add_argument("model")
-    parser.add_argument("--required", action="store_true")
     options = parser.parse_args()
     called = right = complete = ended = count = 0
     for question, call, answer in tasks():
@@ -57,15 +56,8 @@ async def main():
         settings = {"temperature": 0, "max_tokens": 96}
         count += 1
         try:
-            if options.required:  # only the first request of the run
-                async with agent.iter(question, model_settings=settings) as run:
-                    settings["extra_body"] = {"tool_choice": "required"}
-                    async for _ in run:
-                        if calls:
-                            settings.pop("extra_body", None)
-                output = run.result.output
-            else:
-                output = (await agent.run(question, model_settings=settings)).output
+            limits = UsageLimits(request_limit=6)
+            output = (await agent.run(question, model_settings=settings, usage_limits=limits)).output
             ended += 1
         except AgentRunError as error:
             output = f"{type(error).__name__}: {str(error)[:90]}"
