@@ -150,7 +150,8 @@ class SilentDevice : public DeviceQueue {
       cuda::take_joinable(left_, joined_);
       plan_.make(joined_, {.processors = 132, .sm90 = true, .pages = {}});
       packed_.resize(plan_.layout().bytes);
-      plan_.pack(packed_.data(), packed_.data());
+      plan_.same_division() ? plan_.pack_segments(packed_.data(), packed_.data())
+                            : plan_.pack(packed_.data(), packed_.data());
       launches += 2;  // the upload and the kernel
       launches += plan_.merges().empty() ? 0 : 1;
     }

@@ -5,10 +5,11 @@
 
 namespace longhaul {
 
-void AttendBatch::add(const AttendCall& call, std::span<const AttendTask> tasks,
-                      AttentionRecord& record) {
-  calls_.push_back({call, &record, forms_.size(), call.queries.size(), tasks_.size(), tasks.size(),
-                    visible_pairs(tasks)});
+void AttendBatch::add(const AttendCall& call, std::span<const AttendTask> tasks, int64_t pairs,
+                      AttentionRecord& record, bool stay) {
+  calls_.push_back({call, &record, tasks, stay, forms_.size(), stay ? 0 : call.queries.size(),
+                    tasks_.size(), stay ? 0 : tasks.size(), pairs});
+  if (stay) return;
   forms_.insert(forms_.end(), call.queries.begin(), call.queries.end());
   for (const AttendTask& task : tasks) {
     tasks_.push_back(task);
@@ -40,8 +41,11 @@ void AttendBatch::run() {
   jobs_.clear();
   int64_t pairs = 0;
   for (Call& each : calls_) {
-    each.call.queries = std::span(forms_).subspan(each.first_form, each.forms);
-    jobs_.push_back({each.call, std::span(tasks_).subspan(each.first_task, each.tasks)});
+    if (!each.stay) {
+      each.call.queries = std::span(forms_).subspan(each.first_form, each.forms);
+      each.tasks = std::span(tasks_).subspan(each.first_task, each.copied_tasks);
+    }
+    jobs_.push_back({each.call, each.tasks});
     pairs += each.pairs;
   }
   attend(jobs_);

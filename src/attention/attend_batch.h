@@ -13,9 +13,11 @@ struct AttentionRecord;
 
 class AttendBatch {
  public:
-  /// Adds a call. Views, tasks and segments are copied. The memory that they refer to (queries,
-  /// lists, page tables, rotations, outputs) must stay unchanged until run().
-  void add(const AttendCall& call, std::span<const AttendTask> tasks, AttentionRecord& record);
+  /// Adds a call with `pairs` (row, query head, key) triples. Views, tasks and segments are copied,
+  /// unless they `stay` unchanged until run(). The memory that they refer to (queries, lists, page
+  /// tables, rotations, outputs) must stay unchanged in both cases.
+  void add(const AttendCall& call, std::span<const AttendTask> tasks, int64_t pairs,
+           AttentionRecord& record, bool stay);
   size_t size() const { return calls_.size(); }
   /// Removes all calls except the first `size`.
   void shrink(size_t size);
@@ -27,8 +29,10 @@ class AttendBatch {
   struct Call {
     AttendCall call;
     AttentionRecord* record = nullptr;
-    size_t first_form = 0, forms = 0;
-    size_t first_task = 0, tasks = 0;
+    std::span<const AttendTask> tasks;  ///< valid if `stay` is true
+    bool stay = false;
+    size_t first_form = 0, forms = 0;         ///< copied views; none if `stay` is true
+    size_t first_task = 0, copied_tasks = 0;  ///< copied tasks
     int64_t pairs = 0;
   };
   std::vector<Call> calls_;

@@ -75,6 +75,12 @@ View<float> LayerStep::take_rotated_q() {
   return rotated_q_room.empty() ? workspace->rotated_q.resize(*queue, q.size()) : rotated_q_room;
 }
 
+View<float> LayerStep::take_list_q(int64_t position) {
+  if (rotated_q_room.empty() || has_rotated_q_ || !shape->query_weights.empty()) return {};
+  list_position_ = position;
+  return list_q_ = std::exchange(rotated_q_room, {});  // rotated_q() would overwrite it
+}
+
 View<const float> LayerStep::queries_from(const Rotations& rotations, int64_t position,
                                           Array<float>& into) const {
   const View<float> y = into.resize(*queue, q.size());
@@ -168,20 +174,33 @@ void LayerStep::attend(std::span<const View<const float>> queries, std::span<Key
   attend(queries, tasks, rotations);
 }
 
-View<int64_t> AttentionRecord::counted_pairs(Queue& on) { return device_count(on, counted); }
+View<int64_t> AttentionRecord::counted_pairs(Queue& on, std::span<const AttendTask> tasks) {
+  const auto counts = [](const KeySegment& keys) { return !keys.device_count.empty(); };
+  const bool any = std::ranges::any_of(
+      tasks, [&](const AttendTask& task) { return std::ranges::any_of(task.segments, counts); });
+  return any ? device_count(on, counted) : View<int64_t>();
+}
 
 int64_t AttentionRecord::all_pairs(Queue& on) const { return pairs + read_count(on, counted); }
 
+void AttentionRecord::take_counts(Queue& on, const AttentionRecord& from) {
+  pairs = from.pairs;
+  dense_pairs = from.dense_pairs;
+  seconds = from.seconds;
+  copy_count(on, from.counted, counted);
+}
+
 void LayerStep::attend(std::span<const View<const float>> queries,
-                       std::span<const AttendTask> tasks, const Rotations* rotations) {
+                       std::span<const AttendTask> tasks, const Rotations* rotations, bool stay) {
   if (record->observer) record->observer(*this, tasks);
   AttendCall run = call(queries, rotations);
   run.out = out;
   run.lse = lse;
   if (sinks && !shape->sinks.empty()) run.sinks = nth(shape->sinks, layer);
-  run.counted = record->counted_pairs(*queue);
-  record->pairs += visible_pairs(tasks);
-  if (batch != nullptr) return batch->add(run, tasks, *record);
+  run.counted = record->counted_pairs(*queue, tasks);
+  const int64_t pairs = visible_pairs(tasks);
+  record->pairs += pairs;
+  if (batch != nullptr) return batch->add(run, tasks, pairs, *record, stay);
   const HostStopwatch watch(*queue);
   if (between_heads != nullptr && can_be_divided(tasks)) {
     attend_by_heads(run, tasks);

@@ -95,10 +95,14 @@ struct AttentionRecord {
   double seconds = 0;       ///< seconds spent in attend()
   AttentionObserver observer;
 
-  /// Returns the device's counter, which each attention call increments.
-  View<int64_t> counted_pairs(Queue& on);
+  /// Returns the device's counter if some task has a length that only the device knows
+  /// (KeySegment::device_count). Such calls increment it. Otherwise returns an empty view.
+  View<int64_t> counted_pairs(Queue& on, std::span<const AttendTask> tasks);
   /// Returns the triples of host and device; waits for the device if `counted` is in use.
   int64_t all_pairs(Queue& on) const;
+  /// Sets the counts to those of another record of the same queue, without waiting. The observer
+  /// stays.
+  void take_counts(Queue& on, const AttentionRecord& from);
 };
 
 /// The work of one layer in one pass. q and k are raw, which means not rotated.
@@ -182,12 +186,24 @@ class LayerStep {
   /// Returns the memory of the rotated queries. The caller must write all rotated queries there.
   /// rotated_q() then returns this memory without rotating q again.
   View<float> take_rotated_q();
+  /// In a batch of sequences: returns memory for queries that are rotated to list positions
+  /// (`list_q`), together with the append of the step's keys. Otherwise returns an empty view.
+  View<float> take_list_q(int64_t position);
+  /// Returns the memory. The queries have not been rotated.
+  void drop_list_q() {
+    if (!list_q_.empty()) rotated_q_room = std::exchange(list_q_, {});
+  }
   /// Both functions write rotated queries to `into` and return them. queries_from() rotates row r
   /// to `position` + r. queries_at() rotates all rows to `position`.
   View<const float> queries_from(const Rotations& rotations, int64_t position,
                                  Array<float>& into) const;
   View<const float> queries_at(const Rotations& rotations, int64_t position,
                                Array<float>& into) const;
+  /// Returns the queries in the memory of take_list_q(), or an empty view if they have another
+  /// position.
+  View<const float> list_q(int64_t position) const {
+    return position == list_position_ ? list_q_ : View<float>();
+  }
 
   /// Copies of whole lists that the device reads faster than the store, one element per list
   /// (attention/parts/sparse_prefill.cc). The element of a list without a copy has no pages. If the
@@ -229,9 +245,10 @@ class LayerStep {
   void attend(std::span<const View<const float>> queries, std::span<KeySegment> segments,
               int per_list, const Rotations* rotations = nullptr,
               std::optional<int64_t> position = {});
-  /// Computes the attention that is described by `tasks`.
+  /// Computes the attention that is described by `tasks`. `stay` promises that the arguments and
+  /// their segments stay unchanged until the batch of the step has run. They are then not copied.
   void attend(std::span<const View<const float>> queries, std::span<const AttendTask> tasks,
-              const Rotations* rotations = nullptr);
+              const Rotations* rotations = nullptr, bool stay = false);
 
   /// Memory that all layers of a pass share. The decoder owns it.
   struct Workspace {
@@ -276,6 +293,8 @@ class LayerStep {
   void attend_by_heads(const AttendCall& call, std::span<const AttendTask> tasks) const;
 
   bool has_rotated_q_ = false;
+  View<float> list_q_;  ///< queries that are rotated to list positions from list_position_ on
+  int64_t list_position_ = 0;
 };
 
 }  // namespace longhaul

@@ -123,7 +123,7 @@ void check_batches_fit(const std::shared_ptr<const Engine>& engine,
                        std::span<const SessionOptions> methods, const BatchBench& what) {
   const int64_t most = std::ranges::max(what.sequences), depth = std::ranges::max(what.depths);
   const SessionOptions& first = methods.front();
-  const int64_t rows = std::min(most, ModelRunner::kMostRows);
+  const int64_t rows = std::min(most, ModelRunner::most_rows(first.queue, most));
   size_t shared = ModelRunner::working_bytes(*engine, first.queue, first.compute, rows, depth);
   std::vector<size_t> each;  // per method
   for (const SessionOptions& options : methods) {
@@ -151,7 +151,9 @@ std::vector<BatchSpeed> bench_batches(const std::shared_ptr<const Engine>& engin
                                       std::span<const SessionOptions> methods,
                                       const BatchBench& what, const CancelFlag* cancel) {
   std::vector<BatchSpeed> speeds;
-  ModelRunner runner(engine, methods.front().queue, methods.front().compute);
+  const Queue& queue = methods.front().queue;
+  const int64_t most_rows = ModelRunner::most_rows(queue, std::ranges::max(what.sequences));
+  ModelRunner runner(engine, queue, methods.front().compute, most_rows);
   for (const int64_t depth : what.depths) {
     std::vector<Sequence> bases;
     for (const SessionOptions& options : methods) bases.emplace_back(engine, options);

@@ -103,7 +103,8 @@ std::unique_ptr<serve::EnginePort> make_port(const ServeFlags& flags,
                                              const SessionOptions& session,
                                              const AdapterEngines& adapters) {
   if (!flags.mock) {
-    return std::make_unique<serve::SequenceEngine>(engine, session, adapters, flags.cache_host);
+    return std::make_unique<serve::SequenceEngine>(engine, session, adapters, flags.cache_host,
+                                                   flags.parallel);
   }
   serve::MockSettings settings;
   settings.virtual_time = false;

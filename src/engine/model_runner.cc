@@ -40,10 +40,18 @@ Decoder& ModelRunner::State::decoder(const Engine& of, const Queue& member) {
   return found;
 }
 
-ModelRunner::ModelRunner(std::shared_ptr<const Engine> engine, const Queue& queue, Compute compute)
-    : state_(std::make_unique<State>(std::move(engine), queue, compute)) {}
+ModelRunner::ModelRunner(std::shared_ptr<const Engine> engine, const Queue& queue, Compute compute,
+                         int64_t most_rows)
+    : state_(std::make_unique<State>(std::move(engine), queue, compute)) {
+  state_->most_rows = static_cast<size_t>(most_rows);
+}
 ModelRunner::~ModelRunner() = default;
 ModelRunner::ModelRunner(ModelRunner&&) noexcept = default;
+
+int64_t ModelRunner::most_rows(const Queue& queue, int64_t sequences) {
+  if (queue.on_host()) return kMostRows;
+  return std::clamp(sequences, kMostRows, Decoder::kMostBatchRows);
+}
 
 size_t ModelRunner::working_bytes(const Engine& engine, const Queue& queue, Compute compute,
                                   int64_t rows, int64_t keys) {
@@ -66,8 +74,10 @@ void ModelRunner::decode(Sequence& sequence, int32_t token) {
   });
 }
 
-void ModelRunner::decode(std::span<DecodeRow> batch, const std::function<void()>& before_choice) {
+void ModelRunner::begin_decode(std::span<DecodeRow> batch,
+                               const std::function<void()>& before_choice) {
   State& s = *state_;
+  LH_ASSERT(s.begun == 0);
   s.before_choice = before_choice ? &before_choice : nullptr;
   s.running.clear();
   for (DecodeRow& row : batch) {
@@ -89,10 +99,17 @@ void ModelRunner::decode(std::span<DecodeRow> batch, const std::function<void()>
     const auto others = std::ranges::partition(
         left, [&](const DecodeRow* row) { return &row->sequence->engine() == &engine; });
     const size_t alike = left.size() - others.size();
-    const auto now = left.first(std::min(alike, static_cast<size_t>(kMostRows)));
-    s.decode_together(engine, now);
+    const auto now = left.first(std::min(alike, s.most_rows));
+    if (s.begun == s.batches.size()) s.batches.push_back(std::make_unique<State::Batch>());
+    s.begin(engine, now, *s.batches[s.begun++]);
     left = left.subspan(now.size());
   }
+}
+
+void ModelRunner::end_decode() {
+  State& s = *state_;
+  for (size_t i = 0; i < s.begun; ++i) s.end(*s.batches[i]);
+  s.begun = 0;
 }
 
 /// Chooses from logits that lie on the host.
@@ -105,52 +122,91 @@ void ModelRunner::State::choose_on_host(DecodeRow& row) {
   logits.clear();
 }
 
-/// Computes the logits of the rows, whose states begin at `states`.
-void ModelRunner::State::take_logits(Decoder& decoder, std::span<DecodeRow* const> batch,
-                                     const float* states) {
+void ModelRunner::State::begin_logits(Decoder& decoder, const float* states, Batch& batch) {
   const auto vocab = static_cast<size_t>(engine->model().config.vocab);
-  wanted.clear();
-  for (DecodeRow* row : batch) {
+  const int64_t hidden = engine->model().config.hidden;
+  batch.wanted.clear();
+  for (DecodeRow* row : batch.members) {
     std::vector<float>& own = row->sequence->state_->logits;
     own.resize(row->best.empty() ? vocab : 0);
-    wanted.push_back({own.empty() ? nullptr : own.data(), row->best, row->rules, &row->sums});
+    batch.wanted.push_back({own.empty() ? nullptr : own.data(), row->best, row->rules, &row->sums});
   }
-  decoder.logits(states, wanted);
+  batch.chooses = &decoder;
+  for_each_part(batch, [&](std::span<const WantedLogits> wanted, size_t part) {
+    if (part == batch.chosen.size()) batch.chosen.emplace_back();
+    decoder.begin_logits(states, wanted, batch.chosen[part]);
+    states += std::ssize(wanted) * hidden;
+  });
 }
 
-void ModelRunner::State::decode_together(const Engine& of, std::span<DecodeRow* const> batch) {
-  passes.clear();
-  rows.clear();
-  passes.reserve(batch.size());  // rows point to them
-  for (DecodeRow* row : batch) {
-    Sequence::State& sequence = *row->sequence->state_;
-    passes.push_back(sequence.decoded(row->token));
-    rows.push_back(sequence.rows_of({&passes.back(), 1}));
+/// Calls work(wanted, part) for parts of the batch's rows whose logits are computed together.
+template <class Work>
+void ModelRunner::State::for_each_part(const Batch& batch, Work&& work) const {
+  const size_t most = queue.on_host() ? static_cast<size_t>(kMatvecMaxRows)
+                                      : static_cast<size_t>(DeviceInput::kMostDecodeRows);
+  std::span<const WantedLogits> left = batch.wanted;
+  for (size_t part = 0; !left.empty(); ++part) {
+    const auto wanted = left.first(std::min(most, left.size()));
+    work(wanted, part);
+    left = left.subspan(wanted.size());
   }
-  const int64_t hidden = engine->model().config.hidden;
+}
+
+void ModelRunner::State::begin(const Engine& of, std::span<DecodeRow* const> members,
+                               Batch& batch) {
+  batch.members = members;
+  batch.chooses = nullptr;
+  batch.passes.clear();
+  batch.rows.clear();
+  batch.passes.reserve(members.size());  // rows point to them
+  for (DecodeRow* row : members) {
+    Sequence::State& sequence = *row->sequence->state_;
+    batch.passes.push_back(sequence.decoded(row->token));
+    batch.rows.push_back(sequence.rows_of({&batch.passes.back(), 1}));
+  }
   try {
     Decoder& decoder = this->decoder(of, queue);
-    const float* states = decoder.forward(rows);
+    const float* const states = decoder.forward(batch.rows);
     if (before_choice != nullptr) (*before_choice)();
-    const size_t at_once = queue.on_host() ? static_cast<size_t>(kMatvecMaxRows) : batch.size();
-    for (size_t first = 0; first < batch.size(); first += at_once) {
-      take_logits(decoder, batch.subspan(first, std::min(at_once, batch.size() - first)),
-                  states + static_cast<int64_t>(first) * hidden);
-    }
+    begin_logits(decoder, states, batch);
   } catch (...) {  // the error concerns the part that the rows share, so all of them failed
-    for (SequenceRows& row : rows) row.failed = std::current_exception();
+    batch.chooses = nullptr;
+    for (SequenceRows& row : batch.rows) row.failed = std::current_exception();
+    end_all_downloads();
   }
-  for (size_t i = 0; i < batch.size(); ++i) {
-    Sequence::State& sequence = *batch[i]->sequence->state_;
+}
+
+/// Copies that have begun write to memory of their batch, which the next step reuses.
+void ModelRunner::State::end_all_downloads() {
+  if (queue.on_host()) return;
+  try {
+    end_best_logits(queue, queue.device().record_event());
+  } catch (...) {  // a lost device copies nothing
+  }
+}
+
+void ModelRunner::State::end(Batch& batch) {
+  try {
+    if (batch.chooses != nullptr) {
+      for_each_part(batch, [&](std::span<const WantedLogits> wanted, size_t part) {
+        batch.chooses->end_logits(wanted, batch.chosen[part]);
+      });
+    }
+  } catch (...) {
+    for (SequenceRows& row : batch.rows) row.failed = std::current_exception();
+  }
+  for (size_t i = 0; i < batch.members.size(); ++i) {
+    DecodeRow& member = *batch.members[i];
+    Sequence::State& sequence = *member.sequence->state_;
     try {
       sequence.whole_or_nothing([&] {
-        if (rows[i].failed) std::rethrow_exception(rows[i].failed);
-        if (!batch[i]->best.empty() && batch[i]->sums.not_finite > 0) refuse_damaged_weights();
+        if (batch.rows[i].failed) std::rethrow_exception(batch.rows[i].failed);
+        if (!member.best.empty() && member.sums.not_finite > 0) refuse_damaged_weights();
         expect_finite_logits(sequence.logits);
-        sequence.finish_pass(passes[i]);
+        sequence.finish_pass(batch.passes[i]);
       });
     } catch (...) {
-      batch[i]->failed = std::current_exception();
+      member.failed = std::current_exception();
     }
   }
 }

@@ -34,11 +34,17 @@ struct DecodeRow {
 
 class ModelRunner {
  public:
-  /// Largest number of sequences whose rows are computed together. decode() divides a longer batch.
+  /// Usual largest number of sequences whose rows are computed together. decode() divides a longer
+  /// batch.
   static constexpr int64_t kMostRows = 64;
+  /// Returns the largest number of rows that are computed together if there are up to `sequences`
+  /// sequences. Devices compute more rows together than the host.
+  static int64_t most_rows(const Queue& queue, int64_t sequences);
 
   /// Throws UserError if the device has no memory for the weights or does not support `compute`.
-  ModelRunner(std::shared_ptr<const Engine> engine, const Queue& queue, Compute compute);
+  /// `most_rows` is a result of most_rows().
+  ModelRunner(std::shared_ptr<const Engine> engine, const Queue& queue, Compute compute,
+              int64_t most_rows = kMostRows);
   ~ModelRunner();
   ModelRunner(ModelRunner&&) noexcept;
 
@@ -63,7 +69,16 @@ class ModelRunner {
   /// `before_choice` is called on this thread, once or several times, when the layers have been
   /// started and before the rules of a row are used. The masks may be written until it returns. It
   /// is not called if the layers fail. It must not throw.
-  void decode(std::span<DecodeRow> batch, const std::function<void()>& before_choice = {});
+  void decode(std::span<DecodeRow> batch, const std::function<void()>& before_choice = {}) {
+    begin_decode(batch, before_choice);
+    end_decode();
+  }
+  /// The two halves of decode(). begin_decode() returns while a device still computes, if every row
+  /// sets DecodeRow::best. The rows and their sequences must not be used or changed before
+  /// end_decode(). This gives the caller time for other work, and a long batch is not interrupted
+  /// by waits.
+  void begin_decode(std::span<DecodeRow> batch, const std::function<void()>& before_choice = {});
+  void end_decode();
 
  private:
   friend class Prefill;

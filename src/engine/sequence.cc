@@ -97,9 +97,7 @@ std::unique_ptr<Sequence::State> Sequence::State::clone() const {
     to.logits = from.logits;
     to.set_angles(from.angles_length);
     Queue queue = from.options.queue;
-    to.record.pairs = from.record.all_pairs(queue);
-    to.record.dense_pairs = from.record.dense_pairs;
-    to.record.seconds = from.record.seconds;
+    to.record.take_counts(queue, from.record);
     to.taken_pairs = from.taken_pairs;
     to.taken_seconds = from.taken_seconds;
   };
@@ -214,22 +212,37 @@ void Sequence::drop_logits() {
   for (const auto& mate : state_->peers) mate->logits = {};
 }
 
+size_t Sequence::kv_bytes() const {
+  size_t bytes = 0;
+  state_->for_each([&](const State& each) {
+    bytes += each.store().bytes() + each.method->index_bytes() + each.recurrent.bytes();
+  });
+  return bytes;
+}
+
+double Sequence::pairs_share() const {
+  int64_t pairs = 0, dense_pairs = 0;
+  state_->for_each([&](const State& each) {
+    Queue queue = each.options.queue;
+    pairs += each.record.all_pairs(queue) + each.taken_pairs;
+    dense_pairs += each.record.dense_pairs + each.taken_pairs;
+  });
+  return dense_pairs > 0 ? static_cast<double>(pairs) / static_cast<double>(dense_pairs) : 1.0;
+}
+
+double Sequence::attention_seconds() const {
+  return state_->record.seconds + state_->taken_seconds;
+}
+
 SessionReport Sequence::report() const {
   const State& s = *state_;
   SessionReport r;
   r.tokens = static_cast<int64_t>(s.tokens.size());
-  int64_t pairs = 0, dense_pairs = 0;
-  s.for_each([&](const State& each) {
-    Queue queue = each.options.queue;
-    r.live_rows += each.store().live_rows();
-    r.kv_bytes += each.store().bytes() + each.method->index_bytes() + each.recurrent.bytes();
-    pairs += each.record.all_pairs(queue) + each.taken_pairs;
-    dense_pairs += each.record.dense_pairs + each.taken_pairs;
-  });
-  r.pairs_share =
-      dense_pairs > 0 ? static_cast<double>(pairs) / static_cast<double>(dense_pairs) : 1.0;
+  s.for_each([&](const State& each) { r.live_rows += each.store().live_rows(); });
+  r.kv_bytes = kv_bytes();
+  r.pairs_share = pairs_share();
   r.forecast = s.forecast_of_prompt;
-  r.attention_seconds = s.record.seconds + s.taken_seconds;
+  r.attention_seconds = attention_seconds();
   return r;
 }
 

@@ -111,6 +111,11 @@ class Sequence {
   std::span<const float> logits() const;
   const KvStore& store() const;
   SessionReport report() const;
+  /// The following functions return single values of report(). kv_bytes() and attention_seconds()
+  /// are fast. pairs_share() waits for the device if the method lets the device select keys.
+  size_t kv_bytes() const;
+  double pairs_share() const;
+  double attention_seconds() const;
 
   /// Returns the peak size in bytes of keys and values, with the method's index, while `tokens`
   /// more tokens and a reply of up to `reply` tokens are processed. The memory of a runner is not

@@ -64,6 +64,7 @@ std::byte* DevicePages::acquire_one() {
   Slab& slab = slab_of(page);
   owners_in(slab, page) = 1;
   ++slab.used;
+  ++used_;
   return page;
 }
 
@@ -99,6 +100,7 @@ void DevicePages::release_all(std::span<std::byte* const> pages) {
     uint32_t& owners = owners_in(slab, page);
     LH_ASSERT(owners > 0);
     if (--owners > 0) continue;
+    --used_;
     free_.push_back(page);
     if (--slab.used == 0) emptied.push_back(number_of(page));
   }
@@ -130,9 +132,7 @@ bool DevicePages::shared(const std::byte* page) const {
 
 size_t DevicePages::pages_in_use() const {
   const std::lock_guard lock(mutex_);
-  size_t pages = 0;
-  for (const auto& [number, slab] : slabs_) pages += slab.used;
-  return pages;
+  return used_;
 }
 
 size_t DevicePages::bytes_in_use() const {

@@ -64,6 +64,7 @@ class DevicePages : public PageMemory {
   /// per layer and token, so the time of a look-up must not depend on the number of slabs.
   mutable std::unordered_map<uintptr_t, Slab> slabs_;
   std::vector<std::byte*> free_;
+  size_t used_ = 0;  ///< number of pages in use
 };
 
 }  // namespace longhaul

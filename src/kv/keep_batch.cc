@@ -96,6 +96,7 @@ void KeepBatch::clear() {
 void KeepBatch::shorten() {
   for (Shorter& each : lists_) {
     KvStore::Head& h = *each.head;
+    if (h.chosen.bytes() != each.tokens.bytes()) each.store->forget_bytes();
     h.chosen = std::move(each.tokens);
     h.length = h.chosen.count;
     const auto pages = static_cast<size_t>(each.store->layout_.pages_for(h.length + 1));

@@ -76,8 +76,9 @@ void KvStore::list_pages(int layer) const {
   queue_.device().upload_all(pieces);
 }
 
-PagedRows KvStore::rows(int layer, int head) const {
-  const Head& h = at(layer, head);
+PagedRows KvStore::rows(int layer, int head) const { return rows(layer, head, at(layer, head)); }
+
+PagedRows KvStore::rows(int layer, int head, const Head& h) const {
   PagedRows rows{h.pages.data(), layout_.page_rows, layout_.dim_of(layer), layout_.type};
   rows.values_in_keys = layout_.values_in_keys;
   if (queue_.on_host()) return rows;
@@ -164,6 +165,7 @@ bool KvStore::keep_there(int layer, std::span<const Chosen> lists) {
 /// Uploads the token numbers that the host has listed.
 void KvStore::tell_tokens(const Head& h) const {
   if (h.tokens.empty()) return;
+  forget_bytes();
   const size_t bytes = h.tokens.size() * sizeof(int32_t);
   h.chosen.memory = std::make_shared<DeviceBuffer>();
   h.chosen.memory->resize(queue_.shared_device(), bytes);
@@ -175,6 +177,7 @@ void KvStore::tell_tokens(const Head& h) const {
 /// Downloads token numbers. It waits if tokens were selected on the device since the last call.
 void KvStore::ask_tokens(const Head& h) const {
   if (h.chosen.count == 0) return;
+  forget_bytes();
   h.tokens.resize(static_cast<size_t>(h.length));
   const auto chosen = static_cast<size_t>(std::min(h.chosen.count, h.length));
   queue_.device().download(h.chosen.memory->data(), h.tokens.data(), chosen * sizeof(int32_t));

@@ -142,6 +142,7 @@ void KvStore::restore(ByteReader& in, int64_t first) {
     }
   }
   std::swap(heads_, fresh.heads_);
+  forget_bytes();
 }
 
 /// Returns the range of offloaded rows.

@@ -20,6 +20,7 @@ void KvStore::spill(int layer, int head, int64_t begin, int64_t end) {
     if (h.slots.size() <= page) h.slots.resize(page + 1, kNoSlot);
     if (h.slots[page] == kNoSlot) h.slots[page] = file(h).write(h.pages[page]);
     memory(h).release(std::exchange(h.pages[page], nullptr));
+    forget_bytes();
   }
 }
 
@@ -41,6 +42,7 @@ void KvStore::load(Head& h, size_t page) {
     throw;
   }
   h.pages[page] = page_memory;
+  forget_bytes();
 }
 
 /// Call before modifying the page: its copy on disk becomes invalid.

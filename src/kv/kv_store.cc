@@ -93,6 +93,7 @@ KvStore& KvStore::operator=(KvStore&& other) noexcept {
   std::swap(heads_, other.heads_);
   std::swap(tables_, other.tables_);
   std::swap(other_table_, other.other_table_);
+  std::swap(known_bytes_, other.known_bytes_);
   return *this;
 }
 
@@ -119,6 +120,15 @@ size_t KvStore::index(int layer, int head) const {
   LH_ASSERT(layer >= 0 && layer < layout_.layers() && head >= 0 &&
             head < layout_.heads[static_cast<size_t>(layer)]);
   return first_head_[static_cast<size_t>(layer)] + static_cast<size_t>(head);
+}
+
+void KvStore::prefetch(int layer) const {
+  constexpr size_t kLine = 64;
+  if (lists(layer) == 0) return;
+  const auto* const first =
+      reinterpret_cast<const std::byte*>(&heads_[first_head_[static_cast<size_t>(layer)]]);
+  const size_t bytes = static_cast<size_t>(lists(layer)) * sizeof(Head);
+  for (size_t at = 0; at < bytes; at += kLine) __builtin_prefetch(first + at);
 }
 
 int64_t KvStore::longest() const {
@@ -249,6 +259,8 @@ void KvStore::upload_rows(const Head& h, int64_t first, int64_t rows, const floa
 
 /// Calls reserve_rows() for all heads. A device copies their shared pages at once.
 void KvStore::reserve_layer(int layer, int64_t rows) {
+  const auto has_room = [&](const Head& h) { return has_room_for(h, rows); };
+  if (std::ranges::all_of(heads_of(layer), has_room)) return;
   std::vector<DeviceBytes> copies;
   const auto send = [&] {
     if (!copies.empty()) queue_.device().copy_all(copies);
@@ -280,6 +292,7 @@ void KvStore::reserve_rows(Head& h, int64_t rows, std::vector<DeviceBytes>* copi
   if (pages > h.pages.capacity()) h.pages.reserve(std::max(pages, 2 * h.pages.size()));
   for (; h.pages.size() < pages; h.own_page = h.pages.size() - 1) {
     h.pages.push_back(memory(h).acquire());
+    forget_bytes();
   }
 }
 
@@ -303,6 +316,7 @@ void KvStore::add_rows(Head& h, int64_t rows) {
   if (!numbered && h.columns.empty()) return;
   const int64_t room = layout_.room_for(h.length);
   if (numbered) {
+    if (std::cmp_not_equal(h.tokens.capacity(), room)) forget_bytes();
     set_room(h.tokens, room);
     h.tokens.resize(static_cast<size_t>(h.length));
     // Tokens are numbered for the first time: the existing rows are the first tokens.
@@ -312,7 +326,9 @@ void KvStore::add_rows(Head& h, int64_t rows) {
               static_cast<int32_t>(h.appended - rows));
   }
   for (Column& column : h.columns) {
+    const size_t bytes = column.values.bytes();
     column.values.resize(h.length, room);
+    if (column.values.bytes() != bytes) forget_bytes();
   }
 }
 
@@ -335,6 +351,7 @@ void KvStore::make_writable(Head& h, size_t page, std::vector<DeviceBytes>* copi
 
 void KvStore::release_from(Head& h, size_t page) {
   h.changed(page);
+  forget_bytes();
   for (; h.slots.size() > page; h.slots.pop_back()) {
     if (h.slots.back() != kNoSlot) file(h).release(h.slots.back());
   }
@@ -349,6 +366,7 @@ void KvStore::release_all() {
 
 void KvStore::clear() {
   release_all();
+  forget_bytes();
   for (Head& h : heads_) h = Head{.space = h.space};
 }
 
@@ -387,6 +405,7 @@ View<float> KvStore::column(int layer, int head, std::string_view name) {
   if (column == h.columns.end()) {
     std::vector<float> zeros(static_cast<size_t>(h.length));
     h.columns.push_back({std::string(name), {queue_, std::move(zeros)}});
+    forget_bytes();
     column = std::prev(h.columns.end());
   }
   return column->values.view();
@@ -395,13 +414,18 @@ View<float> KvStore::column(int layer, int head, std::string_view name) {
 size_t KvStore::page_bytes() const {
   size_t bytes = 0;
   for (const Head& h : heads_) {
-    const auto spilled = std::count(h.pages.begin(), h.pages.end(), nullptr);
+    const auto spilled = h.slots.empty() ? 0 : std::count(h.pages.begin(), h.pages.end(), nullptr);
     bytes += (h.pages.size() - static_cast<size_t>(spilled)) * form(h).page_bytes();
   }
   return bytes;
 }
 
 size_t KvStore::bytes() const {
+  if (known_bytes_ == kUnknown) known_bytes_ = count_bytes();
+  return known_bytes_;
+}
+
+size_t KvStore::count_bytes() const {
   size_t bytes = page_bytes();
   for (const Head& h : heads_) {
     bytes += h.tokens.capacity() * sizeof(int32_t) + h.chosen.bytes();

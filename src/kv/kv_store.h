@@ -44,6 +44,7 @@ struct NewRows {
   /// by the same positions as the keys. Both views may be empty.
   View<const float> q;
   View<float> rotated_q;
+  bool raw_keys = false;  ///< whether only the queries are rotated, and the keys are stored raw
 };
 
 /// Only one thread may use a store at a time. Different threads may use stores that share pages.
@@ -122,6 +123,9 @@ class KvStore {
   /// Returns the rows of a list in the form that attention reads. The result is valid until a list
   /// of the layer changes.
   PagedRows rows(int layer, int head) const;
+  /// Loads the data of the layer's lists into the processor's cache. A decode step visits the lists
+  /// of many stores, which do not fit there together.
+  void prefetch(int layer) const;
   /// Reads one row as f32. k and v receive [head_dim] values each.
   void read(int layer, int head, int64_t row, float* k, float* v) const;
 
@@ -138,7 +142,10 @@ class KvStore {
   View<float> column(int layer, int head, std::string_view name);
 
   /// Returns the bytes of pages in memory, token numbers and columns. Shared pages count in full.
+  /// The number is remembered until it changes, because a server reads it in each step.
   size_t bytes() const;
+  /// Computes the same number from all lists. Tests compare the two.
+  size_t count_bytes() const;
   size_t page_bytes() const;  ///< returns the bytes of pages in memory
   /// Returns the bytes that are freed with this store. Pages that other stores share are not
   /// included.
@@ -224,6 +231,8 @@ class KvStore {
   };
   KvStore(KvLayout layout, std::vector<Space> spaces, Queue queue);
   static std::vector<Space> spaces_of(const KvLayout& layout, const Queue* shared_on);
+  /// Forgets the number of bytes. Everything that changes it must call this.
+  void forget_bytes() const { known_bytes_ = kUnknown; }
   const Space& space(const Head& h) const { return spaces_[h.space]; }
   const RowForm& form(const Head& h) const { return spaces_[h.space].form; }
   PageMemory& memory(const Head& h) const { return *spaces_[h.space].memory; }
@@ -231,6 +240,11 @@ class KvStore {
   Head& at(int layer, int head) { return heads_[index(layer, head)]; }
   const Head& at(int layer, int head) const { return heads_[index(layer, head)]; }
   size_t index(int layer, int head) const;
+  std::span<Head> heads_of(int layer) {
+    return std::span(heads_).subspan(first_head_[static_cast<size_t>(layer)],
+                                     static_cast<size_t>(lists(layer)));
+  }
+  PagedRows rows(int layer, int head, const Head& h) const;
   std::byte* key_at(const Head& h, int64_t row) const;
   std::byte* value_at(const Head& h, int64_t row) const;
 
@@ -238,11 +252,14 @@ class KvStore {
   void reserve_rows(Head& h, int64_t rows, std::vector<DeviceBytes>* copies = nullptr);
   void add_rows(Head& h, int64_t rows);
   /// Returns whether reserve_rows() would change nothing. This is the usual case for a generated
-  /// token.
+  /// token: the list's last page has room and no other owner.
   bool has_room_for(const Head& h, int64_t rows) const {
-    return !queue_.on_host() && h.alone && h.slots.empty() &&
-           h.length + rows <= std::ssize(h.pages) * layout_.page_rows &&
-           h.appended + rows <= kMostTokens;
+    const int64_t pages = std::ssize(h.pages), page_rows = layout_.page_rows;
+    if (queue_.on_host() || !h.slots.empty() || h.length + rows > pages * page_rows ||
+        h.appended + rows > kMostTokens) {
+      return false;
+    }
+    return h.alone || (h.own_page + 1 == h.pages.size() && h.length >= (pages - 1) * page_rows);
   }
   void write_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
                   int64_t stride) const;
@@ -281,6 +298,8 @@ class KvStore {
   std::vector<Head> heads_;
   mutable std::vector<PageTable> tables_;  ///< per layer, on a device
   PageTable other_table_;  ///< page addresses to which the kept rows of a layer move
+  static constexpr size_t kUnknown = ~size_t{0};
+  mutable size_t known_bytes_ = kUnknown;  ///< the result of bytes()
 };
 
 }  // namespace longhaul

@@ -49,9 +49,9 @@ bool AppendBatch::add(KvStore& store, int layer, const NewRows& added, const Rot
   if (!s.lists.empty() && !s.fits(store.rows(layer, 0))) return false;
   const int64_t size = added.rows * added.kv_heads * store.layout().dim_of(layer);
   const size_t first_list = s.lists.size();
-  for (int list = 0; list < lists; ++list) {
-    KvStore::Head& h = store.at(layer, list);
-    s.lists.push_back(store.rows(layer, list));
+  int list = 0;
+  for (KvStore::Head& h : store.heads_of(layer)) {
+    s.lists.push_back(store.rows(layer, list++, h));
     s.first.push_back(h.length);
     store.add_rows(h, added.rows);
   }
@@ -62,7 +62,8 @@ bool AppendBatch::add(KvStore& store, int layer, const NewRows& added, const Rot
                        .rotations = rotations,
                        .position = position,
                        .q = added.q,
-                       .rotated_q = added.rotated_q});
+                       .rotated_q = added.rotated_q,
+                       .raw_keys = added.raw_keys});
   s.own.push_back({first_list, static_cast<size_t>(lists)});
   return true;
 }

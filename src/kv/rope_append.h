@@ -27,9 +27,9 @@ class AppendBatch {
 
   /// Adds rows to every list of the layer. The lengths of the lists include them at once, but the
   /// rows are written by run(). Keys are rotated as by rope_append(), or stored raw if `rotations`
-  /// is null. Views and rotations must stay unchanged until run(). Returns false and adds nothing
-  /// if the device cannot append rows of several stores together, or if the earlier rows of the
-  /// batch have another format.
+  /// is null or NewRows::raw_keys is set. Views and rotations must stay unchanged until run().
+  /// Returns false and adds nothing if the device cannot append rows of several stores together, or
+  /// if the earlier rows of the batch have another format.
   bool add(KvStore& store, int layer, const NewRows& added, const Rotations* rotations = nullptr,
            int64_t position = 0);
   size_t size() const;

@@ -41,6 +41,7 @@ StoreCopy::StoreCopy(const KvStore& from, KvStore to, const StoreTwins& twins)
 void StoreCopy::begin_list(size_t list, const KvStore& from, const StoreTwins& twins) {
   const KvStore::Head& source = from.heads_[list];
   KvStore::Head& target = to_.heads_[list];
+  to_.forget_bytes();
   target.length = source.length;
   target.appended = source.appended;
   target.tokens = source.tokens;
@@ -80,6 +81,7 @@ void StoreCopy::begin_list(size_t list, const KvStore& from, const StoreTwins& t
 }
 
 void StoreCopy::next(size_t bytes, std::vector<DeviceBytes>& copies) {
+  to_.forget_bytes();
   size_t added = 0;
   for (; list_ < lists_.size(); ++list_) {
     KvStore::Head& target = to_.heads_[list_];

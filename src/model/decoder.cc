@@ -53,8 +53,20 @@ void Decoder::logits(const float* hidden, int64_t rows, float* out) {
   state_->logits(hidden, rows, out);
 }
 
-void Decoder::logits(const float* hidden, std::span<const WantedLogits> rows) {
-  state_->logits(hidden, rows);
+void Decoder::begin_logits(const float* hidden, std::span<const WantedLogits> rows,
+                           ChosenLogits& chosen) {
+  state_->begin_logits(hidden, rows, chosen);
+}
+
+void Decoder::end_logits(std::span<const WantedLogits> rows, const ChosenLogits& chosen) {
+  if (chosen.of_row == 0) return;
+  end_best_logits(state_->queue, chosen.event);
+  for (size_t r = 0; r < rows.size(); ++r) {
+    if (rows[r].best.empty()) continue;
+    std::copy_n(chosen.best.begin() + static_cast<ptrdiff_t>(r * chosen.of_row),
+                rows[r].best.size(), rows[r].best.begin());
+    *rows[r].sums = chosen.sums[r];
+  }
 }
 
 void Decoder::State::logits(const float* hidden, int64_t count, float* out) {
@@ -63,11 +75,13 @@ void Decoder::State::logits(const float* hidden, int64_t count, float* out) {
   queue.device().download(y.address(), out, static_cast<size_t>(y.size()) * sizeof(float));
 }
 
-void Decoder::State::logits(const float* hidden, std::span<const WantedLogits> wanted) {
+void Decoder::State::begin_logits(const float* hidden, std::span<const WantedLogits> wanted,
+                                  ChosenLogits& chosen) {
   const View<float> y = head(hidden, std::ssize(wanted), nullptr);
   const int64_t vocab = y.size() / std::ssize(wanted);
   const auto bytes = static_cast<size_t>(vocab) * sizeof(float);
-  size_t most = 0;
+  size_t& most = chosen.of_row = 0;
+  chosen.event = 0;
   rules.clear();
   for (size_t r = 0; r < wanted.size(); ++r) {
     most = std::max(most, wanted[r].best.size());
@@ -81,15 +95,10 @@ void Decoder::State::logits(const float* hidden, std::span<const WantedLogits> w
     }
   }
   if (most == 0) return;
-  best.resize(wanted.size() * most);
-  sums.resize(wanted.size());
-  best_logits(queue, y, rules, static_cast<int>(most), best, sums);
-  for (size_t r = 0; r < wanted.size(); ++r) {
-    if (wanted[r].best.empty()) continue;
-    std::copy_n(best.begin() + static_cast<ptrdiff_t>(r * most), wanted[r].best.size(),
-                wanted[r].best.begin());
-    *wanted[r].sums = sums[r];
-  }
+  chosen.best.resize(wanted.size() * most);
+  chosen.sums.resize(wanted.size());
+  chosen.event =
+      begin_best_logits(queue, y, rules, static_cast<int>(most), chosen.best, chosen.sums);
 }
 
 const float* Decoder::State::forward(std::span<SequenceRows> batch, const ForwardOptions& how) {
@@ -286,9 +295,11 @@ void Decoder::State::attend_batch(int layer, int kv_heads, std::span<SequenceRow
     rotated_q.resize(queue, q.size());
     lse.resize(queue, rows * model().config.heads);
   }
+  const int attended = model().config.attention_before(layer);
   int64_t first = 0;
   for (size_t i = 0; i < batch.size(); first += batch[i].rows(), ++i) {
     SequenceRows& each = batch[i];
+    if (i + 1 < batch.size()) batch[i + 1].streams.front().prefetch(attended);
     if (each.failed) continue;
     const size_t appends = appended.size();
     try {

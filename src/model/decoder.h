@@ -62,6 +62,14 @@ struct WantedLogits {
   LogitSums* sums = nullptr;  ///< output with `best`: sums over all logits
 };
 
+/// The highest logits of rows, which a device may still be choosing (Decoder::begin_logits).
+struct ChosenLogits {
+  size_t of_row = 0;            ///< number of logits of each row; 0: not requested
+  std::vector<BestLogit> best;  ///< [rows, of_row]
+  std::vector<LogitSums> sums;
+  uint64_t event = 0;  ///< event after which the device has chosen them; 0: they are complete
+};
+
 /// A function that is called within layers, for layers that take long.
 struct InsideLayer {
   bool active = false;  ///< whether `yield` is called; may change between two layers
@@ -86,6 +94,10 @@ void set_context_length(const Model& model, int64_t tokens, ModelShape& shape);
 
 class Decoder {
  public:
+  /// Largest number of decode rows that a device computes together. If there are more than
+  /// DeviceInput::kMostDecodeRows, they are multiplied like prefill rows.
+  static constexpr int64_t kMostBatchRows = 256;
+
   /// Creates a decoder on the host. `model` must outlive it.
   Decoder(const Model& model, Compute compute);
   /// Creates a decoder on the device that holds the weights. If several devices share the model,
@@ -120,7 +132,15 @@ class Decoder {
   /// logits.
   void logits(const float* hidden, int64_t rows, float* out);
   /// Writes the requested logits of each row. It cannot be used if several devices share the model.
-  void logits(const float* hidden, std::span<const WantedLogits> rows);
+  void logits(const float* hidden, std::span<const WantedLogits> rows) {
+    begin_logits(hidden, rows, chosen_);
+    end_logits(rows, chosen_);
+  }
+  /// The two halves of logits(). begin_logits() does not wait for a device unless all logits of a
+  /// row are requested. Other passes may be computed between the two. end_logits() writes the
+  /// requested highest logits.
+  void begin_logits(const float* hidden, std::span<const WantedLogits> rows, ChosenLogits& chosen);
+  void end_logits(std::span<const WantedLogits> rows, const ChosenLogits& chosen);
 
   /// Returns the bytes of activations for `rows` rows that are computed together, including
   /// expanded weights.
@@ -135,6 +155,7 @@ class Decoder {
   struct HostState;
   struct DeviceState;
   std::unique_ptr<State> state_;
+  ChosenLogits chosen_;  ///< scratch memory of logits()
 };
 
 }  // namespace longhaul

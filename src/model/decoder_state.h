@@ -28,7 +28,8 @@ struct Decoder::State {
   /// Returns null if ForwardOptions::go_on stopped the pass.
   const float* forward(std::span<SequenceRows> batch, const ForwardOptions& how);
   void logits(const float* hidden, int64_t count, float* out);
-  void logits(const float* hidden, std::span<const WantedLogits> wanted);
+  void begin_logits(const float* hidden, std::span<const WantedLogits> wanted,
+                    ChosenLogits& chosen);
   /// Computes logits [count, vocab], in the memory of the queue's device or of the host. On the
   /// host they are written to `out` if it is not null.
   virtual View<float> head(const float* hidden, int64_t count, float* out) = 0;
@@ -88,8 +89,6 @@ struct Decoder::State {
   Array<float> rotated_q, lse;  ///< values for all rows of a batch, on a device
   Array<float> result;          ///< logits [rows, vocab]
   std::vector<LogitRules> rules;
-  std::vector<BestLogit> best;
-  std::vector<LogitSums> sums;
   int64_t rows = 0;                     ///< number of rows that are computed together
   const InsideLayer* inside = nullptr;  ///< callback of the current forward pass
   /// Whether there are several sequences; their rows are multiplied as decode rows.

@@ -291,7 +291,8 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t k
   const int64_t f32 =
       2 * c.hidden + 3 * q_width + 3 * kv_width + 2 * ffn + numbers_of_few_families(c, kv_width);
   const size_t row = n(f32) * sizeof(float) + n(widest + ffn) * sizeof(bf16_t);
-  const int64_t logit_rows = rows <= DeviceInput::kMostDecodeRows ? rows : 1;
+  const int64_t logit_rows =
+      rows <= kMostBatchRows ? std::min(rows, DeviceInput::kMostDecodeRows) : 1;
   // Few rows are also kept in int8: runs of 16 with two factors.
   const size_t int8 = n(DeviceInput::kMostDecodeRows) * n(widest + ffn) * 24 / 16;
   // The largest matrix in bf16, and operands in 8-bit floats with one scale per row.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace longhaul::serve {
 namespace {
@@ -12,9 +13,9 @@ constexpr std::array kSeconds = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,  
                                  0.5,   1.0,    2.5,   5.0,  10.0,  30.0, 60.0, 300.0};
 constexpr std::array kRows = {1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0};
 
-std::vector<double> bounds_of(std::string_view name) {
-  if (name.ends_with("_rows")) return {kRows.begin(), kRows.end()};
-  return {kSeconds.begin(), kSeconds.end()};
+std::span<const double> bounds_of(std::string_view name) {
+  if (name.ends_with("_rows")) return kRows;
+  return kSeconds;
 }
 
 std::string line(std::string_view name, const std::string& labels, double value) {
@@ -39,24 +40,29 @@ constexpr OtherName kLlamaCpp[] = {
 
 }  // namespace
 
+Metrics::Family& Metrics::family_of(std::string_view name, std::string_view type) {
+  auto found = families_.find(name);
+  if (found == families_.end()) found = families_.emplace(name, Family()).first;
+  found->second.type = type;
+  return found->second;
+}
+
 void Metrics::add(std::string_view name, const std::string& labels, double value) {
   const std::lock_guard lock(mutex_);
-  Family& family = families_[std::string(name)];
-  family.type = "counter";
-  family.values[labels] += value;
+  family_of(name, "counter").values[labels] += value;
 }
 
 void Metrics::set(std::string_view name, const std::string& labels, double value) {
   const std::lock_guard lock(mutex_);
-  Family& family = families_[std::string(name)];
-  family.type = "gauge";
-  family.values[labels] = value;
+  family_of(name, "gauge").values[labels] = value;
 }
 
 void Metrics::observe(std::string_view name, double value) {
   const std::lock_guard lock(mutex_);
-  Histogram& histogram = histograms_[std::string(name)];
-  const std::vector<double> bounds = bounds_of(name);
+  auto found = histograms_.find(name);
+  if (found == histograms_.end()) found = histograms_.emplace(name, Histogram()).first;
+  Histogram& histogram = found->second;
+  const std::span<const double> bounds = bounds_of(name);
   histogram.counts.resize(bounds.size());
   for (size_t i = 0; i < bounds.size(); ++i) {
     if (value <= bounds[i]) ++histogram.counts[i];
@@ -82,7 +88,7 @@ std::string Metrics::text(bool vllm, bool llamacpp) const {
   }
   for (const auto& [name, histogram] : histograms_) {
     text += fmt::format("# TYPE {} histogram\n", name);
-    const std::vector<double> bounds = bounds_of(name);
+    const std::span<const double> bounds = bounds_of(name);
     for (size_t i = 0; i < bounds.size(); ++i) {
       text += line(name + "_bucket", fmt::format("le=\"{}\"", bounds[i]), histogram.counts[i]);
     }

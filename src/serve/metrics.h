@@ -32,6 +32,8 @@ class Metrics {
     double sum = 0, count = 0;
   };
 
+  Family& family_of(std::string_view name, std::string_view type);
+
   mutable std::mutex mutex_;
   std::map<std::string, Family, std::less<>> families_;
   std::map<std::string, Histogram, std::less<>> histograms_;

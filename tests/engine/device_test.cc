@@ -78,5 +78,43 @@ TEST(KvTypesOnADevice, AnswerAsOnTheHost) {
   EXPECT_EQ(testing_support::TwoPlaces::reply(host), testing_support::TwoPlaces::reply(device));
 }
 
+/// A server reads the size of every sequence in each step, and copies sequences between steps.
+TEST(SequencesOnADevice, AreMeasuredAndCopiedWithoutAWait) {
+  const auto engine = testing_support::short_nano();
+  SessionOptions options;
+  options.queue = testing_support::fake_queue();
+  Session session(engine, options);
+  session.prefill(testing_support::early_pass_key(*engine));
+  const Sequence& sequence = session.sequence();
+  const int64_t waits = options.queue.device().waits();
+  const Sequence copy = sequence.clone();
+  EXPECT_EQ(copy.kv_bytes(), sequence.kv_bytes());
+  EXPECT_EQ(copy.attention_seconds(), sequence.attention_seconds());
+  EXPECT_EQ(copy.pairs_share(), 1);
+  EXPECT_EQ(options.queue.device().waits(), waits);
+}
+
+/// The pairs of segments whose length only the device has are counted there.
+TEST(AttentionRecords, TakeCountsOfTheDeviceWithoutAWait) {
+  Queue queue = testing_support::fake_queue();
+  AttentionRecord from, to;
+  KeySegment keys;
+  AttendTask task;
+  task.segments = {&keys, 1};
+  EXPECT_TRUE(from.counted_pairs(queue, {&task, 1}).empty());
+  const int32_t length = 3;
+  keys.device_count = {&length, 1, queue.place()};
+  const View<int64_t> counted = from.counted_pairs(queue, {&task, 1});
+  ASSERT_EQ(counted.size(), 1);
+  const int64_t five = 5;
+  queue.device().upload(&five, counted.address(), sizeof five);
+  from.pairs = 7;
+  const int64_t waits = queue.device().waits();
+  to.take_counts(queue, from);
+  EXPECT_EQ(queue.device().waits(), waits);
+  EXPECT_EQ(to.all_pairs(queue), 12);
+  EXPECT_EQ(from.all_pairs(queue), 12);
+}
+
 }  // namespace
 }  // namespace longhaul

@@ -26,7 +26,10 @@ struct Filled {
                    as_stored(store.layout().type.v, false, v));
     }
   }
-  void check(KvStore& other) const { expect_same(other, 0, 0, plain); }
+  void check(KvStore& other) const {
+    expect_same(other, 0, 0, plain);
+    EXPECT_EQ(other.bytes(), other.count_bytes());
+  }
 
   std::mt19937 random{29};
   KvStore store;

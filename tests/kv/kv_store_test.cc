@@ -81,6 +81,7 @@ TEST_P(RandomOperations, EqualPlainVectors) {
             s.reset();
           }
       }
+      for (const Pair& each : streams) EXPECT_EQ(each.store.bytes(), each.store.count_bytes());
       if (step % 10 == 0) {
         for (Pair& stream : streams) stream.check();
         if (HasFatalFailure()) FAIL() << "round " << round << " step " << step;

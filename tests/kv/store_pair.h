@@ -52,6 +52,7 @@ struct Pair {
     }
   }
   void check(const Queue& queue = {}) {
+    EXPECT_EQ(store.bytes(), store.count_bytes());
     for (int layer = 0; layer < store.layout().layers(); ++layer) {
       for (int head = 0; head < heads(layer); ++head) {
         expect_same(store, layer, head, at(layer, head), queue);

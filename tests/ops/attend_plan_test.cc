@@ -315,6 +315,69 @@ TEST(AttendPlan, SequencesOfABatchFillTheDeviceTogether) {
   check_parts(together, 128);
 }
 
+std::vector<std::byte> packed_by(const AttendPlan& plan) {
+  std::vector<std::byte> packed(plan.layout().bytes);
+  plan.pack(packed.data(), nullptr);
+  return packed;
+}
+
+/// Makes the plan with an object that has planned other calls, and expects what a new object gives.
+void expect_as_new(AttendPlan& used, std::span<const AttendJob> jobs, bool same_division) {
+  AttendPlan made;
+  made.make(jobs, {.processors = 132});
+  used.make(jobs, {.processors = 132});
+  EXPECT_EQ(used.same_division(), same_division);
+  EXPECT_EQ(packed_by(used), packed_by(made));
+  EXPECT_EQ(used.decode_blocks(), made.decode_blocks());
+  EXPECT_EQ(used.partial_floats(), made.partial_floats());
+  EXPECT_EQ(used.counters(), made.counters());
+  EXPECT_EQ(used.most_merge_rows(), made.most_merge_rows());
+}
+
+TEST(AttendPlan, LayersOfAStepShareTheDivision) {
+  const std::vector<int64_t> lengths = {5000, 1, 300, 131072, 2048, 64, 7};
+  const JoinedJobs first(lengths);
+  JoinedJobs second(lengths), longer({5000, 1, 300, 131072, 2049, 64, 7});
+  for (std::vector<KeySegment>& segments : second.segments) {  // other keys than in `first`
+    for (KeySegment& s : segments) s.begin = s.count > 64 ? 64 : 0;
+  }
+  for (std::vector<KeySegment>& segments : second.segments) {
+    for (KeySegment& s : segments) s.count -= s.begin;
+  }
+  AttendPlan plan;
+  expect_as_new(plan, first.jobs, false);
+  expect_as_new(plan, first.jobs, true);
+  const JoinedJobs elsewhere(lengths);
+  expect_as_new(plan, elsewhere.jobs, true);
+  std::vector<std::byte> segments = packed_by(plan), all = segments;
+  plan.pack_segments(segments.data(), nullptr);
+  EXPECT_EQ(segments, all);
+  expect_as_new(plan, second.jobs, false);
+  expect_as_new(plan, longer.jobs, false);
+  expect_as_new(plan, std::span(longer.jobs).first(3), false);
+  expect_as_new(plan, first.jobs, false);
+}
+
+/// Prefills, lists and counts of the device, in any order.
+TEST(AttendPlan, AnyCallMayFollowAnother) {
+  AttendPlan plan;
+  for (uint32_t call = 0; call < 80; ++call) {
+    const uint32_t seed = call / 2;  // every call twice
+    PlanCase c(seed);
+    c.segments.reserve(64);
+    c.lists.reserve(256);
+    const int group = 1 + static_cast<int>(c.below(5));
+    make_tasks(c, group, group * 2, 1 + c.below(700), seed % 3 == 0 ? 3 : 160, seed % 4 < 2);
+    const AttendJob job{c.call, c.tasks};
+    AttendPlan made;
+    made.make({&job, 1}, {.processors = 40});
+    plan.make({&job, 1}, {.processors = 40});
+    EXPECT_EQ(packed_by(plan), packed_by(made)) << "seed " << seed;
+    EXPECT_EQ(plan.decode_blocks(), made.decode_blocks());
+    EXPECT_EQ(plan.partial_floats(), made.partial_floats());
+  }
+}
+
 TEST(AttendPlan, JoinsCallsWithEqualSettings) {
   JoinedJobs c({100, 200, 300, 400, 500});
   const int32_t counted = 3;

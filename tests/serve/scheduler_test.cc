@@ -440,6 +440,99 @@ TEST_F(SchedulerTest, AClientThatDoesNotReadHoldsUpNobody) {
   EXPECT_EQ(slow.log->report.reply_tokens, 100);
 }
 
+/// An engine whose device computes a step between the two halves.
+struct AsideEngine : MockEngine {
+  using MockEngine::MockEngine;
+  bool begin_decode(std::span<DecodeEntry> entries,
+                    const std::function<void()>& before_choice) override {
+    aside = true;
+    return MockEngine::begin_decode(entries, before_choice);
+  }
+  void end_decode() override {
+    aside = false;
+    MockEngine::end_decode();
+  }
+  bool aside = false;
+};
+
+/// Counts the pieces that come while a step is computed. It has enough after `most` pieces.
+struct AsideSink : JobSink {
+  explicit AsideSink(const AsideEngine& e) : engine(e) {}
+  void progress(const PromptProgress&) override {}
+  void prompt_tokens(std::vector<TokenReport>) override {}
+  void piece(int, const ReplyPiece& piece, const JobReport&) override {
+    ++pieces;
+    beside += engine.aside ? 1 : 0;
+    text += piece.text;
+    finish = piece.finish;
+  }
+  void done(const JobReport&) override {
+    EXPECT_FALSE(engine.aside) << "a step may compute the job's sequence";
+    EXPECT_NE(finish, Finish::kNone);
+    ++ends;
+  }
+  void failed(const JobError& error) override {
+    code = error.code;
+    ++ends;
+  }
+  bool enough(int) const override { return pieces >= most; }
+  const AsideEngine& engine;
+  int pieces = 0, beside = 0, ends = 0, most = 1000;
+  Finish finish = Finish::kNone;
+  std::string text, code;
+};
+
+class AsideTest : public SchedulerTest {
+ protected:
+  std::vector<std::shared_ptr<AsideSink>> reply(int count, bool aside,
+                                                const std::function<void(int, AsideSink&)>& set) {
+    MockSettings settings;
+    settings.vocab = 4096;
+    settings.decodes_aside = aside;
+    engine = std::make_unique<AsideEngine>(settings);
+    Scheduler scheduler(*engine, tokenizer(), {.memory_limit = size_t{1} << 40, .running = 64},
+                        metrics_);
+    std::vector<std::shared_ptr<AsideSink>> sinks;
+    for (int i = 0; i < count; ++i) {
+      auto job = std::make_shared<Job>();
+      for (int t = 0; t < 40 + i; ++t) job->prompt.push_back(300 + (t * 7 + i) % 3000);
+      job->reply.max_tokens = 10 + i;
+      sinks.push_back(std::make_shared<AsideSink>(*engine));
+      job->sink = sinks.back();
+      set(i, *sinks.back());
+      EXPECT_FALSE(scheduler.submit(job));
+    }
+    while (!scheduler.idle()) scheduler.turn();
+    return sinks;
+  }
+  std::unique_ptr<AsideEngine> engine;
+};
+
+TEST_F(AsideTest, ManyPiecesAreGivenWhileTheNextStepIsComputed) {
+  const auto plain = reply(20, false, [](int, AsideSink&) {});
+  const auto beside = reply(20, true, [](int, AsideSink&) {});
+  for (size_t i = 0; i < plain.size(); ++i) {
+    EXPECT_EQ(plain[i]->beside, 0);
+    EXPECT_EQ(beside[i]->text, plain[i]->text);
+    EXPECT_EQ(beside[i]->pieces, plain[i]->pieces);
+    EXPECT_EQ(beside[i]->ends, 1);
+  }
+  EXPECT_GE(beside[0]->beside, 5);
+  for (const auto& sink : reply(3, true, [](int, AsideSink&) {})) {
+    EXPECT_EQ(sink->beside, 0) << "few pieces do not wait";
+  }
+}
+
+/// Its sequence has then computed one token more. The reply ends after the step.
+TEST_F(AsideTest, AReplyMayEndWhileItsNextTokenIsComputed) {
+  const auto sinks = reply(20, true, [](int i, AsideSink& sink) { sink.most = 3 + i % 4; });
+  for (size_t i = 0; i < sinks.size(); ++i) {
+    EXPECT_EQ(sinks[i]->pieces, sinks[i]->most + 1) << i;  // the last piece is the end
+    EXPECT_EQ(sinks[i]->finish, Finish::kEnd);
+    EXPECT_EQ(sinks[i]->ends, 1);
+  }
+}
+
 TEST_F(SchedulerTest, TellsTheLogprobsOfAPrompt) {
   start();
   const Sent one = send(700, 0, [](Job& job) {

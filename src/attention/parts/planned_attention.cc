@@ -80,19 +80,46 @@ void see_in_text(const LayerStep& step, int list, const See& see, int rows, KeyS
   to[0].window = to[1].window = see.window;
 }
 
+/// The position of row 0 in list 0, which had `before` rows before the step.
+int64_t list_position(const LayerStep& step, int64_t before) {
+  const See& see = see_of(step, 0);
+  const bool windowed = see.window != kNoBound;
+  return windowed ? before - std::max(see.sink, before - see.window) + see.sink : before;
+}
+
 /// Sets the position of row 0, and the queries rotated to those positions.
 void place_queries(LayerStep& step) {
   Attended& at = step.workspace->attended;
-  const See& see = see_of(step, 0);
   if (step.method->place == KeyPlace::kAbsolute) {
     at = {step.rotated_q(), nullptr, step.begin};
     return;
   }
-  const int64_t before = step.store->length(step.layer, 0) - step.rows;
-  const bool windowed = see.window != kNoBound;
-  at.position = windowed ? before - std::max(see.sink, before - see.window) + see.sink : before;
+  at.position = list_position(step, step.store->length(step.layer, 0) - step.rows);
   at.rotations = &step.list_rotations(at.position + step.rows);
+  at.queries = step.list_q(at.position);
+  if (!at.queries.empty()) return;
   at.queries = step.queries_from(*at.rotations, at.position, step.workspace->list_q);
+}
+
+/// Adds raw keys to the step's batch. The launch that appends them also rotates the queries to list
+/// positions. Returns false if the keys cannot be added.
+bool add_raw_keys(LayerStep& step, NewRows raw) {
+  if (step.appends == nullptr) return false;
+  const bool in_list = step.method->place == KeyPlace::kCache && lists_of(step) > 0;
+  const Rotations* rotations = nullptr;
+  int64_t position = 0;
+  if (in_list && step.decoding()) {
+    position = list_position(step, step.store->length(step.layer, 0));
+    raw.rotated_q = step.take_list_q(position);
+  }
+  if (!raw.rotated_q.empty()) {
+    raw.q = step.q;
+    raw.raw_keys = true;
+    rotations = &step.list_rotations(position + step.rows);
+  }
+  if (step.appends->add(*step.store, step.layer, raw, rotations, position)) return true;
+  step.drop_list_q();
+  return false;
 }
 
 void add_tasks(const LayerStep& step, int list, int windowed) {
@@ -114,8 +141,7 @@ void add_tasks(const LayerStep& step, int list, int windowed) {
 
 void append_keys(LayerStep& step) {
   if (step.method->place != KeyPlace::kAbsolute) {
-    const NewRows raw{step.rows, step.kv_heads, step.k, step.v, {}, {}};
-    if (step.appends != nullptr && step.appends->add(*step.store, step.layer, raw)) return;
+    if (add_raw_keys(step, {step.rows, step.kv_heads, step.k, step.v, {}, {}})) return;
     return step.store->append(step.layer, step.rows, step.k, step.v);
   }
   const Rotations& rotations = step.rotations(step.begin, step.rows);
@@ -150,7 +176,9 @@ void attend_by_plan(LayerStep& step) {
     set_whole_list(step, list, work.attended.position, own[2]);
     add_tasks(step, list, windowed);
   }
-  step.attend({&work.attended.queries, 1}, work.tasks, work.attended.rotations);
+  // Without `only` this is the step's only attention, so nothing else uses the workspace before it
+  // runs.
+  step.attend({&work.attended.queries, 1}, work.tasks, work.attended.rotations, step.only.empty());
 }
 
 void add_attention(LayerStep& step, const Observation& what,

@@ -90,7 +90,8 @@ struct Scratch::Impl {
   bool hopper = false;
   PinnedRing ring;
   Growing plans, partials, counters;
-  PageMap map{};  ///< map of the pages `mapped`
+  size_t uploaded = 0;  ///< bytes of the plan in `plans`; 0: it is not the plan of the last call
+  PageMap map{};        ///< map of the pages `mapped`
   PageRange mapped;
   int mapped_dim = 0;
   PageMap wide_map{};  ///< map of the pages `wide_mapped`, for wide heads
@@ -137,12 +138,19 @@ struct Scratch::Impl {
     return decode;
   }
 
+  /// Uploads the plan. If only its segments differ from those of the uploaded plan, it uploads them
+  /// alone.
   std::byte* upload(cudaStream_t stream) {
-    const size_t bytes = plan.layout().bytes;
+    const AttendPlan::Layout layout = plan.layout();
+    const std::byte* const before = plans.data;
+    std::byte* const to = plans.reserve(stream, layout.bytes);
+    const bool alone = plan.same_division() && uploaded == layout.bytes && to == before &&
+                       layout.pages == layout.bytes;
+    const size_t bytes = alone ? layout.counts : layout.bytes;
     std::byte* const from = ring.take(stream, bytes);
-    std::byte* const to = plans.reserve(stream, bytes);
-    plan.pack(from, to);
+    alone ? plan.pack_segments(from, to) : plan.pack(from, to);
     send_pinned(stream, {from, to, bytes});
+    uploaded = layout.bytes;
     return to;
   }
 
@@ -196,6 +204,7 @@ void attend(CUstream_st* stream, std::span<const AttendJob> jobs, Scratch& scrat
     return;
   const AttendPlan::Layout layout = plan.layout();
   const bool here = plan.decode_alone() && layout.bytes <= DecodePlan::kMostHere;
+  if (here) s.uploaded = 0;
   std::byte* const at = here ? nullptr : s.upload(stream);
   const auto records = [&]<class T>(const std::vector<T>&, size_t offset) {
     return reinterpret_cast<const T*>(at + offset);

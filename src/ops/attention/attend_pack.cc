@@ -33,7 +33,7 @@ AttendPlan::Layout AttendPlan::layout() const {
   return at;
 }
 
-void AttendPlan::pack(std::byte* to, const std::byte* device) const {
+void AttendPlan::pack_segments(std::byte* to, const std::byte* device) const {
   const Layout at = layout();
   const auto pages = reinterpret_cast<const std::byte* const*>(device + at.pages);
   const auto index = reinterpret_cast<const int32_t*>(device + at.index);
@@ -46,6 +46,11 @@ void AttendPlan::pack(std::byte* to, const std::byte* device) const {
     if (source.index != nullptr) record.index = index + index_.place_of(source.index, 0);
     std::memcpy(to + i * sizeof record, &record, sizeof record);
   }
+}
+
+void AttendPlan::pack(std::byte* to, const std::byte* device) const {
+  const Layout at = layout();
+  pack_segments(to, device);
   write_records(counts_, to + at.counts);
   write_records(sm90_, to + at.sm90);
   write_records(masked_, to + at.masked);

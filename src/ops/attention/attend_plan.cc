@@ -262,16 +262,20 @@ bool AttendPlan::same_sight(const Group& group, const AttendTask& task, int firs
       of.segments.size() != task.segments.size())
     return false;
   for (size_t i = 0; i < task.segments.size(); ++i) {
-    const size_t at = static_cast<size_t>(first_segment) + i;
-    const SegmentRecord& a = segments_[static_cast<size_t>(group.first_segment) + i];
-    const SegmentRecord& b = segments_[at];
-    // Visibility depends on the index: not groupable.
-    if (b.indexed_positions || a.indexed_positions || a.position != b.position ||
-        a.shift != b.shift || a.count != b.count || a.nearest != b.nearest ||
-        a.furthest != b.furthest)
+    if (!same_sight(segments_[static_cast<size_t>(group.first_segment) + i],
+                    segments_[static_cast<size_t>(first_segment) + i])) {
       return false;
+    }
   }
   return true;
+}
+
+/// Whether rows see the same keys of both segments, by their numbers.
+bool AttendPlan::same_sight(const SegmentRecord& a, const SegmentRecord& b) {
+  // Visibility may depend on an index: not comparable.
+  return !b.indexed_positions && !a.indexed_positions && a.position == b.position &&
+         a.shift == b.shift && a.count == b.count && a.nearest == b.nearest &&
+         a.furthest == b.furthest;
 }
 
 AttendPlan::Group& AttendPlan::group_of(const AttendTask& task, int first_segment, Kernel kernel) {
@@ -395,27 +399,31 @@ void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
   }
 }
 
+/// Forgets the segments and tasks of the last call, except for the comparison with the next one.
 void AttendPlan::clear() {
   job_ = first_row_ = 0;
+  std::swap(segments_, segments_before_);
+  std::swap(planned_, planned_before_);
+  head_dim_before_ = head_dim_;
+  processors_before_ = machine_.processors;
   segments_.clear();
+  planned_.clear();
   sources_.clear();
   pages_.clear();
   index_.clear();
-  sm90_.clear();
-  masked_.clear();
-  tiles_.clear();
-  decode_.clear();
-  groups_.clear();
-  members_.clear();
-  merges_.clear();
-  decode_blocks_ = 0;
   stored_ = {};
   all_bf16_ = true;
   turns_ = false;
   counts_.clear();
-  most_merge_rows_ = most_merge_parts_ = 0;
-  partial_floats_ = 0;
-  counters_ = 0;
+}
+
+/// Whether the units of the last call are those of this one.
+bool AttendPlan::divides_as_before() const {
+  if (!can_repeat_ || !counts_.empty() || head_dim_ != head_dim_before_) return false;
+  if (machine_.processors != processors_before_ || planned_ != planned_before_) return false;
+  return std::ranges::equal(
+      segments_, segments_before_,
+      [](const SegmentRecord& a, const SegmentRecord& b) { return same_sight(a, b); });
 }
 
 void AttendPlan::make(const AttendCall& call, std::span<const AttendTask> tasks,
@@ -441,22 +449,40 @@ void AttendPlan::add_tasks(const AttendCall& call, std::span<const AttendTask> t
                       std::ranges::none_of(task.segments, counted);
     if (!same) first = add_segments(call, task);
     before = &task;
-    Group& group = group_of(task, first, kernel_for(call, task));
-    const int member = static_cast<int>(members_.size());
-    members_.push_back({first, task.head_begin, -1});
-    if (group.members++ == 0) {
-      group.first_member = member;
-    } else {
-      members_[static_cast<size_t>(group.last_member)].next = member;
+    planned_.push_back({job_, first, static_cast<int>(task.segments.size()),
+                        first_row_ + task.row_begin, task.row_count, task.head_begin,
+                        task.head_count, task.row_position, kernel_for(call, task)});
+  }
+}
+
+/// Groups the planned tasks, which are those of the jobs in order.
+void AttendPlan::group_tasks(std::span<const AttendJob> jobs) {
+  groups_.clear();
+  members_.clear();
+  auto planned = planned_.begin();
+  for (job_ = 0; job_ < jobs_; ++job_) {
+    for (const AttendTask& task : jobs[static_cast<size_t>(job_)].tasks) {
+      if (task.row_count <= 0 || task.head_count <= 0) continue;
+      first_row_ = planned->row_begin - task.row_begin;
+      Group& group = group_of(task, planned->first_segment, planned->kernel);
+      const int member = static_cast<int>(members_.size());
+      members_.push_back({planned->first_segment, task.head_begin, -1});
+      if (group.members++ == 0) {
+        group.first_member = member;
+      } else {
+        members_[static_cast<size_t>(group.last_member)].next = member;
+      }
+      group.last_member = member;
+      ++planned;
     }
-    group.last_member = member;
   }
 }
 
 void AttendPlan::make(std::span<const AttendJob> jobs, const AttendMachine& machine) {
-  machine_ = machine;
   clear();
   const AttendCall& call = jobs.front().call;
+  machine_ = machine;
+  head_dim_ = call.head_dim;
   row_floats_ = int64_t{call.heads} * call.head_dim;
   jobs_ = static_cast<int>(jobs.size());
   for (job_ = 0; job_ < jobs_; ++job_) {
@@ -470,16 +496,31 @@ void AttendPlan::make(std::span<const AttendJob> jobs, const AttendMachine& mach
   }
   pages_.settle();
   index_.settle();
+  same_division_ = divides_as_before();
+  if (same_division_) return;
+  group_tasks(jobs);
+  divide(call.head_dim);
+  can_repeat_ = counts_.empty();
+}
+
+void AttendPlan::divide(int head_dim) {
+  sm90_.clear();
+  masked_.clear();
+  tiles_.clear();
+  decode_.clear();
+  merges_.clear();
+  decode_blocks_ = most_merge_rows_ = most_merge_parts_ = counters_ = 0;
+  partial_floats_ = 0;
   // Tiles get four rounds of thread blocks, so that the idle part of the last round is short (units
   // of equal length are treated separately). Decode units get as many thread blocks as run at once,
   // two per processor.
-  const int64_t processors = machine.processors;
+  const int64_t processors = machine_.processors;
   const Sizes tiles{kTileKeys, kTileUnitRows, 4 * processors, 16};
-  cut(kSm90, tiles, call.head_dim, sm90_);
-  cut(kMasked, tiles, call.head_dim, masked_);
+  cut(kSm90, tiles, head_dim, sm90_);
+  cut(kMasked, tiles, head_dim, masked_);
   const Sizes wide{kTileKeys, kWideUnitRows, processors, 2};
-  cut(kTiles, is_wide(call.head_dim) ? wide : tiles, call.head_dim, tiles_);
-  cut(kDecode, {kDecodeKeys, kDecodeUnitRows, 2 * processors, 8}, call.head_dim, decode_);
+  cut(kTiles, is_wide(head_dim) ? wide : tiles, head_dim, tiles_);
+  cut(kDecode, {kDecodeKeys, kDecodeUnitRows, 2 * processors, 8}, head_dim, decode_);
 }
 
 }  // namespace longhaul::cuda

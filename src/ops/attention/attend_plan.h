@@ -73,6 +73,9 @@ class AttendPlan {
   /// Returns whether some keys are rotated at consecutive positions.
   bool turns() const { return turns_; }
 
+  /// Returns whether the last make() found the same division into units as the make() before. Only
+  /// the segments then differ. Layers of a decode step usually have the same division.
+  bool same_division() const { return same_division_; }
   /// Returns whether the plan consists only of segments and decode units, so that nothing else must
   /// be uploaded.
   bool decode_alone() const;
@@ -84,6 +87,8 @@ class AttendPlan {
   /// Writes the plan, which has layout().bytes bytes, to `to`. Addresses inside the packed plan are
   /// valid after the plan has been copied to `device`.
   void pack(std::byte* to, const std::byte* device) const;
+  /// Writes only the segments, which are the first layout().counts bytes.
+  void pack_segments(std::byte* to, const std::byte* device) const;
 
  private:
   struct Source {                   ///< uploads that belong to a SegmentRecord
@@ -107,6 +112,14 @@ class AttendPlan {
     }
   };
   enum Kernel : uint8_t { kSm90, kMasked, kTiles, kDecode };
+  /// A task as far as the division depends on it.
+  struct PlannedTask {
+    int job, first_segment, segments;
+    int row_begin, row_count, head_begin, head_count;
+    int64_t row_position;
+    Kernel kernel;
+    bool operator==(const PlannedTask&) const = default;
+  };
   /// Tasks of one kernel that have equal rows and visibility. They differ only in their heads and
   /// in the location of their keys. They are divided into tiles once.
   struct Group {
@@ -137,6 +150,9 @@ class AttendPlan {
 
   void clear();
   void add_tasks(const AttendCall& call, std::span<const AttendTask> tasks);
+  bool divides_as_before() const;
+  void group_tasks(std::span<const AttendJob> jobs);
+  void divide(int head_dim);
   int add_segments(const AttendCall& call, const AttendTask& task);
   void add_segment(const AttendCall& call, const KeySegment& s);
   /// Records lengths that are known only on the device (KeySegment::device_count). Work is
@@ -147,6 +163,7 @@ class AttendPlan {
   bool fits_sm90(const AttendCall& call, const AttendTask& task) const;
   Group& group_of(const AttendTask& task, int first_segment, Kernel kernel);
   bool same_sight(const Group& group, const AttendTask& task, int first_segment) const;
+  static bool same_sight(const SegmentRecord& a, const SegmentRecord& b);
   int64_t tiles_of(const Group& group, int row, int rows, int keys) const;
   void cut(Kernel kernel, const Sizes& sizes, int head_dim, std::vector<UnitRecord>& units);
   void add_unit(UnitRecord unit, Kernel kernel, int head_dim, std::vector<UnitRecord>& units);
@@ -156,8 +173,11 @@ class AttendPlan {
   int job_ = 0, jobs_ = 1;  ///< index of the job that is being added, and number of jobs
   int first_row_ = 0;       ///< first row of the job that is being added
   int64_t row_floats_ = 0;  ///< floats per row of queries
-  std::vector<SegmentRecord> segments_;
+  std::vector<SegmentRecord> segments_, segments_before_;
   std::vector<Source> sources_;
+  std::vector<PlannedTask> planned_, planned_before_;
+  int head_dim_ = 0, head_dim_before_ = 0, processors_before_ = 0;
+  bool can_repeat_ = false, same_division_ = false;
   Uploads<const std::byte*> pages_;
   Uploads<int32_t> index_;
   std::vector<UnitRecord> sm90_, masked_, tiles_, decode_;

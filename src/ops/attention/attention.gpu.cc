@@ -23,9 +23,13 @@ namespace {
 bool attends(const GpuQueue& queue, const AttendJob& job) {
   const int head_dim = job.call.head_dim;
   if (is_wide(head_dim) && queue.capability() != 90) return false;
+  const PagedRows* known = nullptr;  // usually all segments have one form
   for (const AttendTask& task : job.tasks) {
     for (const KeySegment& s : task.segments) {
-      if (!can_attend(head_dim, s.rows.page_rows, s.rows.type)) return false;
+      const bool same =
+          known != nullptr && known->page_rows == s.rows.page_rows && known->type == s.rows.type;
+      if (!same && !can_attend(head_dim, s.rows.page_rows, s.rows.type)) return false;
+      known = &s.rows;
       if (s.rows.values_in_keys != (is_wide(head_dim) && head_dim != 512)) return false;
     }
   }
@@ -106,6 +110,7 @@ NewRows new_rows(const DeviceAppend& added) {
   rows.cosine = r.cosine + angle;
   rows.sine = r.sine + angle;
   rows.rotary_dim = r.rotary_dim;
+  rows.raw_keys = added.raw_keys;
   rows.q = added.q.address();
   rows.rotated_q = added.rotated_q.address();
   rows.query_heads = static_cast<int>(added.q.size() / added.rows / head_dim);

@@ -50,6 +50,7 @@ struct NewRows {
   const float* q = nullptr;
   float* rotated_q = nullptr;
   int query_heads = 0;
+  bool raw_keys = false;  ///< whether only queries are rotated
 };
 
 /// Appends the rows of one or several sequences to their lists. Each sequence has at least one

@@ -55,7 +55,7 @@ struct Source {
 __device__ Source source_of(const NewRows& a, const AppendList& list, const WarpRow& at,
                             int head_dim) {
   const float* x = at.value ? a.v + at.row * a.v_stride : a.k + at.row * a.k_stride;
-  return {x + list.kv_head * head_dim, !at.value && a.cosine != nullptr};
+  return {x + list.kv_head * head_dim, !at.value && a.cosine != nullptr && !a.raw_keys};
 }
 
 /// Rounds a warp's row. A lane handles kRun elements at a time for plain types, one for block

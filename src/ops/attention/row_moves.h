@@ -25,6 +25,7 @@ struct DeviceAppend {
   /// and rotated_q may be empty.
   View<const float> q;
   View<float> rotated_q;
+  bool raw_keys = false;  ///< whether only the queries are rotated
 };
 
 /// Appends the rows of several sequences in one launch. All lists have the same storage form.

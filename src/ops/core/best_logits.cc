@@ -100,11 +100,24 @@ void collect_candidates(std::span<const float> row, std::span<const uint64_t> ma
 
 void best_logits(Queue& queue, View<float> logits, std::span<const LogitRules> rules, int k,
                  std::span<BestLogit> best, std::span<LogitSums> sums) {
+  const uint64_t event = begin_best_logits(queue, logits, rules, k, best, sums);
+  end_best_logits(queue, event);
+}
+
+void end_best_logits(Queue& queue, uint64_t event) {
+  if (event == 0 || on_device(kEndBestLogits, queue, event)) return;
+  queue.device().wait_for(event);
+}
+
+uint64_t begin_best_logits(Queue& queue, View<float> logits, std::span<const LogitRules> rules,
+                           int k, std::span<BestLogit> best, std::span<LogitSums> sums) {
   LH_ASSERT(k >= 1 && k <= kMostBestOfRow);
   LH_ASSERT(best.size() == rules.size() * static_cast<size_t>(k) && sums.size() == rules.size());
-  if (rules.empty()) return;
+  if (rules.empty()) return 0;
   LH_ASSERT(logits.size() % std::ssize(rules) == 0);
-  if (on_device(kBestLogits, queue, logits, rules, k, best, sums)) return;
+  if (on_device(kBestLogits, queue, logits, rules, k, best, sums)) {
+    return queue.device().record_event();
+  }
   HostStage on(queue);
   const std::span<const float> all = host(on(View<const float>(logits)));
   const size_t n = all.size() / rules.size();
@@ -115,6 +128,7 @@ void best_logits(Queue& queue, View<float> logits, std::span<const LogitRules> r
     sums[r] = best_of_row(all.subspan(r * n, n), rules[r],
                           best.subspan(first, static_cast<size_t>(k)), row, candidates);
   }
+  return 0;
 }
 
 }  // namespace longhaul

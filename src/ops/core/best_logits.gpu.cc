@@ -1,7 +1,6 @@
 #include "ops/core/best_logits.gpu.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/assert.h"
 
@@ -60,10 +59,8 @@ void BestLogits::run(View<float> logits, std::span<const LogitRules> rules, int 
   best_of_rows(queue_.handle(), logits.address(), rows, n, k, memory,
                reinterpret_cast<BestOfRow*>(found),
                reinterpret_cast<SumsOfRow*>(found + best_bytes));
-  copied_.resize(bytes);
-  queue_.download(found, copied_.data(), bytes);
-  std::memcpy(best.data(), copied_.data(), best_bytes);
-  std::memcpy(sums.data(), copied_.data() + best_bytes, sums.size_bytes());
+  queue_.begin_download(found, best.data(), best_bytes);
+  queue_.begin_download(found + best_bytes, sums.data(), sums.size_bytes());
 }
 
 }  // namespace longhaul::cuda

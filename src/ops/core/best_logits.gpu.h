@@ -32,7 +32,6 @@ class BestLogits {
   std::vector<LogitChange> listed_;
   std::vector<int64_t> first_words_;
   std::vector<uint64_t> words_;
-  std::vector<std::byte> copied_;
 };
 
 }  // namespace longhaul::cuda

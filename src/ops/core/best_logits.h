@@ -57,8 +57,17 @@ bool better(const BestLogit& a, const BestLogit& b);
 /// +infinity counts as the largest finite number. A device may change the contents of `logits`.
 void best_logits(Queue& queue, View<float> logits, std::span<const LogitRules> rules, int k,
                  std::span<BestLogit> best, std::span<LogitSums> sums);
+/// Begins best_logits(). If a device chooses the logits, this does not wait: `best` and `sums` are
+/// written by end_best_logits() of the returned event, and must stay valid until then. Otherwise
+/// they are written at once, and the result is 0.
+uint64_t begin_best_logits(Queue& queue, View<float> logits, std::span<const LogitRules> rules,
+                           int k, std::span<BestLogit> best, std::span<LogitSums> sums);
+/// Ends all calls of begin_best_logits() before the event. Waits for the device if necessary.
+void end_best_logits(Queue& queue, uint64_t event);
+/// A device that implements kEndBestLogits may write `best` and `sums` there.
 inline const DeviceOperation<bool(View<float> logits, std::span<const LogitRules>, int k,
                                   std::span<BestLogit>, std::span<LogitSums>)>
     kBestLogits;
+inline const DeviceOperation<bool(uint64_t event)> kEndBestLogits;
 
 }  // namespace longhaul

@@ -84,6 +84,7 @@ void implement_core(GpuQueue& queue) {
                      std::span<BestLogit> best, std::span<LogitSums> sums) {
                     on.own<BestLogits>().run(logits, rules, k, best, sums);
                   });
+  queue.implement(kEndBestLogits, [](GpuQueue& on, uint64_t event) { on.end_downloads(event); });
   implement_few_families(queue);
 }
 

@@ -233,7 +233,7 @@ void DiskStore::write(StoredFile file, std::unique_ptr<ServedSequence> clone, Do
   file.fingerprint = fingerprint_of(file.key);
   file.count = std::ssize(file.tokens);
   try {
-    make_room(clone->facts().kv_bytes / static_cast<size_t>(file.count) *
+    make_room(clone->kv_bytes() / static_cast<size_t>(file.count) *
               static_cast<size_t>(file.count - file.parent_tokens));
   } catch (const UserError& error) {
     return add_done([done = std::move(done), what = std::string(error.what())] { done(what); });

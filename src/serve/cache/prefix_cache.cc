@@ -224,8 +224,7 @@ std::shared_ptr<Snapshot> PrefixCache::insert(std::shared_ptr<Snapshot> snapshot
   }
   snapshot->node = node;
   snapshot->overhead = overhead_of(*snapshot);
-  snapshot->kv_bytes =
-      snapshot->sequence ? snapshot->sequence->facts().kv_bytes : snapshot->stored_bytes;
+  snapshot->kv_bytes = snapshot->sequence ? snapshot->sequence->kv_bytes() : snapshot->stored_bytes;
   const Snapshot* above = SnapshotTree::above(*node);
   const auto shared = above != nullptr ? above->tokens().size() : 0;
   snapshot->own_bytes = snapshot->kv_bytes / tokens.size() * (tokens.size() - shared);
@@ -241,7 +240,7 @@ void PrefixCache::fill(Snapshot& snapshot, std::unique_ptr<ServedSequence> seque
   snapshot.sequence = std::move(sequence);
   snapshot.stored_tokens = {};
   snapshot.overhead = overhead_of(snapshot);
-  snapshot.kv_bytes = snapshot.own_bytes = snapshot.sequence->facts().kv_bytes;
+  snapshot.kv_bytes = snapshot.own_bytes = snapshot.sequence->kv_bytes();
   snapshot.priority = clock_ + value_of(snapshot);
   overhead_ += snapshot.overhead;
   if (snapshot.leases > 0) leased_bytes_ += snapshot.kv_bytes;

@@ -1,30 +1,52 @@
 // Decodes one token of every reply at a time.
 
 #include <algorithm>
+#include <utility>
 
 #include "serve/scheduler/scheduler.h"
 
 namespace longhaul::serve {
 namespace {
 
-constexpr size_t kDecodeRows = 64;  // rows of one step
-
-struct DecodedChoice {
-  RunningJob* job;
-  size_t choice;
-};
+/// Fewer pieces than this take less time than their delay would add.
+constexpr size_t kManyPieces = 8;
 
 }  // namespace
 
 void Scheduler::decode_if_due() {
-  if (engine_.now() - decode_ended_ >= options_.pause.after(decode_seconds_)) decode();
+  if (engine_.now() - decode_ended_ >= options_.pause.after(decode_seconds_)) decode(false);
 }
 
-/// Returns false if no reply can continue.
-bool Scheduler::decode() {
+/// Decodes one token of every reply that can continue. Returns false if there is none.
+///
+/// If another step follows at once and a device computes the steps, many pieces are given to their
+/// sinks while it computes the next step.
+bool Scheduler::decode(bool another_follows) {
   const double began = engine_.now();
-  std::vector<DecodedChoice> who;
-  std::vector<DecodeEntry> entries;
+  choose_rows();
+  if (entries_.empty()) {
+    give_pieces();
+    end_all_done();
+    return false;
+  }
+  metrics_.observe("longhaul_batch_rows", static_cast<double>(entries_.size()));
+  const bool aside = engine_.begin_decode(entries_, [this] { masks_.wait(); });
+  masks_.wait();
+  give_pieces();
+  engine_.end_decode();
+  take_tokens();
+  if (!another_follows || !aside || entries_.size() < kManyPieces) give_pieces();
+  end_all_done();
+  decode_ended_ = engine_.now();
+  const double seconds = decode_ended_ - began;
+  decode_seconds_ += (seconds - decode_seconds_) / (decode_seconds_ == 0 ? 1 : 4);
+  return true;
+}
+
+/// Lists the choices that are decoded. Ends those that have no room.
+void Scheduler::choose_rows() {
+  decoded_.clear();
+  entries_.clear();
   for (RunningJob& job : jobs_) {
     if (job.state != RunningJob::State::kDecoding || job.job->sink->full()) continue;
     if (job.job->cancel.requested()) {
@@ -36,78 +58,90 @@ bool Scheduler::decode() {
       if (choice.ended) continue;
       const int64_t length = std::ssize(choice.sequence->tokens());
       if (options_.context > 0 && length >= options_.context) {
-        give_piece(job, choice, choice.maker->end(Finish::kContextFull));
+        make_piece(job, choice, choice.maker->end(Finish::kContextFull));
       } else if (choice.maker->made() >= job.reply_reserved && job.job->reply.max_tokens < 0 &&
                  !extend_reservation(job)) {
         job.report.warnings.emplace_back("memory");
-        give_piece(job, choice, choice.maker->end(Finish::kMemory));
+        make_piece(job, choice, choice.maker->end(Finish::kMemory));
       } else {
-        entries.push_back({choice.sequence.get(), choice.maker->last_token(), {}});
-        who.push_back({&job, i});
+        entries_.push_back({choice.sequence.get(), choice.maker->last_token(), {}});
+        decoded_.push_back({&job, i});
       }
     }
     end_if_done(job);
   }
-  if (entries.empty()) return false;
-  metrics_.observe("longhaul_batch_rows", static_cast<double>(entries.size()));
-  std::vector<BestLogit> highest(entries.size());
+  if (entries_.empty()) return;
   std::vector<ReplyMaker*> masked;
-  for (size_t i = 0; i < entries.size() && engine_.chooses_highest(); ++i) {
-    ReplyMaker& maker = *who[i].job->choices[who[i].choice].maker;
+  highest_.assign(entries_.size(), {});
+  for (size_t i = 0; i < entries_.size() && engine_.chooses_highest(); ++i) {
+    ReplyMaker& maker = *decoded_[i].job->choices[decoded_[i].choice].maker;
     if (!maker.takes_highest()) continue;
-    entries[i].highest = &highest[i];
-    entries[i].biases = maker.biases();
-    entries[i].mask = maker.mask();
-    if (!entries[i].mask.empty()) masked.push_back(&maker);
+    entries_[i].highest = &highest_[i];
+    entries_[i].biases = maker.biases();
+    entries_[i].mask = maker.mask();
+    if (!entries_[i].mask.empty()) masked.push_back(&maker);
   }
   masks_.start(std::move(masked));
-  for (size_t at = 0; at < entries.size(); at += kDecodeRows) {
-    engine_.decode(std::span(entries).subspan(at, std::min(kDecodeRows, entries.size() - at)),
-                   [this] { masks_.wait(); });
-  }
-  masks_.wait();
+}
+
+/// Makes the pieces of a step that has ended.
+void Scheduler::take_tokens() {
   const double now = engine_.now();
-  for (size_t i = 0; i < entries.size(); ++i) {
-    RunningJob& job = *who[i].job;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    RunningJob& job = *decoded_[i].job;
     if (job.state == RunningJob::State::kEnded) continue;
-    std::string problem = entries[i].error;
-    RunningJob::Choice& choice = job.choices[who[i].choice];
+    RunningJob::Choice& choice = job.choices[decoded_[i].choice];
+    if (choice.ended) continue;  // its sink had enough while the step was computed
+    std::string problem = entries_[i].error;
     if (problem.empty()) {
       try {
         metrics_.observe("longhaul_between_tokens_seconds", now - choice.last_token);
         choice.last_token = now;
-        give_piece(job, choice,
-                   entries[i].highest != nullptr
-                       ? choice.maker->take(highest[i])
+        make_piece(job, choice,
+                   entries_[i].highest != nullptr
+                       ? choice.maker->take(highest_[i])
                        : choice.maker->take(choice.sequence->logits(), choice.sequence->tokens()));
       } catch (const std::exception& error) {
         problem = error.what();
       }
     }
-    if (!problem.empty()) {
-      fail(job, {500, "server_error", "engine_failed", problem});
-    } else {
-      end_if_done(job);
-    }
+    if (!problem.empty()) fail(job, {500, "server_error", "engine_failed", problem});
   }
-  decode_ended_ = engine_.now();
-  const double seconds = decode_ended_ - began;
-  decode_seconds_ += (seconds - decode_seconds_) / (decode_seconds_ == 0 ? 1 : 4);
-  return true;
 }
 
-void Scheduler::give_piece(RunningJob& job, RunningJob::Choice& choice, ReplyPiece piece) {
+/// Adds a piece to a reply. give_pieces() passes it to the sink.
+void Scheduler::make_piece(RunningJob& job, RunningJob::Choice& choice, ReplyPiece piece) {
+  if (choice.made) give_pieces(job);
   JobReport& report = job.report;
   report.reply_tokens = 0;
   for (const RunningJob::Choice& each : job.choices) report.reply_tokens += each.maker->made();
   report.decode_seconds = engine_.now() - job.prefill_ended;
   choice.ended = piece.finish != Finish::kNone;
   if (piece.finish == Finish::kLoop) report.warnings.emplace_back("loop");
-  const auto index = static_cast<int>(&choice - job.choices.data());
-  job.job->sink->piece(index, piece, report);
-  if (choice.ended || !job.job->sink->enough(index)) return;
-  choice.ended = true;
-  job.job->sink->piece(index, choice.maker->end(Finish::kEnd), report);
+  choice.made = std::move(piece);
+}
+
+void Scheduler::give_pieces() {
+  for (RunningJob& job : jobs_) give_pieces(job);
+}
+
+/// Passes the pieces of a job to its sink. It does not end the job, because a step may be computing
+/// its sequences.
+void Scheduler::give_pieces(RunningJob& job) {
+  for (size_t i = 0; i < job.choices.size(); ++i) {
+    RunningJob::Choice& choice = job.choices[i];
+    if (!choice.made) continue;
+    const ReplyPiece piece = *std::exchange(choice.made, std::nullopt);
+    const auto index = static_cast<int>(i);
+    job.job->sink->piece(index, piece, job.report);
+    if (choice.ended || !job.job->sink->enough(index)) continue;
+    choice.ended = true;
+    job.job->sink->piece(index, choice.maker->end(Finish::kEnd), job.report);
+  }
+}
+
+void Scheduler::end_all_done() {
+  for (RunningJob& job : jobs_) end_if_done(job);
 }
 
 void Scheduler::end_if_done(RunningJob& job) {

@@ -21,12 +21,6 @@ class SourceWatch;
 
 namespace longhaul::serve {
 
-struct SequenceFacts {
-  size_t kv_bytes = 0;     ///< bytes of keys and values, including the method's index
-  double pairs_share = 1;  ///< number of computed attention pairs, relative to dense attention
-  double attention_seconds = 0;  ///< seconds spent on attention since the sequence began
-};
-
 /// The tokens of one conversation with their keys and values.
 class ServedSequence {
  public:
@@ -34,7 +28,14 @@ class ServedSequence {
   virtual std::span<const int32_t> tokens() const = 0;
   /// Returns the logits [vocab] after the last token.
   virtual std::span<const float> logits() const = 0;
-  virtual SequenceFacts facts() const = 0;
+  /// Returns the bytes of keys and values, including the method's index. The scheduler calls it
+  /// several times in each step, so it must be fast and must not wait for a device.
+  virtual size_t kv_bytes() const = 0;
+  /// Returns the number of computed attention pairs, relative to dense attention. May wait for a
+  /// device.
+  virtual double pairs_share() const = 0;
+  /// Returns the seconds spent on attention since the sequence began.
+  virtual double attention_seconds() const = 0;
   /// Returns whether truncate() to any length is currently possible.
   virtual bool rewinds() const = 0;
   /// Removes the tokens from index `length` on, and the logits.
@@ -153,11 +154,14 @@ class EnginePort {
                                                  PrefillLane lane) = 0;
   /// Returns whether decode() finds the highest logit faster than it copies all logits.
   virtual bool chooses_highest() const { return false; }
-  /// Adds one token to each sequence and computes its logits. Sequences with the same adapter are
-  /// computed together, and the adapters one after another. Masks may be written until
-  /// `before_choice` has returned (ModelRunner::decode).
-  virtual void decode(std::span<DecodeEntry> entries,
-                      const std::function<void()>& before_choice) = 0;
+  /// Begins a decode step: adds one token to each sequence and computes its logits. Sequences with
+  /// the same adapter are computed together, and the adapters one after another. Returns whether a
+  /// device still computes the step. The entries and their sequences must not be used before
+  /// end_decode(), which waits for the step. Masks may be written until `before_choice` has
+  /// returned (ModelRunner::decode).
+  virtual bool begin_decode(std::span<DecodeEntry> entries,
+                            const std::function<void()>& before_choice) = 0;
+  virtual void end_decode() = 0;
   /// Returns the largest number of bytes that a sequence of this many tokens needs, without memory
   /// that all sequences share.
   virtual size_t most_bytes(const MethodSpec& attention, int64_t prompt, int64_t reply) const = 0;

@@ -48,7 +48,9 @@ class MockSequence : public ServedSequence {
 
   std::span<const int32_t> tokens() const override { return tokens_; }
   std::span<const float> logits() const override { return logits_; }
-  SequenceFacts facts() const override { return {bytes(), 1, 0}; }
+  size_t kv_bytes() const override { return tokens_.size() * engine_.settings_.bytes_per_token; }
+  double pairs_share() const override { return 1; }
+  double attention_seconds() const override { return 0; }
 
   bool rewinds() const override {
     const ResumeGroup group = engine_.resume_rule(method_).group;
@@ -139,8 +141,6 @@ class MockSequence : public ServedSequence {
   }
 
  private:
-  size_t bytes() const { return tokens_.size() * engine_.settings_.bytes_per_token; }
-
   void set_tail() {
     tail_ = std::make_unique<MockBlock>(
         engine_, on_host_, tokens_.size() % kBlock * engine_.settings_.bytes_per_token);
@@ -276,10 +276,10 @@ std::unique_ptr<ServedPrefill> MockEngine::prefill(ServedSequence& sequence,
   return std::make_unique<MockPrefill>(*this, static_cast<MockSequence&>(sequence), tokens, hooks);
 }
 
-void MockEngine::decode(std::span<DecodeEntry> entries, const std::function<void()>&) {
+void MockEngine::end_decode() {
   pass(settings_.decode_seconds +
-       settings_.decode_seconds_row * static_cast<double>(entries.size()));
-  for (DecodeEntry& entry : entries) {
+       settings_.decode_seconds_row * static_cast<double>(entries_.size()));
+  for (DecodeEntry& entry : entries_) {
     auto& sequence = static_cast<MockSequence&>(*entry.sequence);
     try {
       if (settings_.fault) settings_.fault(sequence.tokens());

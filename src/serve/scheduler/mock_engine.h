@@ -22,9 +22,10 @@ struct MockSettings {
   size_t fixed = 0;
   int64_t vocab = 256;
   bool clones = true;
-  size_t host_memory = 0;   ///< bytes of host memory beside the device; 0: there is none
-  int move_polls = 3;       ///< calls of SequenceMove::done() until a copy has ended
-  bool moves_fail = false;  ///< whether copies fail when they end
+  size_t host_memory = 0;      ///< bytes of host memory beside the device; 0: there is none
+  int move_polls = 3;          ///< calls of SequenceMove::done() until a copy has ended
+  bool moves_fail = false;     ///< whether copies fail when they end
+  bool decodes_aside = false;  ///< the result of EnginePort::begin_decode()
   /// The resume rule of all methods except dense attention.
   ResumeRule rule{.group = ResumeGroup::kTurn};
   /// Returns the token that follows a sequence. By default, it is a letter that depends on the
@@ -47,7 +48,11 @@ class MockEngine : public EnginePort {
   std::unique_ptr<ServedPrefill> prefill(ServedSequence& sequence, std::span<const int32_t> tokens,
                                          const ServedPrefillHooks& hooks,
                                          PrefillLane lane) override;
-  void decode(std::span<DecodeEntry> entries, const std::function<void()>& before_choice) override;
+  bool begin_decode(std::span<DecodeEntry> entries, const std::function<void()>&) override {
+    entries_ = entries;
+    return settings_.decodes_aside;
+  }
+  void end_decode() override;
   size_t most_bytes(const MethodSpec& attention, int64_t prompt, int64_t reply) const override;
   size_t fixed_bytes() const override { return settings_.fixed; }
   std::shared_ptr<SourceWatch> make_watch(int64_t) const override { return nullptr; }
@@ -71,6 +76,7 @@ class MockEngine : public EnginePort {
   friend class MockSequence;
   friend struct MockBlock;
   MockSettings settings_;
+  std::span<DecodeEntry> entries_;  ///< the decode step that has begun
   double clock_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::atomic<size_t> live_ = 0;

@@ -197,11 +197,12 @@ void Scheduler::add_choice(RunningJob& job, std::unique_ptr<ServedSequence> sequ
   }
   try {
     if (options.max_tokens == 0) {
-      give_piece(job, choice, choice.maker->end(Finish::kLength));
+      make_piece(job, choice, choice.maker->end(Finish::kLength));
     } else {
-      give_piece(job, choice,
+      make_piece(job, choice,
                  choice.maker->take(choice.sequence->logits(), choice.sequence->tokens()));
     }
+    give_pieces(job);
   } catch (const std::exception& error) {
     fail(job, engine_failed(error.what()));
   }
@@ -215,7 +216,7 @@ void Scheduler::tell_progress(RunningJob& job, bool always) {
   const int64_t before = job.legs.empty() ? 0 : job.legs.back().end;
   job.job->sink->progress({job.report.prompt_tokens, job.report.cached_tokens,
                            before + job.prefill->done(), now - job.prefill_began,
-                           job.sequence->facts().attention_seconds});
+                           job.sequence->attention_seconds()});
 }
 
 }  // namespace longhaul::serve

@@ -58,14 +58,15 @@ struct RunningJob {
     std::shared_ptr<SourceWatch> watch;  ///< null: sources are not requested
     bool ended = false;
     double last_token = 0;
+    std::optional<ReplyPiece> made;  ///< a piece that the sink has not received yet
   };
   std::vector<Choice> choices;
   JobReport report;
 
   size_t bytes() const {
-    size_t sum = sequence ? sequence->facts().kv_bytes : 0;
+    size_t sum = sequence ? sequence->kv_bytes() : 0;
     for (const Choice& choice : choices) {
-      if (choice.sequence) sum += choice.sequence->facts().kv_bytes;
+      if (choice.sequence) sum += choice.sequence->kv_bytes();
     }
     return sum;
   }

@@ -142,6 +142,7 @@ bool Scheduler::turn() {
   RunningJob* small = pick_short();
   RunningJob* large = pick_long();
   bool worked = false;
+  if (small != nullptr || large != nullptr) give_pieces();
   if (small != nullptr && (large == nullptr || shorts_in_row_ < 8)) {
     ++shorts_in_row_;
     advance(*small, [this] { decode_if_due(); });
@@ -157,7 +158,7 @@ bool Scheduler::turn() {
   if (worked) {
     decode_if_due();
   } else {
-    worked = decode();
+    worked = decode(true);
   }
   drop_ended();
   publish();
@@ -185,6 +186,7 @@ void Scheduler::cancel(RunningJob& job) {
 }
 
 void Scheduler::fail(RunningJob& job, const JobError& error) {
+  give_pieces(job);
   metrics_.add("longhaul_errors_total", "code=\"" + error.code + "\"");
   job.prefill.reset();
   leave(job);
@@ -192,11 +194,12 @@ void Scheduler::fail(RunningJob& job, const JobError& error) {
 }
 
 void Scheduler::finish(RunningJob& job, bool keeps) {
+  give_pieces(job);
   JobReport& report = job.report;
   report.kv_bytes = job.bytes();
   for (const RunningJob::Choice& choice : job.choices) {
     if (!choice.sequence) continue;
-    report.pairs_share = choice.sequence->facts().pairs_share;
+    report.pairs_share = choice.sequence->pairs_share();
     break;
   }
   report.decode_seconds = engine_.now() - job.prefill_ended;

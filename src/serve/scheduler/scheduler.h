@@ -184,8 +184,13 @@ class Scheduler {
   void between_layers();
   void decode_if_due();
   void count_as_admitted(const std::string& key);
-  bool decode();
-  void give_piece(RunningJob& job, RunningJob::Choice& choice, ReplyPiece piece);
+  bool decode(bool another_follows);
+  void choose_rows();
+  void take_tokens();
+  void make_piece(RunningJob& job, RunningJob::Choice& choice, ReplyPiece piece);
+  void give_pieces();
+  void give_pieces(RunningJob& job);
+  void end_all_done();
   bool extend_reservation(RunningJob& job);
   void end_if_done(RunningJob& job);
   void finish(RunningJob& job, bool keeps);
@@ -231,6 +236,15 @@ class Scheduler {
   std::atomic<size_t> in_use_ = 0, reserved_ = 0;
   std::atomic<double> last_turn_ = 0;
   std::vector<Slot> slots_;
+
+  /// The rows of a decode step.
+  struct DecodedChoice {
+    RunningJob* job;
+    size_t choice;
+  };
+  std::vector<DecodedChoice> decoded_;
+  std::vector<DecodeEntry> entries_;
+  std::vector<BestLogit> highest_;
 
   double decode_ended_ = -1;   ///< end of the last decode step
   double decode_seconds_ = 0;  ///< duration of a step; later steps weigh more

@@ -48,10 +48,9 @@ class EngineSequence : public ServedSequence {
 
   std::span<const int32_t> tokens() const override { return sequence.tokens(); }
   std::span<const float> logits() const override { return sequence.logits(); }
-  SequenceFacts facts() const override {
-    const SessionReport report = sequence.report();
-    return {report.kv_bytes, report.pairs_share, report.attention_seconds};
-  }
+  size_t kv_bytes() const override { return sequence.kv_bytes(); }
+  double pairs_share() const override { return sequence.pairs_share(); }
+  double attention_seconds() const override { return sequence.attention_seconds(); }
   bool rewinds() const override {
     return sequence.method().can_rewind() &&
            sequence.engine().model().config.recurrent_layers() == 0;
@@ -88,7 +87,7 @@ class HostSequence : public EngineSequence {
   HostSequence(Sequence made, std::shared_ptr<HostMemory> memory)
       : EngineSequence(std::move(made)), memory_(std::move(memory)) {
     const size_t pages = sequence.store().page_bytes();
-    other_ = facts().kv_bytes - std::min(facts().kv_bytes, pages);
+    other_ = kv_bytes() - std::min(kv_bytes(), pages);
     memory_->blocks().add_other(other_);
   }
   ~HostSequence() override { memory_->blocks().remove_other(other_); }
@@ -193,14 +192,15 @@ size_t usual_device_limit(const Engine& engine, const Queue& queue) {
 }
 
 SequenceEngine::SequenceEngine(std::shared_ptr<const Engine> engine, SessionOptions options,
-                               AdapterEngines adapters, size_t host_bytes)
+                               AdapterEngines adapters, size_t host_bytes, int64_t parallel)
     : engine_(std::move(engine)),
       options_(std::move(options)),
       adapters_(std::move(adapters)),
       host_(HostMemory::make(options_.queue, host_bytes)),
+      decode_rows_(ModelRunner::most_rows(options_.queue, parallel)),
       long_runner_(engine_, options_.queue, options_.compute),
       short_runner_(engine_, options_.queue, options_.compute),
-      decode_runner_(engine_, options_.queue, options_.compute) {
+      decode_runner_(engine_, options_.queue, options_.compute, decode_rows_) {
   const Sequence probe(engine_, options_);
   const MemoryForecast forecast = probe.forecast(probe.chunk());
   working_ = forecast.working;
@@ -212,7 +212,7 @@ SequenceEngine::SequenceEngine(std::shared_ptr<const Engine> engine, SessionOpti
   };
   const auto runners = [&](const Engine& of) {
     return runner_bytes(of, probe.chunk()) + runner_bytes(of, kShortRows) +
-           runner_bytes(of, ModelRunner::kMostRows);
+           runner_bytes(of, decode_rows_);
   };
   const size_t without = runners(*engine_);
   size_t most = without;  // products with a longer adapter have longer rows
@@ -304,20 +304,27 @@ std::unique_ptr<ServedPrefill> SequenceEngine::prefill(ServedSequence& sequence,
   return std::make_unique<EnginePrefill>(runner, sequence_of(sequence), tokens, hooks);
 }
 
-void SequenceEngine::decode(std::span<DecodeEntry> entries,
-                            const std::function<void()>& before_choice) {
-  std::vector<DecodeRow> rows;
-  rows.reserve(entries.size());
+bool SequenceEngine::begin_decode(std::span<DecodeEntry> entries,
+                                  const std::function<void()>& before_choice) {
+  entries_ = entries;
+  rows_.clear();
+  bool waits = options_.queue.on_host() || options_.queue.ranks() > 1;
   for (const DecodeEntry& entry : entries) {
     DecodeRow row{&sequence_of(*entry.sequence), entry.token};
     if (entry.highest != nullptr) row.best = {entry.highest, 1};
     row.rules.biases = entry.biases;
     row.rules.mask = entry.mask;
-    rows.push_back(row);
+    rows_.push_back(row);
+    waits = waits || entry.highest == nullptr;  // all logits are copied to the host
   }
-  decode_runner_.decode(rows, before_choice);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].failed) entries[i].error = message_of(rows[i].failed);
+  decode_runner_.begin_decode(rows_, before_choice);
+  return !waits;
+}
+
+void SequenceEngine::end_decode() {
+  decode_runner_.end_decode();
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    if (rows_[i].failed) entries_[i].error = message_of(rows_[i].failed);
   }
 }
 

@@ -24,9 +24,9 @@ class SequenceEngine : public EnginePort {
  public:
   /// `options` are used for all sequences, except for the attention method. Weights of `adapters`
   /// are copied to the device. Sequences can be moved to `host_bytes` bytes of host memory, if the
-  /// device supports it (HostMemory::make).
+  /// device supports it (HostMemory::make). `parallel` is the usual largest number of replies.
   SequenceEngine(std::shared_ptr<const Engine> engine, SessionOptions options,
-                 AdapterEngines adapters = {}, size_t host_bytes = 0);
+                 AdapterEngines adapters = {}, size_t host_bytes = 0, int64_t parallel = 0);
 
   double now() const override { return since_start_.seconds(); }
   std::unique_ptr<ServedSequence> begin(const MethodSpec& attention,
@@ -38,7 +38,9 @@ class SequenceEngine : public EnginePort {
                                          const ServedPrefillHooks& hooks,
                                          PrefillLane lane) override;
   bool chooses_highest() const override { return !options_.queue.on_host(); }
-  void decode(std::span<DecodeEntry> entries, const std::function<void()>& before_choice) override;
+  bool begin_decode(std::span<DecodeEntry> entries,
+                    const std::function<void()>& before_choice) override;
+  void end_decode() override;
   size_t most_bytes(const MethodSpec& attention, int64_t prompt, int64_t reply) const override;
   size_t fixed_bytes() const override { return fixed_; }
   std::shared_ptr<SourceWatch> make_watch(int64_t prompt) const override;
@@ -63,7 +65,11 @@ class SequenceEngine : public EnginePort {
   SessionOptions options_;
   AdapterEngines adapters_;
   std::shared_ptr<HostMemory> host_;  ///< null: the device has no side copies
+  const int64_t decode_rows_;         ///< largest number of rows of decode_runner_
   ModelRunner long_runner_, short_runner_, decode_runner_;
+  /// The decode step that has begun.
+  std::span<DecodeEntry> entries_;
+  std::vector<DecodeRow> rows_;
   size_t fixed_ = 0, working_ = 0;
   /// Results of resume_rule(), by the text of the method (as in `--attention`).
   mutable std::map<std::string, ResumeRule> rules_;

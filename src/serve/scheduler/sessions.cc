@@ -119,7 +119,7 @@ void Scheduler::loaded_to_host(const std::shared_ptr<Snapshot>& snapshot,
                                std::unique_ptr<ServedSequence> sequence, const LoadDone& done) {
   snapshot->loading = true;
   ++snapshot->pins;
-  snapshot->kv_bytes = sequence->facts().kv_bytes;
+  snapshot->kv_bytes = sequence->kv_bytes();
   snapshot->on_host = std::move(sequence);
   host_->bring_back(snapshot, [snapshot, done](const std::string& error) {
     snapshot->on_host.reset();  // it does not belong to the tier

@@ -37,6 +37,7 @@ GpuQueue::GpuQueue(int device) : device_(device) {
     check(cudaMallocHost(reinterpret_cast<void**>(&stage.memory), kStageBytes), "pinned memory");
     check(cudaEventCreateWithFlags(&stage.done, cudaEventDisableTiming), "no event");
   }
+  check(cudaMallocHost(reinterpret_cast<void**>(&arrivals_), kArrivalBytes), "pinned memory");
   slabs_ = std::make_unique<SlabRange>(device, properties.totalGlobalMem);
   most_retired_ = properties.totalGlobalMem / 8 / kSlabBytes;
   ops_ = make_ops(*this);
@@ -64,6 +65,7 @@ GpuQueue::~GpuQueue() {
     cudaFreeHost(stage.memory);
     cudaEventDestroy(stage.done);
   }
+  cudaFreeHost(arrivals_);
   cudaStreamDestroy(stream_);
 }
 
@@ -264,6 +266,29 @@ void GpuQueue::download(const void* device, void* host, size_t bytes) {
           "copy from the GPU");
   });
   synchronize();
+}
+
+/// Copies to memory that is not pinned wait, so the bytes arrive in pinned memory first. If it is
+/// full, this waits.
+void GpuQueue::begin_download(const void* device, void* host, size_t bytes) {
+  constexpr size_t kAlignment = 64;
+  if (downloads_.empty()) arrivals_used_ = 0;
+  if (bytes > kArrivalBytes - arrivals_used_) return download(device, host, bytes);
+  make_current();
+  std::byte* const arrived = arrivals_ + arrivals_used_;
+  check(cudaMemcpyAsync(arrived, device, bytes, cudaMemcpyDeviceToHost, stream_),
+        "copy from the GPU");
+  arrivals_used_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  downloads_.push_back({events_ + 1, arrived, host, bytes});
+}
+
+void GpuQueue::end_downloads(uint64_t event) {
+  ++waits_;
+  wait_for(event);
+  for (; !downloads_.empty() && downloads_.front().event <= event; downloads_.pop_front()) {
+    const Download& each = downloads_.front();
+    std::memcpy(each.host, each.arrived, each.bytes);
+  }
 }
 
 void GpuQueue::copy(const void* from, void* to, size_t bytes) {

@@ -61,6 +61,14 @@ class GpuQueue : public DeviceQueue {
   /// and must queue all copies from it before the next call of stage().
   std::byte* stage(size_t bytes);
   static constexpr size_t kStageBytes = size_t{8} << 20;
+  static constexpr size_t kArrivalBytes = size_t{1} << 20;
+
+  /// Begins to copy device memory to the host, without waiting. `host` receives the bytes in
+  /// end_downloads(), and must stay valid until then.
+  void begin_download(const void* device, void* host, size_t bytes);
+  /// Waits until the work before the event has ended, and ends all copies that were begun before
+  /// the event.
+  void end_downloads(uint64_t event);
 
   /// Returns the queue's only object of type T. Operations keep state between calls in such
   /// objects. The object is created on first use and lives as long as the queue. If its constructor
@@ -114,6 +122,13 @@ class GpuQueue : public DeviceQueue {
     uint64_t event = 0;
     void* slab = nullptr;
   };
+  /// A copy to the host that has begun. Its bytes arrive in pinned memory.
+  struct Download {
+    uint64_t event = 0;  ///< the first event after the copy
+    const std::byte* arrived = nullptr;
+    void* host = nullptr;
+    size_t bytes = 0;
+  };
   template <class Wait>
   void timed(Wait&& wait);
   void synchronize();
@@ -136,6 +151,9 @@ class GpuQueue : public DeviceQueue {
   std::vector<cudaEvent_t> unused_events_;  ///< events that can be recorded again
   std::deque<RetiredSlab> retired_;
   size_t most_retired_ = 0;
+  std::byte* arrivals_ = nullptr;  ///< pinned memory for downloads_, kArrivalBytes bytes
+  size_t arrivals_used_ = 0;
+  std::deque<Download> downloads_;  ///< in the order in which they were begun
   int64_t slabs_taken_ = 0;
   std::shared_ptr<WeightCopies> copies_ = std::make_shared<WeightCopies>();
   std::unique_ptr<SlabRange> slabs_;
